@@ -39,6 +39,7 @@ class Shown(NamedTuple):
     rankers: tuple[str, ...]  # whose lists are on it
     served: str  # "experiment"; why the search takes no part; or "fallback", if the service did not answer
     why: str = ""  # of a fallback: why the service's page is not shown
+    total: int = 0  # documents of the whole page, of which these may be a part
 
 
 class Client:
@@ -143,16 +144,17 @@ class Client:
             asked = {"query": query, "rankings": dict(rankings), "user": user, "offset": offset, "token": token or ""}
             said, why = self._ask(
                 "/decide",
-                asked | ({"limit": limit} if limit else {}) | ({"context": dict(context)} if context else {}),
+                asked | ({} if limit is None else {"limit": limit}) | ({"context": dict(context)} if context else {}),
                 self._deadline,
             )
         try:
             if not why:
-                return Shown(tuple(said["page"]), said["token"], tuple(said["rankers"]), said["served"])
+                rankers, total = tuple(said["rankers"]), said.get("total", len(said["page"]))
+                return Shown(tuple(said["page"]), said["token"], rankers, said["served"], total=total)
         except (KeyError, TypeError):
             why = "the answer is none of this service"
-        shown = tuple(rankings[self._incumbent][: self._top])[offset:][:limit]
-        return Shown(shown, "", (self._incumbent,), FALLBACK, why)
+        shown = tuple(rankings[self._incumbent][: self._top])
+        return Shown(shown[offset:][:limit], "", (self._incumbent,), FALLBACK, why, len(shown))
 
     def clicks(self, token: str, clicks: Sequence[str | int], *, final: bool = True, deadline: float = 2.0) -> bool:
         """Report the clicks of a page; return whether the service counts them.
@@ -171,7 +173,7 @@ class Client:
         Returns
         -------
         bool
-            False too if the page was closed before, by a final report or to make room.
+            False too if the page was closed before: by a final report, at its deadline, or to make room.
         """
         if not token:
             return False

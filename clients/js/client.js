@@ -13,6 +13,7 @@
  * @property {string} token for the clicks; empty if the service has not made the page
  * @property {string[]} rankers whose lists are on it
  * @property {string} served "experiment"; why the search takes no part; or "fallback", if the service gave no page
+ * @property {number} total documents of the whole page, of which these may be a part
  * @property {string} why the list is a fallback, else empty: "deadline", "network", "pause" (a search failed a
  *   moment ago, and this one was not sent), "request" (it cannot be made, as of lists that JSON cannot hold), "answer"
  *   (not that of the service), "token" (a later part of a page that was a fallback), or "status 401: the API key is
@@ -72,8 +73,8 @@ export class Client {
     const { said, why } = offset && !(token ?? user) ? { why: "token" }
       : await this.#ask("/decide", given, this.#deadline, idempotencyKey);
     if (Array.isArray(said?.page) && typeof said.token === "string") return { ...said, why: "" };
-    const page = list.slice(0, this.#top).slice(offset, offset + limit);
-    return { page, token: "", rankers: [this.#incumbent], served: FALLBACK, why: why ?? "answer" };
+    const whole = list.slice(0, this.#top), page = whole.slice(offset, offset + limit);
+    return { page, token: "", rankers: [this.#incumbent], served: FALLBACK, why: why ?? "answer", total: whole.length };
   }
 
   /**

@@ -49,15 +49,20 @@ def check(store: Path) -> None:
 
 @command.command()
 @click.argument("store", type=click.Path(path_type=Path))
-@click.option("--out", type=OUT_FILE, required=True, help="Click log to write (.parquet, .csv, .jsonl; .ndjson: UBI).")
+@click.option(
+    "--out",
+    type=OUT_FILE,
+    help="Click log to write (.parquet, .csv, .jsonl; .ndjson: UBI).  [default: the name of STORE, with .parquet]",
+)
 @click.option("--events", type=OUT_FILE, help="Table of clicks and other outcomes to write beside it, likewise.")
 @click.option("--without", multiple=True, type=click.Choice(["query", "user"]), help="A column to leave out.")
 @click.option("--spreadsheet", is_flag=True, help="Put ' before what a spreadsheet takes for a formula (CSV).")
 @plugin_option
-def export(store: Path, out: Path, events: Path | None, without: tuple[str, ...], spreadsheet: bool) -> None:
+def export(store: Path, out: Path | None, events: Path | None, without: tuple[str, ...], spreadsheet: bool) -> None:
     """Write the pages of STORE whose clicks are in as a click log, for 'logs compare'; the experiment may go on."""
     from ltr_duel.live import export_log
 
+    out = out or Path(f"{store.stem}.parquet")
     rows = export_log(store, out, events=events, without=without, spreadsheet=spreadsheet)
     click.echo(f"{out}: {rows:,} impressions")
 
@@ -105,7 +110,7 @@ def pause(store: Path) -> None:
 @click.argument("store", type=click.Path(path_type=Path))
 @plugin_option
 def resume(store: Path) -> None:
-    """Resume the experiment of STORE, after 'pause' or 'winner'."""
+    """Resume the experiment of STORE, or the winner that was served before 'pause'; after 'winner', the experiment."""
     _switched(store, "resume")
 
 
@@ -121,9 +126,11 @@ def winner(store: Path, ranker: str) -> None:
 @command.command()
 @click.argument("store", type=click.Path(path_type=Path))
 @click.argument("share", type=float)
-@click.option("--holdback", type=float, default=0.0, help="Part of the users that always gets the incumbent's list.")
+@click.option(
+    "--holdback", type=float, help="Part of the users that always gets the incumbent's list.  [default: as it is]"
+)
 @plugin_option
-def share(store: Path, share: float, holdback: float) -> None:
+def share(store: Path, share: float, holdback: float | None) -> None:
     """Let the part SHARE (0 to 1) of the users of STORE take part; the others get the incumbent's list."""
     _switched(store, "share", share=share, holdback=holdback)
 
@@ -156,7 +163,7 @@ def switches(store: Path, out: Path | None) -> None:
 
     now, used = read_switches(store)
     click.echo(f"{store}: {now.words}")
-    lines = [json.dumps({"time": one.at, "page": one.page, **one.switch._asdict()}) for one in used]
+    lines = [json.dumps({"time": one.at, "page": one.page, **one.switch.to_json()}) for one in used]
     if out is None:
         for line in lines:
             click.echo(line)

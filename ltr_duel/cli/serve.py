@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from ltr_duel.cli._options import COUNT, checked_plugin_option
+from ltr_duel.cli._options import COUNT, checked_plugin_option, end
+from ltr_duel.cli._signals import interrupted
 from ltr_duel.cli._words import Command
 
 
@@ -32,11 +33,14 @@ def command(config: tuple[Path, ...], host: str, port: int | None, accept_new_co
         from ltr_duel.serve import run_service
     except ImportError as error:
         raise InputError(f"serving needs {error.name}: pip install 'ltr-duel[serve]'") from None
-    run_service(
-        config[0] if len(config) == 1 else config,
-        host=host,
-        port=port,
-        accept_new_code=accept_new_code,
-        wait=wait,
-        ready=lambda url: click.echo(f"listening on {url}"),
-    )
+    try:
+        run_service(
+            config[0] if len(config) == 1 else config,
+            host=host,
+            port=port,
+            accept_new_code=accept_new_code,
+            wait=wait,
+            ready=lambda url: click.echo(f"listening on {url}"),
+        )
+    except KeyboardInterrupt:  # stderr is a log: no other line may end it
+        end(interrupted()[0])

@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ltr_duel.core import InputError, coin, errors, interpreted
+from ltr_duel.core import InputError, coin, interpreted
 from ltr_duel.interleaving import interleave
 from ltr_duel.live.calls import Decide, Decision, Drop, Record, Recorded
 from ltr_duel.live.complaints import ExpiredError, StoreError, TokenError, UsedError
@@ -17,12 +17,9 @@ from ltr_duel.live.lists import (
     part_of,
     places_of,
     plain_list,
-    require_context,
     require_ids,
     require_one_text,
-    require_part,
-    require_query,
-    require_text,
+    require_search,
 )
 from ltr_duel.live.marks import Marks
 from ltr_duel.live.memory import Memory
@@ -32,7 +29,7 @@ from ltr_duel.live.settings import Settings
 from ltr_duel.live.sheets import DAMAGED, in_bytes, pack_page, read_ids, unpack_page, write_ids
 from ltr_duel.live.steps import Steps
 from ltr_duel.live.store import Store
-from ltr_duel.live.switches import Switch, Switches, switched
+from ltr_duel.live.switches import Switch, Switches, completed, switched
 from ltr_duel.live.tally import ALONE, CLICKED, EXPIRED, UNCLICKED
 from ltr_duel.live.tokens import NO_PAGE, Claim, Keys
 from ltr_duel.live.turns import Key
@@ -94,15 +91,7 @@ class Actions:
         """Make a page of the rankers that the policy asks for; a page that was shown before is shown again."""
         memory, settings, query, user = self.memory, self._settings, call.query, call.user
         rankings: Mapping[str, Sequence[Hashable]] = call.rankings
-        require_query(query)
-        require_text("the user", user)
-        require_part(call)
-        require_context(call.context, settings.context)
-        if not isinstance(rankings, Mapping):
-            raise InputError(f"rankings are a mapping of names to lists, not {errors.shown(rankings)}")
-        for name in rankings:
-            if name not in settings.rankers:
-                raise errors.unknown_name("ranker", name, settings.rankers)
+        require_search(call, settings)
         if settings.aa:
             rankings = dict.fromkeys(settings.rankers, rankings.get(settings.incumbent, ()))
         if (again := self._drafts.find(call, now)) or call.offset:
@@ -126,7 +115,7 @@ class Actions:
             page = interleave(given, settings.method, outcome=settings.outcome, top=settings.top, rng=memory.lists)
             ids, sheet = page.shown, pack_page(page)
         if len(memory.waiting) >= settings.max_open:
-            self._close_first(now)
+            self._store.gather(self._close_first(now), b"")  # of its late clicks nobody may say that they were counted
             memory.early += 1
         number, expires = memory.pages + 1, int((now + settings.deadline) * 1000)
         text, seen, depth = write_ids(tuple(ids)), None, depth_of(part_of(tuple(ids), call), call)
@@ -172,9 +161,11 @@ class Actions:
     def _closed(self, claim: Claim, now: float) -> InputError | None:
         """Return why no clicks of a page are counted any more; None if it is open."""
         if self.memory.is_over(claim.page, claim.expires, now):
-            return ExpiredError("the deadline of the page has passed: it counts as seen without clicks")
+            return ExpiredError("the deadline of the page has passed: it was closed with the clicks reported before")
         if claim.page not in self.memory.waiting:
-            return UsedError("the clicks of the page were counted already, or it was closed to make room")
+            if self._store.has_gathered(claim.page):
+                return ExpiredError("the page was closed early, to make room, with the clicks reported before")
+            return UsedError("the clicks of the page were counted already")
         if claim.expires != self.memory.waiting[claim.page][0]:
             raise TokenError("the token is of another page with that number")
         return None
@@ -200,8 +191,9 @@ class Actions:
     def switch(self, call: Switch, now: float) -> Switches:
         """Use a switch."""
         memory = self.memory
-        switched(memory.switches, call, self._settings)
-        self._store.add_switch(memory.pages, now, call)
+        use = completed(call, memory.switches)
+        switched(memory.switches, use, self._settings)
+        self._store.add_switch(memory.pages, now, use)
         memory.switch()
         return memory.switches
 
@@ -212,14 +204,15 @@ class Actions:
         except DAMAGED:
             raise StoreError("the row of the user cannot be read from the store") from None
 
-    def _close_first(self, now: float) -> None:
-        """Close the page whose deadline is the earliest, as seen without clicks."""
+    def _close_first(self, now: float) -> int:
+        """Close the page whose deadline is the earliest, with the clicks reported before; return its number."""
         _, page = self.memory.first_due() or (0, 0)
         try:
             self._close(page, None, now)
         except DAMAGED:
             self.memory.damaged += bool(self.memory.waiting[page][1])  # without rankers the end of the page counts
             self.drop(page, now)
+        return page
 
     def _gather(self, number: int, clicks: Iterable[Hashable]) -> Recorded:
         """Keep the clicks of a page that stays open."""

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 from contextlib import closing
+from itertools import islice
 from pathlib import Path
 
 from ltr_duel.core import InputError, arguments
 from ltr_duel.live.rows import Event, key_of, settings_in, switches_in
 from ltr_duel.live.schema import ENDED, connected, has_log
 from ltr_duel.live.settings import Settings
-from ltr_duel.live.sheets import DAMAGED, read_ids, read_key, unpack_page
+from ltr_duel.live.sheets import is_damaged
 from ltr_duel.live.switches import replayed
 
 _WRONG = (  # what there must not be, and how often it is there
@@ -98,20 +99,8 @@ def check_store(store: str | Path) -> list[str]:
 
 def _wrong_pages(db: sqlite3.Connection, settings: Settings) -> list[str]:
     """Say which pages could not be credited."""
-    found = []
-    for page, arms, text, sheet in db.execute("SELECT page, arms, shown, sheet FROM pages"):
-        try:
-            names = tuple(
-                [f"{settings.rankers[arm]}\0{k}" for k, arm in enumerate(read_key(arms, len(settings.rankers)))]
-            )
-            ids = read_ids(text)
-            if sheet:
-                unpack_page(settings, names, ids, sheet)
-        except DAMAGED:
-            found.append(f"page {page} is damaged")
-            if len(found) == _MOST:
-                break
-    return found
+    rows = db.execute("SELECT page, arms, shown, sheet FROM pages")
+    return list(islice((f"page {page} is damaged" for page, *cells in rows if is_damaged(settings, *cells)), _MOST))
 
 
 def _wrong_events(db: sqlite3.Connection, n_arms: int) -> list[str]:

@@ -16,7 +16,7 @@ class TokenError(InputError):
 
 
 class ExpiredError(InputError):
-    """The deadline of a page has passed: it counts as seen without clicks.
+    """A page was closed before these clicks came: at its deadline, or to make room.
 
     Examples
     --------

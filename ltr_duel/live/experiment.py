@@ -192,7 +192,7 @@ class Experiment(Running):
         TokenError
             If the token is none of this experiment's.
         ExpiredError
-            If the page's deadline has passed.
+            If the page's deadline has passed, or it was closed to make room.
         UsedError
             If its clicks were counted already.
         StoreError
@@ -203,7 +203,7 @@ class Experiment(Running):
         return self._one(Record(token, clicks, final, late))
 
     def switch(
-        self, what: str, *, ranker: str = "", share: float = 1.0, holdback: float = 0.0, by: str = ""
+        self, what: str, *, ranker: str = "", share: float = 1.0, holdback: float | None = None, by: str = ""
     ) -> Switches:
         """Use a switch.
 
@@ -212,8 +212,9 @@ class Experiment(Running):
         what : {"pause", "resume", "winner", "share", "drop", "end"}
         ranker : str
             The ranker to serve as the winner, or to drop.
-        share, holdback : float
-            Parts of the users, 0 to 1, that take part, and that always get the incumbent's list; for "share".
+        share, holdback : float, optional
+            Parts of the users, 0 to 1, that take part, and that always get the incumbent's list; for "share". Who are
+            held back stay so if ``holdback`` is not given.
         by : str
             Who uses it, for people.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
+import warnings
 from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
@@ -15,19 +16,27 @@ from ltr_duel.core import InputError, arguments, errors
 from ltr_duel.live.rows import settings_in
 from ltr_duel.live.schema import connected
 from ltr_duel.live.settings import Settings
-from ltr_duel.live.sheets import DAMAGED, read_ids, read_key, unpack_page
+from ltr_duel.live.sheets import DAMAGED, is_damaged, read_ids, read_key, unpack_page
+from ltr_duel.live.tally import EXPIRED
 from ltr_duel.live.turns import Key
 from ltr_duel.logs import write_log
 
 _COLUMNS = ("impression", "time", "query", "user", "shown", "clicks", "page", "policy", "propensity")
 _PRIVATE = ("query", "user")
 _EVENTS = ("impression", "time", "item", "position", "kind", "value")
-_BATCH = 5000
+_BATCH, _NAMED = 5000, 5
 _ROWS = """
 SELECT page, events.at, pages.at, context, user, arms, query, shown, sheet, clicks, chance
 FROM events JOIN pages USING (page) WHERE credit IS NOT NULL ORDER BY page
 """
+_ENDED = f"""
+SELECT page, arms, shown, sheet FROM events JOIN pages USING (page) WHERE kind = {EXPIRED} AND credit IS NULL
+"""
 _OPEN = "SELECT page, user, arms FROM waiting JOIN pages USING (page) WHERE user IS NOT NULL"
+
+
+class LeftOutWarning(UserWarning):
+    """Pages are missing from a log."""
 
 
 def export_log(
@@ -61,10 +70,16 @@ def export_log(
     int
         How many rows there are.
 
+    Warns
+    -----
+    LeftOutWarning
+        Of pages that were damaged before they were closed, which are in no state either.
+
     Raises
     ------
     InputError
-        If the store is none or cannot be read, or the log cannot be written.
+        If the store is none or cannot be read, a page whose clicks were counted is damaged, or the log cannot be
+        written.
 
     Examples
     --------
@@ -95,8 +110,13 @@ def export_log(
                 log.write(dict(zip(every, zip(*lines, strict=True), strict=True)))
                 if beside and happened:
                     beside.write(dict(zip(_EVENTS, zip(*happened, strict=True), strict=True)))
+            lost = [page for page, *cells in db.execute(_ENDED) if is_damaged(settings, *cells)]
         except sqlite3.Error as error:
             raise InputError(f"{path}: the store cannot be read: {error}") from None
+    if lost:
+        some = ", ".join(map(str, lost[:_NAMED])) + (", ..." if len(lost) > _NAMED else "")
+        sentence = f"{path}: left out as damaged before they were closed ({len(lost):,}): pages {some}"
+        warnings.warn(sentence, LeftOutWarning, stacklevel=2)
     return log.rows
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ltr_duel.core import InputError, errors
 from ltr_duel.live.calls import Decide
+from ltr_duel.live.settings import Settings
 
 _LONGEST_TEXT = 10_000  # characters of a query, or of a user
 _LONGEST_CONTEXT = 100
@@ -94,6 +95,19 @@ def require_context(context: Mapping[str, str], names: Sequence[str]) -> None:
         require_text(f"the context '{name}'", value)
         if len(value) > _LONGEST_CONTEXT:
             raise InputError(f"the context '{name}' has at most {_LONGEST_CONTEXT} characters")
+
+
+def require_search(call: Decide, settings: Settings) -> None:
+    """Refuse a search that there cannot be, whether or not it takes part in the experiment."""
+    require_query(call.query)
+    require_text("the user", call.user)
+    require_part(call)
+    require_context(call.context, settings.context)
+    if not isinstance(call.rankings, Mapping):
+        raise InputError(f"rankings are a mapping of names to lists, not {errors.shown(call.rankings)}")
+    for name in call.rankings:
+        if name not in settings.rankers:
+            raise errors.unknown_name("ranker", name, settings.rankers)
 
 
 def require_part(call: Decide) -> None:

@@ -14,6 +14,7 @@ from ltr_duel.bandits import LivePolicy
 from ltr_duel.core import InputError
 from ltr_duel.live.policies import live_policy, live_streams, policy_without
 from ltr_duel.live.rows import Event, Snapshot
+from ltr_duel.live.schema import BEFORE
 from ltr_duel.live.settings import Settings
 from ltr_duel.live.steps import Steps
 from ltr_duel.live.store import Store
@@ -80,8 +81,9 @@ class Memory:
         return Turns(policy, len(settings.rankers), slates=slates, in_order=settings.order == "shown", left=left)
 
     def switch(self) -> None:
-        """Read the switches from the store; a policy that has a ranker which is dropped makes room for another one."""
-        settings = self._settings
+        """Read what other programs change; a policy that has a ranker which is dropped makes room for another one."""
+        settings, about = self._settings, self._store.about
+        self.forgot = (about(BEFORE) or -math.inf) > (about("started") or -math.inf) and self._store.has_users()
         self.switched = self._store.switches()
         self.switches: Switches = switches_of(self.switched, settings)
         left = left_of(self.switches, settings)

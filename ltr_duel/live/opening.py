@@ -60,7 +60,7 @@ def open_store(
             incumbent = (settings or kept).incumbent
             if settings is not None and settings != kept:
                 _require_same_law(settings, kept, path)
-            if incumbent in switches_of(store.switches(), kept).dropped:
+            if incumbent in switches_of(store.switches(), kept, builds=False).dropped:
                 raise InputError(f"{path}: incumbent: ranker '{incumbent}' was dropped; name another")
             if settings is not None and settings != kept:
                 with store.transaction():

@@ -6,9 +6,9 @@ import itertools
 import secrets
 from collections.abc import Callable, Mapping
 
-from ltr_duel.core import InputError, errors
+from ltr_duel.core import InputError
 from ltr_duel.live.calls import Decide, Decision, Record, Recorded
-from ltr_duel.live.lists import part_of, plain_list, require_part, require_query, require_text
+from ltr_duel.live.lists import part_of, plain_list, require_search, require_text
 from ltr_duel.live.marks import Marks
 from ltr_duel.live.settings import Settings
 from ltr_duel.live.switches import ENDED, PAUSED, RUNS, WINNER, Switches, side_of
@@ -43,7 +43,7 @@ class Outside:
         now, incumbent = self.switches, self._settings.incumbent
         if now.mode == RUNS:
             return tuple([name for name in self._settings.rankers if name not in now.dropped])
-        return tuple(dict.fromkeys((incumbent, now.winner or incumbent)))
+        return tuple(dict.fromkeys((incumbent, (now.mode != PAUSED and now.winner) or incumbent)))
 
     def decide(self, call: Decide, otherwise: str = "") -> Decision | None:
         """Return the page of a search outside of the experiment, None for a search that takes part.
@@ -67,10 +67,7 @@ class Outside:
         name, why = served
         if call.offset and isinstance(call.rankings, Mapping) and name not in call.rankings:
             name, why = self._settings.incumbent, LATER
-        require_query(call.query)
-        require_part(call)
-        if not isinstance(call.rankings, Mapping):
-            raise InputError(f"rankings are a mapping of names to lists, not {errors.shown(call.rankings)}")
+        require_search(call, self._settings)
         if name not in call.rankings:
             raise InputError(f"ranker '{name}' is served, whose list is not given")
         shown = plain_list(name, call.rankings[name], self._settings.top)

@@ -5,9 +5,9 @@ pass for the store, the file says so: what ``lead`` is in the file, ``log`` is a
 
 ``pages`` are only added to, and so are ``events``: a plain page was shown, or a page was closed; ``switches``, see
 `ltr_duel.live.switches`; and ``outcomes``, see `ltr_duel.live.outcomes`. ``waiting`` are the pages that are open,
-``gathered`` the clicks of those whose reports were not final. ``depth`` of a page is how many documents its user has
-seen, from the top: null for all of them, 0 for a page that reached no user. ``snapshot`` is what the experiment knew
-after so many events, so that few are read again.
+``gathered`` the clicks of those whose reports were not final, and an empty row for each page that was closed to make
+room. ``depth`` of a page is how many documents its user has seen, from the top: null for all of them, 0 for a page that
+reached no user. ``snapshot`` is what the experiment knew after so many events, so that few are read again.
 """
 
 from __future__ import annotations
@@ -20,8 +20,6 @@ from pathlib import Path
 from typing import Any
 
 from ltr_duel.core import InputError, files, places
-from ltr_duel.live.recount import count_users_when_shown
-from ltr_duel.live.sheets import DAMAGED
 
 SCHEMA_VERSION = 6
 _APPLICATION = 0x4C54524C  # marks the file as one of ours
@@ -71,7 +69,6 @@ def _add_depth(db: sqlite3.Connection) -> None:
 
 
 MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {  # from a version to the next
-    1: count_users_when_shown,
     2: _add_switches,
     3: _add_outcomes,
     4: _add_context,
@@ -143,8 +140,8 @@ def connected(path: Path, *, writes: bool, migrates: bool = False, without_log: 
     """
     if not places.is_file(path):
         raise InputError(f"{path}: there is no store of a live experiment")
-    mode = "rw" if writes else "ro"
     alone = not has_log(path)
+    mode = "rw" if writes or alone else "ro"  # a reader that may not write leaves an empty log beside the file
     with opened(path):
         uri = f"{path.absolute().as_uri()}?mode={mode}"
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
@@ -166,12 +163,16 @@ def connected(path: Path, *, writes: bool, migrates: bool = False, without_log: 
                     f"{path}: was written by a later version of ltr-duel"
                     f" (its schema is {version}, this version knows up to {SCHEMA_VERSION})"
                 )
+            if version < min(MIGRATIONS):
+                raise InputError(f"{path}: was written by a development version of ltr-duel 0.2.0, and is read no more")
             if version < SCHEMA_VERSION:
                 if not migrates:
                     raise InputError(
                         f"{path}: is of an earlier version; open it once with this version's 'ltr-duel serve'"
                     )
-                _migrate(connection, version, path)
+                _migrate(connection, version)
+            if not writes:
+                connection.execute("PRAGMA query_only = ON")
             for pragma in ("synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON"):
                 connection.execute(f"PRAGMA {pragma}")  # the last two matter on macOS, whose fsync leaves disks' caches
             connection.execute("PRAGMA cache_size = -16000")
@@ -186,7 +187,7 @@ def _text(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")
 
 
-def _migrate(connection: sqlite3.Connection, version: int, path: Path) -> None:
+def _migrate(connection: sqlite3.Connection, version: int) -> None:
     """Bring a store to the version of this program, all steps or none."""
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -194,10 +195,6 @@ def _migrate(connection: sqlite3.Connection, version: int, path: Path) -> None:
             MIGRATIONS[number](connection)
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         connection.execute("COMMIT")
-    except BaseException as error:
+    except BaseException:
         connection.execute("ROLLBACK")
-        if isinstance(error, DAMAGED) and not isinstance(error, InputError):
-            raise InputError(
-                f"{path}: a row is damaged, so the store cannot be brought up to date by this version"
-            ) from None
         raise

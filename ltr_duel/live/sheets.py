@@ -92,6 +92,18 @@ def read_key(arms: bytes, n_arms: int) -> Key:
     return key
 
 
+def is_damaged(settings: Settings, arms: bytes, text: str, sheet: bytes) -> bool:
+    """Whether a page of these cells could not be credited."""
+    try:
+        key = read_key(arms, len(settings.rankers))
+        ids = read_ids(text)
+        if sheet:
+            unpack_page(settings, tuple([f"{settings.rankers[arm]}\0{k}" for k, arm in enumerate(key)]), ids, sheet)
+    except DAMAGED:
+        return True
+    return False
+
+
 def in_bytes(bits: int) -> bytes:
     """Return a number as bytes, little end first."""
     return bits.to_bytes((bits.bit_length() + 7) // 8, "little")

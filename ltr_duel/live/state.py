@@ -25,6 +25,11 @@ from ltr_duel.logs import (
     stopping_sentence,
 )
 
+_FORGOT = (
+    "Users who came back after their pages were forgotten (keep_days) count as new ones, so errors are too small and"
+    " winners too early."
+)
+
 
 class State(NamedTuple):
     """Where a live experiment stands. K rankers; matrices say it of the row against the column.
@@ -76,15 +81,16 @@ class State(NamedTuple):
     probability: FloatVector  # (K,) that the ranker beats all others, see `beats_all`; of those that are not dropped
     decisions: list[StoppingDecision]  # of each pair
     sentence: str  # whether to stop, by the rankers that are not dropped
+    note: str  # what to know before believing the intervals; empty for nothing
     regret_bound: float  # what the pages shown have cost at most, see `regret_bound`
-    impressions_to_go: float  # until a winner or all pairs are decided, if means stay as they are; inf: never; 0: stop
+    impressions_to_go: float  # comparisons until a winner or all pairs are decided, if means stay as they are; 0: stop
 
     def to_json(self) -> dict[str, Any]:
         """Return the state as JSON has it; a number that is not finite is null."""
         inner = {
             "decisions": [one._asdict() for one in self.decisions],
             "switches": self.switches._asdict(),
-            "switched": [{**one._asdict(), "switch": one.switch._asdict()} for one in self.switched],
+            "switched": [{**one._asdict(), "switch": one.switch.to_json()} for one in self.switched],
         }
         plain: dict[str, Any] = _plain({**self._asdict(), **inner})
         return plain
@@ -99,6 +105,7 @@ class Known(NamedTuple):
     recommended: int
     switches: Switches
     switched: tuple[Switched, ...]
+    forgot: bool  # whether pages of users were forgotten
 
 
 def known_of(memory: Memory) -> Known:
@@ -111,6 +118,7 @@ def known_of(memory: Memory) -> Known:
         turns.recommended,
         memory.switches,
         tuple([one for one in memory.switched if one]),
+        memory.forgot,
     )
 
 
@@ -162,6 +170,7 @@ def state_of(settings: Settings, started: float, known: Known) -> State:
         probability=probability,
         decisions=decisions,
         sentence=sentence,
+        note=_FORGOT if known.forgot else "",
         regret_bound=regret_bound(tally.exposure, highest),
         impressions_to_go=to_go,
     )

@@ -89,6 +89,10 @@ class Store(Transactions):
         """Write the clicked places of an open page, two bytes each."""
         self._db.execute("INSERT OR REPLACE INTO gathered VALUES (?, ?)", (page, clicks))
 
+    def has_gathered(self, page: int) -> bool:
+        """Whether a page has such a row; of a page that is closed, whether that was to make room."""
+        return self._db.execute("SELECT 1 FROM gathered WHERE page = ?", (page,)).fetchone() is not None
+
     def forget_gathered(self, page: int) -> None:
         """Remove the clicked places of a page that is closed."""
         self._db.execute("DELETE FROM gathered WHERE page = ?", (page,))

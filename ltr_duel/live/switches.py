@@ -34,10 +34,15 @@ class Switch(NamedTuple):
     """
 
     what: str  # "pause", "resume", "winner", "share", "drop" or "end"
-    ranker: str = ""  # the ranker to serve or to drop
+    ranker: str = ""  # the ranker to serve or to drop; for "resume" the experiment finds it, see `completed`
     share: float = 1.0  # of the users, that take part; for "share"
-    holdback: float = 0.0  # of the users, that always get the incumbent's list; for "share"
+    holdback: float | None = None  # of the users, that always get the incumbent's list; for "share"; None: as it is
     by: str = ""  # who uses it, for people
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what the use says; a share is part of a "share" alone."""
+        said = self._asdict()
+        return said if self.what == "share" else {key: said[key] for key in ("what", "ranker", "by")}
 
 
 class Switched(NamedTuple):
@@ -64,7 +69,7 @@ class Switches(NamedTuple):
     """
 
     mode: str = RUNS  # "experiment", "paused", "winner" or "ended"
-    winner: str = ""  # the ranker that is served in place of the experiment
+    winner: str = ""  # the ranker that is served in place of the experiment; while paused, that "resume" will serve
     share: float = 1.0
     holdback: float = 0.0
     dropped: tuple[str, ...] = ()
@@ -75,7 +80,7 @@ class Switches(NamedTuple):
         """What holds, for people."""
         mode = {
             RUNS: "all users take part" if self.share == 1 else f"{self.share:.3g} of the users take part",
-            PAUSED: "paused",
+            PAUSED: f"paused; 'resume' serves {self.winner}" if self.winner else "paused",
             WINNER: f"{self.winner} is served",
             ENDED: f"ended; {self.winner} is served" if self.winner else "ended",
         }[self.mode]
@@ -89,8 +94,17 @@ class Switches(NamedTuple):
         return self.mode == RUNS and self.share == 1
 
 
+def completed(switch: Switch, before: Switches) -> Switch:
+    """Return a use with what it leaves open as it is now, so that its row of the store says all."""
+    if switch.what == "resume":
+        return switch._replace(ranker=before.winner if before.mode == PAUSED else "")
+    if switch.what == "share" and switch.holdback is None:
+        return switch._replace(holdback=before.holdback)
+    return switch
+
+
 def switched(before: Switches, switch: Switch, settings: Settings) -> Switches:
-    """Return what holds after a switch was used.
+    """Return what holds after a switch was used, see `completed`.
 
     Raises
     ------
@@ -109,7 +123,7 @@ def switched(before: Switches, switch: Switch, settings: Settings) -> Switches:
     return _after(before, switch, settings)
 
 
-def _after(before: Switches, switch: Switch, settings: Settings) -> Switches:
+def _after(before: Switches, switch: Switch, settings: Settings, *, builds: bool = True) -> Switches:
     """Return what holds after a switch, by those settings alone that a store never changes.
 
     Raises
@@ -126,34 +140,40 @@ def _after(before: Switches, switch: Switch, settings: Settings) -> Switches:
         if ranker not in settings.rankers:
             raise errors.unknown_name("ranker", ranker, settings.rankers)
         if ranker in before.dropped:
-            raise InputError(f"ranker '{ranker}' is dropped already")
+            raise InputError(f"ranker '{ranker}' is dropped{' already' if what == 'drop' else ', so it is not served'}")
     if what == "pause":
-        return before._replace(mode=PAUSED, winner="")
+        return before._replace(mode=PAUSED)
     if what == "resume":
-        return before._replace(mode=PAUSED if before.damaged else RUNS, winner="")
+        if ranker not in ("", before.winner):
+            raise InputError(f"ranker '{ranker}' was not served before")
+        return before._replace(mode=PAUSED if before.damaged else WINNER if ranker else RUNS, winner=ranker)
     if what == "winner":
         return before._replace(mode=WINNER, winner=ranker)
     if what == "end":
-        return before._replace(mode=ENDED)
+        return before._replace(mode=ENDED, winner="" if before.mode == PAUSED else before.winner)
     if what == "drop":
-        return _without(before, ranker, settings)
+        return _without(before, ranker, settings, builds=builds)
     errors.require_between("the share of the users that take part", switch.share, 0, 1)
-    errors.require_between("the share of the users that are held back", switch.holdback, 0, 1)
-    if switch.share + switch.holdback > 1:
+    holdback = before.holdback if switch.holdback is None else switch.holdback
+    errors.require_between("the share of the users that are held back", holdback, 0, 1)
+    if switch.share + holdback > 1:
         raise InputError(
-            f"a share of {switch.share:g} and a holdback of {switch.holdback:g} are more than 1 together:"
-            f" the share is at most {1 - switch.holdback:g}"
+            f"a share of {switch.share:g} and a holdback of {holdback:g} are more than 1 together:"
+            f" the share is at most {1 - holdback:g}"
         )
-    return before._replace(share=float(switch.share), holdback=float(switch.holdback))
+    return before._replace(share=float(switch.share), holdback=float(holdback))
 
 
-def _without(before: Switches, ranker: str, settings: Settings) -> Switches:
+def _without(before: Switches, ranker: str, settings: Settings, *, builds: bool) -> Switches:
     after = before._replace(dropped=(*before.dropped, ranker))
     if len(settings.rankers) - len(after.dropped) < 2:
         raise InputError("two rankers at least must remain; to serve one of them, use 'winner'")
     if before.winner == ranker:
-        raise InputError(f"ranker '{ranker}' is served as the winner; resume first")
-    policy_without(settings, left_of(after, settings))
+        if before.mode == WINNER:
+            raise InputError(f"ranker '{ranker}' is served as the winner; resume first")
+        after = after._replace(winner="")
+    if builds:
+        policy_without(settings, left_of(after, settings))
     return after
 
 
@@ -162,22 +182,28 @@ def left_of(now: Switches, settings: Settings) -> tuple[int, ...]:
     return tuple([k for k, name in enumerate(settings.rankers) if name not in now.dropped])
 
 
-def switches_of(rows: Iterable[Switched | None], settings: Settings) -> Switches:
-    """Return what holds after all rows; one that is None, or of no use, pauses for good."""
+def switches_of(rows: Iterable[Switched | None], settings: Settings, *, builds: bool = True) -> Switches:
+    """Return what holds after all rows; one that is None, or of no use, pauses for good.
+
+    Where ``builds`` is False, no policy is built to see whether it can do with the rankers that are left: that loads a
+    compiler.
+    """
     now = Switches()
-    for after, _ in replayed(rows, settings):
+    for after, _ in replayed(rows, settings, builds=builds):
         now = after
     return now
 
 
-def replayed(rows: Iterable[Switched | None], settings: Settings) -> Iterator[tuple[Switches, str]]:
+def replayed(
+    rows: Iterable[Switched | None], settings: Settings, *, builds: bool = True
+) -> Iterator[tuple[Switches, str]]:
     """Yield what holds after each row, and what is wrong with the row."""
     now, wrong = Switches(), ""
     for row in rows:
         try:
             if row is None:
                 raise InputError("it is damaged or missing")
-            now, wrong = _after(now, row.switch, settings), ""
+            now, wrong = _after(now, row.switch, settings, builds=builds), ""
         except InputError as error:
             wrong = str(error)
             now = now if now.mode == ENDED else now._replace(mode=PAUSED, winner="", damaged=True)
@@ -186,8 +212,8 @@ def replayed(rows: Iterable[Switched | None], settings: Settings) -> Iterator[tu
 
 def pack_switch(switch: Switch) -> tuple[str, str, str]:
     """Return the cells of a row: what, its value as JSON, and who."""
-    value = {"winner": [switch.ranker], "drop": [switch.ranker], "share": [switch.share, switch.holdback]}
-    return switch.what, json.dumps(value.get(switch.what, [])), switch.by
+    value: list[Any] = [switch.share, switch.holdback] if switch.what == "share" else [switch.ranker]
+    return switch.what, json.dumps(value if all(one != "" for one in value) else []), switch.by
 
 
 def unpack_switch(what: Any, value: Any, by: Any) -> Switch:
@@ -199,7 +225,7 @@ def unpack_switch(what: Any, value: Any, by: Any) -> Switch:
         If the cells are damaged.
     """
     given = json.loads(value)
-    if what in ("winner", "drop"):
+    if what in ("winner", "drop") or (what == "resume" and given):
         (ranker,) = given
         return Switch(what, str(ranker), by=str(by))
     if what == "share":

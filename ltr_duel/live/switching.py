@@ -10,9 +10,10 @@ from pathlib import Path
 from ltr_duel.core import InputError, arguments
 from ltr_duel.live.rows import settings_in, switches_in
 from ltr_duel.live.schema import connected
-from ltr_duel.live.switches import Switch, Switched, Switches, pack_switch, switched, switches_of
+from ltr_duel.live.switches import Switch, Switched, Switches, completed, pack_switch, switched, switches_of
 
 _PATIENCE = 10.0  # seconds for a service to end its transaction
+_SEEN = "SELECT count(*), (SELECT value FROM about WHERE key = 'settings') FROM switches"  # what a use depends on
 
 
 def switch_store(store: str | Path, switch: Switch) -> Switches:
@@ -49,13 +50,19 @@ def switch_store(store: str | Path, switch: Switch) -> Switches:
     with closing(connected(path, writes=True)) as db:
         try:
             db.execute(f"PRAGMA busy_timeout = {int(1000 * _PATIENCE)}")
-            db.execute("BEGIN IMMEDIATE")
-            settings = settings_in(db, path)
-            now = switched(switches_of(switches_in(db), settings), switch, settings)
+            while True:
+                seen, settings = db.execute(_SEEN).fetchone(), settings_in(db, path)
+                before = switches_of(switches_in(db), settings, builds=False)
+                use = completed(switch, before)
+                now = switched(before, use, settings)  # perhaps after seconds: a service may not wait for it
+                db.execute("BEGIN IMMEDIATE")
+                if db.execute(_SEEN).fetchone() == seen:
+                    break
+                db.execute("ROLLBACK")
             (page,) = db.execute("SELECT coalesce(max(page), 0) FROM pages").fetchone()
             db.execute(
                 "INSERT INTO switches (page, at, what, value, who) VALUES (?, ?, ?, ?, ?)",
-                (page, time.time(), *pack_switch(switch)),
+                (page, time.time(), *pack_switch(use)),
             )
             db.execute("COMMIT")
         except sqlite3.Error as error:
@@ -95,6 +102,6 @@ def read_switches(store: str | Path) -> tuple[Switches, list[Switched]]:
     with closing(connected(path, writes=False)) as db:
         try:
             rows = list(switches_in(db))
-            return switches_of(rows, settings_in(db, path)), [one for one in rows if one]
+            return switches_of(rows, settings_in(db, path), builds=False), [one for one in rows if one]
         except sqlite3.Error as error:
             raise InputError(f"{path}: the store cannot be read: {error}") from None

@@ -32,6 +32,8 @@ def require_own_key(about: Mapping[str, Any], key: bytes, place: Path) -> None:
     InputError
     """
     if about.get(_KEY) not in (None, _mark(about["experiment"], key)):
+        if not key:
+            raise InputError(f"{place}: users are kept as hashes: give --user-key-file, the key of the service")
         how = "as they are given, without a key" if about[_KEY] == _GIVEN else "as hashes by another key"
         raise InputError(f"{place}: users are kept {how} (user_key_file)")
 

@@ -243,6 +243,7 @@ def _sentence(found: LogComparison | RunningComparison, decisions: list[Stopping
             return f"no difference: the mean outcome of every pair is within {margin:g} of a tie."
         return "stop: every pair is decided, and no ranker wins against all others."
     open_ones = sum(one.verdict == "go on" for one in decisions)
+    what = "impressions" if isinstance(found, LogComparison) else "comparisons"  # a live page may compare nothing
     unseen = never_shown(found.names, [(one.first, one.second) for one in decisions if one.observations])
     if np.isinf(further) and unseen:
         return f"go on: {unseen}"
@@ -250,9 +251,9 @@ def _sentence(found: LogComparison | RunningComparison, decisions: list[Stopping
         who = "queries" if found.cluster == "query" else "users"
         return f"go on: the {who} so far are too few, or too unequal, to say for how long."
     if np.isinf(further) or further > 1000 * found.impressions:
-        more = "more than a thousand times as many impressions as there are"
+        more = f"more than a thousand times as many {what} as there are"
     else:
-        more = f"about {further:,.0f} further impressions, if the means stay as they are"
+        more = f"about {further:,.0f} further {what}, if the means stay as they are"
     if len(decisions) == 1:
         return f"go on: {more}."
     until = f" until {winner} is ahead of all others" if winner else ""

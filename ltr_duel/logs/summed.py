@@ -18,6 +18,7 @@ from ltr_duel.logs.looks import Look, looks_of, step_of
 from ltr_duel.logs.outcomes import credited
 from ltr_duel.logs.sums import PairSums, pair_sums
 
+_FORGOTTEN = "forgotten-"  # begins the names that `ltr_duel.live` gives to users whom it has forgotten
 LARGE = 0.05  # share of the impressions from which a user is named
 
 
@@ -82,7 +83,7 @@ def summed(
         users = largest_of(log.engine, rows, number, most, about["n"])
     else:
         users = users_of(log.engine, rows, about["n"])
-    choices, notes = choices_of(log.engine, rows, outcomes, len(creditor.pairs)), []
+    choices, notes = choices_of(log.engine, rows, outcomes, len(creditor.pairs)), forgotten_note(log.engine, rows)
     if history is not None:
         if choices.policies or cluster not in ("user", "both"):
             raise InputError(f"{log.path}: outcomes are adjusted where users are known, and no policy reacts to them")
@@ -93,7 +94,7 @@ def summed(
         outcomes = adjusted(log, rows, outcomes, sets, history)
         less, signs = (pair_sums(log.engine, one, **given) for one in (outcomes, flipped))
         less = combined(sums, less, signs, history)
-        notes, sums = [saving_note(sums, less, history)], less
+        notes, sums = [*notes, saving_note(sums, less, history)], less
     step = step_of(about["first"], about["last"])
     whole = whole and history is None  # outcomes that were adjusted are neither wins nor losses
     settings = {"whole": whole, "named": named}
@@ -112,6 +113,15 @@ def users_of(engine: Engine, rows: Any, impressions: int) -> Users:
     each = rows.filter(rows.user.notnull()).group_by("user").agg(n=lambda t: t.count())
     number, most = engine.run(each.aggregate(users=each.count(), most=each.n.max())).to_pylist()[0].values()
     return largest_of(engine, rows, number, most or 0, impressions)
+
+
+def forgotten_note(engine: Engine, rows: Any) -> list[str]:
+    """Say whether a live experiment has forgotten users: one who came back has two names."""
+    if "policy" not in rows.columns or "user" not in rows.columns:
+        return []
+    forgotten = engine.value(rows.filter(rows.user.startswith(_FORGOTTEN)).user.nunique())
+    counted = f"{forgotten:,} users are names of users whom the live experiment has forgotten (keep_days, live forget):"
+    return [f"{counted} who came back counts as a new user, so errors are too small"] if forgotten else []
 
 
 def largest_of(engine: Engine, rows: Any, number: int, most: int, impressions: int) -> Users:

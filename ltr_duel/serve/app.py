@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
 from ltr_duel.core import InputError
-from ltr_duel.live import Experiment, Record, State, StoreError
+from ltr_duel.live import Decide, Experiment, Record, State, StoreError
 from ltr_duel.serve.bodies import read_body
 from ltr_duel.serve.events import EventLog
 from ltr_duel.serve.gate import Endpoint, Gate
@@ -59,26 +59,25 @@ class _Service:
         self._experiment, self._settings, self._metrics, self._log = experiment, settings, metrics, log
         self._keys, self._switches, self._look = keys, experiment.switches, look
         self.worker = Worker(experiment, settings.waiting, metrics, log)
-        self._described = description(experiment.settings.rankers, experiment.settings.context, settings)
+        self._described = description(experiment.settings, settings)
         self._help = help_page(self._described)
         self._warned: dict[str, float] = {"clock": experiment.delay}  # time without a service is nothing to look at
-        self._repeats = Repeats(self.worker.ask)
+        self._repeats = Repeats(self._ask)
         self._making, self._made = asyncio.Lock(), dict[Callable[[State], bytes], tuple[State, bytes]]()
 
     async def decide(self, request: Request) -> Response:
         body = await read_body(request, self._settings)
         given = read_object(body)
-        experiment, away = self._experiment, bool(self.worker.broken)
-        later = given.get("offset")  # such a part needs no list, or the incumbent's
+        experiment, later = self._experiment, given.get("offset")  # such a part needs no list, or the incumbent's
         needed = (experiment.settings.incumbent,) if later else experiment.needed
-        asked = read_decide(given, experiment.settings.rankers, self._settings, needed)
+        dropped = experiment.switches.dropped
+        asked = read_decide(given, experiment.settings.rankers, self._settings, needed, dropped)
         request.scope.setdefault("state", {})["query"] = asked.query
-        decision: Any = experiment.outside(asked, away=away)
-        if decision is None:
-            try:
-                decision = await self._repeats.answer("/decide", request.headers, body, asked._replace(joined=True))
-            except StoreError:
-                decision = experiment.outside(asked, away=True)
+        decision: Any
+        try:
+            decision = await self._repeats.answer("/decide", request.headers, body, asked)
+        except StoreError:
+            decision = experiment.outside(asked, away=True)
         self._metrics.served[decision.served] += 1
         return JSONResponse(
             {
@@ -100,10 +99,21 @@ class _Service:
     async def _report(self, request: Request, read: Callable[[dict[str, Any], ServiceSettings], Record]) -> Response:
         body = await read_body(request, self._settings)
         record = read(read_object(body), self._settings)
-        outside = bool(self.worker.broken or not self._experiment.switches.idle)
-        if not outside or self._experiment.outside(record) is None:
-            await self._repeats.answer(request.scope["path"], request.headers, body, record)
+        await self._repeats.answer(request.scope["path"], request.headers, body, record)
         return JSONResponse({"recorded": True})
+
+    async def _ask(self, call: Decide | Record) -> Any:
+        """Return the answer to a search or a report; outside of the experiment it needs no store."""
+        experiment, broken = self._experiment, bool(self.worker.broken)
+        if not experiment.switches.idle or (broken and isinstance(call, Record)):
+            outside = experiment.outside(call)
+            if outside is not None:
+                return outside
+        if isinstance(call, Record):
+            return await self.worker.ask(call)
+        if broken:
+            raise StoreError("the store cannot be written")
+        return await self.worker.ask(call._replace(joined=True))
 
     async def switch(self, request: Request) -> Response:
         given = read_object(await read_body(request, self._settings))

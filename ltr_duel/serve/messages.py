@@ -12,6 +12,7 @@ from ltr_duel.serve.settings import ServiceSettings
 
 _LARGEST_ID = 2**63 - 1
 _LONGEST_TOKEN = 1000
+_SWITCHES = {"pause": (), "resume": (), "winner": ("ranker",), "share": ("share",), "drop": ("ranker",), "end": ()}
 
 
 def read_object(body: bytes) -> dict[str, Any]:
@@ -28,17 +29,25 @@ def read_object(body: bytes) -> dict[str, Any]:
             json.dumps(given, ensure_ascii=False).encode()
     except InputError:
         raise
-    except (ValueError, RecursionError):
+    except (json.JSONDecodeError, UnicodeError, RecursionError):
         raise InputError("the body must be a JSON object in UTF-8, and is not") from None
+    except ValueError:
+        raise InputError("the body holds a whole number of too many digits") from None
     if not isinstance(given, dict):
         raise InputError(f"the body must be a JSON object, not {_named(given)}")
     return given
 
 
 def read_decide(
-    given: dict[str, Any], rankers: Sequence[str], limits: ServiceSettings, needed: Collection[str] | None = None
+    given: dict[str, Any],
+    rankers: Sequence[str],
+    limits: ServiceSettings,
+    needed: Collection[str] | None = None,
+    dropped: Collection[str] = (),
 ) -> Decide:
     """Check a request for a page; without the lists of those that are ``needed`` there is none, by default of all.
+
+    Lists are checked alike whether or not they are needed now, but for those of rankers that were dropped.
 
     Raises
     ------
@@ -51,22 +60,29 @@ def read_decide(
     _require_text("'token'", given.get("token", ""), _LONGEST_TOKEN, least=0)
     for name, least in (("offset", 0), ("limit", 1)):
         if type(given.get(name, 1)) is not int or not least <= given.get(name, 1) <= _LARGEST_ID:
-            raise InputError(f"'{name}' must be a whole number, at least {least}")
+            raise InputError(f"'{name}' must be a whole number from {least} to {_LARGEST_ID}")
     if not isinstance(rankings, dict):
         raise InputError(f"'rankings' must be an object with a list for each ranker, not {_named(rankings)}")
     if rankings.keys() != set(rankers):
         missing = [name for name in (rankers if needed is None else needed) if name not in rankings]
         strange = [name for name in rankings if name not in rankers]
         if missing or strange:
-            what = f"lacks {errors.shown(missing[0])}" if missing else f"has {errors.shown(strange[0])}"
+            found = [f"lacks {errors.shown(missing[0])}"] if missing else []
+            found += [f"has {errors.shown(strange[0])}"] if strange else []
             raise InputError(
-                f"'rankings' must hold a list for each ranker in use and no list of an unknown ranker; it {what}"
+                "'rankings' must hold a list for each ranker in use and no list of an unknown ranker;"
+                f" it {' and '.join(found)}"
             )
     context = given.get("context", {})
     if not isinstance(context, dict) or not all(isinstance(one, str) for one in context.values()):
         raise InputError("'context' must be an object whose values are texts")
-    for name in rankings:
-        _require_ids(f"the list of ranker '{name}'", rankings[name], limits)
+    for name, ids in rankings.items():
+        _require_ids(f"the list of ranker '{name}'", ids, limits)
+        if name not in dropped:
+            if not ids:
+                raise InputError(f"the list of ranker '{name}' is empty")
+            if len(set(ids)) < len(ids):
+                raise InputError(f"a document is twice on the list of ranker '{name}'")
     return Decide(query, rankings, user, given.get("offset", 0), given.get("limit"), given.get("token", ""), context)
 
 
@@ -107,14 +123,16 @@ def read_switch(given: dict[str, Any], by: str) -> Switch:
     ------
     InputError
     """
-    more = {"winner": ("ranker",), "drop": ("ranker",), "share": ("share",)}.get(str(given.get("switch")), ())
-    _require_keys(given, ("switch", *more), ("holdback",) if more == ("share",) else ())
+    what = given.get("switch", "pause")
     for name in ("switch", "ranker"):
         _require_text(f"'{name}'", given.get(name, ""), _LONGEST_TOKEN, least=0)
+    if what not in _SWITCHES:
+        raise errors.unknown_name("switch", what, tuple(_SWITCHES))
+    _require_keys(given, ("switch", *_SWITCHES[what]), ("holdback",) if what == "share" else ())
     for name in ("share", "holdback"):
         if isinstance(given.get(name, 0), bool) or not isinstance(given.get(name, 0), int | float):
             raise InputError(f"'{name}' must be a number, not {_named(given[name])}")
-    return Switch(given["switch"], given.get("ranker", ""), given.get("share", 1.0), given.get("holdback", 0.0), by)
+    return Switch(given["switch"], given.get("ranker", ""), given.get("share", 1.0), given.get("holdback"), by)
 
 
 def _require_keys(given: dict[str, Any], needed: tuple[str, ...], more: tuple[str, ...]) -> None:

@@ -34,15 +34,24 @@ class Histogram:
         yield _line(f"{name}_count", labels, below)
 
 
-class Metrics:
-    """Counters of one process, from its start."""
+class Wire:
+    """What is counted of connections, before it is known which experiment is asked."""
 
     def __init__(self) -> None:
+        self.connections = 0
+        self.refused: Counter[int] = Counter()  # requests, by their status
+
+
+class Metrics:
+    """Counters of one experiment, from the start of the process."""
+
+    def __init__(self) -> None:
+        self.wire = Wire()
         self._requests: Counter[tuple[str, int]] = Counter()
         self.served: Counter[str] = Counter()  # pages, by what `Decision.served` says
         self._seconds: dict[str, Histogram] = {}
         self._batches, self._commits = Histogram(_SIZES), Histogram(_SECONDS)
-        self.connections = self.waiting = self.failed = self.dropped = 0
+        self.waiting = self.failed = self.dropped = 0
 
     def request(self, path: str, status: int, seconds: float) -> None:
         """Count a request; ``path`` is one of the service's own, or empty."""
@@ -53,7 +62,7 @@ class Metrics:
 
     def refused(self, status: int) -> None:
         """Count a request that was refused before it had an address."""
-        self._requests["", status] += 1
+        self.wire.refused[status] += 1
 
     def batch(self, size: int, seconds: float) -> None:
         """Count a transaction."""
@@ -75,7 +84,7 @@ class Metrics:
             ("early_total", "counter", "Pages closed before their deadline, to make room.", counts.early),
             ("damaged_total", "counter", "Pages that could not be read from the store.", counts.damaged),
             ("held_outcomes", "gauge", "Outcomes that wait until the policy asks for them.", counts.held),
-            ("connections", "gauge", "Open connections.", self.connections),
+            ("connections", "gauge", "Open connections.", self.wire.connections),
             ("waiting_requests", "gauge", "Requests that wait for the store.", self.waiting),
             ("failed_batches_total", "counter", "Transactions that failed.", self.failed),
             ("dropped_log_lines_total", "counter", "Lines of the log that were left out.", self.dropped),
@@ -103,7 +112,8 @@ class Metrics:
 
     def _of_requests(self) -> Iterator[str]:
         yield from _head("requests_total", "counter", "Requests answered.")
-        for (path, status), count in sorted(self._requests.items()):
+        early = Counter({("", status): count for status, count in self.wire.refused.items()})
+        for (path, status), count in sorted((self._requests + early).items()):
             yield _line("ltr_duel_requests_total", {"path": path, "status": str(status)}, count)
         yield from _head("request_seconds", "histogram", "Time from a request to its answer.")
         for path, seconds in sorted(self._seconds.items()):

@@ -2,59 +2,73 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from ltr_duel.analysis import render_page
 from ltr_duel.core import machine
+from ltr_duel.live import Settings
 from ltr_duel.serve.settings import ServiceSettings
 
 _TEMPLATE = Path(__file__).parent / "templates" / "help.html"
 _REFUSED = {
     400: "The request cannot be understood, or the experiment says no.",
     401: "The API key is missing or wrong.",
-    403: "The token is not signed by this experiment; or, without API keys, not asked as localhost.",
+    403: "The token is not signed by this experiment; the API key lacks the role; or, without API keys, not asked as"
+    " localhost, or through a proxy.",
     404: "There is nothing at this address.",
     405: "The address is not for that method.",
     408: "The request came too slowly.",
-    409: "The clicks of the page were counted already.",
-    410: "The page's deadline has passed: it counts as seen without clicks; or an outcome's page was forgotten.",
+    409: "The clicks of the page were counted already, by a final report.",
+    410: "The page was closed before, at its deadline or to make room, with the clicks reported before; or an outcome"
+    " comes too late, or its page was forgotten.",
     413: "The body is too large.",
     415: "The body is not said to be JSON, or is compressed.",
     422: "The header 'idempotency-key' came with another body before.",
     431: "The head of the request is too large.",
     500: "The service met an error of its own.",
-    503: "Too many requests wait, or the store cannot be written, and nothing is kept; or the answer took too long, and"
-    " it is not known whether the request is kept. Ask again.",
+    503: "Too many requests wait or connections are open, or the store cannot be used, and nothing is kept; or the"
+    " answer took too long, and it is not known whether the request is kept. Ask again after 'retry-after' seconds.",
+}
+_OF_READING = (401, 403, 405, 431, 500, 503)
+_OF_SEVERAL: list[dict[str, Any]] = [
+    {},
+    {"key": []},
+]  # no key is needed, or one of the experiment where the service has several
+_REPEATED = {
+    "name": "idempotency-key",
+    "in": "header",
+    "schema": {"type": "string", "maxLength": 100},
+    "description": "One for each request; a request that is sent again with it has the answer of the first.",
 }
 _TEXT = {"type": "string"}
 _SERVED = ("experiment", "paused", "winner", "ended", "share", "holdback", "away", "later")
 
 
-def description(rankers: Sequence[str], context: Sequence[str], settings: ServiceSettings) -> dict[str, Any]:
+def description(experiment: Settings, settings: ServiceSettings) -> dict[str, Any]:
     """Return the OpenAPI document."""
     text = {**_TEXT, "minLength": 1, "maxLength": settings.longest_text}
-    kinds: list[dict[str, Any]] = [text, {"type": "integer"}]
+    kinds: list[dict[str, Any]] = [{**_TEXT, "maxLength": settings.longest_text}, {"type": "integer"}]
     ids = {"type": "array", "maxItems": settings.longest_list, "items": {"oneOf": kinds}}
     outcome = _outcome({"oneOf": kinds})
     final = {"type": "boolean", "default": True, "description": "false: later reports of the page add to these clicks"}
     clicked = {"token": _TEXT, "clicks": {**ids, "items": {"oneOf": [*kinds, outcome]}}, "final": final}
     happened = {"token": _TEXT, "events": {**ids, "items": outcome}}
     done = _object({"recorded": {"type": "boolean"}})
-    asked = _search(rankers, context, text, ids)
+    asked = _search(experiment, text, ids)
     clicks = "Which documents of a page were clicked; an empty list for none."
     events = "What else happened on a page, also after it was closed: kept for the log, each once."
     paths = {
-        "/decide": {"post": _asking("Which page is to be shown?", asked, _page(ids))},
-        "/clicks": {"post": _asking(clicks, _object(clicked, "token", "clicks"), done)},
-        "/events": {"post": _asking(events, _object(happened, "token", "events"), done)},
+        "/decide": {"post": _asking("Which page is to be shown?", asked, _page(ids), _REPEATED)},
+        "/clicks": {"post": _asking(clicks, _object(clicked, "token", "clicks"), done, _REPEATED)},
+        "/events": {"post": _asking(events, _object(happened, "token", "events"), done, _REPEATED)},
         "/switch": {"post": _asking("Pause, resume, winner, share, drop, end.", *_switch())},
         "/state": {"get": _reading("Where the experiment stands.", "application/json")},
         "/ready": {
-            "get": _reading("Whether the store can be written and has room.", "application/json") | {"security": []}
+            "get": _reading("Whether the store can be written and has room.", "application/json")
+            | {"security": _OF_SEVERAL}
         },
-        "/health": {"get": _reading("Whether the service answers.", "application/json") | {"security": []}},
+        "/health": {"get": _reading("Whether the service answers.", "application/json") | {"security": _OF_SEVERAL}},
         "/metrics": {"get": _reading("Counters for Prometheus.", "text/plain")},
         "/": {"get": _reading("Where the experiment stands, for people.", "text/html")},
     }
@@ -68,12 +82,17 @@ def description(rankers: Sequence[str], context: Sequence[str], settings: Servic
     }
 
 
-def _search(
-    rankers: Sequence[str], context: Sequence[str], text: dict[str, Any], ids: dict[str, Any]
-) -> dict[str, Any]:
+def _search(experiment: Settings, text: dict[str, Any], ids: dict[str, Any]) -> dict[str, Any]:
     """Return the body of a search."""
-    lists = {"type": "object", "required": list(rankers), "properties": dict.fromkeys(rankers, ids)}
-    facts = {name: {**_TEXT, "maxLength": 100} for name in context}
+    lists = {
+        "type": "object",
+        "description": "the list of each ranker that is not dropped; for a later part, and while the experiment is"
+        " paused or has ended, that of the incumbent, and of a winner that is served; none is empty or"
+        " holds a document twice",
+        "required": [experiment.incumbent],
+        "properties": dict.fromkeys(experiment.rankers, ids),
+    }
+    facts = {name: {**_TEXT, "maxLength": 100} for name in experiment.context}
     asked = {
         "query": text,
         "rankings": {**lists, "additionalProperties": False},
@@ -122,11 +141,14 @@ def _switch() -> tuple[dict[str, Any], dict[str, Any]]:
         "switch": {**_TEXT, "enum": ["pause", "resume", "winner", "share", "drop", "end"]},
         "ranker": {**_TEXT, "description": "for winner and drop"},
         "share": {**share, "description": "of the users, that take part"},
-        "holdback": {**share, "description": "of the users, that always get the incumbent's list"},
+        "holdback": {
+            **share,
+            "description": "of the users, that always get the incumbent's list; without it as before",
+        },
     }
     now = {
         "mode": _TEXT,
-        "winner": _TEXT,
+        "winner": {**_TEXT, "description": "the ranker that is served; while paused, that 'resume' will serve"},
         "share": share,
         "holdback": share,
         "dropped": {"type": "array", "items": _TEXT},
@@ -149,17 +171,20 @@ def _object(properties: dict[str, Any], *needed: str) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(needed), "additionalProperties": False}
 
 
-def _asking(summary: str, body: dict[str, Any], answer: dict[str, Any]) -> dict[str, Any]:
+def _asking(summary: str, body: dict[str, Any], answer: dict[str, Any], *headers: dict[str, Any]) -> dict[str, Any]:
     refused = {str(status): {"description": meaning} for status, meaning in _REFUSED.items()}
     return {
         "summary": summary,
+        "parameters": list(headers),
         "requestBody": {"required": True, "content": {"application/json": {"schema": body}}},
         "responses": {"200": {"description": "Done.", "content": {"application/json": {"schema": answer}}}, **refused},
     }
 
 
 def _reading(summary: str, kind: str) -> dict[str, Any]:
-    return {"summary": summary, "responses": {"200": {"description": "The answer.", "content": {kind: {}}}}}
+    refused = {str(status): {"description": _REFUSED[status]} for status in _OF_READING}
+    answers = {"200": {"description": "The answer.", "content": {kind: {}}}, **refused}
+    return {"summary": summary, "responses": answers}
 
 
 def _fields(one: dict[str, Any]) -> list[tuple[str, str]]:

@@ -47,21 +47,25 @@ def _lines(state: State) -> list[str]:
         lines = [f"So far {state.winner} leads: it beats all others with probability {_chance(chance)}."]
     if state.recommended != state.winner:
         lines.append(f"The policy recommends {state.recommended}.")
-    return lines
+    return [*lines, state.note] if state.note else lines
 
 
 def _facts(state: State) -> dict[str, str]:
     to_go, bound = state.impressions_to_go, state.regret_bound
-    more = "unknown" if math.isinf(to_go) else f"about {to_go:,.0f}, by new users" if to_go else "none"
+    more = "unknown" if math.isinf(to_go) else "none"
+    if 0 < to_go < math.inf:
+        pages = to_go * state.pages / max(1, state.compared)
+        more = f"about {to_go:,.0f} by new users, some {pages:,.0f} pages at the present rate"
     return {
         "pages shown": f"{state.pages:,}",
         "with clicks": _share(state.clicked, state.pages),
         "without": _share(state.unclicked, state.pages),
         "expired": _share(state.expired, state.pages),
         "open": f"{state.open:,}",
+        "of one ranker alone (nothing compared)": _share(state.plain, state.pages),
         "steps of the policy": f"{state.steps:,}",
         "regret": "no bound yet" if math.isinf(bound) else f"at most {bound:,.1f}, {_per_page(bound, state.pages)}",
-        "impressions to go": more,
+        "comparisons to go": more,
         "switches": state.switches.words,
         "policy": state.policy,
         "compared by": f"{state.method} ({state.outcome})",

@@ -14,6 +14,7 @@ from http import HTTPStatus
 from typing import Any
 
 from ltr_duel.serve.metrics import Metrics
+from ltr_duel.serve.refusals import CLOSE, RETRY
 from ltr_duel.serve.settings import ServiceSettings
 
 _LARGEST_HEAD = 16_384  # bytes
@@ -60,7 +61,7 @@ def _limited(uvicorns: Any, settings: ServiceSettings, metrics: Metrics) -> type
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
             there.add(self)
-            metrics.connections = len(there)
+            metrics.wire.connections = len(there)
             self._wire, self._clock = transport, asyncio.get_running_loop()
             self._bytes = self._head = 0
             self._spoke = self._ended = False  # whether anything came; whether a request ended in the latest bytes
@@ -81,7 +82,7 @@ def _limited(uvicorns: Any, settings: ServiceSettings, metrics: Metrics) -> type
             peers.subtract([self._peer])
             if peers[self._peer] <= 0:
                 del peers[self._peer]
-            metrics.connections = len(there)
+            metrics.wire.connections = len(there)
             self._head_ends()
             self._body_ends()
             self._idle_ends()
@@ -192,7 +193,9 @@ def _limited(uvicorns: Any, settings: ServiceSettings, metrics: Metrics) -> type
                 return
             metrics.refused(status)
             body = json.dumps({"error": sentence}).encode()
-            head = f"content-type: application/json\r\ncontent-length: {len(body)}\r\nconnection: close\r\n\r\n"
+            more = {**(RETRY if status == 503 else {}), **CLOSE}
+            head = f"content-type: application/json\r\ncontent-length: {len(body)}\r\n"
+            head += "".join(f"{name}: {value}\r\n" for name, value in more.items()) + "\r\n"
             self._wire.write(f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n{head}".encode() + body)
             self._wire.close()
             self._head_ends()

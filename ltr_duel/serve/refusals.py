@@ -10,7 +10,7 @@ from ltr_duel.core import InputError
 from ltr_duel.live import BusyError, ExpiredError, StoreError, TokenError, UsedError
 
 CLOSE = {"connection": "close"}  # the rest of the request is not read
-_RETRY = {"retry-after": "1"}
+RETRY = {"retry-after": "1"}  # of each 503
 _STATUS: dict[type[InputError], int] = {
     TokenError: 403,
     UsedError: 409,
@@ -26,7 +26,7 @@ class Refusal(Exception):  # noqa: N818  # an answer, not a fault
 
     def __init__(self, status: int, sentence: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(sentence)
-        self.status, self.sentence, self.headers = status, sentence, headers
+        self.status, self.sentence, self.headers = status, sentence, RETRY if status == 503 else headers
 
     def response(self) -> JSONResponse:
         """Return the answer."""
@@ -38,10 +38,10 @@ def refusal_of(error: Exception) -> Refusal:
     if isinstance(error, Refusal):
         return error
     if isinstance(error, StoreError):  # its own sentence is for the operator, and may quote the store
-        return Refusal(503, _AWAY, _RETRY)
+        return Refusal(503, _AWAY)
     for kind, status in _STATUS.items():
         if isinstance(error, kind):
-            return Refusal(status, str(error), _RETRY if status == 503 else None)
+            return Refusal(status, str(error))
     if isinstance(error, TimeoutError):
-        return Refusal(503, "the answer took too long; it is not known whether the request is kept", _RETRY)
+        return Refusal(503, "the answer took too long; it is not known whether the request is kept")
     return Refusal(500, "the service met an error of its own; its log says more")

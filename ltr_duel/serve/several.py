@@ -27,9 +27,9 @@ class Several:
 
     def __init__(self, gates: Mapping[str, Gate]) -> None:
         self._gates, self._router = gates, Router([], lifespan=self._lifespan)
+        self.metrics = next(iter(gates.values())).metrics
         for gate in gates.values():
-            gate.is_one_of_several = True
-        self.metrics = next(iter(gates.values())).metrics  # of connections, which are of all experiments
+            gate.is_one_of_several, gate.metrics.wire = True, self.metrics.wire
 
     @asynccontextmanager
     async def _lifespan(self, app: Any) -> AsyncIterator[None]:
@@ -51,7 +51,7 @@ class Several:
             response.raw_headers += HEADERS
             await response(scope, receive, send)
         elif gate is not None and path != f"/{name}":
-            await gate({**scope, "path": f"/{rest.removesuffix('/')}"}, receive, send)
+            await gate({**scope, "path": f"/{rest.strip('/')}"}, receive, send)
         else:
             nowhere = {**scope, "path": f"/{path}"}
             await self._gate_to_nowhere(nowhere)(nowhere, receive, send)

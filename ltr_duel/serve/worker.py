@@ -39,6 +39,7 @@ class Worker:
         self._state: asyncio.Future[State] | None = None
         self.broken = ""  # why the last transaction failed, if it did
         self._state_ends = 0.0  # the loop's time from which on it is old
+        self._state_of = experiment.switches  # as they were when it was begun
 
     async def ask(self, request: _Call) -> Any:
         """Return the answer to a request; it is durable then.
@@ -58,17 +59,25 @@ class Worker:
         return await future
 
     async def state(self) -> State:
-        """Return the state of the experiment: the latest one, or a new one where that is old. One is made at a time."""
+        """Return the state of the experiment: the latest one, or a new one where that is old. One is made at a time.
+
+        One that was begun before a switch was used is old.
+        """
         loop = asyncio.get_running_loop()
-        if self._state is None or (self._state.done() and loop.time() > self._state_ends):
-            began = loop.time()
+        while True:
+            began, switches = loop.time(), self._experiment.switches
+            is_old = began > self._state_ends or switches != self._state_of
+            if self._state is None or (self._state.done() and is_old):
 
-            def made(_: asyncio.Future[State]) -> None:
-                self._state_ends = loop.time() + max(_STATE_LASTS, _PAUSE * (loop.time() - began))
+                def made(_: asyncio.Future[State], began: float = began) -> None:
+                    self._state_ends = loop.time() + max(_STATE_LASTS, _PAUSE * (loop.time() - began))
 
-            self._state = loop.run_in_executor(self._looks, self._experiment.state)
-            self._state.add_done_callback(made)
-        return await asyncio.shield(self._state)
+                self._state = loop.run_in_executor(self._looks, self._experiment.state)
+                self._state.add_done_callback(made)
+                self._state_of = switches
+            state = await asyncio.shield(self._state)
+            if switches == self._state_of:  # else it was begun before a switch was used
+                return state
 
     @property
     def full(self) -> bool:

@@ -17,6 +17,14 @@ def test_export_writes_a_log_that_compare_reads(ltr_duel, tmp_path):
     assert f"{rows:,} impressions" in ltr_duel("logs", "compare", log, "--cluster", "impression").out
 
 
+def test_an_export_without_a_name_is_named_after_its_store(ltr_duel, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with opened(tmp_path) as experiment:
+        use(experiment, 20)
+    answer = ltr_duel("live", "export", "shop.db")
+    assert answer.code == 0 and answer.out.startswith("shop.parquet: ") and (tmp_path / "shop.parquet").exists()
+
+
 def test_purchases_by_device_are_exported_and_compared(ltr_duel, tmp_path):
     given = settings(rankers=("a", "b"), policy="random", context=("device",))
     lists = {name: RANKINGS[name] for name in ("a", "b")}

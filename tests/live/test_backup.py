@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from ltr_duel.core import InputError
-from ltr_duel.live import Experiment, backup_store, check_store, export_log
+from ltr_duel.live import Experiment, backup_store, check_store, export_log, read_switches
 from tests.live.shop import KEYS, RANKINGS, Clock, opened
 
 
@@ -158,3 +158,16 @@ def test_a_check_of_a_file_that_is_cut_is_one_sentence_or_a_complaint(tmp_path):
         assert check_store(tmp_path / "shop.db")
     except InputError as error:
         assert "shop.db: " in str(error)
+
+
+def test_who_reads_a_store_that_is_not_in_use_leaves_nothing_beside_it(tmp_path):
+    with opened(tmp_path) as experiment:
+        use(experiment, 20)
+        backup_store(tmp_path / "shop.db", tmp_path / "copy.db")
+    for name in ("shop.db", "copy.db"):
+        before = (tmp_path / name).read_bytes()
+        assert check_store(tmp_path / name) == []
+        read_switches(tmp_path / name)
+        export_log(tmp_path / name, tmp_path / "log.jsonl")
+        assert (tmp_path / name).read_bytes() == before
+    assert {one.name for one in tmp_path.iterdir()} == {"shop.db", "copy.db", "log.jsonl"}

@@ -122,6 +122,33 @@ def test_deciding_closes_what_is_past_its_deadline(tmp_path):
         assert experiment.open_pages == 1 and experiment.pages == 4
 
 
+def test_a_page_that_was_closed_to_make_room_is_not_said_to_be_counted(tmp_path):
+    """A client takes "counted already" for its own first try, whose answer was lost."""
+    clock = Clock()
+    with opened(tmp_path, settings(max_open=2), clock=clock) as experiment:
+        pages = [experiment.decide("q", RANKINGS) for _ in range(2)]
+        experiment.record(pages[1].token, pages[1].shown[:1], final=False)
+        pages += [experiment.decide("q", RANKINGS) for _ in range(2)]
+    with opened(tmp_path, settings(max_open=2), clock=clock) as experiment:
+        for page in pages[:2]:
+            with pytest.raises(ExpiredError, match="closed early, to make room, with the clicks reported before"):
+                experiment.record(page.token, page.shown[:1])
+        assert (experiment.state().clicked, experiment.open_pages) == (1, 2)
+        experiment.record(pages[2].token, [])
+        with pytest.raises(UsedError, match=r"counted already$"):
+            experiment.record(pages[2].token, [])
+
+
+def test_after_its_deadline_no_page_is_said_to_be_without_clicks(tmp_path):
+    clock = Clock()
+    with opened(tmp_path, clock=clock) as experiment:
+        page = experiment.decide("q", RANKINGS)
+        experiment.record(page.token, page.shown[:1], final=False)
+        clock.now += 61
+        with pytest.raises(ExpiredError, match=r"it was closed with the clicks reported before$"):
+            experiment.record(page.token, page.shown[:1])
+
+
 def test_a_ranker_alone_is_shown_as_it_is_and_not_compared(tmp_path):
     with opened(tmp_path, settings(rankers=("a", "b"), policy="interleaved_filter", horizon=50, top=4)) as experiment:
         lists = {"a": DOCUMENTS, "b": DOCUMENTS[::-1]}

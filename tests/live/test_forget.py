@@ -7,7 +7,9 @@ import pytest
 
 from ltr_duel.core import InputError
 from ltr_duel.live import ExpiredError, export_log, forget
+from ltr_duel.live.schema import NAMELESS
 from ltr_duel.logs import ClickLog, compare_log
+from ltr_duel.logs.summed import _FORGOTTEN
 from tests.live.shop import RANKINGS, Clock, opened, settings
 
 KEY = bytes(range(32))
@@ -76,8 +78,10 @@ def test_what_is_older_than_so_many_days_is_forgotten(tmp_path):
 
 def test_a_hashed_user_is_found_by_the_key_alone(tmp_path):
     filled(tmp_path, Clock(), user_key=KEY)
-    with pytest.raises(InputError, match="hashes by another key"):
+    with pytest.raises(InputError, match="users are kept as hashes: give --user-key-file"):
         forget(tmp_path / "shop.db", user="ann of somewhere")
+    with pytest.raises(InputError, match="hashes by another key"):
+        forget(tmp_path / "shop.db", user="ann of somewhere", user_key=KEY + b"x")
     assert forget(tmp_path / "shop.db", user="ann of somewhere", user_key=KEY) == 2
 
 
@@ -152,7 +156,7 @@ ANN, ANYONE = [("ann", "shoes"), ("ann", "")], [("", "shoes"), ("", "")]
     [(by, *who) for by, whose in (("user", ANN), ("age", ANN + ANYONE), ("retain", ANN + ANYONE)) for who in whose],
 )
 def test_no_id_of_an_outcome_is_kept_after_its_page_was_forgotten(tmp_path, by, user, query, monkeypatch):
-    monkeypatch.setattr("ltr_duel.live.actions.require_query", str)  # stores of earlier versions have empty queries
+    monkeypatch.setattr("ltr_duel.live.lists.require_query", str)  # stores of earlier versions have empty queries
     clock = Clock()
     with opened(tmp_path, settings(keep_days=1.0), clock=clock) as experiment:
         page = experiment.decide(query, RANKINGS, user=user)
@@ -195,3 +199,31 @@ def test_ids_that_an_earlier_version_kept_of_forgotten_pages_are_forgotten_with_
         db.execute("INSERT INTO outcomes VALUES (?, -1, 'purchase', 'order 7', 1, 1)", (page.page,))
     assert forget(tmp_path / "shop.db", older_than=0, now=clock.now + 1) == 0
     assert b"order 7" not in content(tmp_path)
+
+
+def test_users_who_come_back_after_they_were_forgotten_are_said_to_count_again(tmp_path):
+    clock, lists = Clock(), {name: RANKINGS[name] for name in ("a", "b")}
+    given = settings(rankers=("a", "b"), policy="random", keep_days=1)
+    with opened(tmp_path, given, clock=clock) as experiment:
+        for day in range(2):
+            assert sum(experiment.retain()) == 30 * day
+            experiment.expire()
+            for k in range(30):
+                page = experiment.decide("q", lists, user=f"u{k}")
+                experiment.record(page.token, page.shown[:1])
+            clock.now += 172_800
+        state = experiment.state()
+        assert state.first_wins.sum() + state.first_ties[0, 1] == 60 and "count as new ones" in state.note
+    export_log(tmp_path / "shop.db", tmp_path / "log.parquet")
+    warnings = compare_log(ClickLog(tmp_path / "log.parquet"), bootstrap=0).warnings
+    assert any("forgotten (keep_days" in one and "30 users" in one for one in warnings)
+    assert NAMELESS == _FORGOTTEN
+
+
+def test_a_store_that_has_forgotten_nothing_says_nothing_of_it(tmp_path):
+    clock = Clock()
+    with opened(tmp_path, settings(keep_days=1), clock=clock) as experiment:
+        experiment.decide("q", RANKINGS, user="ann")
+        assert sum(experiment.retain()) == forget(tmp_path / "shop.db", older_than=9, now=clock.now) == 0
+        experiment.expire()
+        assert experiment.state().note == ""

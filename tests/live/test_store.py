@@ -1,6 +1,5 @@
 """The store: whole or not at all, one writer, nothing acknowledged is lost, anything else is refused in a sentence."""
 
-import io
 import os
 import sqlite3
 import subprocess
@@ -8,7 +7,6 @@ import sys
 import time
 from contextlib import closing, suppress
 
-import numpy as np
 import pytest
 
 from ltr_duel.core import InputError
@@ -19,14 +17,13 @@ from ltr_duel.live import (
     StoreError,
     Switch,
     UsedError,
-    actions,
     check_store,
     export_log,
     forget,
     schema,
     switch_store,
 )
-from tests.live.shop import RANKINGS, Clock, opened, settings
+from tests.live.shop import RANKINGS, opened, settings
 from tests.live.test_experiment import use
 
 
@@ -374,32 +371,3 @@ def test_an_earlier_store_is_brought_up_to_date_or_left_as_it_is(tmp_path, monke
     with closing(schema.connected(tmp_path / "shop.db", writes=True, migrates=True)):
         pass
     assert columns() == (schema.SCHEMA_VERSION, True)
-
-
-def test_a_store_that_counted_users_by_the_page_closed_first_is_counted_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(actions, "_SNAPSHOT_EVERY", 50)
-    given, clock = settings(policy="multi_self_sparring:size=3", method="probabilistic"), Clock()
-    with opened(tmp_path, given, clock=clock) as experiment:
-        use(experiment, 140, users=True)
-        expected = experiment.state().to_json()
-    with closing(sqlite3.connect(tmp_path / "shop.db")) as db, db:
-        (arrays,) = db.execute("SELECT arrays FROM snapshot").fetchone()
-        with np.load(io.BytesIO(arrays)) as file:
-            wrong = dict(file) | {"fresh": np.zeros_like(file["fresh"])}
-        before = io.BytesIO()
-        np.savez(before, **wrong)
-        db.execute("UPDATE snapshot SET arrays = ?", (before.getvalue(),))
-        db.execute("UPDATE events SET seen = NULL")
-        db.execute("UPDATE users SET seen = x'00'")
-        db.execute("DROP TABLE switches")
-        for column in ("chance", "context", "depth"):
-            db.execute(f"ALTER TABLE pages DROP COLUMN {column}")
-        db.execute("ALTER TABLE waiting DROP COLUMN seen")
-        db.execute("PRAGMA user_version = 1")
-    with opened(tmp_path, given, clock=clock) as experiment:
-        assert experiment.state().to_json() == expected
-        use(experiment, 20, users=True)
-        clock.now += 61
-        experiment.expire()
-        state = experiment.state()
-    assert export_log(tmp_path / "shop.db", tmp_path / "log.parquet") == state.compared

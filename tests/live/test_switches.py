@@ -83,12 +83,13 @@ def test_a_list_that_cannot_be_shown_is_refused_outside_too(tmp_path, lists, sen
         ([], Switch("winner", ranker="z"), "no ranker 'z'"),
         ([], Switch("drop", ranker="a"), "is the incumbent"),
         ([Switch("drop", ranker="b")], Switch("drop", ranker="b"), "dropped already"),
-        ([Switch("drop", ranker="b")], Switch("winner", ranker="b"), "dropped already"),
+        ([Switch("drop", ranker="b")], Switch("winner", ranker="b"), "'b' is dropped, so it is not served"),
         ([Switch("winner", ranker="b")], Switch("drop", ranker="b"), "resume first"),
         ([Switch("drop", ranker=one) for one in "bcd"], Switch("drop", ranker="e"), "two rankers at least"),
         ([], Switch("share", share=1.5), "between 0 and 1"),
         ([], Switch("share", share=math.nan), "between 0 and 1"),
         ([], Switch("share", share=0.9, holdback=0.2), "at most 0.8"),
+        ([Switch("share", share=0.5, holdback=0.2)], Switch("share", share=0.9), "at most 0.8"),
         ([Switch("end")], Switch("resume"), "has ended"),
     ],
 )
@@ -142,7 +143,7 @@ def test_the_share_is_what_was_asked_and_a_user_stays_on_one_side(tmp_path):
         ways = {user: experiment.outside(Decide("q", RANKINGS, user)).served for user in users}
         assert {user for user, way in ways.items() if way == "holdback"} == held[0]
     with opened(tmp_path, settings(policy="random", max_open=10)) as experiment:
-        switched(experiment, Switch("resume"), Switch("share", share=0.3))
+        switched(experiment, Switch("resume"), Switch("share", share=0.3, holdback=0.0))
         assert served(experiment, users[:50]) == {
             user: "experiment" if sides[0.3][user] == "experiment" else "share" for user in users[:50]
         }
@@ -301,6 +302,78 @@ def test_a_switch_from_beside_is_seen_by_the_next_call(tmp_path):
     assert [(one.page, one.switch.what, one.switch.by) for one in used] == [
         (1, "pause", "ann"), (1, "resume", ""), (2, "drop", ""),
     ]  # fmt: skip
+
+
+def test_a_use_from_beside_holds_no_call_up_while_it_looks_whether_a_policy_can_go_on(tmp_path, monkeypatch):
+    """A policy loads a compiler, for which no search may wait; rows are replayed without one."""
+    built = []
+
+    def slow(given, left):
+        if not built:  # meanwhile a search comes, and another program uses a switch
+            built.append(left)
+            assert experiment.decide("q", RANKINGS).page == 1
+            assert switch_store(tmp_path / "shop.db", Switch("pause", by="ann")) == Switches("paused")
+        return policy_without(given, left)
+
+    with opened(tmp_path) as experiment:
+        monkeypatch.setattr("ltr_duel.live.switches.policy_without", slow)
+        assert switch_store(tmp_path / "shop.db", Switch("drop", ranker="b")) == Switches("paused", dropped=("b",))
+        monkeypatch.setattr("ltr_duel.live.switches.policy_without", None)
+        assert switch_store(tmp_path / "shop.db", Switch("resume")) == Switches(dropped=("b",))
+        assert [one.switch.what for one in read_switches(tmp_path / "shop.db")[1]] == ["pause", "drop", "resume"]
+
+
+def test_a_drop_with_which_the_policy_cannot_go_on_is_refused_and_its_row_pauses(tmp_path, monkeypatch):
+    def too_few(given, left):
+        raise InputError("the policy needs more rankers")
+
+    monkeypatch.setattr("ltr_duel.live.switches.policy_without", too_few)
+    with opened(tmp_path) as experiment:
+        for use_it in (
+            experiment.switch,
+            lambda what, ranker: switch_store(tmp_path / "shop.db", Switch(what, ranker)),
+        ):
+            with pytest.raises(InputError, match="needs more rankers"):
+                use_it("drop", ranker="b")
+        assert experiment.switches == Switches()
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as db, db:
+        db.execute("INSERT INTO switches VALUES (1, 0, 1.0, 'drop', '[\"b\"]', '')")
+    with opened(tmp_path) as experiment:
+        assert experiment.switches == Switches(mode="paused", damaged=True)
+
+
+def test_a_share_leaves_those_held_back_as_they_are_unless_it_says_so(tmp_path):
+    with opened(tmp_path) as experiment:
+        assert switched(experiment, Switch("share", share=0.5, holdback=0.1)).holdback == 0.1
+        assert switched(experiment, Switch("share", share=0.6)) == Switches(share=0.6, holdback=0.1)
+        assert switch_store(tmp_path / "shop.db", Switch("share", share=0.7)) == Switches(share=0.7, holdback=0.1)
+        assert switched(experiment, Switch("share", share=0.8, holdback=0.0)).holdback == 0
+        used = [one.switch for one in read_switches(tmp_path / "shop.db")[1]]
+        assert [(one.share, one.holdback) for one in used] == [(0.5, 0.1), (0.6, 0.1), (0.7, 0.1), (0.8, 0)]
+
+
+def test_after_a_pause_the_winner_is_served_again(tmp_path):
+    with opened(tmp_path) as experiment:
+        switched(experiment, Switch("winner", ranker="b"), Switch("pause"))
+        assert experiment.switches.words == "paused; 'resume' serves b" and experiment.needed == ("a",)
+        assert experiment.decide("q", {"a": ["x"]}).served == "paused"
+        assert switched(experiment, Switch("resume")) == Switches("winner", "b")
+        before = experiment.state().to_json()["switched"]
+    with opened(tmp_path) as experiment:
+        assert experiment.switches == Switches("winner", "b") and experiment.state().to_json()["switched"] == before
+        assert switched(experiment, Switch("resume")) == Switches()
+        switched(experiment, Switch("winner", ranker="b"), Switch("pause"))
+        assert switched(experiment, Switch("drop", ranker="b"), Switch("resume")) == Switches(dropped=("b",))
+        switched(experiment, Switch("winner", ranker="c"), Switch("pause"))
+        assert switched(experiment, Switch("end")) == Switches("ended", dropped=("b",))  # nobody was served it then
+
+
+def test_a_use_says_of_shares_only_where_it_is_one(tmp_path):
+    with opened(tmp_path) as experiment:
+        switched(experiment, Switch("share", share=0.5, holdback=0.1), Switch("pause", by="ann"))
+        share, pause = [one["switch"] for one in experiment.state().to_json()["switched"]]
+    assert share == {"what": "share", "ranker": "", "share": 0.5, "holdback": 0.1, "by": ""}
+    assert pause == {"what": "pause", "ranker": "", "by": "ann"}
 
 
 def test_two_services_on_one_store_agree(tmp_path, monkeypatch):

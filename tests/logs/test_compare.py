@@ -413,7 +413,7 @@ def test_a_winner_does_not_wait_for_a_pair_of_losers():
     assert np.isinf(decisions[2].more) and decisions[0].more > decisions[0].more_to_be_ahead
     further, winner = impressions_to_go(found.names, decisions)
     assert winner == "a" and further == max(one.more_to_be_ahead for one in decisions[:2]) < 3000
-    assert f"about {further:,.0f} further impressions" in stopping_sentence(found, decisions)
+    assert f"about {further:,.0f} further comparisons" in stopping_sentence(found, decisions)
     assert "until a is ahead of all others" in stopping_sentence(found, decisions)
 
 

@@ -349,8 +349,37 @@ def test_the_description_names_every_address_and_ranker(tmp_path):
         "/metrics",
     }
     body = described["paths"]["/decide"]["post"]["requestBody"]["content"]["application/json"]["schema"]
-    assert set(body["properties"]["rankings"]["required"]) == set(LISTS)
+    assert body["properties"]["rankings"]["required"] == ["bm25"] and set(LISTS) == set(lists_of(body))
     assert "POST /decide" in page and "<script" not in page
+
+
+def lists_of(body):
+    return body["properties"]["rankings"]["properties"]
+
+
+def test_the_description_is_that_of_the_service(tmp_path):
+    """A request that it allows is not refused for its form; statuses and headers that there are, are in it."""
+
+    async def story(service):
+        described = (await service.call("GET", "/openapi.json")).json
+        short = await service.call("POST", "/decide", {"query": "q", "offset": 1, "rankings": {"bm25": ["", "a"]}})
+        service.experiment.answer = None
+        full = service.app.problem
+        service.app._routes["/ready"][1].__self__.worker.broken = "the disk is full"
+        return described["paths"], short, await service.call("GET", "/ready"), full
+
+    paths, short, ready, _ = using(Service(tmp_path), story)
+    assert short.status == 200 and short.json["served"] == "later"
+    texts = lists_of(paths["/decide"]["post"]["requestBody"]["content"]["application/json"]["schema"])["bm25"]["items"]
+    assert "minLength" not in texts["oneOf"][0]
+    assert (ready.status, ready.headers["retry-after"]) == (503, "1")
+    for path in ("/ready", "/state", "/"):
+        assert {"200", "401", "403", "503"} <= paths[path]["get"]["responses"].keys()
+    for path in ("/decide", "/clicks", "/events"):
+        (header,) = paths[path]["post"]["parameters"]
+        assert (header["name"], header["in"]) == ("idempotency-key", "header")
+        assert "role" in paths[path]["post"]["responses"]["403"]["description"]
+    assert {} in paths["/health"]["get"]["security"]  # of several experiments a key is needed
 
 
 def test_the_log_holds_no_query_unless_asked(tmp_path):
@@ -441,3 +470,25 @@ def test_secrets_that_sign_tokens_are_made_once_and_for_their_owner(tmp_path):
     assert dict(made) == dict(signing_keys(path)) and len(made["first"]) == 32
     with pytest.raises(InputError, match="No such file"):
         signing_keys(tmp_path / "nowhere" / "live.keys")
+
+
+@pytest.mark.parametrize(
+    ("body", "sentence"),
+    [
+        (b'{"query": 1' + b"0" * 5000 + b"}", "a whole number of too many digits"),
+        (
+            b'{"query": "q", "limit": 1' + b"0" * 30 + b', "rankings": {}}',
+            "'limit' must be a whole number from 1 to 92233",
+        ),
+        (
+            b'{"query": "q", "rankings": {"bm25": ["a"], "densse": ["a"], "mixed": ["b"]}}',
+            "lacks 'dense' and has 'densse'",
+        ),
+    ],
+)
+def test_a_refusal_names_what_is_wrong(tmp_path, body, sentence):
+    async def story(service):
+        return await service.call("POST", "/decide", body)
+
+    said = using(Service(tmp_path), story)
+    assert said.status == 400 and sentence in said.json["error"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -19,7 +20,7 @@ ANSWER = (
     b'{"page": ["d"], "token": "t", "rankers": ["bm25", "dense"], "served": "experiment", "recorded": true,'
     b' "error": "full"}'
 )
-FALLBACK = Shown(("a", "b"), "", ("bm25",), "fallback")
+FALLBACK = Shown(("a", "b"), "", ("bm25",), "fallback", total=2)
 
 
 class Fake(BaseHTTPRequestHandler):
@@ -28,7 +29,7 @@ class Fake(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_POST(self):
-        self.rfile.read(int(self.headers["content-length"]))
+        self.server.said = json.loads(self.rfile.read(int(self.headers["content-length"])))
         self.server.keys.append(self.headers["idempotency-key"])
         self.server.ports.append(self.client_address[1])
         way = self.server.ways.pop(0) if self.server.ways else 200
@@ -63,13 +64,20 @@ def server():
 def test_a_page_and_its_clicks(server):
     with Client(server.url, "bm25", deadline=5) as client:
         page = client.decide("q", LISTS)
-        assert page == Shown(("d",), "t", ("bm25", "dense"), "experiment")
+        assert page == Shown(("d",), "t", ("bm25", "dense"), "experiment", total=1)
         assert client.clicks(page.token, ["d"])
         server.ways = [409, 403]  # another report closed the page
         assert [client.clicks(page.token, ["d"]) for _ in range(2)] == [False, False]
         server.ways = ["close", 409]  # this one did, and its answer was lost
         assert client.clicks(page.token, ["d"])
         assert not client.clicks("", ["d"])
+
+
+def test_no_documents_are_not_all(server):
+    with Client(server.url, "bm25", deadline=5) as client:
+        server.ways = [400]  # as the service answers
+        page = client.decide("q", LISTS, limit=0)
+    assert (page.page, page.total, page.why) == ((), 4, "400: full") and server.said["limit"] == 0
 
 
 @pytest.mark.parametrize("way", ["slow", "drip", "close", "strange", 503, 500, 401])

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from ltr_duel.serve.page import _lines
+from ltr_duel.serve.page import _facts, _lines
 from tests.papers.browser import look_at
 from tests.serve.asgi import RANKERS, Service, using
 
@@ -46,6 +46,14 @@ def test_the_page_says_what_the_state_is(tmp_path):
     low, high = state.low[0, 2], state.high[0, 2]
     assert f"{state.mean[0, 2]:+.3f} {low:+.2f} to {high:+.2f}" in text
     assert f"{state.first_wins[2, 0]} : {state.first_wins[0, 2]}, {state.first_ties[0, 2]} ties" in text
+
+
+def test_the_page_says_how_many_pages_the_comparisons_to_go_are(tmp_path):
+    _, state = page_of(tmp_path, pages=4)
+    state = state._replace(pages=1000, plain=900, compared=50, impressions_to_go=20.0, note="Users came back.", steps=9)
+    facts = _facts(state)
+    assert facts["comparisons to go"] == "about 20 by new users, some 400 pages at the present rate"
+    assert facts["of one ranker alone (nothing compared)"] == "900 (90.0%)" and _lines(state)[-1] == state.note
 
 
 def test_a_page_loads_nothing_runs_nothing_and_comes_again(tmp_path):
@@ -87,5 +95,6 @@ def test_a_ranker_leads_only_if_its_probability_is_above_all_others(chances, lin
         "rankers": ("a", "b", "c"),
         "winner": "b",
         "recommended": "b",
+        "note": "",
     }
     assert _lines(SimpleNamespace(**known))[0].startswith(f"So far {line}")

@@ -121,8 +121,7 @@ def test_a_service_that_is_killed_under_load_forgets_nothing_and_goes_on(tmp_pat
         assert (found.pages, state["pages"] - before["pages"]) == (40, 40)
         running.send_signal(signal.SIGTERM)
     log = (tmp_path / "log").read_text()
-    assert "Traceback" not in log and log.strip().endswith("ltr-duel: terminated")
-    events = [json.loads(line)["event"] for line in log.splitlines() if line.startswith("{")]
+    events = [json.loads(line)["event"] for line in log.splitlines()]  # to the last one, JSON alone
     assert events == ["start", "start", "stop"]
 
 

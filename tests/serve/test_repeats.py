@@ -36,6 +36,28 @@ def test_a_repeated_report_is_accepted_and_counts_once(tmp_path):
     assert (state.clicked, state.unclicked) == (1, 0)
 
 
+def test_a_repeated_search_has_its_page_and_another_body_is_refused_while_the_experiment_is_paused(tmp_path):
+    async def story(service):
+        asked = {"query": "q", "rankings": LISTS}
+
+        async def ask(key, **other):
+            said = await service.call("POST", "/decide", asked | other, headers={"idempotency-key": key})
+            return said.json.get("token", said.status)
+
+        first = await ask("one")
+        service.experiment.switch("pause")
+        assert [await ask("one"), await ask("one", query="other")] == [first, 422]
+        page = await ask("two")
+        assert [await ask("two"), await ask("two", query="other")] == [page, 422]
+        service.experiment.switch("resume")
+        assert await ask("two") == page != first
+        said = [await report(service, {"token": page}, clicks) for clicks in ([], ["a"])]
+        assert [one.status for one in said] == [200, 422]
+        return service.experiment.pages
+
+    assert using(Service(tmp_path), story) == 1
+
+
 def test_a_key_is_of_one_address(tmp_path):
     async def story(service):
         asked = {"query": "q", "rankings": LISTS}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 import time
 
 import pytest
@@ -52,6 +53,7 @@ def test_without_keys_no_request_uses_a_switch(tmp_path):
         ({"switch": "stop"}, "no switch 'stop'"),
         ({"switch": 5}, "must be a text"),
         ({"switch": "pause", "ranker": "dense"}, "there is no key 'ranker'"),
+        ({"switch": "Winner", "ranker": "dense"}, "no switch 'Winner'; did you mean 'winner'?"),
         ({"switch": "drop"}, "the key 'ranker' is missing"),
         ({"switch": "drop", "ranker": "bm25"}, "is the incumbent"),
         ({"switch": "share"}, "the key 'share' is missing"),
@@ -72,12 +74,12 @@ def test_what_is_no_use_of_a_switch_is_refused_in_a_sentence(tmp_path, given, se
 def test_switches_are_seen_on_the_page_in_the_state_and_in_the_metrics(tmp_path):
     async def story(service):
         await decide(service)
+        await service.call("GET", "/state", headers=bearer(BOTH))  # which lasts a second, if no switch is used
         assert (await switch(service, {"switch": "drop", "ranker": "mixed"})).status == 200
         said = await switch(service, {"switch": "share", "share": 0.0, "holdback": 0.1})
         assert said.json == Switches(share=0, holdback=0.1, dropped=("mixed",))._asdict() | {"dropped": ["mixed"]}
         page = await decide(service, {"query": "q", "rankings": {name: LISTS[name] for name in ("bm25", "dense")}})
         assert page["served"] in ("share", "holdback") and page["page"] == LISTS["bm25"]
-        await asyncio.sleep(1.1)  # a state lasts a second
         seen = [await service.call("GET", path, headers=bearer(BOTH)) for path in ("/", "/state", "/metrics")]
         return [one.body.decode() for one in seen]
 
@@ -143,3 +145,45 @@ def test_the_incumbents_list_is_answered_within_five_milliseconds(tmp_path, monk
         return sorted(seconds)[100]
 
     assert using(Service(tmp_path, keys=KEYS), story) < 0.005
+
+
+def test_a_search_is_checked_alike_whether_or_not_it_takes_part(tmp_path):
+    wrong = [
+        {"context": {"weather": "rain"}},
+        {"rankings": LISTS | {"mixed": ["c", "c"]}},
+        {"rankings": LISTS | {"mixed": []}},
+    ]
+
+    async def story(service):
+        said = []
+        for use in ("resume", "pause"):
+            await switch(service, {"switch": use})
+            for one in wrong:
+                said += [(await service.call("POST", "/decide", ASKED | one, headers=bearer(ASK))).status]
+        await switch(service, {"switch": "drop", "ranker": "mixed"})
+        return said, [(await decide(service, ASKED | one)).get("served") for one in wrong]
+
+    statuses, served = using(Service(tmp_path, keys=KEYS, policy="random"), story)
+    assert statuses == [400] * 6 and served == [None, "paused", "paused"]  # a dropped ranker may be gone
+
+
+def test_a_state_that_was_begun_before_a_switch_is_not_shown_after_it(tmp_path, monkeypatch):
+    async def story(service):
+        begun, goes_on, state_of = threading.Event(), threading.Event(), service.experiment.state
+
+        def slow():
+            found = state_of()
+            begun.set()
+            goes_on.wait(10)
+            return found
+
+        monkeypatch.setattr(service.experiment, "state", slow)
+        early = asyncio.create_task(service.call("GET", "/state", headers=bearer(BOTH)))
+        await asyncio.to_thread(begun.wait, 10)
+        await switch(service, {"switch": "pause"})
+        late = asyncio.create_task(service.call("GET", "/state", headers=bearer(BOTH)))
+        await asyncio.sleep(0.05)
+        goes_on.set()
+        return [(await one).json["switches"]["mode"] for one in (early, late)]
+
+    assert using(Service(tmp_path, keys=KEYS), story)[1] == "paused"

@@ -6,7 +6,8 @@ import { Client } from "ltr-duel/client";
 
 const LISTS = { bm25: ["a", "b", "c", "d"], dense: ["d", 7, "b"] };
 const PAGE = { page: ["d", 7], token: "t", expires: 1, rankers: ["bm25", "dense"], served: "experiment" };
-const fallback = (page, why) => ({ page, token: "", rankers: ["bm25"], served: "fallback", why });
+const fallback = (page, why, total = page.length) =>
+  ({ page, token: "", rankers: ["bm25"], served: "fallback", why, total });
 
 let server, url, asked, ways; // what came, and how the next requests are answered
 
@@ -155,7 +156,7 @@ test("a part of a page is asked for by the fields that are given, and cuts the f
 test("a later part of a fallback is a fallback, and the service is not asked", async () => {
   const client = new Client(url, "bm25", { deadline: 30_000 });
   for (const of of [{}, { token: "" }, { token: "", user: "ann" }])
-    assert.deepEqual(await client.decide("q", LISTS, { ...of, offset: 2, limit: 9 }), fallback(["c", "d"], "token"));
+    assert.deepEqual(await client.decide("q", LISTS, { ...of, offset: 2, limit: 9 }), fallback(["c", "d"], "token", 4));
   assert.equal(asked.length, 0);
 });
 

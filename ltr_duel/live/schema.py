@@ -164,7 +164,9 @@ def connected(path: Path, *, writes: bool, migrates: bool = False, without_log: 
                     f" (its schema is {version}, this version knows up to {SCHEMA_VERSION})"
                 )
             if version < min(MIGRATIONS):
-                raise InputError(f"{path}: was written by a development version of ltr-duel 0.2.0, and is read no more")
+                raise InputError(
+                    f"{path}: was written by a development version of ltr-duel 0.2.0; that version exports it ('ltr-duel live export')"
+                )
             if version < SCHEMA_VERSION:
                 if not migrates:
                     raise InputError(

@@ -165,7 +165,8 @@ def connected(path: Path, *, writes: bool, migrates: bool = False, without_log: 
                 )
             if version < min(MIGRATIONS):
                 raise InputError(
-                    f"{path}: was written by a development version of ltr-duel 0.2.0; that version exports it ('ltr-duel live export')"
+                    f"{path}: was written by a development version of ltr-duel 0.2.0;"
+                    " that version exports it ('ltr-duel live export')"
                 )
             if version < SCHEMA_VERSION:
                 if not migrates:

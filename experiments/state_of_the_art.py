@@ -52,7 +52,7 @@ def state_of_the_art():
     winner_stays for little weak regret. merge_rucb, merge_dts and scb assume few ties between arms, or none; in
     1good5poor, 1good50poor and 1good200poor all poor arms tie. multi_self_sparring compares sets of 5, a size that was
     tuned on these corpora: of 2, 3, 5, 10 and 20 it had the least regret with these users on three of them (50,000
-    steps). Its rivals have the parameters of their papers.
+    steps, regret by matrices of the rule marginal_sign). Its rivals have the parameters of their papers.
 
     Note: NP2004 and MSLR are 15 and 36 queries of the corpora; what is said of them holds for these queries. In the 15,
     sitemap score propagation and sitemap term propagation have the same first ten documents. The probability that the
@@ -103,8 +103,8 @@ def real_corpora():
     that finds the ranker with the highest NDCG@10 has little NDCG regret, and never names the Condorcet winner.
 
     Note: multi_self_sparring compares sets of 5, a size that was tuned on these corpora: of 2, 3, 5, 10 and 20 it
-    had the least regret with these users on three of them (50,000 steps). Its rivals have the parameters of their
-    papers.
+    had the least regret with these users on three of them (50,000 steps, regret by matrices of the rule
+    marginal_sign). Its rivals have the parameters of their papers.
 
     Note: NP2004 and MSLR are 15 and 36 queries of the corpora; what is said of them, and their highest NDCG, holds for
     these queries. In these 15, sitemap score propagation and sitemap term propagation have the same first ten

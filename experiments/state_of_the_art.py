@@ -87,7 +87,7 @@ def state_of_the_art():
 
 @figure(
     "state_of_the_art", "Real corpora", drawing="regret", column="regret_ndcg", columns=2, spread="quantiles",
-    store="state_of_the_art", seconds=(120, 3240),
+    kinds=True, store="state_of_the_art", seconds=(120, 3240),
 )  # fmt: skip
 def real_corpora():
     """Regret with simulated users of real corpora.

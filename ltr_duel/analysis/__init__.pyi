@@ -25,6 +25,7 @@ from .report import save_study as save_study
 from .style import BOUND_COLOUR as BOUND_COLOUR
 from .style import COLOURS as COLOURS
 from .style import DASHES as DASHES
+from .style import HUES as HUES
 from .style import Look as Look
 from .style import legend_beside as legend_beside
 from .style import look_of as look_of

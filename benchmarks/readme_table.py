@@ -25,7 +25,8 @@ def lines(rows: Rows) -> Iterator[tuple[str, str]]:
     published = all(row["matrix"] == "published" for row in rows.values() if row.get("K") in (64, 136))
     where = f"{'published ' * published}matrices of 64 and 136 rankers, and one of 500"
     if figure := "; ".join(filter(None, (_road(rows, name) for name in ("msl30k", "yahoo1", "istella")))):
-        yield "text to matrix of all features: the first time, then from the cache; largest memory (all cores)", figure
+        told = "time at the first reading, time from the cache, largest memory (all cores)"
+        yield f"feature text to the matrix of all features: {told}", figure
     for title, policy, horizon in (
         (f"RUCB: `simulate` from the first step, a million steps, {where}", "rucb", "1e6"),
         ("double Thompson sampling, 100,000 steps", "double_thompson", "1e5"),

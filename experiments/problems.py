@@ -81,7 +81,7 @@ NP2004_FOR_MEASURES = [
 REAL_CORPORA = [  # all that the catalogue has, each if it is there, whole or in part; rules are those of the package
     any_corpus(name, *sources, optional=True, comparisons=20_000, quick={"comparisons": 1000})
     for name, *sources in (
-        ("NP2004", excerpt("NP2004/Fold1", note="some of the 75 queries of NP2004")),
+        ("NP2004", excerpt("NP2004/Fold1", note="15 of the 75 queries of NP2004")),
         ("MQ2007", real("MQ2007/Fold1")),
         ("MQ2008", real("MQ2008/Fold1")),
         ("OHSUMED", real("OHSUMED/Fold1")),

@@ -35,10 +35,11 @@ METHODS_FOR_SETS = ("sosm", "probabilistic")
 COINS = "coins"
 HEADINGS = ("independent coins", "users, SOSM", "users, probabilistic")
 RATIOS = (
-    "Mean regret with users divided by that with independent coins: the geometric mean over the 9 problems, and the"
-    " range from the least to the greatest. Outcomes a step are means over all problems and ways to answer; members of"
-    " a set may be the same ranker, and such a pair has no outcome.\n\n"
+    "Mean regret with users divided by that with independent coins: the geometric mean over {problems} problems, and"
+    " the range from the least to the greatest. Outcomes a step are means over all problems and ways to answer; members"
+    " of a set may be the same ranker, and such a pair has no outcome.\n\n"
 )
+RULES = ("outcome", "ties", "tie_seed")  # of the provenance of the reference
 PAGE = Path(__file__).parents[2] / "docs" / "explanations" / "what_a_step_is_worth.md"
 _PLACE = re.compile(r"(<!-- measured: sets -->\n).*?(<!-- end of measured -->)", re.S)
 
@@ -57,6 +58,7 @@ def study(data: Path, kept: Path, *, quick: bool, runs: int, horizon: int) -> No
             options = {"clicks": clicks, "comparisons": lists, "variance_reduction": LESS_VARIANCE, "jobs": 1}
             matrix = estimate_preferences(rankings, **options)
             problem = {"corpus": corpus, "clicks": clicks, "lists": lists, **about(matrix)}
+            problem |= {key: matrix.provenance[key] for key in RULES}
             problem["seconds"] = round(time.process_time() - began, 1)
             for answers, policy in wanted:
                 users = Live(rankings, clicks, slates=answers if answers in METHODS_FOR_SETS else "sosm")
@@ -120,12 +122,22 @@ def page(rows: Sequence[dict]) -> str:
     sentence = (
         f"{one['horizon']:,} steps; means of {one['runs']} runs, ± the standard error of the mean; in brackets the"
         " share of runs that name the winner at the end, where that is not all of them."
+        f" Outcome rule: {_only(rows, 'outcome')}; documents with equal scores: {_only(rows, 'ties')}, tie seed"
+        f" {_only(rows, 'tie_seed')}."
     )
     parts = [sentence, problems(rows), means(by_name), best_sizes(by_name)]
     for corpus in dict.fromkeys(row["corpus"] for row in rows):
         parts.append(f"### {corpus}")
         parts.append(of_corpus(corpus, by_name))
     return "\n\n".join(parts)
+
+
+def _only(rows: Sequence[dict], key: str) -> str:
+    """Return what the provenance of all references says; of runs by different rules there is no common table."""
+    found = {str(row[key]) for row in rows}
+    if len(found) > 1:
+        raise SystemExit(f"the references differ in '{key}': {', '.join(sorted(found))}; begin a new file")
+    return found.pop()
 
 
 def problems(rows: Sequence[dict]) -> str:
@@ -136,7 +148,7 @@ def problems(rows: Sequence[dict]) -> str:
         [
             [
                 corpus, clicks, str(row["rankers"]), f"{row['lists']:,}", row["winner"] or "none (Copeland regret)",
-                f"{row['sure']:.3f}", f"{row['gap']:.4f}", f"{row['error']:.4f}",
+                "> 0.999" if row["sure"] > 0.9995 else f"{row['sure']:.3f}", f"{row['gap']:.4f}", f"{row['error']:.4f}",
             ]
             for (corpus, clicks), row in found.items()
         ],
@@ -158,7 +170,7 @@ def means(rows: dict[str, dict]) -> str:
                 f"{np.exp(np.mean(np.log(ratios))):.2f} ({min(ratios):.2f} to {max(ratios):.2f})" if ratios else ""
             )
         lines.append(line)
-    return RATIOS + table(
+    return RATIOS.format(problems=len({(one["corpus"], one["clicks"]) for one in rows.values()})) + table(
         ["policy", "outcomes a step (mean)", "users, SOSM / coins", "users, probabilistic / coins"], lines
     )
 

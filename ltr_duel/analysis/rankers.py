@@ -110,7 +110,7 @@ def winner_sentence(matrix: PreferenceMatrix) -> str:
     rival = int(row.argmin())
     error = matrix.standard_error[best, rival]
     doubt = " (less than two standard errors)" if error and row[rival] - 0.5 < 2 * error else ""
-    digits = 4 if error == 0 or error >= 5e-5 else math.ceil(-math.log10(error)) + 1
+    digits = _digits(error, 4) if error else 4
     known = f" ± {error:.{digits}f} (standard error)" if error else ""
     margin = (
         f"beats its strongest rival, {matrix.names[rival]}, in {row[rival]:.{digits}f}{known} of comparisons{doubt}."
@@ -270,7 +270,15 @@ def _open_pairs(matrix: PreferenceMatrix) -> int:
 def _with_error(p: float, error: float) -> str:
     if math.isinf(error):
         return "not compared"
-    return f"{p:.3f} ± {error:.3f}" if error else f"{p:.3f}"
+    if not error:
+        return f"{p:.3f}"
+    digits = _digits(error, 3)
+    return f"{p:.{digits}f} ± {error:.{digits}f}"
+
+
+def _digits(error: float, least: int) -> int:
+    """Return how many digits show an error with two of its own, but ``least`` where these show one."""
+    return least if error >= 0.5 * 10**-least else math.ceil(-math.log10(error)) + 1
 
 
 def _chance(share: float) -> str:

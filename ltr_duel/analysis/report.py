@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -15,7 +16,7 @@ from ltr_duel.analysis.matrix import plot_preferences
 from ltr_duel.analysis.rankers import rankers_table, winner_sentence
 from ltr_duel.analysis.regret import plot_regret
 from ltr_duel.analysis.style import png_bytes, save_figure
-from ltr_duel.analysis.tables import policies_table, spread_sentence
+from ltr_duel.analysis.tables import IDENTIFIED, policies_table, spread_sentence
 from ltr_duel.core import arguments, files
 from ltr_duel.preferences import lower_bound, save_preferences
 from ltr_duel.simulation import INDEPENDENT_COINS, Results
@@ -80,9 +81,16 @@ def render_report(
         policies=policies,
         pictures=[(caption, png_bytes(figure)) for caption, figure in figures],
         rankers=rankers_table(matrix),
-        notes=[spread_sentence(policies), *results.notes, *notes],
+        notes=[spread_sentence(policies), *_identified(policies), *results.notes, *notes],
         settings={key: _in_words(value) for key, value in settings.items()},
     )
+
+
+def _identified(table: pd.DataFrame) -> list[str]:
+    """Say what the identification times of a table are."""
+    said = "the first checkpoint from which on a run names the winner to its end, the median over runs"
+    known = "It is known only afterwards: no policy stops there"
+    return [f"{IDENTIFIED[0].upper()}{IDENTIFIED[1:]}: {said}. {known}."] if IDENTIFIED in table else []
 
 
 def study_answer(results: Results) -> list[str]:

@@ -19,6 +19,7 @@ _SPECIAL = {
 _MEAN = "mean ± sd"
 REFERENCE_ERROR = "error of the reference matrix"
 _UNKNOWN = "not known"
+IDENTIFIED = "median identification time"
 
 
 def policies_table(results: Results) -> pd.DataFrame:
@@ -56,7 +57,7 @@ def policies_table(results: Results) -> pd.DataFrame:
         table[REFERENCE_ERROR] = errors
     if decided:
         table["runs that name the winner"] = [f"{value:.0%}" for value in frame["accuracy"]]
-        table["median identification time"] = [
+        table[IDENTIFIED] = [
             f"{value:,.0f}" if math.isfinite(value) else "not within the horizon" for value in frame["steps_to_winner"]
         ]
     return table

@@ -18,6 +18,7 @@ from ltr_duel.papers.verdicts import (
     NEEDS_DATA,
     NEEDS_SCALE,
     NOT_MADE,
+    Criterion,
     answer,
     hardest,
     verdict,
@@ -78,7 +79,8 @@ def check_claims(
     rows = []
     for claim in claims:
         judged = _judge(claim, frames, abouts)
-        worst = hardest(judged.readings, claim.criterion) if judged.readings else Reading(np.nan, np.nan, np.nan)
+        nothing = Reading(np.nan, np.nan, np.nan)
+        worst = hardest(judged.readings, claim.criterion, claim.partly) if judged.readings else nothing
         panels = [f"{name}: {_number(one)}" if name else _number(one) for name, one in judged.readings.items()]
         scales = dict.fromkeys(str(abouts[name]["scale"]) for name in claim.figure if "scale" in abouts.get(name, {}))
         row = {"claim": claim.id, "paper": claim.paper, "where": claim.where, "says": claim.says}
@@ -163,7 +165,7 @@ def _judge(claim: Claim, frames: Mapping[str, pd.DataFrame], abouts: Mapping[str
         word = INCOMPLETE if found.gaps else NEEDS_DATA if unfit else NEEDS_SCALE
         return _Judged(readings, word, "; ".join(filter(None, reasons)), source)
     answers = {name: answer(one, claim.criterion, claim.partly) for name, one in readings.items()}
-    return _Judged(readings, verdict(answers.values()), _reason(answers), source)
+    return _Judged(readings, verdict(answers.values()), _reason(answers, claim.partly), source)
 
 
 def _unfit(panels: Mapping[str, pd.DataFrame]) -> str:
@@ -193,11 +195,12 @@ def _source(panels: Iterable[pd.DataFrame], abouts: list[Mapping[str, Any]]) -> 
     return ", ".join(kinds) + (f" ({'; '.join(notes)})" if notes else "")
 
 
-def _reason(answers: Mapping[str, str]) -> str:
-    """Name the panels of each answer; the verdict says it where there is one panel, or all agree."""
+def _reason(answers: Mapping[str, str], partly: Criterion | None) -> str:
+    """Name the panels of each answer, and the weaker range; the verdict says the rest where all panels agree."""
     if len(set(answers.values())) == 1:
-        return ""
-    words = {"yes": "holds", "weaker": "only a weaker form holds", "no": "does not hold", "open": "undecided"}
+        return f"the weaker form: {partly}" if "weaker" in answers.values() else ""
+    words = {"yes": "holds", "weaker": f"only a weaker form holds ({partly})", "no": "does not hold"}
+    words |= {"open": "undecided"}
     named = {word: [name for name, one in answers.items() if one == word] for word in words}
     return "; ".join(f"{words[word]}: {_briefly(names, answers)}" for word, names in named.items() if names)
 

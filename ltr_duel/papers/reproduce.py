@@ -28,6 +28,7 @@ from ltr_duel.papers.declaration import SCALES, Figure
 from ltr_duel.papers.expand import expand
 from ltr_duel.papers.find_data import NoDataError, first_present
 from ltr_duel.papers.reference import reference_of
+from ltr_duel.papers.tie_orders import tie_order_sentences
 from ltr_duel.preferences import lower_bound
 
 _Work = tuple[pd.DataFrame, dict[str, Any], int]  # the table; sources, runs and horizon; how many runs were done now
@@ -142,6 +143,7 @@ def _run(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) ->
     """Do the runs of a figure that are not in its store."""
     folder, store = out / figure.name, out / figure.about.get("store", figure.name) / "store"
     plans, planned, new = [], 0, 0
+    orders: dict[str, str] = {}
     for number, table in enumerate(expand(figure, scale, root), 1):
         path = folder / f"study-{number}.toml"
         with files.replacing(path) as temporary:
@@ -157,6 +159,8 @@ def _run(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) ->
                 f" explains why, 'ltr-duel run {path} --out {store} --retry' repeats them"
             )
         plans.append(plan)
+        if figure.about["paper"] == "state_of_the_art":
+            orders |= tie_order_sentences(plan, table, folder, jobs)
         planned, new = planned + report.planned, new + report.done
     if not plans:
         raise NoDataError(f"{figure.name}: none of its data is in {root or 'the cache'}; name their folder with --data")
@@ -176,6 +180,8 @@ def _run(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) ->
         for plan in plans
         for problem in plan.problems
     }
+    for name, sentence in orders.items():
+        references[name]["text"] += f" {sentence}"
     facts = {"sources": sources, "runs": planned, "horizon": max(max(plan.file.spec.horizon) for plan in plans)}
     return _table(store, plans, references), facts | {"references": references}, new
 

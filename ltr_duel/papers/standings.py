@@ -49,7 +49,7 @@ def standings(frame: pd.DataFrame, column: str = col.REGRET) -> pd.DataFrame:
         raise errors.unknown_name("column", column, [str(name) for name in frame.columns])
     ends = final_rows(frame, [col.PROBLEM])
     ends = ends[ends[column].notna()]
-    kinds = {label: _compares(label) for label in ends[col.POLICY].unique()}
+    kinds = {label: kind_of(label) for label in ends[col.POLICY].unique()}
     parts: list[dict[str, Any]] = []
     for problem, rows in ends.groupby(col.PROBLEM, sort=False):
         for compares in (PAIRS, SETS):
@@ -86,6 +86,7 @@ def _group(problem: str, compares: str, rows: pd.DataFrame, column: str) -> list
     ]
 
 
-def _compares(label: str) -> str:
+def kind_of(label: str) -> str:
+    """Return what a policy compares: pairs or sets."""
     policy = named_policy(label)
     return SETS if policy is not None and policy.feedback == "slate" else PAIRS

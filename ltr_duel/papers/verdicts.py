@@ -30,6 +30,7 @@ UNDECIDED, FAILS = "undecided", "does not hold"
 INCOMPLETE, NEEDS_DATA, NEEDS_SCALE = "incomplete", "needs data", "needs the printed scale"
 NOT_MADE = "not made"
 JUDGED = (HOLDS, WEAKLY, MIXED, UNDECIDED, FAILS)
+_WORST_FIRST = ("no", "weaker", "open", "yes")
 VERDICTS = (*JUDGED, INCOMPLETE, NEEDS_DATA, NEEDS_SCALE, NOT_MADE)
 
 
@@ -79,6 +80,15 @@ def verdict(answers: Collection[str]) -> str:
     return WEAKLY if "weaker" in found else HOLDS
 
 
-def hardest(readings: Mapping[str, Reading], criterion: Criterion) -> Reading:
-    """Return the reading that is furthest from what is claimed: the number that the ledger shows."""
-    return min(readings.values(), key=criterion.margin)
+def hardest(readings: Mapping[str, Reading], criterion: Criterion, partly: Criterion | None = None) -> Reading:
+    """Return the reading that is furthest from what is claimed: the number that the ledger shows.
+
+    By the answer first, so that it is a panel that the verdict follows from; then by the value, then by its interval.
+    """
+
+    def place(reading: Reading) -> tuple[int, float, float]:
+        ends = (Reading(end, end, end) for end in (reading.low, reading.high))
+        rank = _WORST_FIRST.index(answer(reading, criterion, partly))
+        return rank, criterion.margin(reading), min(map(criterion.margin, ends))
+
+    return min(readings.values(), key=place)

@@ -157,6 +157,14 @@ def test_sentences_say_who_won_and_how_sure_that_is(results):
     assert list(rankers_table(results.matrix, 2)["ranker"]) == ["0", "1"]
 
 
+@pytest.mark.parametrize(
+    "error, text", [(0.02, "0.495 ± 0.020"), (0.0005, "0.495 ± 0.001"), (0.0002, "0.49500 ± 0.00020")]
+)
+def test_an_error_is_never_printed_as_zero(error, text):
+    matrix = PreferenceMatrix(np.array([[0.5, 0.505], [0.495, 0.5]]), standard_error=error * ~np.eye(2, dtype=bool))
+    assert text in rankers_table(matrix).iloc[:, -1].to_list()
+
+
 def test_the_first_error_of_a_mean_is_the_spread_of_the_runs_and_that_of_the_matrix_has_a_name():
     exact = simulate(coins(bradley_terry(4)), "rucb", horizon=500, repetitions=3).runs
     matrix = PreferenceMatrix(bradley_terry(4).p, standard_error=0.01 * ~np.eye(4, dtype=bool))

@@ -7,8 +7,11 @@ import itertools
 import numpy as np
 import pytest
 
+from ltr_duel.bandits import POLICIES
 from ltr_duel.bandits.compiling import plain_text
 from ltr_duel.bandits.plans import cheapest_plan, insert, new_estimates, new_plans, record
+from ltr_duel.preferences.synthetic import arithmetic
+from ltr_duel.simulation import FromMatrix, simulate
 
 
 @pytest.mark.parametrize("between", [1, 4])
@@ -37,3 +40,21 @@ def test_of_arms_that_cost_the_same_the_first_by_number_comes_first():
         for size, arm in enumerate(arrivals):
             put(order, cost, size, arm)
         assert order.tolist() == [1, 3, 0, 2, 4]
+
+
+def test_the_arm_that_meets_itself_is_named_also_where_others_seem_to_beat_as_many():
+    results = simulate(FromMatrix(arithmetic(8, 0.03)), "ecw_rmed", horizon=100_000, repetitions=20, jobs=1)
+    played = [int((run.pulls[-1] - run.pulls[-2]).argmax()) for run in results.runs]
+    assert [int(run.recommended[-1]) for run in results.runs] == played
+
+
+def test_the_arm_that_met_itself_is_not_named_once_another_has_fewer_losses():
+    _, policy, params = POLICIES.configure("ecw_rmed")
+    state = policy.init(3, 0, params)
+    state.estimates.wins[:] = [[0, 5, 1], [1, 0, 5], [5, 1, 0]]
+    state.estimates.losses[:] = 1
+    assert policy.recommend(state, params) == 0  # nothing was planned: the first of those that beat the most
+    state.now[0].winner = 2
+    assert policy.recommend(state, params) == 2
+    state.estimates.wins[1, 0], state.estimates.losses[:] = 9, [2, 0, 1]
+    assert policy.recommend(state, params) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -86,6 +87,22 @@ def test_the_verdict_follows_the_panels(answers, expected):
 def test_the_ledger_shows_the_panel_furthest_from_the_claim():
     readings = {"a": Reading(7, 6, 8), "b": Reading(12, 11, 13), "c": Reading(4.5, 4, 5)}
     assert hardest(readings, Criterion(5, 10)) == readings["b"]
+
+
+def test_the_ledger_shows_a_panel_that_the_verdict_follows_from():
+    first = Criterion(1, 1)
+    assert hardest({"a": Reading(1, 1, 1), "b": Reading(1, 1, 2), "c": Reading(1, 1, 3)}, first) == Reading(1, 1, 3)
+    three = {"yes": Reading(5, 5, 6), "open": Reading(6, 4, 8), "weaker": Reading(4.9, 4.8, 4.95)}
+    assert hardest(three, Criterion(5), Criterion(4)) == three["weaker"]
+    assert hardest({name: three[name] for name in ("yes", "open")}, Criterion(5)) == three["open"]
+
+
+def test_the_weaker_form_is_printed():
+    claim = replace(CLAIM, criterion=Criterion(5), partly=Criterion(2))
+    assert judge(table(small=3.0), claim).reason == "the weaker form: at least 2"
+    row = judge(table(small=8.0, large=3.0), claim)
+    assert (row.verdict, row.reason) == (WEAKLY, "holds: small; only a weaker form holds (at least 2): large")
+    assert judge(table(small=8.0), claim).reason == ""
 
 
 def test_the_panels_where_a_claim_holds_are_named():

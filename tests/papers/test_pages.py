@@ -151,7 +151,9 @@ def test_a_lower_median_than_that_of_the_best_mean_is_named():
     frame = runs(policies=("rmed1", "rucb"), runs=40, problems=[("sixteen", 16)])
     steady, lucky = frame["policy"] == "rmed1", (frame["policy"] == "rucb") & (frame["repetition"] < 25)
     page = comparison(frame.assign(regret_average=np.select([steady, lucky], [100.0, 50.0], 9000.0)))
-    assert "best by its mean rmed1; every" in page and "as high; rucb has the lowest median." in page
+    assert (
+        "best by its mean rmed1; with 95 % confidence every" in page and "as high; rucb has the lowest median." in page
+    )
     assert "has the lowest median" not in comparison(frame.assign(regret_average=np.where(steady, 100.0, 900.0)))
 
 
@@ -197,10 +199,36 @@ def test_about_equal_is_said_only_with_a_bound_on_the_ratio(sign, spread):
 
 
 @pytest.mark.parametrize(
-    "value, text", [(1.0, "1.00"), (1.003, "1.0030"), (1.00001, "1.0001"), (2.5, "2.50"), (1e7, "> 1,000")]
-)
-def test_a_bound_above_1_never_reads_as_1(value, text):
-    assert page_of_standings._ratio(value) == text
+    "low, high, text",
+    [
+        (1.0, 1.0, "1.00 to 1.00"), (1.0, 1.00001, "1.00 to 1.01"), (1.003, 1.0049, "> 1.00 to 1.01"),
+        (2.5, 12.34, "2.50 to 12.3"), (1.0, 1e7, "1.00 to > 1,000"),
+    ],
+)  # fmt: skip
+def test_a_bound_above_1_never_reads_as_1(low, high, text):
+    assert page_of_standings._bounds(low, high) == text
+
+
+def test_few_runs_are_the_cause_only_where_the_upper_bound_alone_is_large():
+    frame = runs(policies=("rmed1", "rucb"), runs=20, problems=[("sixteen", 16)])
+    steady = 100 + np.random.default_rng(3).random(len(frame))
+    large = comparison(frame.assign(regret_average=np.where(frame["policy"] == "rucb", 1e4 * steady, steady)))
+    assert "> 1,000 to > 1,000" in large and "> 1,000: larger than 1,000. " in large and "few runs" not in large
+    rare = np.exp(12 * np.random.default_rng(3).standard_normal(len(frame)))
+    page = comparison(frame.assign(regret_average=rare))
+    assert "1.00 to > 1,000" in page and "because few runs carry a mean" in page
+
+
+def test_how_many_tables_may_err_is_said_where_there_are_many():
+    page = comparison(runs(policies=("rmed1", "rucb"), runs=6, problems=[(f"p{k}", 16) for k in range(20)]))
+    assert "of 20 tables, about 1 may be wrong somewhere" in page
+    assert "wrong somewhere" not in comparison(runs(policies=("rmed1", "rucb"), runs=6, problems=[("p", 16)]))
+
+
+def test_what_a_step_costs_and_the_constant_of_the_bound_are_defined():
+    frame = runs(problems=[("sixteen", 16)], lower_bound=8.0, regret_ndcg=3.0)
+    assert "the mean gap of the compared rankers" in comparison(frame) and "d(p_ij, 1/2)" in comparison(frame)
+    assert "less the mean NDCG@10 of the two or more" in comparison(frame, "regret_ndcg")
 
 
 def test_a_problem_without_a_winner_is_named():

@@ -58,8 +58,10 @@ def test_the_lower_bound_of_two_arms_is_written_out():
 
 
 def test_the_entropy_is_accurate_near_a_half_and_finite_at_the_ends():
-    x = 1e-7
-    assert entropy_to_half(np.array([0.5 + x])) == pytest.approx(2 * x**2, rel=1e-6)
+    x = 2.0**-23
+    assert entropy_to_half(np.array([0.5 + x])) == pytest.approx(2 * x**2, rel=1e-12, abs=0)
+    nearest = 2.0**-53  # between a half and the next number below it
+    assert entropy_to_half(np.array([0.5 - nearest])) == pytest.approx(2 * nearest**2, rel=1e-12, abs=0)
     assert entropy_to_half(np.array([0.0, 1.0, 0.5])).tolist() == pytest.approx([np.log(2), np.log(2), 0])
 
 

@@ -52,6 +52,7 @@ class Now:
     place: int  # those of them played
     n_following: int  # pairs in L_N
     forced: int  # 1 if this duel is there because the pair is not known well enough
+    winner: int  # i* of the last plan, which meets itself; -1 before the first
 
 
 class State(NamedTuple):
@@ -75,7 +76,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
     free = np.zeros((n_arms, n_arms))
     free[i, j] = inf
     scratch = np.zeros(n_arms), np.zeros(n_arms, np.int64)
-    now = registers(Now, n_current=i.size)
+    now = registers(Now, n_current=i.size, winner=-1)
     return State(new_estimates(n_arms), new_plans(n_arms), *scratch, current, following, free, now)
 
 
@@ -130,6 +131,7 @@ def end_turn(state: State, first: int, second: int, log_t: float) -> None:
                     if plan[i, j] * log_t > state.free[i, j]:
                         join(state, i, j)
     join(state, winner, winner)
+    now.winner = winner
     now.place += 1
     if now.place >= now.n_current:
         now.place, now.n_current, now.n_following = 0, now.n_following, 0
@@ -229,7 +231,10 @@ def last_step_alone(state: State, alpha: float, t: int) -> int:
 
 
 def recommend(state: State, params: Params) -> int:
-    """The arm that beats the most arms."""
+    """The arm that meets itself, while it is an estimated Copeland winner; else the arm that beats the most arms."""
+    winner, losses = state.now[0].winner, state.estimates.losses
+    if winner >= 0 and losses[winner] == fewest(losses):
+        return winner
     return most_victorious(state.estimates.wins)
 
 
@@ -241,4 +246,5 @@ register(
     cost="O(K^2)",
     cite="komiyama2016copeland",
     where="ECW-RMED",
+    numbers=2,  # the arm that it plays is named; before, the first by number of several that beat the most arms
 )

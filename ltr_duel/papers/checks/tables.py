@@ -125,7 +125,7 @@ def _with_valley(worlds: Sample, population: Sample, target: float, **_: Any) ->
 
 @measured_by(
     "valley",
-    "share of the ups and downs of {column} along {along} that first falls, then rises",
+    "share of all change in {column} along {along} that is a fall before the lowest point, or a rise after it",
     find=_valley_share,
     aim=_with_valley,
 )

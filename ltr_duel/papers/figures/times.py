@@ -8,9 +8,12 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ltr_duel.analysis import describe_means, plot_accuracy, plot_regret
+from ltr_duel.analysis import HUES, describe_means, plot_accuracy, plot_regret
 from ltr_duel.core import columns as col
 from ltr_duel.papers.figures.panels import finish, grid, head, outer_labels, plain_numbers, same_ordinate, split
+from ltr_duel.papers.standings import SETS, kind_of
+
+_OF_SETS = " (sets)"
 
 
 def regret(
@@ -25,6 +28,7 @@ def regret(
     start: float = 100,
     log: str = "xy",
     bound: bool = True,
+    kinds: bool = False,
 ) -> Figure:
     """Draw cumulative regret against steps; the panels of a row have the same ordinate.
 
@@ -40,13 +44,23 @@ def regret(
     titles : sequence of str
     columns : int, optional
         Panels side by side.
+    kinds : bool
+        Tell policies that compare sets from those that compare pairs: by dashes and in the legend, where they come
+        last. Then each policy and each variant has a colour of its own, as far as there are colours.
     """
     parts, among = split(frame, about, panel, titles), list(frame[col.POLICY].unique())
     figure, axes = grid(len(parts), columns=columns)
+    marked = _marked_sets(among) if kinds else {}
     for ax, part in zip(axes.flat, parts, strict=False):
         plot_regret(
-            part.rows, ax, column=column, spread=spread, start=start, log=log, bound=bound, legend=False, among=among
-        )
+            part.rows, ax, column=column, spread=spread, start=start, log=log, bound=bound, legend=False, among=among,
+            **marked,
+        )  # fmt: skip
+        for line in ax.get_lines() if kinds else ():
+            if str(line.get_label()) in among:
+                line.set(linestyle="-", marker="")
+            elif str(line.get_label()).endswith(_OF_SETS):
+                line.set(linestyle="--", marker="")
         head(ax, part)
     for name in {"x", "y"} - set(log):
         for ax in figure.axes:
@@ -55,6 +69,14 @@ def regret(
         same_ordinate([ax for ax in row if ax in figure.axes])
     outer_labels(axes, len(parts))
     return finish(figure, figure.axes, about, runs_line(frame, spread))
+
+
+def _marked_sets(policies: Sequence[str]) -> dict[str, Any]:
+    """Return colours, labels and an order by which pairs and sets are told apart."""
+    sets = [policy for policy in policies if kind_of(policy) == SETS]
+    order = [*(policy for policy in policies if policy not in sets), *sets]
+    colours = dict(zip(order, HUES, strict=False)) if len(order) <= len(HUES) else {}
+    return {"order": order, "colors": colours, "labels": {policy: policy + _OF_SETS for policy in sets}}
 
 
 def regret_and_accuracy(

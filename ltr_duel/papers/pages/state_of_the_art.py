@@ -17,18 +17,34 @@ from ltr_duel.papers.standings import PAIRS, standings
 
 _CLOSE = 2.0  # times the best, at most: then a policy that may be the best is shown as about equal to it
 _MOST_NAMED = 5
+_NEAR = 1.005  # a ratio below this has the digits of 1
+_LARGE = 1000.0  # above this a ratio is not printed
+_WRONG = 0.05  # share of tables whose bounds may err
 _CAPTION = (
-    "{regret} at the horizon: mean and median over the runs. × best: the mean as a multiple of the lowest mean of the"
-    " table. Bounds: of the ratio to the policy that is truly the best, for all policies of a table together with 95 %"
-    " confidence (multiple comparisons with the best: Edwards and Hsu 1983, with the bootstrap-t of 4,000 resamples of"
-    " the runs, balanced after Beran 1988; not for fewer than six runs, and of no event so rare that no run had it). A"
-    " lower bound of 1: the policy may be the best. ≈: it may be, and pays at most {close:g} times the least; ?: it may"
-    " be, and these runs do not tell. > 1,000: few runs carry the mean, so that they hardly bound it."
+    "{regret} at the horizon: mean and median over the runs. {meaning} × best: the mean as a multiple of the lowest"
+    " mean of the table. Bounds: of the ratio to the policy that is truly the best, for all policies of a table"
+    " together with 95 % confidence (multiple comparisons with the best: Edwards and Hsu 1983, with the bootstrap-t"
+    " of 4,000 resamples of the runs, balanced after Beran 1988; not for fewer than six runs).{tables} They do not"
+    " cover events so rare that they happened in no run. A lower bound of 1: the policy may be the best. ≈: it may"
+    " be, and pays at most {close:g} times the least; ?: it may be, and these runs do not tell. > 1,000: larger than"
+    " 1,000{few}."
 )
+_MEANING = {
+    col.REGRET: "A step adds the mean gap of the compared rankers; the gap of a ranker is the probability that the"
+    " Condorcet winner beats it, less 1/2.",
+    "regret_ndcg": "A step adds the highest NDCG@10 of a ranker, less the mean NDCG@10 of the two or more rankers"
+    " that are compared.",
+}
+_TABLES = " The confidence is that of one table: of {tables} tables, about {wrong:.0f} may be wrong somewhere."
+_FEW = "; beside a lower bound of 1.00 because few runs carry a mean, which they hardly bound"
 _BOUND = (
-    " × bound: as a multiple of c ln T, the asymptotic lower bound on average regret for policies that compare pairs;"
-    " any policy may stay below it at a finite horizon; blank where an estimate does not tell the winner."
+    " × bound: as a multiple of c ln T, the asymptotic lower bound on average regret for policies that compare pairs"
+    " (Komiyama et al., COLT 2015, Theorem 1). For each arm i but the winner c has the least of (gap i + gap j) / (2"
+    " d(p_ij, 1/2)) over the arms j that beat it; d is the relative entropy of two coins, p_ij the probability that i"
+    " beats j. Any policy may stay below the bound at a finite horizon; blank where an estimate does not tell the"
+    " winner."
 )
+_DEFINED = "All regrets are defined in [docs/explanations/regrets.md](explanations/regrets.md)."
 _REFERENCE = (
     " ± reference: how far one standard error of the estimated matrix moves the mean of a policy. One matrix measures"
     " all runs, so its error moves the means of a table, and their ratios; the best, ≈, ? and bounds are for this"
@@ -66,7 +82,14 @@ def state_of_the_art(frame: pd.DataFrame, about: Mapping[str, Any]) -> StateOfTh
         measured = "Measured as above." if name in told else str(references.get(name, {}).get("text", ""))
         told.add(str(name))
         tables.append((_heading(str(name), rows), f"{_regret(column)}. {measured}".strip(), _texts(rows)))
-    said = _CAPTION.format(regret=_regret(column), close=_CLOSE)
+    wrong = sum(one["bounds"].ne("").any() for _, _, one in tables if "bounds" in one) * _WRONG
+    said = _CAPTION.format(
+        regret=_regret(column),
+        meaning=_MEANING.get(column, ""),
+        close=_CLOSE,
+        tables=_TABLES.format(tables=len(tables), wrong=wrong) if wrong >= 1 else "",
+        few=_FEW if ((ranked["low"] == 1) & (ranked["high"] > _LARGE)).any() else "",
+    )
     said += _BOUND if ranked["to_bound"].notna().any() else ""
     said += _REFERENCE if (ranked["reference_error"] > 0).any() else ""
     said += _ACCURACY if ranked["accuracy"].notna().any() else ""
@@ -93,7 +116,8 @@ def state_of_the_art_markdown(frame: pd.DataFrame, about: Mapping[str, Any], cir
     lines += [f"- {note}" for note in described.get("notes", [])] + [""]
     lines += ["This page is computed from runs.", ""]
     lines += [circumstances, ""] if circumstances else []
-    lines += ["## Who may be the best", "", *(f"- {line}" for line in found.lines), "", found.caption, ""]
+    lines += ["## Who may be the best", "", *(f"- {line}" for line in found.lines), ""]
+    lines += [f"{found.caption} {_DEFINED}", ""]
     for heading, measured, table in found.tables:
         lines += [f"## {_escaped(heading)}", "", _escaped(measured), "", markdown_table(table), ""]
     return "\n".join(lines)
@@ -115,7 +139,8 @@ def best_lines(ranked: pd.DataFrame) -> list[str]:
             median = rows[col.POLICY].iloc[int(rows["median"].argmin())]
             but = "" if median == rows[col.POLICY].iloc[0] else f"; {marked(str(median))} has the lowest median"
             lines.append(
-                f"{place}: best by its mean {may_be[0]}; every other mean is at least {nearest:.3g} times as high{but}."
+                f"{place}: best by its mean {may_be[0]}; with 95 % confidence every other mean is at least"
+                f" {nearest:.3g} times as high{but}."
             )
         else:
             more = f" and {len(may_be) - _MOST_NAMED} more" if len(may_be) > _MOST_NAMED else ""
@@ -179,7 +204,7 @@ def _texts(rows: pd.DataFrame) -> pd.DataFrame:
         "± reference": [_moved(one) for one in rows["reference_error"]],
         "median": [format_number(float(one)) for one in rows["median"]],
         "× best": [_ratio(one) for one in rows["to_best"]],
-        "bounds": [f"{_ratio(one['low'])} to {_ratio(one['high'])}" if one["low"] > 0 else "" for one in records],
+        "bounds": [_bounds(one["low"], one["high"]) if one["low"] > 0 else "" for one in records],
         "× bound": [_ratio(one) for one in rows["to_bound"]],
         "names the winner": [_share(one) for one in rows["accuracy"]],
         "names the NDCG-best": [_share(one) for one in rows["ndcg_accuracy"]],
@@ -199,12 +224,16 @@ def _sign(row: Mapping[Any, Any]) -> str:
     return "≈ " if row["high"] <= _CLOSE else "? "
 
 
+def _bounds(low: float, high: float) -> str:
+    """Write both ends; one that is above 1 does not read as 1."""
+    least = "> 1.00" if 1 < low < _NEAR else _ratio(low)
+    return f"{least} to {'1.01' if 1 < high < _NEAR else _ratio(high)}"
+
+
 def _ratio(value: float) -> str:
     if math.isnan(value):
         return ""
-    if 1 < value < 1.005:
-        return f"{max(value, 1.0001):.4f}"
-    return f"{value:.2f}" if value < 9.995 else f"{value:,.1f}" if value <= 1000 else "> 1,000"
+    return f"{value:.2f}" if value < 9.995 else f"{value:,.1f}" if value <= _LARGE else "> 1,000"
 
 
 def _moved(error: float) -> str:

@@ -114,7 +114,7 @@ def multiduel_bound(matrix: PreferenceMatrix, most_arms: int = 12) -> MultiduelB
         order = np.argsort(gap, kind="stable")
         sets = [order[:n].tolist() for n in range(2, size + 1)]
         rivals = _pair_costs(matrix, gap).argmin(axis=1)
-        sets += [[i, int(rivals[i])] for i in range(size)]
+        sets += [[int(i), int(rivals[i])] for i in np.flatnonzero(gap > 0)]
     entropy = np.where(matrix.p < 0.5, entropy_to_half(matrix.p), 0.0)
     inside = np.zeros((len(sets), size))
     for row, members in zip(inside, sets, strict=True):
@@ -122,8 +122,13 @@ def multiduel_bound(matrix: PreferenceMatrix, most_arms: int = 12) -> MultiduelB
     information = inside * (inside @ entropy.T)
     others = gap > 0
     cost = (inside @ gap) / inside.sum(axis=1)
-    solved = scipy.optimize.linprog(cost, A_ub=-information.T[others], b_ub=-np.ones(int(others.sum())), method="highs")
-    return MultiduelBound(float(solved["fun"]), size <= most_arms)
+    per_regret = (information / cost[:, None]).T[others]  # what a unit of regret that is spent on a set tells of an arm
+    most = per_regret.max(axis=1)
+    unit = 1 / most.min()  # near ties cost far more than other arms, and the solver's tolerances are absolute
+    solved = scipy.optimize.linprog(
+        np.ones(len(sets)), A_ub=-per_regret / most[:, None], b_ub=-1 / (unit * most), method="highs"
+    )
+    return MultiduelBound(float(solved["fun"] * unit), size <= most_arms)
 
 
 def _pair_costs(matrix: PreferenceMatrix, gap: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -139,5 +144,5 @@ def entropy_to_half(p: NDArray[np.float64]) -> NDArray[np.float64]:
     x = 2 * p - 1
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = [np.where(y > -1, (1 + y) * np.log1p(np.maximum(y, -1)), 0.0) for y in (x, -x)]
-    total: NDArray[np.float64] = (terms[0] + terms[1]) / 2
+    total: NDArray[np.float64] = np.where(np.abs(x) < 1e-3, x**2 / 2 + x**4 / 12, (terms[0] + terms[1]) / 2)
     return total

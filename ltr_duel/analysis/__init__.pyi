@@ -11,7 +11,6 @@ from .measures import plot_measures as plot_measures
 from .methods import plot_distortion as plot_distortion
 from .methods import plot_sensitivity as plot_sensitivity
 from .rankers import confidence_sentence as confidence_sentence
-from .rankers import equal_words as equal_words
 from .rankers import property_lines as property_lines
 from .rankers import rankers_table as rankers_table
 from .rankers import search_sentence as search_sentence
@@ -25,7 +24,6 @@ from .report import save_study as save_study
 from .style import BOUND_COLOUR as BOUND_COLOUR
 from .style import COLOURS as COLOURS
 from .style import DASHES as DASHES
-from .style import HUES as HUES
 from .style import Look as Look
 from .style import legend_beside as legend_beside
 from .style import look_of as look_of

@@ -8,7 +8,6 @@ from typing import Any
 
 import tomli_w
 
-from ltr_duel.analysis import equal_words
 from ltr_duel.core import files
 from ltr_duel.experiment import Plan, make_plan
 from ltr_duel.preferences import PreferenceMatrix, condorcet_confidence
@@ -64,6 +63,10 @@ def _winner(matrix: PreferenceMatrix) -> str:
     sure = condorcet_confidence(matrix)
     best, none = int(sure.argmax()), max(0.0, 1 - float(sure.sum()))
     if none >= _SURE:
-        return f"{matrix.tie_order}, none (P {equal_words(none)})"
+        return f"{matrix.tie_order}, none ({_chance(none)})"
     doubt = "" if sure[best] >= _SURE else "undecided, likeliest "
-    return f"{matrix.tie_order}, {doubt}{matrix.names[best]} (P {equal_words(float(sure[best]))})"
+    return f"{matrix.tie_order}, {doubt}{matrix.names[best]} ({_chance(float(sure[best]))})"
+
+
+def _chance(share: float) -> str:
+    return "P > 0.999" if share > 0.999 else f"P = {share:.3f}"

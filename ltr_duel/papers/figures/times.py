@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from ltr_duel.analysis import HUES, describe_means, plot_accuracy, plot_regret
+from ltr_duel.analysis import COLOURS, describe_means, plot_accuracy, plot_regret
 from ltr_duel.core import columns as col
 from ltr_duel.papers.figures.panels import finish, grid, head, outer_labels, plain_numbers, same_ordinate, split
 from ltr_duel.papers.standings import SETS, kind_of
@@ -75,7 +75,7 @@ def _marked_sets(policies: Sequence[str]) -> dict[str, Any]:
     """Return colours, labels and an order by which pairs and sets are told apart."""
     sets = [policy for policy in policies if kind_of(policy) == SETS]
     order = [*(policy for policy in policies if policy not in sets), *sets]
-    colours = dict(zip(order, HUES, strict=False)) if len(order) <= len(HUES) else {}
+    colours = dict(zip(order, COLOURS, strict=False)) if len(order) <= len(COLOURS) else {}
     return {"order": order, "colors": colours, "labels": {policy: policy + _OF_SETS for policy in sets}}
 
 

@@ -58,7 +58,8 @@ def comparison_lines(found: LogComparison) -> list[str]:
     ]
     if about["bad_lines"]:
         lines.append(f"{about['bad_lines']:,} bad lines were skipped")
-    return lines + [f"note: {warning}" for warning in found.warnings]
+    notes = [about["caution"]] if "caution" in about else []
+    return lines + [f"note: {one}" for one in (*notes, *found.warnings)]
 
 
 def _robust(cluster: str) -> str:

@@ -58,6 +58,8 @@ def log_lines(facts: LogFacts) -> list[str]:
         lines.append(f"credit of {count:,} impressions rests on {_RESTS[form]}")
     if facts.rankers:
         lines.append(f"{len(facts.rankers)} rankers, by {facts.method}: {', '.join(facts.rankers)}")
+    if facts.caution:
+        lines.append(facts.caution)
     lines.append(f"columns: {', '.join(facts.columns)}")
     if facts.other_columns:
         lines.append(f"not read: {', '.join(map(_not_read, facts.other_columns))}")

@@ -84,7 +84,7 @@ def decision_of(evidence: Evidence) -> Decision:
         are = "is" if len(broken) == 1 else "are"
         said = f"{_several(len(broken), 'guardrail')} {are} not shown to hold ({', '.join(broken)})"
         against.append(f"{winner} is ahead, but {said}")
-    lines = []
+    lines = [one for one in (evidence.found.provenance.get("caution"),) if one]
     if guards and not broken:
         lines.append(f"{_several(len(guards), 'guardrail')} of {winner} hold{'s' if len(guards) == 1 else ''}.")
     if against:

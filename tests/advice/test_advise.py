@@ -106,6 +106,17 @@ def test_that_few_runs_do_not_show_the_confidence_is_said(rankings):
     assert advice.verdict == "deploy" and (low < 0.6) == ("so few runs do not rule out" in text)
 
 
+def test_pairs_are_simulated_and_deployed_by_the_rule_that_random_clicks_do_not_move(rankings, tmp_path):
+    """live.toml named no rule, so the service took the papers', by which random clicks may win."""
+    advice = advise(rankings, candidates=("winner_stays_strong/probabilistic",), **SMALL)
+    advice.save(tmp_path)
+    assert read_settings(tmp_path / "live.toml").outcome == "marginal_bernoulli"
+    [world] = worlds_of(rankings, ("perfect",), 3, 0.01)
+    rules = {"winner_stays_strong/probabilistic": "marginal_bernoulli", "mdb/probabilistic": "marginal_sign"}
+    sources = [Source.of(one, world, 50, compiled=False) for one in candidates_named(list(rules))]
+    assert [source.comparer.outcome for source in sources] == list(rules.values()), "sets have the one rule only"
+
+
 def test_fitted_users_are_drawn_within_their_errors_and_the_same_for_all_candidates(rankings, tmp_path, monkeypatch):
     given = {"format": FORMAT, "model": "sdbn", "source": "a log", "click": [0.1] * 5, "stop": [0.3] * 5}
     given |= {"errors": {"attraction": [0.02, 0.02, None, 0.02, 0.02], "satisfaction": [0.1] * 5}}

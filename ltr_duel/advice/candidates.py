@@ -43,7 +43,7 @@ class Candidate(NamedTuple):
 
     @property
     def outcome(self) -> str:
-        """The rule by which clicks name the winner of a pair: one that random clicks do not move. Sets have no choice."""
+        """The rule by which clicks name the winner of a pair, one that random clicks do not move; empty for sets."""
         return METHODS.configure(self.method).component.research_outcome if self.kind == "pairs" else ""
 
     @property

@@ -128,7 +128,7 @@ def command(
     """
     from ltr_duel.analysis import plot_regret, policies_table, save_figure, spread_sentence, winner_sentence
     from ltr_duel.bandits import POLICIES
-    from ltr_duel.core import InputError, files
+    from ltr_duel.core import InputError, files, several
     from ltr_duel.interleaving import METHODS
     from ltr_duel.preferences import load_preferences
     from ltr_duel.simulation import FromMatrix, Live, OracleSource, simulate
@@ -189,7 +189,7 @@ def command(
             log, rankings, clicks, policy=policies[0], pairs=method, outcome=outcome, slates=slates, top=top,
             horizon=horizon, users=users, seed=seed,
         )  # fmt: skip
-        click.echo(f"{log}: {written:,} impressions")
+        click.echo(f"{log}: {several(written, 'impression')}")
     if live is not None:
         _print_cautions(METHODS.configure(method).component, outcome, logged=log is not None)
     click.echo(winner_sentence(matrix))

@@ -68,7 +68,7 @@ def test_a_page_has_one_family_of_intervals(tmp_path):
 
 def test_one_look_decides_by_the_corrected_test_and_says_that_it_is_one(tmp_path):
     (line,) = decision_of(evidence_of(clear(tmp_path / "log.jsonl"), stop=False)).lines
-    assert line.startswith("at this look A wins (p ") and "give --stop-at" in line
+    assert line.startswith("at this look A wins (p ") and "use --stop-at" in line
     (line,) = decision_of(evidence_of(clear(tmp_path / "tie.jsonl", np.tile([1, -1], 50)), stop=False)).lines
     assert line.startswith("at this look no ranker is shown to win (p = 1)")
 

@@ -131,7 +131,7 @@ def _about_ties(matrix: PreferenceMatrix) -> str:
     order, share = matrix.tie_order, about.get("tied_share", 1.0)
     if not order or share < _FEW_TIES:
         return ""
-    many = f"{share:.0%} of documents are tied" if "tied_share" in about else "Tied documents are there"
+    many = f"{share:.0%} of documents are tied" if "tied_share" in about else "Some documents may be tied"
     if about["ties"] in REDRAWING:
         return f" {many}, in a new order for each comparison ({order})."
     once = f"at random once ({order.partition(', ')[2]})" if about["ties"] == "fixed_random" else f"once ({order})"

@@ -121,7 +121,7 @@ def test_a_bad_log_is_told_by_line(ltr_duel, tmp_path):
     assert answer.code == 2 and ":1: a click at place 2 is not on the list of 1" in answer.err
     path.write_text(json.dumps(row) + "\n" + json.dumps(row | {"impression": 2, "clicks": [1]}))
     answer = ltr_duel("logs", "check", path)
-    assert answer.code == 1 and "1 lines cannot be used" in answer.out
+    assert answer.code == 1 and "1 line cannot be used" in answer.out
     answer = ltr_duel("logs", "compare", path, "--skip-bad", 1)
     assert answer.code == 2 and "2 bad lines; 1 may be skipped" in answer.err
     assert ltr_duel("logs", "columns").out.startswith("impression  needed")

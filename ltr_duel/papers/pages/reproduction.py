@@ -11,7 +11,6 @@ import pandas as pd
 
 from ltr_duel.analysis import render_page
 from ltr_duel.core import columns as col
-from ltr_duel.core import several
 from ltr_duel.papers.bibliography import paper_title
 from ltr_duel.papers.figures.table import format_number
 from ltr_duel.papers.ledger import ledger_sentence
@@ -71,11 +70,15 @@ def reproduction_page(figures: Sequence[Reproduced], ledger: pd.DataFrame, *, ti
 
 def _subtitle(abouts: Sequence[Mapping[str, Any]]) -> str:
     seconds = sum(float(one.get("seconds", 0)) for one in abouts)
-    parts = [f"{several(len(abouts), 'figure')}; made in {duration(seconds)}"]
+    parts = [f"{_figures(len(abouts))}; made in {duration(seconds)}"]
     for key in ("scale", "machine", "date"):
         found = dict.fromkeys(str(one[key]) for one in abouts if one.get(key))
         parts += [f"{key}: {', '.join(found)}"] if found else []
     return "; ".join(parts)
+
+
+def _figures(n: int) -> str:
+    return f"{n} figure{'s' * (n != 1)}"
 
 
 def _origin(abouts: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -85,7 +88,7 @@ def _origin(abouts: Sequence[Mapping[str, Any]]) -> list[str]:
     for kind in dict.fromkeys(kinds):
         n = kinds.count(kind)
         data = _DATA.get(kind, f"data of the kind '{kind}'")
-        counts.append(f"{several(n, 'figure')} {'uses' if n == 1 else 'use'} {data}.")
+        counts.append(f"{_figures(n)} {'uses' if n == 1 else 'use'} {data}.")
     return [" ".join(counts)] if counts else []
 
 

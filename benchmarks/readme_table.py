@@ -41,7 +41,10 @@ def lines(rows: Rows) -> Iterator[tuple[str, str]]:
     if rates := _rates(rows, [f"files:{shape}-ltr_duel" for shape in ("dense", "sparse")]):
         yield "reading feature text, dense / sparse", f"{rates} MB a second{_times_sklearn(rows)}"
     if (plain := rows.get("matrices:519-4000")) and (fewer := rows.get("matrices:519-324-variance")):
-        title = "all pairs of 519 rankers, 4,000 comparisons each / 324 of less variance, same errors (all cores)"
+        title = (
+            "all pairs of 519 rankers, 4,000 comparisons each, or 324 with variance reduction and the same standard"
+            " error (all cores)"
+        )
         yield title, f"{seconds(plain['wall'])} / {seconds(fewer['wall'])}"
     if (first := rows.get("waiting:first-use")) and (later := rows.get("waiting:simulate")):
         figure = f"{seconds(first['wall'])}, then {seconds(later['wall'])}"

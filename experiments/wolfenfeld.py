@@ -49,7 +49,7 @@ def by_preference(policies):
     return [runs(policies, MQ2007, SIXTY_FOUR_ARMS, regrets=["average", "copeland"])]
 
 
-@utility_figure("Figure 1", notes=[*UTILITY_NOTES, HALF, EPOCHS, CORRECTION], seconds=(23, 22))
+@utility_figure("Figure 1", notes=[*UTILITY_NOTES, HALF, EPOCHS, CORRECTION], seconds=(22, 22))
 def wolfenfeld_figure_1():
     """All algorithms, 7 arms.
 
@@ -60,7 +60,7 @@ def wolfenfeld_figure_1():
     return by_utility(ALL, 7, synthetic_size=7)
 
 
-@utility_figure("Figure 2", notes=[*UTILITY_NOTES, HALF, EPOCHS, CORRECTION], seconds=(18, 8))
+@utility_figure("Figure 2", notes=[*UTILITY_NOTES, HALF, EPOCHS, CORRECTION], seconds=(8, 8))
 def wolfenfeld_figure_2():
     """All algorithms, 24 arms.
 
@@ -82,7 +82,7 @@ def wolfenfeld_figure_3():
     return by_utility(["rcs:alpha=0.5", "sparring"], [7, 16, 46])
 
 
-@preference_figure("Figure 4", notes=[*PREFERENCE_NOTES, HALF], seconds=(6, 5))
+@preference_figure("Figure 4", notes=[*PREFERENCE_NOTES, HALF], seconds=(5, 5))
 def wolfenfeld_figure_4():
     """RCS and Sparring, preference-based regret.
 
@@ -104,7 +104,7 @@ def wolfenfeld_figure_5():
     return by_utility(["doubler", "sparring"], [7, 16, 46])
 
 
-@preference_figure("Figure 6", notes=[*PREFERENCE_NOTES, EPOCHS], seconds=(2, 1))
+@preference_figure("Figure 6", notes=[*PREFERENCE_NOTES, EPOCHS], seconds=(1, 1))
 def wolfenfeld_figure_6():
     """Doubler and Sparring, preference-based regret.
 
@@ -159,7 +159,7 @@ def wolfenfeld_figure_10():
     return by_utility(["thompson_doubler", "sparring"], [7, 16, 46])
 
 
-@preference_figure("Figure 11", notes=[*PREFERENCE_NOTES, EPOCHS], seconds=(4, 3))
+@preference_figure("Figure 11", notes=[*PREFERENCE_NOTES, EPOCHS], seconds=(3, 3))
 def wolfenfeld_figure_11():
     """Thompson Doubler and Sparring, preference-based regret.
 
@@ -170,7 +170,7 @@ def wolfenfeld_figure_11():
     return by_preference(["thompson_doubler", "sparring"])
 
 
-@utility_figure("Figure 12", seconds=(4, 3))
+@utility_figure("Figure 12", seconds=(3, 3))
 def wolfenfeld_figure_12():
     """Thompson Sparring and Sparring, 16 arms.
 
@@ -181,7 +181,7 @@ def wolfenfeld_figure_12():
     return by_utility(["thompson_sparring", "sparring"], 16)
 
 
-@preference_figure("Figure 13", seconds=(14, 3))
+@preference_figure("Figure 13", seconds=(3, 3))
 def wolfenfeld_figure_13():
     """Thompson Sparring and Sparring, preference-based regret.
 

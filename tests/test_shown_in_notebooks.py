@@ -95,7 +95,7 @@ def test_a_matrix_shows_the_best_in_the_order_of_their_wins():
 def test_results_show_the_means_of_each_policy():
     made = results()
     shown, final = Shown(made), made.final().iloc[0]
-    assert shown.sentences[0] == repr(made).strip("<>") == "Results: 2 runs of 1 policies, 3 rankers, up to 100 steps"
+    assert shown.sentences[0] == repr(made).strip("<>") == "Results: 2 runs of 1 policy, 3 rankers, up to 100 steps"
     assert shown.rows[1] == ["rucb", f"{final['regret_average']:.4g}", f"{final['regret_copeland']:.4g}", "1", "10"]
     assert Shown(Results([], bradley_terry(3))).rows == []
 

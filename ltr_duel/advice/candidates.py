@@ -42,6 +42,11 @@ class Candidate(NamedTuple):
         return self.policy is not None
 
     @property
+    def outcome(self) -> str:
+        """The rule by which clicks name the winner of a pair, one that random clicks do not move; empty for sets."""
+        return METHODS.configure(self.method).component.research_outcome if self.kind == "pairs" else ""
+
+    @property
     def needs_horizon(self) -> bool:
         """Whether it is another algorithm for each budget."""
         return self.policy is not None and self.policy.component.needs_horizon

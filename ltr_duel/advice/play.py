@@ -54,7 +54,7 @@ class Source:
     @classmethod
     def of(cls, candidate: Candidate, world: World, budget: int, *, compiled: bool = True) -> Source:
         """Put a candidate into a world."""
-        comparer = Comparer(world.rankings, world.users, candidate.method, "", world.top)
+        comparer = Comparer(world.rankings, world.users, candidate.method, candidate.outcome, world.top)
         return cls(candidate, world, comparer, budget, compiled)
 
     def kernel(self, function: Callable[..., Any]) -> Callable[..., Any]:

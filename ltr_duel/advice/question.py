@@ -226,6 +226,7 @@ def _live(candidate: Candidate, settings: dict[str, Any]) -> dict[str, Any]:
         "rankers": tuple(settings["rankers"]),
         "policy": candidate.policy.label,
         "method": candidate.method,
+        "outcome": candidate.outcome,
         "top": settings["top"],
         "horizon": settings["budget"] if candidate.needs_horizon else 0,
         "confidence": settings["confidence"],

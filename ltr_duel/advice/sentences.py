@@ -69,10 +69,13 @@ def _cost(advice: Advice, row: Row) -> str:
     s, best = advice.settings, advice.ndcg[advice.best]
     most = max(row.worlds, key=lambda one: (one.lost.value, one is row.worst))
     users = "" if most is row.worst else f", with '{most.users}' users {ndcg(most.lost)},"
+    less = plain(best - advice.ndcg[s["incumbent"]])
+    incumbent = f"Showing the incumbent '{s['incumbent']}' to everybody loses {less}."
+    if less == "0":
+        incumbent = f"Your incumbent '{s['incumbent']}' is already the best; showing it to everybody loses nothing."
     return (
         f"On the way a list loses {ndcg(row.worst.lost)} {s['measure']}{users} against the best ranker,"
-        f" '{advice.best}'."
-        f" Showing the incumbent '{s['incumbent']}' to everybody loses {plain(best - advice.ndcg[s['incumbent']])}."
+        f" '{advice.best}'. {incumbent}"
     )
 
 
@@ -107,15 +110,16 @@ def _runner_up(advice: Advice) -> list[str]:
         return []
     row = others[0]
     right, lost = _runs(advice, row), ndcg(row.worst.lost)
-    line = f"Runner-up: {named(row.candidate)}, right in {right}, losing {lost} on the way."
+    line = f"Runner-up: {named(row.candidate)}, right in {right}, losing {lost} a list on the way."
     often = {k for one in advice.rounds if 2 * one.runs >= advice.settings["simulations"] for k in one.tried}
-    others_left = [k for k in advice.rounds[-1].left if advice.names[k] != advice.rows[0].candidate]
+    named_already = (advice.rows[0].candidate, row.candidate)
+    others_left = [k for k in advice.rounds[-1].left if advice.names[k] not in named_already]
     close = [advice.names[k] for k in others_left if k in often]
     if close:
-        line += f" In the race {listed(close)} could not be told apart from the candidate that is advised."
+        line += f" By what users lose {listed(close)} could not be told apart from the candidate that is advised."
     seldom = [advice.names[k] for k in others_left if k not in often]
     if seldom:
-        line += f" Dropped after few runs, and not shown to be worse: {listed(seldom)}."
+        line += f" Dropped after few runs, and not shown to lose more: {listed(seldom)}."
     return [line]
 
 

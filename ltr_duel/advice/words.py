@@ -56,6 +56,6 @@ def short(value: float) -> str:
 
 
 def percent_of(value: float) -> str:
-    """Write a share without the sign: '97', '97.4' where it is near 0 or 1."""
+    """Write a share without the sign: '97.4', '100'."""
     share = 100 * value
-    return f"{share:.1f}" if 90 < share < 99.95 or 0.05 <= share < 10 else f"{share:.0f}"
+    return f"{share:.1f}" if 0.05 <= share < 99.95 else f"{share:.0f}"

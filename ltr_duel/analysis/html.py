@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import base64
+import re
 import struct
 from pathlib import Path
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
 
+_WHOLE = re.compile(r"(?<!\S)(?:[(`]?[\d.+-]+e[-+]\d+|[(`]?--[a-z][a-z-]+)\S{0,4}(?!\S)")  # 2.6e-06, --stop-at
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -19,7 +22,7 @@ def render_page(template: str | Path, **values: Any) -> str:
     ----------
     template : path
         A jinja2 template. It may extend ``page.html`` and import from ``macros.html`` (folder ``templates`` beside
-        this module), and use the filters ``data_uri(kind)`` and ``png_size``.
+        this module), and use the filters ``data_uri(kind)``, ``png_size`` and ``unbroken``, for sentences.
     **values
         What the template shows. All texts are escaped.
 
@@ -45,8 +48,13 @@ def render_page(template: str | Path, **values: Any) -> str:
     template = Path(template)
     loader = FileSystemLoader([template.parent, _TEMPLATES])
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True)
-    environment.filters |= {"data_uri": _data_uri, "png_size": _png_size}
+    environment.filters |= {"data_uri": _data_uri, "png_size": _png_size, "unbroken": _unbroken}
     return environment.get_template(template.name).render(**values)
+
+
+def _unbroken(text: str) -> Markup:
+    """Return a sentence whose numbers and options stay on one line: browsers break lines after hyphens."""
+    return Markup(_WHOLE.sub(lambda found: f'<span class="number">{found[0]}</span>', str(escape(text))))
 
 
 def _data_uri(content: bytes, kind: str) -> str:

@@ -31,6 +31,7 @@ ABSCISSAE = {
     "outcomes": (columns.OUTCOMES, "outcomes received (pairs of rankers compared)"),
 }
 _DRAWN_AS = {"quantiles": "band", "standard error": "band", "sd": "bars", "range": "dotted", "none": ""}
+_REMARK = "_remark"
 _BARS = 7  # error bars on a curve; more would hide it
 _MOST_BANDS = 10  # more bands than this hide each other, and the lines
 
@@ -55,9 +56,13 @@ def remark(results: Results | pd.DataFrame) -> str:
 
 def write_remarks(ax: Axes, lines: Sequence[str]) -> None:
     """Write remarks into the upper left corner of a figure, one for each line; empty remarks are left out."""
-    text = "\n".join(line for line in lines if line)
-    if text:
-        ax.annotate(text, (0.01, 0.98), xycoords="axes fraction", va="top", fontsize=8, color="#555555")
+    before = [text for text in ax.texts if text.get_label() == _REMARK]  # of what was drawn here before
+    said = [line for text in before for line in text.get_text().split("\n")]
+    for text in before:
+        text.remove()
+    words = "\n".join(dict.fromkeys([*said, *filter(None, lines)]))
+    if words:
+        ax.annotate(words, (0.01, 0.98), xycoords="axes fraction", va="top", fontsize=8, color="#555555", label=_REMARK)
 
 
 def describe_means(counts: Iterable[int], spread: str) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ltr_duel.core import arguments, stream
+from ltr_duel.core import arguments, several, stream
 from ltr_duel.preferences import (
     STATISTICS,
     PreferenceMatrix,
@@ -131,10 +131,11 @@ def _about_ties(matrix: PreferenceMatrix) -> str:
     order, share = matrix.tie_order, about.get("tied_share", 1.0)
     if not order or share < _FEW_TIES:
         return ""
-    many = f"{share:.0%} of documents tie" if "tied_share" in about else "Where documents tie"
+    many = f"{share:.0%} of documents are tied" if "tied_share" in about else "Some documents may be tied"
     if about["ties"] in REDRAWING:
         return f" {many}, in a new order for each comparison ({order})."
-    return f" {many}: P holds for their order by {order}; the tie rule resample averages over orders."
+    once = f"at random once ({order.partition(', ')[2]})" if about["ties"] == "fixed_random" else f"once ({order})"
+    return f" {many} and were ordered {once}; P is for that order. `--ties resample` averages over orders."
 
 
 def confidence_sentence(matrix: PreferenceMatrix) -> str:
@@ -180,10 +181,11 @@ def winner_row(matrix: PreferenceMatrix) -> dict[str, str]:
 def search_sentence(matrix: PreferenceMatrix) -> str:
     """Say how the search for the Condorcet winner ended."""
     search, confidence = matrix.provenance["search"], matrix.provenance["until_winner"]
+    after = several(search["rounds"], "round")
     if search["winner"] is not None:
-        return f"The Condorcet winner is known with confidence {confidence:g}, after {search['rounds']} rounds."
+        return f"The Condorcet winner is known with confidence {confidence:g}, after {after}."
     if search["known"]:
-        return f"There is no Condorcet winner, with confidence {confidence:g}, after {search['rounds']} rounds."
+        return f"There is no Condorcet winner, with confidence {confidence:g}, after {after}."
     listed = ", ".join(search["candidates"][:5])
     return f"Not known with confidence {confidence:g}: it may be one of {len(search['candidates'])} ({listed})."
 

@@ -27,6 +27,7 @@ from ltr_duel.core import columns, errors
 from ltr_duel.simulation import Results, averaged, final_rows
 
 BOUND = "lower bound (asymptotic, pairs)"
+_NAME = "_name of a line"
 _MOST_ENDS = 6  # more lines than this get a legend instead of a name at their end
 
 
@@ -217,7 +218,9 @@ def _draw_bound(ax: Axes, constant: float, end: float, *, in_view: bool) -> None
     """Draw c ln t over the last decade, as it is asymptotic. Limits stay, unless it must be in view."""
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
     steps = np.geomspace(max(2.0, left, end / 10), max(3.0, end), 50)
-    ax.plot(steps, constant * np.log(steps), color=BOUND_COLOUR, lw=1.2, ls=(0, (1, 1)), label=BOUND)
+    bound = constant * np.log(steps)
+    if not any(line.get_label() == BOUND and np.array_equal(line.get_ydata(), bound) for line in ax.get_lines()):
+        ax.plot(steps, bound, color=BOUND_COLOUR, lw=1.2, ls=(0, (1, 1)), label=BOUND)
     ax.set_xlim(left, right)
     last = constant * float(np.log(steps[-1]))
     ax.set_ylim(*(min(bottom, last / 1.5), max(top, last * 1.5)) if in_view else (bottom, top))
@@ -225,6 +228,8 @@ def _draw_bound(ax: Axes, constant: float, end: float, *, in_view: bool) -> None
 
 def _name_the_lines(ax: Axes, own_figure: bool, by_ends: bool) -> None:
     """Name the lines at their ends; if they are many, of one colour or in a chosen order, in a legend."""
+    for earlier in [text for text in ax.texts if text.get_label() == _NAME]:  # of what was drawn here before
+        earlier.remove()
     named = [line for line in ax.get_lines() if not str(line.get_label()).startswith("_")]
     if by_ends:
         named.sort(key=lambda line: -float(np.asarray(line.get_ydata())[-1]))
@@ -251,7 +256,7 @@ def _name_the_ends(ax: Axes, lines: Sequence[Line2D], least: float = 0.085) -> N
         name = str(line.get_label())
         ax.annotate(
             name.replace(" (", "\n(") if name == BOUND else name, (1.01, place), xycoords="axes fraction",
-            color=line.get_color(), va="center", fontsize=9, annotation_clip=False,
+            color=line.get_color(), va="center", fontsize=9, annotation_clip=False, label=_NAME,
         )  # fmt: skip
 
 

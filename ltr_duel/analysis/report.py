@@ -17,7 +17,7 @@ from ltr_duel.analysis.rankers import rankers_table, winner_sentence
 from ltr_duel.analysis.regret import plot_regret
 from ltr_duel.analysis.style import png_bytes, save_figure
 from ltr_duel.analysis.tables import IDENTIFIED, policies_table, spread_sentence
-from ltr_duel.core import arguments, files
+from ltr_duel.core import arguments, files, several
 from ltr_duel.preferences import lower_bound, save_preferences
 from ltr_duel.simulation import INDEPENDENT_COINS, Results
 
@@ -71,7 +71,8 @@ def render_report(
     return render_page(
         _TEMPLATE,
         title=title,
-        subtitle=f"{len(matrix)} rankers, {len(results.policies)} policies, {len(results.runs)} runs"
+        subtitle=f"{several(len(matrix), 'ranker')}, {several(len(results.policies), 'policy')},"
+        f" {several(len(results.runs), 'run')}"
         + (
             f"; asymptotic lower bound for pairwise policies{of_estimate}: {bound:.4g} ln T"
             if bound is not None
@@ -105,7 +106,7 @@ def study_answer(results: Results) -> list[str]:
         line = f"{row.policy}: {name} {mean:,.1f}"
         line += f" ± {error:,.1f} (standard error of {n} runs)" if n > 1 else ""
         line += f" after {results.runs[0].key.horizon:,} steps"
-        line += f"; the error of the matrix moves it by {moved:,.1f} (one standard error)" if moved > 0 else ""
+        line += f", ± {moved:,.1f} more, as the matrix is itself an estimate" if moved > 0 else ""
         lines.append(line + (f"; {round(row.accuracy * n)} of {n} runs name the winner." if won else "."))
     return [*lines, *results.notes]
 

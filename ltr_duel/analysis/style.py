@@ -191,7 +191,8 @@ def require_table(frame: Any, *columns: str) -> None:
     InputError
     """
     if not isinstance(frame, pd.DataFrame):
-        raise InputError(f"a figure is drawn of results or a DataFrame, not of {errors.shown(frame)}")
+        table = "; take the table of one problem from its .to_frame()" if hasattr(frame, "to_frame") else ""
+        raise InputError(f"a figure is drawn of results or a DataFrame, not of {errors.shown(frame)}{table}")
     missing = [column for column in columns if column not in frame]
     if missing or not len(frame):
         what = f"no column '{missing[0]}'" if missing else "no row"

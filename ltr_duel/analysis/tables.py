@@ -116,8 +116,8 @@ def spread_sentence(table: pd.DataFrame) -> str:
     unknown = table[REFERENCE_ERROR] == _UNKNOWN if REFERENCE_ERROR in table else pd.Series()
     if not unknown.all():
         words += (
-            f" {REFERENCE_ERROR}: one standard error of the mean, as the matrix behind the regret is estimated; at"
-            " most that where its pairs share queries (variance reduction stratified or common)."
+            f" {REFERENCE_ERROR}: one standard error of the mean, as the matrix behind the regret is"
+            " estimated; an upper limit if pairs share queries."
         )
     if unknown.any():
         words += f" {REFERENCE_ERROR} not known: another estimate may change such a regret altogether."

@@ -245,13 +245,14 @@ def _parts_of(out: Path) -> Path:
 def _save(matrix: PreferenceMatrix, out: Path, parts: Path) -> None:
     """Write the matrix, then forget the parts, and say who won."""
     from ltr_duel.analysis import search_sentence, winner_sentence
+    from ltr_duel.core import several
     from ltr_duel.preferences import save_preferences
 
     save_preferences(matrix, out)
     _forget(parts)
     counts = matrix.comparisons[matrix.comparisons > 0]
     many = f"{counts.min():,}" + (f" to {counts.max():,}" if counts.max() > counts.min() else "")
-    click.echo(f"{out}: {len(matrix)} rankers, {many} comparisons for each pair")
+    click.echo(f"{out}: {several(len(matrix), 'ranker')}, {many} comparisons for each pair")
     click.echo(winner_sentence(matrix))
     if "search" in matrix.provenance:
         click.echo(search_sentence(matrix))

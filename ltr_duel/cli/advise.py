@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from math import ceil
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,6 +25,9 @@ from ltr_duel.cli._options import (
 from ltr_duel.cli._reading import Reading, reading_options
 from ltr_duel.cli._words import Command, click_model_names
 
+if TYPE_CHECKING:
+    from ltr_duel.advice import Advice
+
 
 @click.command(cls=Command)
 @click.argument("path", type=click.Path(path_type=Path))
@@ -39,6 +43,7 @@ from ltr_duel.cli._words import Command, click_model_names
     help="A click model, or the file of a fitted one; may be repeated: the advice is for the worst of them.",
 )
 @click.option("--budget", type=COUNT, required=True, help="Impressions that there are.")
+@click.option("--per-day", type=click.FloatRange(1), help="Impressions of a day: also say how many days it takes.")
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="How sure of the ranker named.")
 @click.option("--margin", type=float, default=0.01, show_default=True, help="NDCG@10 that would not matter.")
 @click.option("--sure", is_flag=True, help="First what reaches the confidence, however much users lose on the way.")
@@ -70,6 +75,7 @@ def command(
     reading: Reading,
     clicks: tuple[str, ...],
     budget: int,
+    per_day: float | None,
     confidence: float,
     margin: float,
     sure: bool,
@@ -109,6 +115,8 @@ def command(
     lines = advice.lines()
     for line in lines[:ANSWER]:
         click.echo(line)
+    if per_day:
+        click.echo(_in_days(advice, per_day))
     if advice.rows:
         click.echo()
         print_table(advice.table())
@@ -117,3 +125,15 @@ def command(
         click.echo(line)
     if out is not None:
         click.echo("\n" + ", ".join(str(file) for file in advice.save(out)))
+
+
+def _in_days(advice: Advice, per_day: float) -> str:
+    """Say how long the budget lasts, and when the confidence is reached."""
+    from ltr_duel.core import several
+
+    def days(impressions: int) -> str:
+        return several(ceil(impressions / per_day), "day")
+
+    reached = advice.deploy.worst.sure_at.value if advice.deploy else None
+    soon = f", and {100 * advice.settings['confidence']:g}% takes {days(reached)}" if reached else ""
+    return f"At {per_day:,.0f} impressions a day the budget lasts {days(advice.settings['budget'])}{soon}."

@@ -60,11 +60,12 @@ def check(store: Path) -> None:
 @plugin_option
 def export(store: Path, out: Path | None, events: Path | None, without: tuple[str, ...], spreadsheet: bool) -> None:
     """Write the pages of STORE whose clicks are in as a click log, for 'logs compare'; the experiment may go on."""
+    from ltr_duel.core import several
     from ltr_duel.live import export_log
 
     out = out or Path(f"{store.stem}.parquet")
     rows = export_log(store, out, events=events, without=without, spreadsheet=spreadsheet)
-    click.echo(f"{out}: {rows:,} impressions")
+    click.echo(f"{out}: {several(rows, 'impression')}")
 
 
 @command.command()

@@ -185,8 +185,8 @@ def power(
     click.echo(
         f"To find a mean outcome of {plan.effect:.4g} with power {power:g} at confidence {confidence:g}{shared},"
         f" plan for {amounts['fixed test'].item()} impressions and one look at the end,\nor for"
-        f" {amounts['sequential, with that power'].item()} with {looks}, of which"
-        f" {amounts['sequential, in the mean'].item()} are needed on average.\n"
+        f" {amounts['sequential, with that power'].item()} with {looks}"
+        f" ({amounts['sequential, in the mean'].item()} on average, as it may stop early).\n"
         f"By {of}, {ahead} is ahead of {behind} with a mean outcome of {abs(spread.effect):.4f} (shrunk towards 0).\n"
         f"Outcomes have a mean square of {spread.square:.4f}; clustering multiplies the variance by {spread.design:.3f}"
         + (f"; one impression in {spread.each:.2f} is of this pair.\n" if spread.each > 1 else ".\n")

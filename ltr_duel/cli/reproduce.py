@@ -139,7 +139,7 @@ def _try_criteria(folder: Path, out: Path) -> None:
 
 def _finish(folder: Path, out: Path, order: list[str]) -> pd.DataFrame:
     """Check the claims on all figures that are in OUT, and write the ledger and the report."""
-    from ltr_duel.core import files
+    from ltr_duel.core import files, several
     from ltr_duel.papers import (
         Reproduced,
         check_claims,
@@ -172,7 +172,7 @@ def _finish(folder: Path, out: Path, order: list[str]) -> pd.DataFrame:
                 temporary.write_text(text, encoding="utf-8")
             with files.replacing(out / f"{name}.png") as temporary:  # the page shows it
                 temporary.write_bytes((made[name].folder / "figure.png").read_bytes())
-    click.echo(f"{out / 'report.html'}: {len(pages)} figures, {len(ledger)} claims", err=True)
+    click.echo(f"{out / 'report.html'}: {several(len(pages), 'figure')}, {several(len(ledger), 'claim')}", err=True)
     return ledger
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -28,6 +28,9 @@ from ltr_duel.cli._options import (
 from ltr_duel.cli._reading import Reading, reading_options
 from ltr_duel.cli._words import Command, click_model_names, method_names, policy_names
 
+if TYPE_CHECKING:
+    from ltr_duel.interleaving import Method
+
 
 @click.command(cls=Command)
 @click.argument("file", type=click.Path(path_type=Path), required=False)
@@ -48,6 +51,11 @@ from ltr_duel.cli._words import Command, click_model_names, method_names, policy
     show_default=True,
     shell_complete=method_names,
     help="How they compare two rankers.",
+)
+@click.option(
+    "--outcome",
+    default="",
+    help="By which rule clicks name the winner of two.  [default: the method's unbiased rule; of a log its first rule]",
 )
 @click.option(
     "--slates", default="sosm", show_default=True, shell_complete=method_names, help="How they compare sets of rankers."
@@ -76,9 +84,7 @@ from ltr_duel.cli._words import Command, click_model_names, method_names, policy
 @click.option(
     "--out",
     type=OUT_FOLDER,
-    default="simulation",
-    show_default=True,
-    help="The folder to write to.",
+    help="The folder to write to.  [default: simulation; with --log none]",
 )
 @abscissa_option
 @click.option("--log", type=OUT_FILE, help="With --live: the click log of the first run.")
@@ -92,6 +98,7 @@ def command(
     reading: Reading,
     clicks: str,
     method: str,
+    outcome: str,
     slates: str,
     top: int,
     comparisons: int | None,
@@ -102,7 +109,7 @@ def command(
     seed: int,
     jobs: int,
     most_rankers: int,
-    out: Path,
+    out: Path | None,
     x: str,
     log: Path | None,
     users: int,
@@ -116,11 +123,13 @@ def command(
     compare sets of rankers belong there: a matrix gives each pair of a set an independent coin, unlike any list of
     documents, so on a matrix they need --sets independent-coins.
 
-    Writes results.parquet (policy, repetition, t, regret_average, ...), pulls.parquet, runs.json and regret.png.
+    Writes results.parquet (policy, repetition, t, regret_average, ...), pulls.parquet, runs.json and regret.png; with
+    --log alone just the log.
     """
     from ltr_duel.analysis import plot_regret, policies_table, save_figure, spread_sentence, winner_sentence
     from ltr_duel.bandits import POLICIES
-    from ltr_duel.core import InputError, files
+    from ltr_duel.core import InputError, files, several
+    from ltr_duel.interleaving import METHODS
     from ltr_duel.preferences import load_preferences
     from ltr_duel.simulation import FromMatrix, Live, OracleSource, simulate
 
@@ -136,6 +145,11 @@ def command(
         raise InputError("options of how feature files are read go with --live; there are none in a matrix")
     if sets and live is not None:
         raise InputError("--sets goes with the FILE of a matrix; simulated users compare sets by --slates")
+    if outcome and live is None:
+        raise InputError("--outcome goes with --live; the rule of a matrix is that of FILE")
+    if outcome == "marginal_bernoulli" and log is not None:
+        raise InputError(f"--outcome {outcome} tosses a coin with the list, which a log lacks; 'sampled' has its mean")
+    out = out or (None if log is not None else Path("simulation"))
     only_writer(out)
     if "all" in policies:
         able = [one.name for one in POLICIES if one.feedback == "duel" or sets or live is not None]
@@ -143,13 +157,14 @@ def command(
     source: OracleSource | None = None
     if live is not None:
         rankings = rankings_of(corpus_at(live, words, reading), words, **ties, drop_constant=True, jobs=jobs)
-        source = Live(rankings, clicks, pairs=method, slates=slates, top=top)
+        source = Live(rankings, clicks, pairs=method, outcome=outcome, slates=slates, top=top)
         if file is None:
             from ltr_duel.preferences import estimate_preferences
 
             matrix = estimate_preferences(
-                rankings, clicks=clicks, method=method, comparisons=comparisons, top=top, seed=seed, jobs=jobs
-            )
+                rankings, clicks=clicks, method=method, outcome=outcome, comparisons=comparisons, top=top, seed=seed,
+                jobs=jobs,
+            )  # fmt: skip
     if file is not None:
         matrix = load_preferences(file, most_rankers=most_rankers)
         if live is not None:
@@ -163,23 +178,35 @@ def command(
         seed=seed,
         jobs=jobs,
     )
-    with files.replacing_files(out) as temporary:
-        results.save(temporary)
-        save_figure(plot_regret(results, x=x), temporary / "regret.png")
+    if out is not None:
+        with files.replacing_files(out) as temporary:
+            results.save(temporary)
+            save_figure(plot_regret(results, x=x), temporary / "regret.png")
     if log is not None:
         from ltr_duel.logs import simulate_log
 
         written = simulate_log(
-            log, rankings, clicks, policy=policies[0], pairs=method, slates=slates, top=top, horizon=horizon,
-            users=users, seed=seed,
+            log, rankings, clicks, policy=policies[0], pairs=method, outcome=outcome, slates=slates, top=top,
+            horizon=horizon, users=users, seed=seed,
         )  # fmt: skip
-        click.echo(f"{log}: {written:,} impressions")
+        click.echo(f"{log}: {several(written, 'impression')}")
+    if live is not None:
+        _print_cautions(METHODS.configure(method).component, outcome, logged=log is not None)
     click.echo(winner_sentence(matrix))
     table = policies_table(results)
     print_table(table)
     for note in (spread_sentence(table), *results.notes):
         click.echo(note)
-    click.echo(f"{out / 'results.parquet'}, {out / 'pulls.parquet'}, {out / 'regret.png'}")
+    if out is not None:
+        click.echo(f"{out / 'results.parquet'}, {out / 'pulls.parquet'}, {out / 'regret.png'}")
+
+
+def _print_cautions(method: Method, outcome: str, *, logged: bool) -> None:
+    """Say where random clicks favour a ranker, by the rule of the users or by that of the log."""
+    rules = {outcome or method.research_outcome} | ({outcome or method.outcomes[0]} if logged else set())
+    fair = next((f" With --outcome {rule} they do." for rule in method.outcomes if rule not in method.biased), "")
+    for caution in sorted({method.caution(rule) for rule in rules} - {""}):
+        click.echo(f"note: {caution}{fair}")
 
 
 def _require_same_order(file: Path, measured: dict[str, Any], users: dict[str, Any]) -> None:

@@ -154,6 +154,7 @@ from .random import stream as stream
 from .references import Reference as Reference
 from .references import reference_of as reference_of
 from .sentences import listed as listed
+from .sentences import several as several
 from .sources import ROOT as ROOT
 from .sources import sources_digest as sources_digest
 from .threads import abandon as abandon

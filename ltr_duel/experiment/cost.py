@@ -11,7 +11,7 @@ from typing import NamedTuple
 from tqdm import tqdm
 
 from ltr_duel.bandits import POLICIES
-from ltr_duel.core import parallel
+from ltr_duel.core import parallel, several
 from ltr_duel.experiment.backends.backend import Backend
 from ltr_duel.experiment.plan import Plan, PlannedRun, Shard
 from ltr_duel.experiment.problems import TO_ESTIMATE
@@ -51,11 +51,15 @@ def print_estimate(plan: Plan, shard: Shard | None, folder: Path | None, backend
         steps += left * group.horizon
         seconds += left * costs[key].seconds * group.horizon
         disk += left * (costs[key].bytes * len(checkpoints(group.horizon, spec.checkpoints_per_decade)) + _BESIDE)
-    yield f"{len(plan.problems)} problems: {_listed([problem.name for problem in plan.problems])}"
-    yield f"{len(plan.policies)} policies: {_listed(list(spec.labels))}"
+    yield f"{several(len(plan.problems), 'problem')}: {_listed([problem.name for problem in plan.problems])}"
+    yield f"{several(len(plan.policies), 'policy')}: {_listed(list(spec.labels))}"
     horizons = ", ".join(f"{horizon:,}" for horizon in spec.horizon)
-    yield f"horizons {horizons}; {spec.repetitions:,} repetitions; seed {spec.seed}"
-    yield f"{runs:,} runs" + (f", {done:,} of them done" if done else "") + f"; {tqdm.format_sizeof(steps)} duels to do"
+    yield f"horizons {horizons}; {several(spec.repetitions, 'repetition')}; seed {spec.seed}"
+    yield (
+        several(runs, "run")
+        + (f", {done:,} of them done" if done else "")
+        + f"; {tqdm.format_sizeof(steps)} duels to do"
+    )
     waiting = {
         digest: cost
         for problem in plan.problems
@@ -64,8 +68,9 @@ def print_estimate(plan: Plan, shard: Shard | None, folder: Path | None, backend
     if waiting:
         yield f"before: {len(waiting):,} preference matrices to estimate, {sum(waiting.values()):,} comparisons in all"
     jobs = parallel.checked_jobs(backend.jobs)
+    time = f"about {duration(seconds / jobs)}" if seconds / jobs >= 1 else "less than a second"
     yield (
-        f"about {duration(seconds / jobs)} on {jobs} cores (from short trials; jumps make long horizons cheaper),"
+        f"{time} on {several(jobs, 'core')} (from short trials; jumps make long horizons cheaper),"
         f" {tqdm.format_sizeof(disk)}B of disk"
     )
 

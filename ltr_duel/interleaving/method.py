@@ -138,6 +138,8 @@ class Method(components.Component):
     unbiased : str
         The default of simulations and estimates: the rule under which random clicks favour neither of two rankers.
         The first of ``outcomes`` if empty.
+    biased : tuple of str
+        Rules under which random clicks do favour a ranker.
     shows, wins, needs, cost : str
         For people: how the list is made, who wins, what the method relies on, and what a comparison costs.
     compiled : bool
@@ -161,6 +163,7 @@ class Method(components.Component):
     credit_slate: Callable[..., Any] | None = field(default=None, repr=False)
     outcomes: tuple[str, ...] = ("credit",)
     unbiased: str = ""
+    biased: tuple[str, ...] = ()
     shows: str = field(default="not stated", repr=False)
     wins: str = field(default="not stated", repr=False)
     needs: str = field(default="nothing", repr=False)
@@ -182,6 +185,12 @@ class Method(components.Component):
     def research_outcome(self) -> str:
         """The outcome rule of simulations and estimates that name none."""
         return self.unbiased or self.outcomes[0]
+
+    def caution(self, outcome: str) -> str:
+        """Return what who reads results by a rule has to know; empty where random clicks favour nobody."""
+        rule = outcome if len(self.outcomes) > 1 else self.name
+        warning = f"{rule}: random clicks do not give 0 here; the result does not show that users prefer one."
+        return warning if outcome in self.biased else ""
 
     def facts(self) -> dict[str, str]:
         """Return what a reader wants to know, by the words of a table's head."""

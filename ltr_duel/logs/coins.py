@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ltr_duel.core import FloatVector, IntMatrix, IntVector
-from ltr_duel.logs.findings import Finding, even, fair, least_p, mirrored, tested, unchanged
+from ltr_duel.logs.findings import ERROR, Finding, even, fair, least_p, mirrored, tested, unchanged
 
 _BLOCKS = 10  # of time, for what should not change
 _PLACES = 10
@@ -62,8 +62,10 @@ def owner_findings(
     if policies:
         shifts = f"{' and '.join(policies)} chose the rankers by earlier outcomes, so that shares change"
         found.append(Finding("pairs over time", "not checked", np.nan, shifts))
+    elif len(names) > 1:
+        found.append(tested("pairs over time", unchanged(shown), f"shares of {kinds}, in tenths of the time"))
     else:
-        found.append(tested("pairs over time", unchanged(shown), f"{kinds}, in tenths of the time"))
+        found.append(Finding("pairs over time", "sound", 1.0, "only one pair, nothing to test"))
     if len(names) > 1:
         empty = _sums(1 - seen.owned, seen.rankers, seen.n, (2, len(names)))
         found.append(tested("empty pages", unchanged(empty), f"pages without an owned place, of {kinds}"))
@@ -79,7 +81,8 @@ def owner_findings(
         tested("owners over time", unchanged(by_time), "who owns the first owned place, in tenths of the time")
     )
     by_place = [((seen.owners[:, 1:] == one) * seen.n[:, None]).sum(axis=0) for one in (1, -1)]
-    found.append(tested("owners by place", fair(by_place[0], sum(by_place)), f"who owns places 2 to {_PLACES}"))
+    p = fair(by_place[0], sum(by_place))
+    found.append(tested("owners by place", p, f"places 2 to {_PLACES} are {'not ' * (p < ERROR)}shared evenly"))
     return [*found, _identical_rankers(engine, rows, orders, names, seen)]
 
 

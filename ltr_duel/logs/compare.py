@@ -228,6 +228,7 @@ def compare_log(
         "events": log.outcome.name,
         "method": creditor.method,
         "outcome": creditor.outcome,
+        **({"caution": creditor.caution} if creditor.caution else {}),
         "cluster": sums.cluster,
         "impressions": found.impressions,
         "users": found.users.number,

@@ -52,6 +52,11 @@ class Creditor:
         self._number: dict[tuple[int, int], int] = {}
         self._pages = PageReader()
 
+    @property
+    def caution(self) -> str:
+        """What who reads the outcomes has to know of their rule; mostly nothing."""
+        return METHODS.configure(self.method).component.caution(self.outcome) if self.method else ""
+
     def __call__(self, batch: Impressions) -> tuple[Outcomes, Wrong]:
         """Credit the rows of a batch; return the outcomes, and what is wrong with rows that cannot be credited."""
         table, n, wrong = batch.table, batch.table.num_rows, Wrong()

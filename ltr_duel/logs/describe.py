@@ -39,6 +39,7 @@ class LogFacts(NamedTuple):
     bad: int  # lines that cannot be used
     sentences: tuple[str, ...]  # what is wrong with them: for each reason the first line, and how many there are
     not_compared: int = 0  # of the bad lines, those that have to be skipped to compare rankers
+    caution: str = ""  # what to know of the outcome rule
 
 
 def describe_log(log: ClickLog) -> LogFacts:
@@ -119,6 +120,7 @@ def describe_log(log: ClickLog) -> LogFacts:
         log.bad.count,
         tuple(log.bad.sentences),
         compared or 0,
+        creditor.caution,
     )
 
 

@@ -201,7 +201,10 @@ class ClickLog:
         if ("facts", *rankers) not in self.known:
             named = rows.user.count() if "user" in rows.columns else rows.count() - rows.count()
             times = {"first": rows.time.min(), "last": rows.time.max()}
-            about = rows.aggregate(n=rows.count(), named=named, queries=rows["query"].nunique(), **times)
+            clicked = (rows.clicks.length() > 0).any()
+            about = rows.aggregate(
+                n=rows.count(), named=named, clicked=clicked, queries=rows["query"].nunique(), **times
+            )
             (self.known["facts", *rankers],) = self.engine.run(about).to_pylist()
         return self.known["facts", *rankers]
 

@@ -66,6 +66,11 @@ def sections_of(path: Path, context: tuple[str, ...] = ()) -> dict[str, Any]:
         if not isinstance(section, dict):
             raise InputError(f"{path}: '{part}' must be a section, [{part}]")
         for key, value in section.items():
+            if (part, key) == ("exposures", "clicks"):
+                raise InputError(
+                    f'{path}: clicks are mapped in [events]: position = "unnest({value})" for a column of lists,'
+                    " beside impression"
+                )
             if key not in legal[part]:
                 raise errors.unknown_name(f"column of [{part}] in {path}", key, legal[part])
             texts = isinstance(value, list) and all(isinstance(one, str) for one in value) and key == "rankers"
@@ -192,7 +197,32 @@ def create_relation(engine: Engine, part: Part) -> tuple[Callable[[int], Found],
         (found,) = engine.rows(f"SELECT * FROM ({first}) WHERE first <= ? ORDER BY first DESC LIMIT 1", line)
         return Found(found["ltr_file"], line - found["first"] + (2 if csv else 1))
 
+    if part.name == "events" and "position" in part.columns:
+        _require_places(engine, raw, part.columns["position"], find)
     return find, numbers
+
+
+def _require_places(engine: Engine, raw: str, given: str, find: Callable[[int], Found]) -> None:
+    """Refuse a position that is no whole number: the event would be lost.
+
+    Raises
+    ------
+    InputError
+    """
+    kind = engine.rows(f"DESCRIBE SELECT position FROM ({raw})")[0]["column_type"]
+    if "INT" in kind and "[" not in kind:
+        return
+    number = "try_cast(position::VARCHAR AS DOUBLE)"
+    wrong = f"position::VARCHAR <> '' AND coalesce({number} <> floor({number}), true)"
+    found = engine.rows(f"SELECT origin, position::VARCHAR AS value FROM ({raw}) WHERE {wrong} ORDER BY origin LIMIT 1")
+    if found:
+        place, value = find(found[0]["origin"]), found[0]["value"]
+        way = f'; of a column of lists take position = "unnest({given})"' if "[" in value else ""
+        raise InputError(
+            errors.in_one_line(
+                f"{place}: 'position' of an event must be a whole number, 1 for the top, not {value!r}{way}"
+            )
+        )
 
 
 def _reader_of(given: str) -> tuple[str, str]:

@@ -30,6 +30,7 @@ def method_lines(evidence: Evidence) -> list[str]:
     lines = [
         f"Outcome: {about['events']}, credited by {about['method']} ({about['outcome']}). The mean outcome is from"
         " -1 to 1: the share of impressions won less the share lost; of rules with credit in between, the mean credit.",
+        *([about["caution"]] if "caution" in about else []),
         _estimand(evidence),
         _family(evidence),
     ]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from itertools import accumulate
 from pathlib import Path
 
-from ltr_duel.core import InputError
+from ltr_duel.core import InputError, listed
 from ltr_duel.logs.columns import typed
 from ltr_duel.logs.engine import Engine, named, quoted
 from ltr_duel.logs.files import Files
@@ -32,11 +33,7 @@ def create_log(engine: Engine, paths: tuple[Path, ...], kind: str, context: tupl
     if kind == "parquet":
         rows, before = parquet_rows(engine, paths)
         kinds = {row["column_name"] for row in engine.rows(f"DESCRIBE {rows}")}
-        for name, column in LOG_COLUMNS.items():
-            if column.needed and name not in kinds:
-                raise InputError(
-                    f"{paths[0]}: the log has no column '{name}'; 'ltr-duel logs columns' lists those of a log"
-                )
+        _require_columns(paths[0], kinds)
         chosen = [
             named(name) if name in LOG_COLUMNS else f"{named(name)}::VARCHAR AS {named(name)}" for name in columns
         ]
@@ -52,7 +49,25 @@ def create_log(engine: Engine, paths: tuple[Path, ...], kind: str, context: tupl
     keys = "SELECT line, unnest(json_keys(CASE WHEN json_valid(text) THEN text END)) AS key FROM lines"
     met = engine.rows(f"SELECT key FROM ({keys}) GROUP BY key ORDER BY min(line), key")
     engine.drop("lines")
+    if met:
+        _require_columns(paths[0], {row["key"] for row in met})
     return Files(paths, before), [row["key"] for row in met if row["key"] not in columns]
+
+
+def _require_columns(path: Path, have: Collection[str]) -> None:
+    """Refuse a log that lacks a column in all of its rows.
+
+    Raises
+    ------
+    InputError
+    """
+    missing = [f"'{name}'" for name, column in LOG_COLUMNS.items() if column.needed and name not in have]
+    if missing:
+        column = "columns" if len(missing) > 1 else "column"
+        raise InputError(
+            f"{path}: the log has no {column} {listed(missing, 'or')}; 'ltr-duel logs columns' lists those of a log"
+            " (map other names with --source)"
+        )
 
 
 def parquet_rows(engine: Engine, paths: tuple[Path | str, ...]) -> tuple[str, tuple[int, ...]]:

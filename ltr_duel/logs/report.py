@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ltr_duel.core import files
+from ltr_duel.core import files, several
 from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.findings import finding_lines
 from ltr_duel.logs.guardrail import guardrail_lines
@@ -47,18 +47,19 @@ def comparison_lines(found: LogComparison) -> list[str]:
     'clicks.jsonl: 10 impressions, 2 rankers, 1 pair, by team_draft (credit)'
     """
     about = found.provenance
-    pairs = f"{len(found.pairs):,} pair{'s' if len(found.pairs) > 1 else ''}"
+    pairs = several(len(found.pairs), "pair")
     lines = [
-        f"{about['log']}: {found.impressions:,} impressions, {len(found.names)} rankers, {pairs},"
+        f"{about['log']}: {several(found.impressions, 'impression')}, {len(found.names)} rankers, {pairs},"
         f" by {about['method']} ({about['outcome']})",
-        f"from {date_words(about['first'])} to {date_words(about['last'])}, {about['queries']:,} queries"
-        + (f", {about['users']:,} users" if about["users"] else ", no values in 'user'"),
+        f"from {date_words(about['first'])} to {date_words(about['last'])}, {several(about['queries'], 'query')}"
+        + (f", {several(about['users'], 'user')}" if about["users"] else ", no values in 'user'"),
         f"intervals of {found.confidence:.0%}, errors {_robust(found.cluster)}"
         + f": the answer is for queries like these {about['queries']:,}" * (found.cluster in ("query", "both")),
     ]
     if about["bad_lines"]:
-        lines.append(f"{about['bad_lines']:,} bad lines were skipped")
-    return lines + [f"note: {warning}" for warning in found.warnings]
+        lines.append(f"bad lines that were skipped: {about['bad_lines']:,}")
+    notes = [about["caution"]] if "caution" in about else []
+    return lines + [f"note: {one}" for one in (*notes, *found.warnings)]
 
 
 def _robust(cluster: str) -> str:

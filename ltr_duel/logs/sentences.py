@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Sequence
 
-from ltr_duel.core import errors
+from ltr_duel.core import errors, several
 from ltr_duel.logs.describe import LogFacts
 from ltr_duel.logs.table import LOG_COLUMNS, date_words
 
@@ -39,12 +39,12 @@ def log_lines(facts: LogFacts) -> list[str]:
     """
     n = facts.impressions
     lines = [
-        f"{n:,} impressions from {date_words(facts.first)} to {date_words(facts.last)} ({facts.format})",
-        f"{facts.queries:,} queries; lists of {facts.shown[0]} to {facts.shown[1]} documents;"
-        f" {facts.clicks:,} clicks, on {facts.clicked / n:.1%} of the impressions",
+        f"{several(n, 'impression')} from {date_words(facts.first)} to {date_words(facts.last)} ({facts.format})",
+        f"{several(facts.queries, 'query')}; lists of {_documents(*facts.shown)};"
+        f" {several(facts.clicks, 'click')}, on {facts.clicked / n:.1%} of the impressions",
     ]
     if facts.users:
-        lines.append(f"{facts.users:,} users, {n / facts.users:.1f} impressions each")
+        lines.append(f"{several(facts.users, 'user')}, {n / facts.users:.1f} impressions each")
         if facts.largest_user:
             share = facts.largest_user_impressions / n
             lines.append(
@@ -55,14 +55,16 @@ def log_lines(facts: LogFacts) -> list[str]:
         hint = user_hint(facts.other_columns)
         lines.append("no values in 'user': each impression counts as one user" + f"; {hint}" * bool(hint))
     for form, count in facts.forms.items():
-        lines.append(f"credit of {count:,} impressions rests on {_RESTS[form]}")
+        lines.append(f"credit of {several(count, 'impression')} rests on {_RESTS[form]}")
     if facts.rankers:
-        lines.append(f"{len(facts.rankers)} rankers, by {facts.method}: {', '.join(facts.rankers)}")
+        lines.append(f"{several(len(facts.rankers), 'ranker')}, by {facts.method}: {', '.join(facts.rankers)}")
+    if facts.caution:
+        lines.append(facts.caution)
     lines.append(f"columns: {', '.join(facts.columns)}")
     if facts.other_columns:
         lines.append(f"not read: {', '.join(map(_not_read, facts.other_columns))}")
     if facts.bad:
-        lines.append(f"{facts.bad:,} lines cannot be used:")
+        lines.append(f"{several(facts.bad, 'line')} cannot be used:")
         lines += [f"  {sentence}" for sentence in facts.sentences]
         if facts.rankers and facts.not_compared < facts.bad:
             lines.append(
@@ -75,6 +77,10 @@ def user_hint(columns: Sequence[str]) -> str:
     """Return what to do about a column, not read, that seems to name users; empty if there is none."""
     found = next((name for name in columns if _NAMES_USERS.search(name)), "")
     return f"call the column '{found}' 'user' in the file, or map it (--source)" if found else ""
+
+
+def _documents(shortest: int, longest: int) -> str:
+    return several(longest, "document") if shortest == longest else f"{shortest} to {longest} documents"
 
 
 def _not_read(column: str) -> str:

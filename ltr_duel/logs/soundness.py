@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ltr_duel.core import several
 from ltr_duel.logs.adaptive import policies_of
 from ltr_duel.logs.coins import owner_findings
 from ltr_duel.logs.findings import ERROR, RATE, Finding, limited, seldom
@@ -66,6 +67,9 @@ def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = ""
     engine = log.engine
     first, last, n = (log.facts(rows, rankers)[name] for name in ("first", "last", "n"))
     found = [_repeated_ids(log, n)]
+    if not log.facts(rows, rankers)["clicked"]:
+        said = f"no impression has one ({log.outcome.name}): are they in another column, or other files?"
+        found.append(Finding("clicks", "fails", 0.0, said))
     if "user" in rows.columns:
         found += [
             _same_moment(engine, rows, n, timed=log.loaded.ordered and not log.bad.count),
@@ -115,9 +119,10 @@ def _users(engine: Any, rows: Any, n: int, known: tuple[int, int] | None) -> lis
     else:
         (found,) = engine.run(about).to_pylist()
     most, limit = found["most"] / n, min(max(_HEAVY, 20 / max(found["users"], 1)), 1.0)
-    robots = (
-        f"{found['robots']:,} users with {_PAGES} pages or more click on nearly all; they have {found['pages']:,} pages"
-    )
+    robots = f"no user with {_PAGES} or more pages clicks on nearly all"
+    if found["robots"]:
+        of = several(found["robots"], "user")
+        robots = f"{of} with {_PAGES} or more pages: a click on nearly all of {several(found['pages'], 'page')}"
     usual = f"; up to {limit:.1%} is usual" if limit < 1 else ""
     heavy = f"one of {found['users']:,} users has {most:.1%} of the impressions{usual}"
     return [
@@ -136,7 +141,7 @@ def _gaps(engine: Any, rows: Any, first: float, last: float, n: int) -> Finding:
     longest = int(np.diff(np.flatnonzero(seen)).max(initial=1)) - 1
     quiet = np.log(max(n, 2) / _LONELY) * 4 / max(n, 1)  # four times the longest gap of even traffic
     share = longest / _STEPS
-    sentence = f"the longest time without an impression is about {share:.1%} of the whole"
+    sentence = f"the longest gap is {share:.1%} of the log's time"
     return limited("gaps and clock steps", share, max(quiet, 0.2), sentence)
 
 

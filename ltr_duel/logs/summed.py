@@ -142,7 +142,7 @@ def warnings_of(found: Summed, means: Means) -> list[str]:
     fewest = means.freedom.min()
     if found.sums.cluster != "impression" and fewest < 20:
         warnings.append(
-            f"the errors rest on few clusters ({found.sums.cluster}): as many as {fewest + 1:.1f} of equal size"
-            " would say; intervals from fewer than about 20 are rough"
+            f"the errors rest on few clusters ({found.sums.cluster}): equivalent to {fewest + 1:.1f} equal clusters;"
+            " intervals from fewer than about 20 are rough"
         )
     return warnings

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ltr_duel.core import several
 from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.findings import Finding
 from ltr_duel.logs.guardrail import Guardrail
@@ -82,11 +83,11 @@ def decision_of(evidence: Evidence) -> Decision:
     against = [failed] if failed else []
     if broken:
         are = "is" if len(broken) == 1 else "are"
-        said = f"{_several(len(broken), 'guardrail')} {are} not shown to hold ({', '.join(broken)})"
+        said = f"{several(len(broken), 'guardrail')} {are} not shown to hold ({', '.join(broken)})"
         against.append(f"{winner} is ahead, but {said}")
-    lines = []
+    lines = [one for one in (evidence.found.provenance.get("caution"),) if one]
     if guards and not broken:
-        lines.append(f"{_several(len(guards), 'guardrail')} of {winner} hold{'s' if len(guards) == 1 else ''}.")
+        lines.append(f"{several(len(guards), 'guardrail')} of {winner} hold{'s' if len(guards) == 1 else ''}.")
     if against:
         lines += [f"By the primary outcome alone, the result would be: {sentence}"]
         return Decision(winner, ["no decision"] * len(found), [*lines, f"no decision: {'; '.join(against)}."])
@@ -121,11 +122,7 @@ def failed_checks(findings: Sequence[Finding]) -> str:
     """Name the checks that fail, before which there is no decision; empty if none does."""
     failed = [one.name for one in findings if one.verdict == "fails"]
     fail = "fails" if len(failed) == 1 else "fail"
-    return f"{_several(len(failed), 'check')} of the experiment {fail} ({', '.join(failed)})" if failed else ""
-
-
-def _several(n: int, what: str) -> str:
-    return f"{n} {what}{'s' if n > 1 else ''}"
+    return f"{several(len(failed), 'check')} of the experiment {fail} ({', '.join(failed)})" if failed else ""
 
 
 def _by_outcome(evidence: Evidence) -> tuple[str, list[_PairFound], str]:
@@ -144,9 +141,9 @@ def _by_outcome(evidence: Evidence) -> tuple[str, list[_PairFound], str]:
     decided = p if len(found.pairs) == 1 else f"{sure.sum()} of {len(found.pairs)} pairs are decided"
     others = f"against each of the {len(found.names) - 1} others " if len(found.names) > 2 else ""
     said = f"{winner} wins {others}" if winner else f"no ranker is shown to win {others}"
-    planned = "if this look was planned; to look more than once, give --stop-at"
+    planned = "Valid for one planned look; use --stop-at to look repeatedly"
     unseen = "" if winner else never_shown(found.names, [(found.names[i], found.names[j]) for i, j in found.pairs])
-    sentence = f"at this look {said}({decided}), {planned}.{' ' * bool(unseen)}{unseen}"
+    sentence = f"at this look {said}({decided}). {planned}.{' ' * bool(unseen)}{unseen}"
     return winner, [_PairFound(name, bool(name)) for name in better], sentence
 
 

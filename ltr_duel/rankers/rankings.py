@@ -25,6 +25,7 @@ from ltr_duel.core import (
     handed_over,
     mapped,
     notebook,
+    several,
 )
 
 
@@ -135,7 +136,8 @@ class Rankings:
     def _said(self) -> str:
         corpus = f" on {self.provenance['corpus']}" if "corpus" in self.provenance else ""
         return (
-            f"Rankings{corpus}: {len(self):,} rankers, {self.n_queries:,} queries, {len(self.relevance):,} documents,"
+            f"Rankings{corpus}: {several(len(self), 'ranker')}, {several(self.n_queries, 'query')},"
+            f" {several(len(self.relevance), 'document')},"
             f" grades 0..{self.grades - 1}"
         )
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ltr_duel.core import FloatVector, InputError, arguments, errors, files, frozen, notebook
+from ltr_duel.core import FloatVector, InputError, arguments, errors, files, frozen, notebook, several
 from ltr_duel.core import columns as core_columns
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.oracle import COINS_NOTE
@@ -88,8 +88,8 @@ class Results:
     def _said(self) -> str:
         longest = max((int(run.checkpoints[-1]) for run in self.runs), default=0)
         return (
-            f"Results: {len(self.runs):,} runs of {len(self.policies):,} policies, {len(self.matrix):,} rankers,"
-            f" up to {longest:,} steps"
+            f"Results: {several(len(self.runs), 'run')} of {several(len(self.policies), 'policy')},"
+            f" {several(len(self.matrix), 'ranker')}, up to {longest:,} steps"
         )
 
     def to_frame(self, regrets: Sequence[str] = ()) -> pd.DataFrame:

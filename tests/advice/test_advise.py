@@ -68,11 +68,15 @@ def test_the_sentences_name_what_to_deploy_and_the_incumbent(advice):
     policy, method = advice.deploy.candidate.split("/")
     assert (
         advice.lines()[0].endswith(f"eploy the policy {policy} with the method {method}.")
-        and "incumbent '2' to everybody" in text
+        and ("incumbent '2' is already the best" if advice.best == "2" else "incumbent '2' to everybody") in text
     )
     often = [advice.names[k] for one in advice.rounds if one.runs >= 5 for k in one.tried]
+    rest = text.partition("Runner-up: ")[2].partition(" on the way. ")[2].partition("All of this")[0]
     for name in (advice.names[k] for k in advice.rounds[-1].left if advice.names[k] != advice.deploy.candidate):
-        assert (f"'{name}' could not be told apart" if name in often else "not shown to be worse: ") in text
+        if text.partition("Runner-up: ")[2].startswith(" with ".join(name.split("/"))):
+            assert f"'{name}'" not in rest, "the runner-up is named once"
+        else:
+            assert (f"'{name}' could not be told apart" if name in often else "not shown to lose more: ") in rest
     assert "they click exactly by 'perfect', answer at once" in text
     assert sum(line.count(". ") + 1 for line in advice.lines()[:ANSWER]) <= 4, "sentences before the first table"
     assert text.endswith("Intervals are those of the simulation alone.")
@@ -104,6 +108,17 @@ def test_that_few_runs_do_not_show_the_confidence_is_said(rankings):
     advice = advise(rankings, candidates=("round_robin/team_draft",), confidence=0.6, margin=0.01, **SMALL)
     low, text = advice.deploy.worst.right.low, " ".join(advice.lines())
     assert advice.verdict == "deploy" and (low < 0.6) == ("so few runs do not rule out" in text)
+
+
+def test_pairs_are_simulated_and_deployed_by_the_rule_that_random_clicks_do_not_move(rankings, tmp_path):
+    """live.toml named no rule, so the service took the papers', by which random clicks may win."""
+    advice = advise(rankings, candidates=("winner_stays_strong/probabilistic",), **SMALL)
+    advice.save(tmp_path)
+    assert read_settings(tmp_path / "live.toml").outcome == "marginal_bernoulli"
+    [world] = worlds_of(rankings, ("perfect",), 3, 0.01)
+    rules = {"winner_stays_strong/probabilistic": "marginal_bernoulli", "mdb/probabilistic": "marginal_sign"}
+    sources = [Source.of(one, world, 50, compiled=False) for one in candidates_named(list(rules))]
+    assert [source.comparer.outcome for source in sources] == list(rules.values()), "sets have the one rule only"
 
 
 def test_fitted_users_are_drawn_within_their_errors_and_the_same_for_all_candidates(rankings, tmp_path, monkeypatch):

@@ -5,15 +5,17 @@ from __future__ import annotations
 import io
 
 import numpy as np
+import pandas as pd
 import pytest
 from matplotlib.colors import is_color_like
 from matplotlib.figure import Figure
 
 from ltr_duel.analysis import style
+from ltr_duel.analysis.html import render_page
 from ltr_duel.analysis.identification import plot_accuracy, plot_identification
 from ltr_duel.analysis.matrix import plot_preferences
 from ltr_duel.analysis.rankers import rankers_table, winner_sentence
-from ltr_duel.analysis.regret import plot_against_arms, plot_regret
+from ltr_duel.analysis.regret import BOUND, plot_against_arms, plot_regret
 from ltr_duel.analysis.report import render_report, save_study, study_answer
 from ltr_duel.analysis.style import look_of
 from ltr_duel.analysis.tables import latex_table, policies_table, spread_sentence
@@ -186,3 +188,31 @@ def test_the_page_escapes_names(tmp_path):
     save_study(simulate(matrix, "rucb", horizon=50, repetitions=1), tmp_path, title="<b>")
     page = (tmp_path / "report.html").read_text()
     assert "<script" not in page and "&lt;script&gt;" in page and "b &amp; c" in page and "<title>&lt;b&gt;" in page
+
+
+def test_a_second_study_in_the_same_figure_writes_each_name_once(results):
+    """Names and remarks of the first call stood below those of the second."""
+    axes = plot_regret(results)
+    once = [text.get_text() for text in axes.texts]
+    other = simulate(coins(bradley_terry(5)), "rmed1", horizon=2000, repetitions=3)
+    plot_regret(other, axes)
+    assert len(once) == 4 and sorted(text.get_text() for text in axes.texts) == sorted([*once, "rmed1"])
+    assert [line.get_label() for line in axes.get_lines()].count(BOUND) == 1, "of the same matrix"
+
+
+def test_a_study_of_several_problems_is_told_of_its_table():
+    with pytest.raises(InputError, match=r"take the table of one problem from its .to_frame\(\)"):
+        plot_regret(type("StudyResults", (), {"to_frame": None})())
+
+
+def test_pages_break_no_number_option_or_name_within_a_word(tmp_path):
+    """At 1,200 pixels names broke anywhere, at 390 '2.6e-|06' and '--|stop-at' after their hyphens."""
+    body = "{% from 'macros.html' import paragraphs, table %}{{ paragraphs(lines) }}{{ table(frame) }}"
+    (tmp_path / "mine.html").write_text("{% extends 'page.html' %}{% block main %}" + body + "{% endblock %}")
+    lines = ["one look, (p = 2.6e-06); use --stop-at to look <b>", "a well-known e-mail, -3 and x--y"]
+    frame = pd.DataFrame({"pair": ["stays_strong/team"], "within": ["-0.1 +0.2"], "note": ["a -b"]})
+    page = render_page(tmp_path / "mine.html", title="", lines=lines, frame=frame)
+    whole = '<p>one look, (p = <span class="number">2.6e-06);</span> use <span class="number">--stop-at</span> to look'
+    assert whole + " &lt;b&gt;</p>" in page and f"<p>{lines[1]}</p>" in page
+    assert "stays_<wbr>strong/<wbr>team" in page and ">-0.1\n+0.2<" in page and ">a -b<" in page
+    assert '<div class="scroll"><table>' in page, "what is too wide all the same is scrolled, and not cut"

@@ -29,8 +29,9 @@ def test_advice_is_printed_and_saved(ltr_duel, corpus, tmp_path, plain):
         "--jobs",
         "1",
     )
-    answer = ltr_duel("advise", corpus, *words, *few, "--out", out)
+    answer = ltr_duel("advise", corpus, *words, *few, "--per-day", "30", "--out", out)
     assert answer.code == 0, answer.err
+    assert "\nAt 30 impressions a day the budget lasts 4 days" in answer.out
     assert "eploy " in answer.out and "Runner-up: " in answer.out and str(out / "live.toml") in answer.out
     assert sorted(path.name for path in out.iterdir()) == ["advice.html", "advice.json", "advice.png", "live.toml"]
 

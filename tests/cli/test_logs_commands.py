@@ -9,6 +9,7 @@ import pytest
 
 from tests.logs.test_page import clear, text_of
 from tests.logs.test_slices import drawn, written
+from tests.site.snippets import DOCS
 
 
 @pytest.fixture
@@ -120,7 +121,7 @@ def test_a_bad_log_is_told_by_line(ltr_duel, tmp_path):
     assert answer.code == 2 and ":1: a click at place 2 is not on the list of 1" in answer.err
     path.write_text(json.dumps(row) + "\n" + json.dumps(row | {"impression": 2, "clicks": [1]}))
     answer = ltr_duel("logs", "check", path)
-    assert answer.code == 1 and "1 lines cannot be used" in answer.out
+    assert answer.code == 1 and "1 line cannot be used" in answer.out
     answer = ltr_duel("logs", "compare", path, "--skip-bad", 1)
     assert answer.code == 2 and "2 bad lines; 1 may be skipped" in answer.err
     assert ltr_duel("logs", "columns").out.startswith("impression  needed")
@@ -220,3 +221,38 @@ def test_line_breaks_in_names_do_not_reach_the_terminal(ltr_duel, tmp_path):
         assert "user 'x\\r\\ny\\x1b[31m' has 3" in answer.out
     answer = ltr_duel("logs", "compare", path, "--skip-bad", 1)
     assert answer.code == 2 and "clicks.jsonl:32: the name of a ranker must be a line that can be printed" in answer.err
+
+
+def test_a_log_by_a_rule_that_random_clicks_move_says_so_everywhere_and_the_documented_way_out_works(
+    ltr_duel, corpus, tmp_path
+):
+    """On NP2004 the papers' rule named a winner under random clicks, and no screen said why that proves nothing."""
+    path, page = tmp_path / "clicks.parquet", tmp_path / "page.html"
+    simulate = ["simulate", "--live", corpus, "--rankers", "features:1,2", "--clicks", "random", "--comparisons", 50]
+    simulate += ["--policy", "random", "--horizon", 400, "--repetitions", 1, "--log", path, "--users", 100]
+    warning = "marginal_sign: random clicks do not give 0 here; the result does not show that users prefer one."
+    answer = ltr_duel(*simulate)
+    assert answer.code == 0 and f"note: {warning} With --outcome sampled they do.\n" in answer.out
+    assert warning in ltr_duel("logs", "check", path).out.splitlines()
+    said = ltr_duel("logs", "compare", path, "--stop-at", 0.95, "--report", page).out
+    assert f"note: {warning}" in said and said.splitlines()[-3] == warning, "above the decision"
+    method = page.read_text().partition("Method and assumptions")[2].partition("Provenance")[0]
+    assert warning in method
+    text = (DOCS / "logs.md").read_text(encoding="utf-8").partition("### Another outcome rule")[2]
+    (tmp_path / "expectation.toml").write_text(text.partition("```toml\n")[2].partition("```")[0])
+    said = ltr_duel("logs", "compare", path, "--source", tmp_path / "expectation.toml").out
+    assert "by probabilistic (expectation)" in said and "random clicks" not in said
+    answer = ltr_duel(*simulate, "--outcome", "sampled")
+    assert answer.code == 0 and "random clicks" not in answer.out + ltr_duel("logs", "compare", path).out
+    answer = ltr_duel(*simulate, "--outcome", "marginal_bernoulli")
+    assert answer.code == 2 and "'sampled' has its mean" in answer.err
+    answer = ltr_duel("simulate", "arxiv.npy", "--policy", "rucb", "--outcome", "sampled")
+    assert answer.code == 2 and "--outcome goes with --live" in answer.err
+
+
+def test_a_log_alone_leaves_no_folder(ltr_duel, log, corpus, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    simulate = ["simulate", "--live", corpus, "--rankers", "features:1,2", "--method", "team_draft", "--policy"]
+    answer = ltr_duel(*simulate, "random", "--comparisons", 50, "--horizon", 50, "--repetitions", 1, "--log", "new.csv")
+    assert answer.code == 0 and "results.parquet" not in answer.out
+    assert {path.name for path in tmp_path.iterdir() if path.is_dir()} <= {"sim", "corpus"}

@@ -56,12 +56,12 @@ def test_where_ties_are_ordered_again_the_tie_seed_does_not_matter(ltr_duel, tie
 
 
 def test_beside_its_probability_the_winner_has_the_order_of_ties(ltr_duel, tied, corpus, tmp_path):
-    order = "of documents tie: P holds for their order by fixed_random, tie seed 3; the tie rule resample averages"
+    order = "of documents are tied and were ordered at random once (tie seed 3); P is for that order. `--ties resample`"
     assert order in estimate(ltr_duel, tied, tmp_path / "m", "--comparisons", "40", "--tie-seed", "3").out
     assert order in ltr_duel("prefs", "show", tmp_path / "m").out
     again = estimate(ltr_duel, tied, tmp_path / "n", "--comparisons", "40", "--ties", "resample").out
-    assert "of documents tie, in a new order for each comparison (resample)." in again
-    assert "documents tie" not in estimate(ltr_duel, corpus, tmp_path / "o", "--comparisons", "40").out
+    assert "of documents are tied, in a new order for each comparison (resample)." in again
+    assert "documents are tied" not in estimate(ltr_duel, corpus, tmp_path / "o", "--comparisons", "40").out
 
 
 def test_winners_by_the_order_of_ties_stand_below_those_by_rule(ltr_duel, tied, corpus):

@@ -10,7 +10,7 @@ import pytest
 from ltr_duel.clicks.model import ClickModel, click_model
 from ltr_duel.core import interpreted
 from ltr_duel.interleaving.comparison import Comparer
-from ltr_duel.interleaving.method import credit_pair, credit_slate, draw_pair, draw_slate
+from ltr_duel.interleaving.method import METHODS, credit_pair, credit_slate, draw_pair, draw_slate
 from ltr_duel.interleaving.methods import balanced, document_constraints, pairwise_preference, sosm, team_draft
 from ltr_duel.interleaving.methods.optimized import CREDITS, credit_of, merge, sensitivity, slot_of
 from tests.conftest import make_rankings
@@ -258,6 +258,26 @@ def test_random_clicks_prefer_nobody_in_fair_methods(orders):
         c = opened(orders, "probabilistic", top, "expectation")
         lists = literal.probabilistic_lists(orders, top, TAU)
         assert expected_pair_outcome(c, lists, [0] * n, RANDOM) == pytest.approx(0, abs=1e-12)
+
+
+LISTS = {
+    "balanced": lambda orders, top: literal.balanced_lists(*orders, top),
+    "document_constraints": lambda orders, top: literal.balanced_lists(*orders, top),
+    "probabilistic": lambda orders, top: literal.probabilistic_lists(orders, top, TAU),
+    "team_draft": literal.team_draft_lists,
+}
+
+
+@pytest.mark.parametrize("method", LISTS)
+def test_a_method_declares_the_rules_under_which_random_clicks_favour_a_ranker(method):
+    pairs = [[[0, 1, 2, 3], list(order)] for order in itertools.permutations(range(4))]
+
+    def moved(rule):
+        means = (expected_pair_outcome(opened(o, method, 4, rule), LISTS[method](o, 4), [0] * 4, RANDOM) for o in pairs)
+        return any(abs(mean) > 1e-9 for mean in means)
+
+    without_coins = [rule for rule in METHODS[method].outcomes if rule not in ("sampled", "marginal_bernoulli")]
+    assert METHODS[method].biased == tuple(filter(moved, without_coins))
 
 
 @pytest.mark.parametrize("orders", CASES)

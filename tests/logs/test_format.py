@@ -234,7 +234,7 @@ def test_check_says_what_is_in_a_log(tmp_path):
     assert (facts.largest_user, facts.largest_user_impressions) == ("greedy", 30)
     text = "\n".join(log_lines(facts))
     assert "user 'greedy' has 30 of the impressions (50%)" in text
-    assert "1 lines cannot be used:" in text and ":61: the time goes back" in text
+    assert "1 line cannot be used:" in text and ":61: the time goes back" in text
     row = {"rankers": ["a", "b"], "owners": [0, 1]}
     facts = describe_log(ClickLog(json_log(tmp_path, row, row | {"method": "balanced"}, {}), skip_bad=None))
     assert (facts.rankers, facts.method, facts.impressions) == (("a", "b"), "team_draft (credit)", 1)

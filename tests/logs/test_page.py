@@ -13,6 +13,7 @@ from ltr_duel.logs import (
     Finding,
     check_log,
     compare_log,
+    comparison_table,
     decision_of,
     guardrails,
     method_lines,
@@ -68,7 +69,7 @@ def test_a_page_has_one_family_of_intervals(tmp_path):
 
 def test_one_look_decides_by_the_corrected_test_and_says_that_it_is_one(tmp_path):
     (line,) = decision_of(evidence_of(clear(tmp_path / "log.jsonl"), stop=False)).lines
-    assert line.startswith("at this look A wins (p ") and "give --stop-at" in line
+    assert line.startswith("at this look A wins (p ") and "use --stop-at" in line
     (line,) = decision_of(evidence_of(clear(tmp_path / "tie.jsonl", np.tile([1, -1], 50)), stop=False)).lines
     assert line.startswith("at this look no ranker is shown to win (p = 1)")
 
@@ -133,10 +134,14 @@ def test_a_page_without_checks_says_so(tmp_path):
     assert "Is the experiment sound? Not checked." in text_of(tmp_path / "page.html")
 
 
-@pytest.mark.parametrize(("width", "stop"), [(390, False), (1200, True)])
+@pytest.mark.parametrize(("width", "stop"), [(390, False), (390, True), (1200, True)])
 def test_a_browser_shows_every_cell_of_the_page(tmp_path, width, stop):
-    names = ("LM Jelinek-Mercer title+abstract", "covered term ratio document")
-    log = clear(tmp_path / "log.jsonl", rankers=[names] * len(CLEAR))
-    save_comparison(evidence_of(log, stop=stop, findings=check_log(log)), tmp_path / "decision.html")
+    """With users who return the table has two means, and was wider than the page."""
+    names = ("LM Jelinek-Mercer title+abstract", "covered_term_ratio document")
+    users, times = np.arange(len(CLEAR)) % 250, 60.0 * np.arange(len(CLEAR))
+    log = written(tmp_path / "log.jsonl", CLEAR, users, times, rankers=[names] * len(CLEAR))
+    evidence = evidence_of(log, stop=stop, findings=check_log(log))
+    assert not stop or "per user within" in comparison_table(evidence)
+    save_comparison(evidence, tmp_path / "decision.html")
     seen = look_at((tmp_path / "decision.html").read_text(encoding="utf-8"), tmp_path, width)
     assert seen["cut"] == seen["outside"] == seen["loaded"] == [] and seen["page"] <= seen["width"] == width

@@ -15,7 +15,7 @@ import pytest
 from scipy import stats
 
 from ltr_duel.core import InputError
-from ltr_duel.logs import ClickLog, aligned, compare_log, describe_log, guardrails
+from ltr_duel.logs import ClickLog, aligned, check_log, compare_log, describe_log, guardrails
 from ltr_duel.logs.engine import Warehouse
 from ltr_duel.logs.summed import summed
 
@@ -362,3 +362,34 @@ def test_outcomes_that_are_all_ties_leave_a_guardrail_in_doubt(tmp_path):
     )
     (found,) = guardrails(clicks, none, "purchase", margin=0.01)
     assert found.mean == 0 and found.low < -0.01 and not found.holds
+
+
+def test_a_position_that_is_no_whole_number_is_refused_and_a_log_without_a_click_is_no_sound_one(tmp_path, monkeypatch):
+    """A list as position was lost without a word: no click, all sound."""
+    monkeypatch.chdir(tmp_path)
+    row = {"id": 0, "ts": 0, "shown": ["a", "b"], "own": [0, 1], "clicked": [2], "half": 1.5, "word": "top", "no": None}
+    Path("my.jsonl").write_text("\n".join(json.dumps(row | {"id": k, "ts": k}) for k in range(4)))
+    exposures = '[exposures]\nimpression = "id"\ntime = "ts"\nquery = "1"\nshown = "shown"\nrankers = ["x", "y"]\n'
+
+    def log(position, more="", rest=""):
+        events = f'[events]\nimpression = "id"\nposition = "{position}"\n{rest}' * bool(position)
+        Path("my.toml").write_text(exposures + f'owners = "own"\n{more}' + events)
+        return ClickLog("my.jsonl", source="my.toml", skip_bad=None)
+
+    way = '; of a column of lists take position = "unnest(clicked)"'
+    for position, value in (("clicked", f"'[2]'{way}"), ("half", "'1.5'"), ("word", "'top'")):
+        with pytest.raises(InputError, match=r"^my\.jsonl:1: 'position' of an event must be a whole number") as error:
+            check_log(log(position))
+        assert str(error.value).endswith(f", 1 for the top, not {value}")
+    with pytest.raises(InputError, match=r'clicks are mapped in \[events\]: position = "unnest\(clicked\)"'):
+        check_log(log("", 'clicks = "clicked"\n'))
+    assert describe_log(log("unnest(clicked)")).clicks == 4
+    assert not [one for one in check_log(log("unnest(clicked)")) if one.verdict == "fails"]
+    [failed] = [one for one in check_log(log("2", rest='where = "1 = 0"\n')) if one.verdict == "fails"]
+    assert failed.name == "clicks" and failed.sentence.startswith("no impression has one (click)")
+
+
+def test_a_log_that_lacks_columns_is_told_of_a_mapping(tmp_path):
+    (tmp_path / "my.jsonl").write_text('{"id": 1, "query": "q", "shown": ["a"], "clicks": []}\n')
+    with pytest.raises(InputError, match=r"has no columns 'impression' or 'time'; .*\(map other names with --source\)"):
+        compare_log(ClickLog(tmp_path / "my.jsonl"))

@@ -81,6 +81,7 @@ def credit_pair(
 
 register(
     __name__,
+    biased=("credit",),
     shows="a coin decides who leads, then both lists are merged in step",
     wins="more clicks within the smallest depth at which one ranker has the lowest clicked document",
     cost="O(top)",

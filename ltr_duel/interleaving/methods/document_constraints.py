@@ -79,6 +79,7 @@ def violations(lists: Lists, ranker: int, better: int, worse: int) -> int:
 
 register(
     __name__,
+    biased=("credit",),
     limits={"constraints": (1, 3)},
     shows="as `balanced`",
     wins='fewer contradictions to "the clicked document is better than this one"',

@@ -145,6 +145,7 @@ def count_choices(
 
 register(
     __name__,
+    biased=("credit",),
     shows="one of all documents in anybody's top i + 1, uniformly",
     wins='weighted agreement with "clicked is better than not clicked"',
     cost="O(rankers x top x clicks), and all pairs of rankers",

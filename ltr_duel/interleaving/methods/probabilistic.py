@@ -359,6 +359,7 @@ register(
     limits={"tau": (0, 100)},
     outcomes=OUTCOMES,
     unbiased="marginal_bernoulli",
+    biased=("marginal_sign",),
     shows="a random ranker draws from its softmax over ranks, place by place",
     wins="more clicks owned, marginalised exactly over who may have contributed",
     cost="O(top + clicks x top); sets: O(rankers x clicks x top), and clicks^2 for each pair",

@@ -17,6 +17,14 @@ from ltr_duel.papers.ledger import ledger_sentence
 from ltr_duel.papers.pages.data import data_csv
 from ltr_duel.papers.pages.state_of_the_art import state_of_the_art
 
+_DATA = {
+    "surrogate": "synthetic data in place of the corpus",
+    "real data": "the corpus itself",
+    "excerpt": "an excerpt of the corpus",
+    "published matrix": "a published matrix",
+    "made by a rule": "problems made by a rule",
+    "as in the paper": "the problems of the paper",
+}
 _TEMPLATE = Path(__file__).parent / "templates" / "reproduction.html"
 
 
@@ -62,17 +70,26 @@ def reproduction_page(figures: Sequence[Reproduced], ledger: pd.DataFrame, *, ti
 
 def _subtitle(abouts: Sequence[Mapping[str, Any]]) -> str:
     seconds = sum(float(one.get("seconds", 0)) for one in abouts)
-    parts = [f"{len(abouts)} figures and tables; made in {duration(seconds)}"]
+    parts = [f"{_figures(len(abouts))}; made in {duration(seconds)}"]
     for key in ("scale", "machine", "date"):
         found = dict.fromkeys(str(one[key]) for one in abouts if one.get(key))
         parts += [f"{key}: {', '.join(found)}"] if found else []
     return "; ".join(parts)
 
 
+def _figures(n: int) -> str:
+    return f"{n} figure{'s' * (n != 1)}"
+
+
 def _origin(abouts: Sequence[Mapping[str, Any]]) -> list[str]:
-    sources = [str(one["source"]) for about in abouts for one in about.get("sources", [])]
-    counts = ", ".join(f"{one}: {sources.count(one)}" for one in dict.fromkeys(sources))
-    return [f"Sources of the problems: {counts}."] if counts else []
+    """Say how many figures rest on which data."""
+    found = [dict.fromkeys(str(one["source"]) for one in about.get("sources", [])) for about in abouts]
+    kinds, counts = [kind for one in found for kind in one], []
+    for kind in dict.fromkeys(kinds):
+        n = kinds.count(kind)
+        data = _DATA.get(kind, f"data of the kind '{kind}'")
+        counts.append(f"{_figures(n)} {'uses' if n == 1 else 'use'} {data}.")
+    return [" ".join(counts)] if counts else []
 
 
 def _claim(row: Mapping[Any, Any]) -> dict[str, Any]:

@@ -3,9 +3,9 @@
 At a look after so many days, S is the sum of a pair's outcomes until then. The boundaries follow from the covariance of
 S between the looks that have been, by clusters: sums over clusters of products of their residuals. Error is spent by
 the part of the planned days that is over, so a look that has been keeps its boundary whatever comes later. A look is
-made once the log reaches its day, on what came before; so it says the same whenever, and however often, it is asked. Intervals at
-the boundaries hold at all looks together (Jennison, Turnbull. Interim analyses: the repeated confidence interval
-approach. JRSS B 1989).
+made once the log reaches its day, on what came before; so it says the same whenever, and however often, it is asked.
+Intervals at the boundaries hold at all looks together (Jennison, Turnbull. Interim analyses: the repeated confidence
+interval approach. JRSS B 1989).
 """
 
 from __future__ import annotations

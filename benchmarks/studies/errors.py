@@ -19,6 +19,7 @@ from tests.logs.drawn import (
     false_alarms,
     false_named_looks,
     false_stops,
+    false_winners_asked_hourly,
     plan_kept,
     plan_of_returning_users_kept,
     users_needed,
@@ -72,12 +73,19 @@ def named(experiments: int) -> Rows:
         yield f"{n:,} impressions, {ties:.0%} ties, {kind}", false_named_looks(n, ties, kind, experiments)
 
 
+def hourly(experiments: int) -> Rows:
+    """Identical rankers that ever differ, of which the answer by named looks is asked for each hour."""
+    for days in ([0.25], [1.0], [1.0, 2.0], [7.0]):
+        yield f"looks at {', '.join(f'{day:g}' for day in days)}", [false_winners_asked_hourly(days, experiments)]
+
+
 PARTS = {
     "family": (family, f"Family-wise error at {LEVEL:.0%}", ["fixed", "daily looks"]),
     "intervals": (intervals, "95 % intervals that hold the truth", ["logs compare", "errors alone"]),
     "best": (best, "Family-wise error against the best", ["summary, ranks", "summary, means", "rankers evaluate"]),
     "looks": (looks, "Sequential test of all impressions: family-wise error", ["thirty looks"]),
     "named": (named, "Four looks that were named: error", ["all that is spent", "the first look alone"]),
+    "hourly": (hourly, "Named looks that are asked for each hour: error", ["ever a winner"]),
     "power": (power, "Effects found, where .8 was planned", ["fixed", "sequential"]),
 }
 

@@ -191,6 +191,12 @@ def power(
         f"Outcomes have a mean square of {spread.square:.4f}; clustering multiplies the variance by {spread.design:.3f}"
         + (f"; one impression in {spread.each:.2f} is of this pair.\n" if spread.each > 1 else ".\n")
     )
+    if spread.returning:
+        who = "queries" if live is None and found.cluster == "query" else "users"
+        click.echo(
+            f"Plans are of {who} that come equally often, with {spread.visits:,.1f} impressions of the pair each. Where"
+            " a few come much more often than the others, it takes more."
+        )
     print_table(plans_table(plans))
     if live is None and found.cluster == "query" and spread.returning:
         least = least_effect(spread, found.impressions, power=power, confidence=confidence, tests=tests)

@@ -10,6 +10,9 @@ number of outcomes does not hold. Two things do:
   over the pair's outcomes is a martingale, and as the pair is chosen with probability e, each step has the same
   conditional variance. So the studentised sum is normal in the limit (Hadad, Hirshberg, Zhan, Wager, Athey, PNAS 2021).
   Their estimator also uses the steps in which the pair is not shown; the log does not hold its probability there.
+  The limit needs a smallest probability: at e a pair is shown in e T of T impressions, and these carry weights of
+  1 / sqrt(e). So weights are used for all pairs of a log or for none, and never by how often a pair was shown, which
+  depends on its outcomes: who was dropped because he lost would else be judged by what he lost.
 
 Both take users for new: a policy that reacts to a user's outcomes chooses what this user sees next.
 """
@@ -20,7 +23,6 @@ import dataclasses
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import special
 
 from ltr_duel.bandits import POLICIES
@@ -37,16 +39,38 @@ if TYPE_CHECKING:
 COLUMNS = ("policy", "propensity")
 _GROUPS = 1024  # clusters of users
 _ROWS = 1 << 16
-_FEWEST = 30  # clusters of equal size from which the limit is believed
+_FEWEST = 30  # groups of users from which the limit is believed
+_FLOOR = 100.0  # impressions that the smallest propensity in the log would give a pair
+_FARTHEST = 3.0  # errors by which the sum of 1 / e may be less than the impressions
+
+
+class Weighed(NamedTuple):
+    """Sums of a log by the weights 1 / sqrt(propensity)."""
+
+    count: FloatMatrix  # weights of each cluster, (pairs, clusters)
+    total: FloatMatrix  # weighted outcomes
+    square: FloatVector  # weighted squares of each pair
+    inverse: FloatVector  # of each pair, the sum of 1 / propensity: about the impressions of the log
+    impressions: float  # of the log, that is T
+    least: float  # the smallest propensity that the log shows some pair to have had, seen or by what others left
+
+    def enough(self) -> bool:
+        """Whether the limit is to be believed, by T and the propensities alone.
+
+        A pair that was never as unlikely as ``least`` has a sum of 1 / e with mean T and a variance of at most
+        T / ``least``. If it has less, it was less likely than any impression tells.
+        """
+        expected = self.least * self.impressions
+        if expected < _FLOOR or (self.count.sum(axis=0) > 0).sum() < _FEWEST:
+            return False
+        return bool((self.inverse >= self.impressions * (1 - _FARTHEST / expected**0.5)).all())
 
 
 class Choices(NamedTuple):
     """How the rankers of a log's rows were chosen."""
 
     policies: list[str]  # those that react to outcomes
-    sums: (
-        tuple[FloatMatrix, FloatMatrix, FloatVector] | None
-    )  # as of `adaptive_means`, where all probabilities are known
+    sums: Weighed | None  # where all probabilities are known
 
 
 def choices_of(engine: Any, rows: Any, outcomes: Any, pairs: int) -> Choices:
@@ -65,7 +89,7 @@ def choices_of(engine: Any, rows: Any, outcomes: Any, pairs: int) -> Choices:
     if engine.value(rows.propensity.isnull().sum()):
         return Choices(policies, None)
     count, total = np.zeros((2, pairs, _GROUPS))
-    square = np.zeros(pairs)
+    square, inverse = np.zeros((2, pairs))
     each = outcomes.select("line", "user", "pair", "y").join(rows.select("line", "propensity"), "line")
     for batch in engine.stream(each.order_by("line", "pair"), _ROWS):  # sums of floating-point numbers have an order
         known = batch.column("user").is_valid().to_numpy(zero_copy_only=False)
@@ -77,7 +101,19 @@ def choices_of(engine: Any, rows: Any, outcomes: Any, pairs: int) -> Choices:
         y = batch.column("y").to_numpy() / UNIT
         np.add.at(total, at, weight * y)
         np.add.at(square, at[0], weight * y**2)
-    return Choices(policies, (count, total, square))
+        np.add.at(inverse, at[0], weight**2)
+    e = rows.propensity
+    low, high, n = (
+        engine.run(rows.aggregate(low=e.min(), high=(e if pairs > 1 else e.nullif(1.0)).max(), n=rows.count()))
+        .to_pylist()[0]
+        .values()
+    )
+    return Choices(policies, Weighed(count, total, square, inverse, float(n), least_of(low, high or 0.0, pairs)))
+
+
+def least_of(low: float, high: float, pairs: int) -> float:
+    """Return the smallest propensity that some pair had, of those seen and those that the likeliest left to others."""
+    return min(low, (1 - high) / max(pairs - 1, 1))
 
 
 def policies_of(engine: Any, rows: Any) -> tuple[list[str | None], list[str]]:
@@ -104,7 +140,7 @@ def adapted(found: LogComparison, choices: Choices) -> LogComparison:
         p_corrected=statistics.holm(p),
         bootstrap=np.full_like(found.bootstrap, np.nan),
         provenance=found.provenance | {"policies": choices.policies},
-        warnings=[_note(choices.policies, weighted, once), *found.warnings],
+        warnings=[_note(choices, weighted, once), *found.warnings],
     )
 
 
@@ -115,35 +151,27 @@ class AdaptiveMeans(NamedTuple):
     low: FloatVector
     high: FloatVector
     p: FloatVector
-    weighted: NDArray[np.bool_]  # whether by weights, or by the confidence sequence
+    weighted: bool  # whether by weights, or by the confidence sequence
 
 
-def adaptive_means(
-    sequences: Sequences, sums: tuple[FloatMatrix, FloatMatrix, FloatVector] | None, confidence: float
-) -> AdaptiveMeans:
+def adaptive_means(sequences: Sequences, sums: Weighed | None, confidence: float) -> AdaptiveMeans:
     """Return means, intervals and p-values of pairs, each right alone.
 
     Parameters
     ----------
     sequences : Sequences
-    sums : tuple of ndarray of float64, optional
-        Weights of each cluster, 1 / sqrt(propensity), and weighted outcomes, both of shape (pairs, clusters); weighted
-        squares of each pair. Pairs with fewer than some thirty clusters have the interval of the confidence sequence
-        all the same.
+    sums : Weighed, optional
+        Used if they are `enough`.
     confidence : float
     """
-    always = confidence_sequence(*sequences, confidence=confidence)
-    mean, low, high = sequences.mean, always.low, always.high
-    p: FloatVector = np.minimum(np.exp(-always.log_e), 1.0)
-    weighted = np.zeros(len(p), np.bool_)
-    if sums is not None:
-        means, cautious = clustered_means(*sums[:2]), cautious_means(*sums)
-        weighted = means.freedom >= _FEWEST - 1
-        ends = interval_ends(cautious, confidence)
-        signs = np.array([statistics.sign_flip_p(total) for total in sums[1]])
-        mean = np.where(weighted, means.mean, mean)
-        low, high = np.where(weighted, ends[0], low), np.where(weighted, ends[1], high)
-        p = np.where(weighted, np.maximum(statistics.student_p(*cautious), signs), p)
+    mean, low, high, log_e = sequences.mean, *confidence_sequence(*sequences, confidence=confidence)
+    p: FloatVector = np.minimum(np.exp(-log_e), 1.0)
+    weighted = sums is not None and sums.enough()
+    if sums is not None and weighted:
+        cautious = cautious_means(sums.count, sums.total, sums.square)
+        mean = clustered_means(sums.count, sums.total).mean
+        low, high = interval_ends(cautious, confidence)
+        p = np.maximum(statistics.student_p(*cautious), [statistics.sign_flip_p(total) for total in sums.total])
     error = (high - low) / 2 / float(special.ndtri((1 + confidence) / 2))
     return AdaptiveMeans(Means(mean, error, sequences.n - 1), low, high, p, weighted)
 
@@ -156,13 +184,16 @@ def _reacts(name: str) -> bool:
         return True
 
 
-def _note(policies: list[str], weighted: NDArray[np.bool_], once: bool) -> str:
-    names = " and ".join(f"'{name}'" for name in policies)
+def _note(choices: Choices, weighted: bool, once: bool) -> str:
+    names = " and ".join(f"'{name}'" for name in choices.policies)
     how = "means, intervals and p are those of the confidence sequence" + ", over users' first impressions" * once
-    if weighted.all():
+    if weighted:
         how = "means, intervals and p weigh impressions by the propensity"
-    elif weighted.any():
-        how = f"of {weighted.sum():,} pairs means, intervals and p weigh impressions by the propensity; other {how}"
+    elif choices.sums is not None:
+        how += (
+            f" and without weights, as some pairs had propensities of {choices.sums.least:.2g} or less, too little for"
+            f" {choices.sums.impressions:,.0f} impressions, or users are few"
+        )
     return (
         f"{names} chose the rankers by earlier outcomes, so the plain mean of a pair that was left early is biased;"
         f" {how}; where users return they hold approximately"

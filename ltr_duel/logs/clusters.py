@@ -36,7 +36,9 @@ def clustered_means(count: FloatMatrix, total: FloatMatrix) -> Means:
         The error is that of Liang and Zeger (Biometrika 1986) with the correction CR2 of Bell and McCaffrey (Survey
         Methodology 2002), which for a mean divides a cluster's squared residual by one less its share. Degrees of
         freedom as in Carter, Schnepel, Steigerwald (Review of Economics and Statistics 2017), for clusters of
-        unequal size.
+        unequal size whose outcomes are independent (their Omega = I). They advise the worst case, outcomes of a cluster
+        that are all alike, which leaves fewer; `cautious_means`, on which tests and intervals rest, is in between, by
+        the correlation that it estimates.
     """
     n = count.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -55,12 +57,12 @@ def cautious_means(count: FloatMatrix, total: FloatMatrix, square: FloatVector) 
     """Return means and errors for intervals, which no data make certain: two clusters are added, one won and one lost.
 
     Few clusters, and outcomes that are nearly always equal, seem to vary less than they do: two impressions that were
-    won have an error of 0. So a cluster of outcomes of 1 and one of -1 are added, as Agresti and Min add half a pair of
-    each kind (Statistics in Medicine 2005). Their size is 1 if the outcomes of a cluster are independent, and the mean
-    size of a cluster (weighted by size) if all are equal: the geometric mean of that size and the design effect, which
-    is estimated with two clusters of that size as prior. Degrees of freedom are (sum V)^2 / sum V^2 - 1 for variances V
-    of the clusters' sums at the correlation which that design effect means: a few large clusters that are correlated
-    count for few.
+    won have an error of 0. So a whole cluster of outcomes of 1 and one of -1 are added (of matched pairs Agresti and
+    Min add half a pair of each kind; Statistics in Medicine 2005). Their size is 1 if the outcomes of a cluster are
+    independent, and the mean size of a cluster (weighted by size) if all are equal: the geometric mean of that size and
+    the design effect, which is estimated with two clusters of that size as prior. Degrees of freedom are (sum V)^2 /
+    sum V^2 - 1 for variances V of the clusters' sums at the correlation which that design effect means: a few large
+    clusters that are correlated count for few.
 
     Parameters
     ----------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -250,7 +250,23 @@ def compare_log(
         provenance=provenance,
     )
     comparison.warnings.extend([*warnings_of(found, comparison.means), *drift_notes(found.looks, named)])
+    if sums.cluster == "query":
+        comparison.warnings.extend(_these_queries(sums, comparison, named))
     return adapted(comparison, found.choices)
+
+
+def _these_queries(sums: PairSums, found: LogComparison, names: Sequence[tuple[str, str]]) -> list[str]:
+    """Name the pairs that differ by impressions, though not by queries."""
+    error = 1 - found.confidence
+    alone = statistics.holm(statistics.student_p(*replace(sums, cluster="impression").cautious()))
+    differ = [f"{a} and {b}" for (a, b), p, q in zip(names, alone, found.p_corrected, strict=True) if p < error <= q]
+    if not differ:
+        return []
+    which = ", ".join([*differ[:3], *(["..."] if len(differ) > 3 else [])])
+    return [
+        f"{which}: no difference is shown for queries in general, as these are few or unlike each other; impressions"
+        " show one for these queries alone: --cluster impression"
+    ]
 
 
 def compared(

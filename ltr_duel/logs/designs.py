@@ -10,6 +10,7 @@ import numpy as np
 
 from ltr_duel.core import FloatVector, InputError, IntVector
 from ltr_duel.interleaving import METHODS, Lists, Size
+from ltr_duel.logs.adaptive import policies_of
 from ltr_duel.logs.bad import refused
 from ltr_duel.logs.crediting import Clicked, credit_rows
 from ltr_duel.logs.doubly_robust import Rows
@@ -60,7 +61,8 @@ class Design:
 
     def __init__(self, source: Source, names: tuple[str, str]) -> None:
         self._source, self._only = source, ("", "")
-        rows = source.log.rows(_COLUMNS)
+        rows = source.log.rows((*_COLUMNS, "policy"))
+        self.policies = policies_of(source.log.engine, rows)[1]
         about = source.log.engine.run(rows.aggregate(rows=rows.count(), queries=rows.query.nunique())).to_pylist()[0]
         self.log_rows, self.log_queries = int(about["rows"]), int(about["queries"])
         shown: dict[tuple[int, int, int], Counter[tuple[str, ...]]] = {}  # source, query, length -> rankers

@@ -15,6 +15,7 @@ import numpy as np
 from ltr_duel.core import statistics
 from ltr_duel.logs.looks import Look
 
+CHANGED = "users or rankers changed"
 _LEVEL = 0.05
 _FEWEST = 20.0  # effective clusters
 
@@ -44,4 +45,4 @@ def drift_notes(looks: Sequence[Look], names: Sequence[tuple[str, str]]) -> list
             f" {sign * means[0]:+.4f}, and that of the rest, {sign * means[1]:+.4f}, differ"
         )
     corrected = statistics.holm(p)
-    return [f"{said[k]} (p = {corrected[k]:.2g}): users or rankers changed" for k in np.flatnonzero(corrected < _LEVEL)]
+    return [f"{said[k]} (p = {corrected[k]:.2g}): {CHANGED}" for k in np.flatnonzero(corrected < _LEVEL)]

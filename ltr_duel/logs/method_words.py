@@ -78,8 +78,8 @@ def _estimand(evidence: Evidence) -> str:
 
 
 def _weighted(evidence: Evidence) -> str:
-    if evidence.decisions is None and any("weigh" in one for one in evidence.found.warnings):
-        return " Pairs whose propensities are known have means weighted by them instead."
+    if evidence.decisions is None and any("weigh impressions" in one for one in evidence.found.warnings):
+        return " Here means are weighted by the propensities instead, which hold for this one look."
     return ""
 
 
@@ -90,7 +90,7 @@ def _family(evidence: Evidence) -> str:
         corrected = f" p is corrected for the {pairs} pairs (Holm); each interval is for its pair alone." * (pairs > 1)
         return f"Error: at one planned look, a pair is decided wrongly with a chance of at most {error}.{corrected}"
     shared = f" of the {pairs} pairs" if pairs > 1 else ""
-    named = " So is the chance that a wrong winner against all others is ever named." * (pairs > 1)
+    named = " A winner against all others wins each of its pairs, so this holds of winners too." * (pairs > 1)
     return (
         f"Error: the chance that any decision{shared} is ever wrong, at any number of looks, is at most {error}.{named}"
         " Intervals and p-values hold at every look as well, except those of days, weeks, checks and drift, and the"

@@ -103,7 +103,7 @@ def named_looks_sentence(
     >>> named_looks_sentence([look], [7, 14], ["old", "new"])
     'stop: new wins, by the look at day 7 of looks at days 7, 14.'
     >>> named_looks_sentence([look._replace(winner="")], [7, 14], ["old", "new"])
-    'go on until the look at day 14.'
+    'go on until the look at day 14, which is made once, when the log reaches that day, on what came before.'
     """
     said, failed = _by_looks(looks, days, rankers), failed_checks(findings)
     return f"no decision: {failed}. The outcomes alone: {said}" if failed else said
@@ -122,7 +122,11 @@ def _by_looks(looks: Sequence[NamedLook], days: Sequence[float], rankers: Sequen
     if been == days[-1]:
         over = f"the looks at days {named} are over, and no ranker wins{' against all others' * several}."
     else:
-        over = f"go on until the look at day {min(day for day in days if day > been):g}."
+        next_one = min(day for day in days if day > been)
+        over = (
+            f"go on until the look at day {next_one:g}, which is made once, when the log reaches that day, on what came"
+            " before."
+        )
     return " ".join(filter(None, [over, unseen]))
 
 

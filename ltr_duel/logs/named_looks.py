@@ -2,9 +2,10 @@
 
 At a look after so many days, S is the sum of a pair's outcomes until then. The boundaries follow from the covariance of
 S between the looks that have been, by clusters: sums over clusters of products of their residuals. Error is spent by
-the part of the planned days that is over, so a look that has been keeps its boundary whatever comes later. Intervals at
-the boundaries hold at all looks together (Jennison, Turnbull. Interim analyses: the repeated confidence interval
-approach. JRSS B 1989).
+the part of the planned days that is over, so a look that has been keeps its boundary whatever comes later. A look is
+made once the log reaches its day, on what came before; so it says the same whenever, and however often, it is asked.
+Intervals at the boundaries hold at all looks together (Jennison, Turnbull. Interim analyses: the repeated confidence
+interval approach. JRSS B 1989).
 """
 
 from __future__ import annotations
@@ -23,7 +24,6 @@ from ltr_duel.logs.outcomes import UNIT, credited
 from ltr_duel.logs.sums import sorted_columns
 
 _KEYS = {"user": "user", "query": "query", "impression": "line"}
-_EARLY = 0.25  # days by which a log may end before a look
 
 
 class NamedLook(NamedTuple):
@@ -105,7 +105,7 @@ def look_at_days(
     first, last = (
         log.engine.run(found.rows.aggregate(a=found.rows.time.min(), b=found.rows.time.max())).to_pylist()[0].values()
     )
-    been = [day for day in days if last - first >= (day - _EARLY) * 86_400]
+    been = looks_made(days, (last - first) / 86_400)
     if not been:
         return []
     classes = sorted_columns(
@@ -119,6 +119,14 @@ def look_at_days(
         own = {name: values[classes["pair"] == pair] for name, values in classes.items()}
         looks += looks_at_pair(own, (names[i], names[j]), been, spent)
     return looks
+
+
+def looks_made(days: Sequence[float], reached: float) -> list[float]:
+    """Return the days of the looks that a log which reaches so many days has made.
+
+    None is early: with what is known a little before its day a look would be taken again and again.
+    """
+    return [day for day in days if day <= reached]
 
 
 def require_days(days: Sequence[float], *, any_time: bool) -> None:

@@ -88,8 +88,9 @@ def weigh_outcomes(
     Returns
     -------
     WeightedOutcome
-        With ``refused`` where the effective sample size is below 100, over a tenth of the lists wanted is out of reach,
-        or the mean weight is more than three errors from its expectation.
+        With ``refused`` where a policy chose the rankers by earlier outcomes, the effective sample size is below 100,
+        over a tenth of the lists wanted is out of reach, or the mean weight is more than three errors from its
+        expectation.
 
     Raises
     ------
@@ -155,7 +156,7 @@ def weigh_outcomes(
         max(near - half - within.missing, -1.0),
         min(near + half + within.missing, 1.0),
         click_model,
-        _refusal(effective, n, within, total.weight / n - expected, weight_error),
+        _chosen(design.policies) or _refusal(effective, n, within, total.weight / n - expected, weight_error),
     )
 
 
@@ -216,6 +217,13 @@ def robust_estimate(users: HashVector, found: Residuals, effective: float, confi
     near, floor = float(means.mean[0]), _least_error(found.scatter, effective)
     half = max(float(reach(means, confidence)[0]), float(special.ndtri((1 + confidence) / 2)) * floor)
     return Estimate(near + found.beyond, near, max(float(means.error[0]), floor), half)
+
+
+def _chosen(policies: list[str]) -> str:
+    """Say that policies chose the rankers by outcomes, or nothing."""
+    names = " and ".join(f"'{name}'" for name in policies)
+    why = "chose the rankers of this log by earlier outcomes, and the weights take them for chosen beforehand"
+    return f"{names} {why}" if names else ""
 
 
 def _refusal(effective: float, n: float, within: Reach, away: float, error: float) -> str:

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from ltr_duel.core import FloatVector, IntMatrix, errors
 from ltr_duel.logs.clustered_sequence import Clustered
 from ltr_duel.logs.compare import LogComparison
+from ltr_duel.logs.drift import CHANGED
 from ltr_duel.logs.looks import days_to_a_whole_week
 from ltr_duel.logs.sequential import Observed
 from ltr_duel.logs.sums import Sequences
 
-_FEWEST = 5.0  # users of equal weight from which on what is to come is projected
+FEWEST = 20.0  # impressions, or clusters of equal weight, from which on what is to come is projected
 
 
 class RunningComparison(NamedTuple):
@@ -48,8 +49,8 @@ class StoppingDecision(NamedTuple):
     high: float
     e_value: float  # of "there is no difference"
     more: float  # expected further impressions of the log until it can be decided, if the mean stays; inf for never
-    ahead: str = ""  # the ranker that is ahead, by the smaller share of the error that naming a winner needs
-    more_to_be_ahead: float = np.inf  # as `more`, until the ranker with the higher mean is ahead
+    more_to_win: float = np.inf  # as `more`, until the ranker with the higher mean wins
+    independent: float = np.inf  # observations, or clusters of equal weight, that the mean rests on
     per_user: float = np.nan  # mean outcome of users' first impressions so far, where ``mean`` is over impressions
     per_user_low: float = np.nan  # confidence sequence of it
     per_user_high: float = np.nan
@@ -72,9 +73,8 @@ def stopping_decisions(
         clustered by impressions, or whose clusters have one outcome each, every impression counts as independent.
         Of a running comparison, the observations of its sequences count.
     confidence : float
-        Above 0 and below 1: the chance that none of the decisions on any pair, at any time, is wrong. A winner against
-        all others is named by the same error, divided by K rankers instead of all K (K - 1) pairs and sides: for each
-        ranker that does not truly win, one pair which it does not win has to be mistaken.
+        Above 0 and below 1: the chance that all intervals hold at all times, so that no decision on any pair is ever
+        wrong, nor a winner against all others, which wins each of its pairs.
     margin : float
         A mean outcome that would not matter: "no difference" is said once the mean is surely within it. 0 for never.
     tuned_at : float
@@ -107,26 +107,25 @@ def stopping_decisions(
     errors.require_between("the margin", margin, 0, 1)
     seen, mean, n = _seen(found)
     now = seen.sequence(confidence, found.tests, tuned_at)
-    winners = len(found.names) / 2
-    ahead = seen.ahead(confidence, winners, tuned_at)
     won, lost = now.low > 0, now.high < 0
     same = ~(won | lost) & (-margin < now.low) & (now.high < margin)
 
-    def further(asked: NDArray[np.bool_], tests: float, margin: float) -> FloatVector:
+    def further(asked: NDArray[np.bool_], margin: float) -> FloatVector:
         """Return how many impressions more the pairs that are asked for need; 0 for the others."""
         rows, more = np.flatnonzero(asked), np.zeros(len(n))
-        more[rows] = (seen.of(rows).further(confidence, tests, margin, tuned_at) - 1) * max(found.impressions, 1)
+        more[rows] = (seen.of(rows).further(confidence, found.tests, margin, tuned_at) - 1) * max(found.impressions, 1)
         return more
 
-    more, to_win = further(~(won | lost | same), found.tests, margin), further(ahead == 0, winners, 0.0)
+    more = further(~(won | lost | same), margin)
+    to_win = further(~(won | lost), 0.0) if margin > 0 else more
     first, second = (np.array(found.names, dtype=object)[one] for one in found.pairs.T)
     verdict = np.select([won | lost, same], ["stop", "no difference"], "go on")
     winner = np.where(won, first, np.where(lost, second, ""))
-    leads = np.where(ahead > 0, first, np.where(ahead < 0, second, ""))
     e_value = np.exp(np.minimum(now.log_e, 700.0))
     means = mean, now.low, now.high
-    columns = [first, second, verdict, winner, n.astype(np.int64), *means, e_value, more, leads, to_win]
-    if isinstance(seen, Clustered) and isinstance(found, LogComparison) and found.cluster != "query":
+    columns = [first, second, verdict, winner, n.astype(np.int64), *means, e_value, more, to_win]
+    columns.append(found.cautious.freedom + 1 if isinstance(seen, Clustered) else n)
+    if isinstance(seen, Clustered) and found.cluster != "query":
         users = Observed(found.sequences).sequence(confidence, found.tests, tuned_at)
         columns += [found.sequences.mean, users.low, users.high]
     return list(map(StoppingDecision, *(column.tolist() for column in columns)))
@@ -154,7 +153,7 @@ def outcomes_go_together(found: LogComparison) -> bool:
 def impressions_to_go(names: Sequence[str], decisions: Sequence[StoppingDecision]) -> tuple[float, str]:
     """Return the further impressions until the experiment may stop, and the ranker that will have won then.
 
-    It may stop once a ranker is ahead of each other one, or once every pair is decided, whichever comes first. Pairs
+    It may stop once a ranker wins against each other one, or once every pair is decided, whichever comes first. Pairs
     that the winner does not need do not count.
 
     Parameters
@@ -172,8 +171,8 @@ def impressions_to_go(names: Sequence[str], decisions: Sequence[StoppingDecision
 
     Examples
     --------
-    >>> won = StoppingDecision("a", "b", "stop", "a", 900, 0.3, 0.2, 0.4, 1e9, 0.0, "a", 0.0)
-    >>> soon = StoppingDecision("a", "c", "go on", "", 900, 0.1, -0.1, 0.2, 3.0, 400.0, "", 300.0)
+    >>> won = StoppingDecision("a", "b", "stop", "a", 900, 0.3, 0.2, 0.4, 1e9, 0.0, 0.0)
+    >>> soon = StoppingDecision("a", "c", "go on", "", 900, 0.1, -0.1, 0.2, 3.0, 300.0, 300.0)
     >>> never = StoppingDecision("b", "c", "go on", "", 900, 0.0, -0.1, 0.1, 1.0, float("inf"))
     >>> impressions_to_go(["a", "b", "c"], [won, soon, never])
     (300.0, 'a')
@@ -184,7 +183,7 @@ def impressions_to_go(names: Sequence[str], decisions: Sequence[StoppingDecision
         met = [one for one in decisions if name in (one.first, one.second)]
         leads = all((one.first if one.mean > 0 else one.second) == name and one.mean != 0 for one in met)
         if len(met) == len(names) - 1 and leads:
-            ways.append((max(one.more_to_be_ahead for one in met), name))
+            ways.append((max(one.more_to_win for one in met), name))
     return min(ways, key=lambda way: (way[0], not way[1]))
 
 
@@ -213,7 +212,7 @@ def stopping_sentence(
 
     Examples
     --------
-    >>> decision = StoppingDecision("old", "new", "stop", "new", 900, -0.3, -0.4, -0.2, 1e9, 0.0, "new", 0.0)
+    >>> decision = StoppingDecision("old", "new", "stop", "new", 900, -0.3, -0.4, -0.2, 1e9, 0.0, 0.0)
     >>> from types import SimpleNamespace
     >>> stopping_sentence(SimpleNamespace(names=("old", "new"), impressions=900), [decision])
     'stop: new wins. So far its mean outcome is ahead; a later change of users or rankers is not ruled out.'
@@ -237,38 +236,53 @@ def _sentence(found: LogComparison | RunningComparison, decisions: list[Stopping
     further, winner = impressions_to_go(found.names, decisions)
     if winner and further == 0:
         beaten = f" against each of the {len(found.names) - 1} others" if len(found.names) > 2 else ""
-        return f"stop: {winner} wins{beaten}. {_by_what(winner, decisions)}"
+        return f"stop: {winner} wins{beaten}. {_by_what(found, winner, decisions)}"
     if further == 0:
         if all(one.verdict == "no difference" for one in decisions):
             return f"no difference: the mean outcome of every pair is within {margin:g} of a tie."
         return "stop: every pair is decided, and no ranker wins against all others."
-    open_ones = sum(one.verdict == "go on" for one in decisions)
     what = "impressions" if isinstance(found, LogComparison) else "comparisons"  # a live page may compare nothing
     unseen = never_shown(found.names, [(one.first, one.second) for one in decisions if one.observations])
     if np.isinf(further) and unseen:
         return f"go on: {unseen}"
-    if isinstance(found, LogComparison) and outcomes_go_together(found) and found.cautious.freedom.min() < _FEWEST - 1:
-        who = "queries" if found.cluster == "query" else "users"
-        return f"go on: the {who} so far are too few, or too unequal, to say for how long."
+    needed = [one for one in decisions if one.verdict == "go on" and (not winner or winner in one[:2])]
+    if any(one.independent < FEWEST for one in needed):
+        if isinstance(found, LogComparison) and outcomes_go_together(found):
+            who = "queries" if found.cluster == "query" else "users"
+            return f"go on: the {who} so far are too few, or too unequal, to say for how long."
+        return f"go on: the {what} so far are too few to say for how long."
     if np.isinf(further) or further > 1000 * found.impressions:
-        more = f"more than a thousand times as many {what} as there are"
-    else:
-        more = f"about {further:,.0f} further {what}, if the means stay as they are"
-    if len(decisions) == 1:
-        return f"go on: {more}."
-    until = f" until {winner} is ahead of all others" if winner else ""
-    return f"go on: {more}{until} ({open_ones} of {len(decisions)} pairs are open)."
+        return f"go on: more than a thousand times as many {what} as there are{_of_pairs(decisions)}."
+    until = f" until {winner} wins against all others" if winner and len(decisions) > 1 else ""
+    return f"go on: about {further:,.0f} further {what}{until}, if the means stay as they are{_of_pairs(decisions)}."
 
 
-def _by_what(winner: str, decisions: Sequence[StoppingDecision]) -> str:
+def _of_pairs(decisions: Sequence[StoppingDecision]) -> str:
+    """Say how many of several pairs are open."""
+    open_ones = sum(one.verdict == "go on" for one in decisions)
+    return f" ({open_ones} of {len(decisions)} pairs are open)" if len(decisions) > 1 else ""
+
+
+def change_seen(found: LogComparison | RunningComparison, winner: str) -> str:
+    """Name the rivals against whom the winner's mean outcome changed while the log grew, by the notes of drift."""
+    notes = found.warnings if isinstance(found, LogComparison) else []
+    drifted = [note.partition(": ")[0] for note in notes if note.endswith(CHANGED)]
+    rivals = [one for one in found.names if {f"{one} against {winner}", f"{winner} against {one}"} & set(drifted)]
+    against = f" against {', '.join(rivals)}" if len(found.names) > 2 else ""
+    return f"that mean{against} changed while the log grew, as the note says, and may change again." if rivals else ""
+
+
+def _by_what(found: LogComparison | RunningComparison, winner: str, decisions: Sequence[StoppingDecision]) -> str:
     """Name the estimand, and warn where the other one has the other sign."""
-    later = "a later change of users or rankers is not ruled out."
+    changed = change_seen(found, winner)
+    later = changed or "a later change of users or rankers is not ruled out."
     if all(np.isnan(one.per_user) for one in decisions):
         return f"So far its mean outcome is ahead; {later}"
     met = [one for one in decisions if winner in one[:2]]
     if any((one.per_user_high < 0) if winner == one.first else (one.per_user_low > 0) for one in met):
         behind = "behind" if len(met) == 1 else "behind some ranker"
-        return f"So far its mean outcome over impressions is ahead; per user, by first impressions, it is {behind}."
+        said = f"So far its mean outcome over impressions is ahead; per user, by first impressions, it is {behind}"
+        return f"{said}; {changed}" if changed else f"{said}."
     if any((one.per_user < 0) if winner == one.first else (one.per_user > 0) for one in met):
         return f"So far its mean outcome over impressions is ahead; per user it is not shown to be; {later}"
     return f"So far its mean outcome over impressions is ahead, and over users too; {later}"

@@ -135,7 +135,9 @@ def largest_of(engine: Engine, rows: Any, number: int, most: int, impressions: i
 def warnings_of(found: Summed, means: Means) -> list[str]:
     """Say what a reader should know before believing the errors."""
     warnings = list(found.notes)
-    _, name, most = found.users
+    number, name, most = found.users
+    if not number:
+        warnings.append("no user is known: if users return, the errors are too small")
     if most:
         share = f"{most:,} of {found.impressions:,} impressions ({most / found.impressions:.0%})"
         warnings.append(errors.in_one_line(f"user '{name}' has {share}"))

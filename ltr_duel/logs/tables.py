@@ -9,7 +9,7 @@ import pandas as pd
 
 from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.slices import Beside
-from ltr_duel.logs.stopping import StoppingDecision
+from ltr_duel.logs.stopping import FEWEST, StoppingDecision
 from ltr_duel.logs.verdict import Evidence, decision_of
 
 ROWS = 40  # pairs on a page
@@ -50,12 +50,20 @@ def comparison_table(evidence: Evidence, rows: int = ROWS) -> pd.DataFrame:
 
 def column_notes(evidence: Evidence) -> list[str]:
     """Return what columns of `comparison_table` mean that its heads do not say."""
-    if all(math.isnan(one.per_user) for one in evidence.decisions or ()):
-        return []
-    return [
-        "per impression: each impression so far counts once; the decision is by this mean."
-        " per user: each user counts once, by the first impression. Both intervals hold at every look."
-    ]
+    found, decisions, notes = evidence.found, evidence.decisions, list[str]()
+    if decisions is None and len(found.pairs) > 1:
+        notes.append("interval: each holds for its pair alone; verdicts are by p, corrected for all pairs.")
+    if decisions is not None and found.tests > 1:
+        notes.append(
+            f"always within: all {found.tests} pairs share the error, so with a chance of {evidence.confidence:.4g}"
+            " none of these intervals is ever wrong, no verdict, and no winner, who wins each of its pairs."
+        )
+    if any(not math.isnan(one.per_user) for one in decisions or ()):
+        notes.append(
+            "per impression: each impression so far counts once; the decision is by this mean."
+            " per user: each user counts once, by the first impression. Both intervals hold at every look."
+        )
+    return notes
 
 
 def _head(found: LogComparison, k: int, mean: float, verdict: str) -> dict[str, str]:
@@ -95,7 +103,7 @@ def _any_time(found: LogComparison, one: StoppingDecision, verdict: str) -> dict
         row |= {"mean per user": f"{sign * one.per_user:+.4f}", "per user within": ends}
     return row | {
         "e-value": f"{one.e_value:.3g}",
-        "impressions to go": _amount(one.more) if verdict.startswith("open") else "-",
+        "impressions to go": _to_go(one) if verdict == "open" else "-",
     }
 
 
@@ -146,5 +154,7 @@ def _p(value: float) -> str:
     return "< 1e-12" if value < 1e-12 else f"{value:.3g}"
 
 
-def _amount(value: float) -> str:
-    return "more than 1e9" if value > 1e9 else f"{value:,.0f}"
+def _to_go(one: StoppingDecision) -> str:
+    if one.independent < FEWEST:
+        return "too few to say"
+    return "more than 1e9" if one.more > 1e9 else f"{one.more:,.0f}"

@@ -14,6 +14,7 @@ from ltr_duel.logs.guardrail import Guardrail
 from ltr_duel.logs.slices import Beside
 from ltr_duel.logs.stopping import (
     StoppingDecision,
+    change_seen,
     days_to_wait,
     impressions_to_go,
     never_shown,
@@ -57,9 +58,9 @@ class Decision(NamedTuple):
 def decision_of(evidence: Evidence) -> Decision:
     """Decide by the checks, the primary outcome, the guardrails and the days of the week.
 
-    A pair is *open*, *no difference*, or has a ranker that *wins*. Nothing is decided of a pair whose guardrail is not
-    shown to hold, and of no pair where a check fails or the winner breaks a guardrail; before a week is whole, decided
-    pairs wait.
+    A pair is *open*, *no difference*, or has a ranker that *wins*, just as its interval says. Nothing is decided of a
+    pair whose guardrail is not shown to hold, and of no pair where a check fails or the winner breaks a guardrail;
+    before a week is whole, decided pairs wait.
 
     Parameters
     ----------
@@ -104,13 +105,13 @@ def decision_of(evidence: Evidence) -> Decision:
 class _PairFound(NamedTuple):
     """What the primary outcome says of a pair."""
 
-    ahead: str = ""  # the ranker that wins, or is ahead by the smaller error of a winner against all; empty for neither
-    decided: bool = False  # without a ranker ahead: no difference
+    ahead: str = ""  # the ranker that wins; empty for none
+    decided: bool = False  # without a winner: no difference
 
     def words(self, *, waits: bool, harmed: bool) -> str:
         """Say what is decided of the pair."""
         if not self.decided:
-            return f"open, {self.ahead} ahead" if self.ahead else "open"
+            return "open"
         if self.ahead and harmed:
             return "no decision"
         if waits:
@@ -132,7 +133,7 @@ def _by_outcome(evidence: Evidence) -> tuple[str, list[_PairFound], str]:
         further, winner = impressions_to_go(found.names, evidence.decisions)
         winner = winner if further == 0 else ""
         sentence = stopping_sentence(found, evidence.decisions, evidence.margin, any_time=evidence.any_time)
-        return winner, [_at_any_time(one, winner) for one in evidence.decisions], sentence
+        return winner, [_PairFound(one.winner, one.verdict != "go on") for one in evidence.decisions], sentence
     sure = found.p_corrected < 1 - evidence.confidence
     side = np.where(found.means.mean >= 0, 0, 1)
     better = [found.names[pair[k]] if one else "" for pair, k, one in zip(found.pairs, side, sure, strict=True)]
@@ -143,12 +144,7 @@ def _by_outcome(evidence: Evidence) -> tuple[str, list[_PairFound], str]:
     said = f"{winner} wins {others}" if winner else f"no ranker is shown to win {others}"
     planned = "Valid for one planned look; use --stop-at to look repeatedly"
     unseen = "" if winner else never_shown(found.names, [(found.names[i], found.names[j]) for i, j in found.pairs])
-    sentence = f"at this look {said}({decided}). {planned}.{' ' * bool(unseen)}{unseen}"
+    changed = change_seen(found, winner) if winner else ""
+    changed = f"Its mean outcome is ahead over the whole log; {changed}" * bool(changed)
+    sentence = " ".join(filter(None, [f"at this look {said}({decided}). {planned}.", unseen, changed]))
     return winner, [_PairFound(name, bool(name)) for name in better], sentence
-
-
-def _at_any_time(one: StoppingDecision, winner: str) -> _PairFound:
-    """Return what is found of a pair; the winner against all others wins each of its pairs."""
-    if winner in (one.first, one.second):
-        return _PairFound(winner, decided=True)
-    return _PairFound("" if one.verdict == "no difference" else one.winner or one.ahead, one.verdict != "go on")

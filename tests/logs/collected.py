@@ -14,7 +14,7 @@ from ltr_duel.bandits.recorder import new_recorder
 from ltr_duel.core import FloatMatrix, Streams, implement, stream, uniform
 from ltr_duel.live.state import beats_all
 from ltr_duel.logs import Sequences
-from ltr_duel.logs.adaptive import adaptive_means
+from ltr_duel.logs.adaptive import Weighed, adaptive_means, least_of
 from ltr_duel.logs.clusters import clustered_means, naive_means, reach
 
 TIES = 0.3
@@ -49,7 +49,7 @@ class Outcomes(NamedTuple):
     """Of the pairs i < j: how often each was tied (0), won (1) and lost (-1); weighted sums, if chances are known."""
 
     score: np.ndarray  # (4, K, K)
-    sums: tuple[np.ndarray, np.ndarray, np.ndarray] | None
+    sums: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float, float] | None  # fields of `Weighed`
 
 
 class TiedCoins(NamedTuple):
@@ -92,7 +92,8 @@ def collected_with_chances(case: Case, seed: int) -> Outcomes:
     policy = LivePolicy(case.policy, k, horizon=case.steps, rng=rng)
     score = np.zeros((4, k, k))
     count, total = np.zeros((2, k, k, _GROUPS))
-    square = np.zeros((k, k))
+    square, inverse = np.zeros((2, k, k))
+    chances = []
     for step in range(case.steps):
         a, b = policy.ask()
         if a == b:
@@ -107,9 +108,12 @@ def collected_with_chances(case: Case, seed: int) -> Outcomes:
         count[first, second, step % _GROUPS] += weight
         total[first, second, step % _GROUPS] += weight * y
         square[first, second] += weight * y**2
+        inverse[first, second] += weight**2
+        chances.append(policy.chance())
         sign = y or (1 if rng.random() < 0.5 else -1)
         policy.tell(sign if a == first else -sign)
-    return Outcomes(score, (count, total, square))
+    least = least_of(min(chances), max(chances), int((inverse > 0).sum()))
+    return Outcomes(score, (count, total, square, inverse, len(chances), least))
 
 
 def experiment(case: Case, seed: int, *, compiled: bool = False) -> tuple[int, ...]:
@@ -121,7 +125,9 @@ def experiment(case: Case, seed: int, *, compiled: bool = False) -> tuple[int, .
     truth, none = case.means[upper][shown], np.zeros(shown.sum())
     plain = naive_means(n[shown], (wins - losses)[shown], (wins + losses)[shown])
     half = reach(plain, 0.95)
-    sums = None if found.sums is None else tuple(part[upper][shown] for part in found.sums)
+    sums = None
+    if found.sums is not None:
+        sums = Weighed(*(part[upper][shown] for part in found.sums[:4]), *found.sums[4:])
     sequences = Sequences(wins[shown], losses[shown], ties[shown], none, none, none)
     given = adaptive_means(sequences, sums, 0.95)
     inside = (given.low <= truth) & (truth <= given.high)
@@ -155,3 +161,37 @@ def calibration(experiments: int, ties: float, observations: int, seed: int = 0)
     given = np.maximum(given, 1 - given)
     bins = np.digitize(given, [0.6, 0.75, 0.9, 0.99])
     return [(given[bins == b].mean(), right[bins == b].mean(), int((bins == b).sum())) for b in range(5)]
+
+
+def misses_of_a_pair_left_to_chance(often, seldom, steps, others, experiments, *, dropped=False, seed=0):
+    """Return how often the interval printed of equal rankers is above 0, below 0, and by weights.
+
+    Their pair is shown by a chance of ``often`` while it is ahead (or until it is dropped, two errors behind), then by
+    ``seldom``; other pairs share the rest.
+    """
+    rng, size = stream(seed, "chance", f"{often} {seldom} {steps} {others} {dropped}"), experiments
+    score, sums, lost = np.zeros((3, size)), np.zeros((2, size)), np.zeros(size, np.bool_)
+    count, total = np.zeros((2, size, min(steps, _GROUPS)))
+    least = np.ones(size)
+    for step in range(steps):
+        lead, decided = score[1] - score[2], score[1] + score[2]
+        lost = (lost | (decided > 20) & (lead < -2 * decided**0.5)) if dropped else lead < 0
+        chance = np.where(lost, seldom, often)
+        shown = rng.random(size) < chance
+        y = np.where(rng.random(size) < TIES, 0, rng.choice([-1, 1], size))
+        one = np.flatnonzero(shown)
+        weight, group = chance[one] ** -0.5, step % count.shape[1]
+        count[one, group] += weight
+        total[one, group] += weight * y[one]
+        sums[:, one] += weight * y[one] ** 2, weight**2
+        score[y[one], one] += 1
+        seen = np.where(shown, chance, (1 - chance) / others)
+        least = np.minimum(least, np.minimum(seen, (1 - seen) / others))
+    found, none = np.zeros(3, np.int64), np.zeros(1)
+    for k in range(size):
+        ties, wins, losses = score[:, [k]]
+        sequences = Sequences(wins, losses, ties, none, none, none)
+        weighed = Weighed(count[[k]], total[[k]], sums[0, [k]], sums[1, [k]], float(steps), float(least[k]))
+        given = adaptive_means(sequences, weighed, 0.95)
+        found += given.low[0] > 0, given.high[0] < 0, given.weighted
+    return found

@@ -16,7 +16,7 @@ from ltr_duel.core import kernel, statistics, stream
 from ltr_duel.logs import Spread, plan_impressions
 from ltr_duel.logs.clustered_sequence import Clustered, normal_boundary
 from ltr_duel.logs.clusters import cautious_means, clustered_means, interval_ends, reach
-from ltr_duel.logs.named_looks import looks_at_pair
+from ltr_duel.logs.named_looks import looks_at_pair, looks_made
 from ltr_duel.logs.outcomes import UNIT
 from ltr_duel.rankers import evaluate_rankers
 from ltr_duel.simulation import summarise
@@ -225,6 +225,29 @@ def false_named_looks(n, ties, kind, experiments):
         looks = looks_at_pair(columns, ("a", "b"), [1.0, 2.0, 3.0, 4.0], spent)
         found += any(look.winner for look in looks), bool(looks[0].winner)
     return found
+
+
+def false_winners_asked_hourly(days, experiments, an_hour=100):
+    """Return how often named looks ever have a winner of two identical rankers, if they are asked for each hour."""
+    spent, found, hours = statistics.spent_error(np.array(days) / days[-1], LEVEL), 0, int(24 * days[-1])
+    for k in range(experiments):
+        lead = stream(k, "hourly", str(days)).choice([-1, 1], (hours, an_hour)).sum(axis=1).cumsum()
+        asked = [looks_made(days, hour / 24) for hour in range(1, hours + 1)]
+        ends = {tuple(min(hour, int(24 * day)) for day in made) for hour, made in enumerate(asked, 1) if made}
+        found += any(_winner_until(one, lead, an_hour, days[: len(one)], spent[: len(one)]) for one in ends)
+    return found
+
+
+def _winner_until(ends, lead, an_hour, days, spent):
+    """Say whether looks at the ends of hours have a winner; outcomes of 1 and -1 lead by so many after each hour."""
+    leads = np.diff([0, *(lead[end - 1] for end in ends)])
+    numbers = np.diff([0, *ends]) * an_hour
+    columns = {"clusters": np.stack([(numbers + leads) // 2, (numbers - leads) // 2], axis=1).ravel()}
+    since, sign = np.repeat(np.arange(len(ends)), 2), np.tile([1, -1], len(ends))
+    for k in range(len(ends)):
+        n = (since <= k).astype(np.int64)
+        columns |= {f"n{k}": n, f"total{k}": n * sign * UNIT, f"square{k}": n * columns["clusters"] * UNIT}
+    return any(look.winner for look in looks_at_pair(columns, ("a", "b"), days, spent))
 
 
 def users_needed(effect, experiments, visits=20, correlation=0.1, square=0.5):

@@ -21,23 +21,41 @@ from ltr_duel.logs import (
 )
 from ltr_duel.logs.named_looks import looks_at_pair
 from ltr_duel.logs.outcomes import UNIT
+from tests.logs.drawn import false_winners_asked_hourly
 from tests.logs.written import DAY, drawn, log_of
 
 
 def test_a_look_that_has_been_stays_as_it_was_when_the_log_grows(tmp_path):
     y, time, user = drawn(3000, 21, 0.03)
     whole = look_at_days(log_of(tmp_path / "whole.jsonl", y, time, user), [7, 14, 21])
-    n = int(np.searchsorted(time, 14 * DAY))
+    n = int(np.searchsorted(time, 14 * DAY)) + 1  # with the first impression after the look
     part = look_at_days(log_of(tmp_path / "part.jsonl", y[:n], time[:n], user[:n]), [7, 14, 21])
     assert part == whole[:2] and len(whole) == 3
     assert [look.impressions for look in whole] == [np.searchsorted(time, d * DAY) for d in (7, 14, 21)]
-    assert whole[1].mean == pytest.approx(np.mean(y[:n]))
+    assert whole[1].mean == pytest.approx(np.mean(y[: n - 1]))
+
+
+def test_a_look_is_made_once_its_day_is_reached_and_says_the_same_ever_after(tmp_path):
+    """Asked every six hours, also just before the day: no answer until then, and one answer from then on."""
+    y, time, user = drawn(1200, 10, 0.1)
+    answers = {}
+    for hours in [*range(6, 240, 6), 167.9]:
+        n = int(np.searchsorted(time, hours * 3600, side="right"))
+        (*look,) = look_at_days(log_of(tmp_path / "log.jsonl", y[:n], time[:n], user[:n]), [7, 14])
+        answers.setdefault(time[n - 1] >= 7 * DAY, set()).add(tuple(look))
+    assert answers[False] == {()} and len(answers[True]) == 1 and len(*answers[True]) == 1
+
+
+@pytest.mark.parametrize("days", [[0.25], [1.0], [0.5, 1.0]])
+def test_a_look_asked_for_hourly_is_wrong_in_one_experiment_of_twenty_at_most(days):
+    """As many as there are false winners at a single look, however short: 11 % if a look could be six hours early."""
+    assert false_winners_asked_hourly(days, 300) <= 300 * 0.05 + 2.5 * (300 * 0.05) ** 0.5
 
 
 def test_nothing_after_the_last_look_counts(tmp_path):
     y, time, user = drawn(2000, 20)
     late = look_at_days(log_of(tmp_path / "late.jsonl", y, time, user), [5, 10])
-    n = int(np.searchsorted(time, 10 * DAY))
+    n = int(np.searchsorted(time, 10 * DAY)) + 1
     assert late == look_at_days(log_of(tmp_path / "log.jsonl", y[:n], time[:n], user[:n]), [5, 10])
 
 
@@ -111,7 +129,7 @@ def test_looks_that_are_over_without_a_winner_are_named(tmp_path):
     assert (
         named_looks_sentence(found, [7, 14], ["old", "new"]) == "the looks at days 7, 14 are over, and no ranker wins."
     )
-    assert named_looks_sentence([], [7, 14], ["old", "new"]) == "go on until the look at day 7."
+    assert named_looks_sentence([], [7, 14], ["old", "new"]).startswith("go on until the look at day 7, which is made")
 
 
 def turned(folder):

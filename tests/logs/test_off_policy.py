@@ -208,3 +208,15 @@ def test_twenty_pairs_and_the_coverage_of_their_intervals(tmp_path):
     )
     assert far <= 2
     assert 0.92 <= held / (logs * len(pairs)) <= 0.98
+
+
+def test_a_log_whose_rankers_a_policy_chose_by_outcomes_is_refused(tmp_path):
+    path = tmp_path / "log.jsonl"
+    rankings = random_rankings(3, 5, 4)
+    names = rankings.names[0], rankings.names[2]
+    simulate_log(path, rankings, pairs="probabilistic:tau=1", horizon=300)
+    text = path.read_text()
+    assert '"policy": "random"' in text and "chose" not in weigh_outcomes(ClickLog(path), *names).refused
+    path.write_text(text.replace('"policy": "random"', '"policy": "rucb"'))
+    refused = weigh_outcomes(ClickLog(path), *names).refused
+    assert refused.startswith("'rucb' chose the rankers of this log by earlier outcomes")

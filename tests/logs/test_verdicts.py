@@ -153,9 +153,7 @@ def test_a_pair_whose_guardrail_is_broken_is_not_decided_though_there_is_no_winn
     """The pairs with C are taken to be open, so that A does not win against both."""
     found = comparisons["three"]
     decisions = [
-        one._replace(verdict="go on", winner="", ahead="", more=100.0, more_to_be_ahead=100.0)
-        if "C" in one[:2]
-        else one
+        one._replace(verdict="go on", winner="", more=100.0, more_to_win=100.0) if "C" in one[:2] else one
         for one in stopping_decisions(found)
     ]
     evidence = Evidence(found, 0.95, decisions, guards=GUARDS["broken"])
@@ -164,16 +162,25 @@ def test_a_pair_whose_guardrail_is_broken_is_not_decided_though_there_is_no_winn
     assert decision.pairs[0] == "no decision" and all(one.startswith("open") for one in decision.pairs[1:])
 
 
-def test_a_pair_without_a_difference_has_none_though_a_ranker_is_ahead_by_the_smaller_error(comparisons):
-    """Of three rankers; A against C is open, so that A does not win against both."""
-    found = comparisons["three"]
-    decisions = [one._replace(verdict="no difference", winner="", ahead="A") for one in stopping_decisions(found)]
-    decisions[1] = decisions[1]._replace(verdict="go on", ahead="", more=100.0, more_to_be_ahead=100.0)
-    decision = decision_of(Evidence(found, 0.95, decisions))
-    assert decision.pairs == ["no difference", "open", "no difference"] and decision.lines[-1].startswith("go on: ")
-    decisions[1] = decisions[1]._replace(ahead="A", more_to_be_ahead=0.0)
-    decisions[0] = decisions[0]._replace(verdict="go on", more_to_be_ahead=100.0)
-    assert decision_of(Evidence(found, 0.95, decisions)).pairs[:2] == ["open, A ahead", "open, A ahead"]
+def test_a_verdict_is_what_the_interval_beside_it_says(comparisons):
+    """A ranker wins just where 0 is outside, of two rankers and of three, at all confidences."""
+    seen = set()
+    for found in comparisons.values():
+        for confidence in (0.5, 0.95, 1 - 1e-6):
+            decisions = stopping_decisions(found, confidence)
+            pairs = decision_of(Evidence(found, confidence, decisions, any_time=True)).pairs
+            for one, verdict in zip(decisions, pairs, strict=True):
+                assert (one.low > 0 or one.high < 0) == verdict.endswith("wins"), (one, verdict)
+                seen.add(verdict)
+    assert {"open", "A wins"} <= seen
+
+
+def test_which_intervals_share_an_error_is_said_where_there_are_several_pairs(comparisons):
+    assert column_notes(evidence_of(comparisons["decided"], stop=False)) == []
+    (alone,) = column_notes(evidence_of(comparisons["three"], stop=False))
+    assert alone.startswith("interval: each holds for its pair alone")
+    (shared,) = column_notes(evidence_of(comparisons["three"], stop=True))
+    assert shared.startswith("always within: all 3 pairs share the error, so with a chance of 0.95 none of these")
 
 
 def test_the_means_per_impression_and_per_user_are_explained_where_both_are_columns(comparisons):

@@ -194,8 +194,8 @@ def power(
     if spread.returning:
         who = "queries" if live is None and found.cluster == "query" else "users"
         click.echo(
-            f"Plans are of {who} that come equally often, with {spread.visits:,.1f} impressions of the pair each. Where"
-            " a few come much more often than the others, it takes more."
+            f"Plans are of {who} that come equally often, with about {spread.visits:,.0f} impressions of the pair each."
+            " Where a few come much more often than the others, it takes more."
         )
     print_table(plans_table(plans))
     if live is None and found.cluster == "query" and spread.returning:

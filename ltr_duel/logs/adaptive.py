@@ -47,7 +47,7 @@ _FARTHEST = 3.0  # errors by which the sum of 1 / e may be less than the impress
 class Weighed(NamedTuple):
     """Sums of a log by the weights 1 / sqrt(propensity)."""
 
-    count: FloatMatrix  # weights of each cluster, (pairs, clusters)
+    weight: FloatMatrix  # weights of each cluster, (pairs, clusters)
     total: FloatMatrix  # weighted outcomes
     square: FloatVector  # weighted squares of each pair
     inverse: FloatVector  # of each pair, the sum of 1 / propensity: about the impressions of the log
@@ -61,7 +61,7 @@ class Weighed(NamedTuple):
         T / ``least``. If it has less, it was less likely than any impression tells.
         """
         expected = self.least * self.impressions
-        if expected < _FLOOR or (self.count.sum(axis=0) > 0).sum() < _FEWEST:
+        if expected < _FLOOR or (self.weight.sum(axis=0) > 0).sum() < _FEWEST:
             return False
         return bool((self.inverse >= self.impressions * (1 - _FARTHEST / expected**0.5)).all())
 
@@ -168,8 +168,8 @@ def adaptive_means(sequences: Sequences, sums: Weighed | None, confidence: float
     p: FloatVector = np.minimum(np.exp(-log_e), 1.0)
     weighted = sums is not None and sums.enough()
     if sums is not None and weighted:
-        cautious = cautious_means(sums.count, sums.total, sums.square)
-        mean = clustered_means(sums.count, sums.total).mean
+        cautious = cautious_means(sums.weight, sums.total, sums.square)
+        mean = clustered_means(sums.weight, sums.total).mean
         low, high = interval_ends(cautious, confidence)
         p = np.maximum(statistics.student_p(*cautious), [statistics.sign_flip_p(total) for total in sums.total])
     error = (high - low) / 2 / float(special.ndtri((1 + confidence) / 2))

@@ -124,8 +124,8 @@ def stopping_decisions(
     e_value = np.exp(np.minimum(now.log_e, 700.0))
     means = mean, now.low, now.high
     columns = [first, second, verdict, winner, n.astype(np.int64), *means, e_value, more, to_win]
-    columns.append(found.cautious.freedom + 1 if isinstance(seen, Clustered) else n)
-    if isinstance(seen, Clustered) and found.cluster != "query":
+    columns.append(seen.means.freedom + 1 if isinstance(seen, Clustered) else n)
+    if isinstance(seen, Clustered) and isinstance(found, LogComparison) and found.cluster != "query":
         users = Observed(found.sequences).sequence(confidence, found.tests, tuned_at)
         columns += [found.sequences.mean, users.low, users.high]
     return list(map(StoppingDecision, *(column.tolist() for column in columns)))

@@ -109,7 +109,7 @@ def test_a_plan_by_query_counts_new_queries_and_says_what_those_of_the_log_canno
     path.write_text("".join(json.dumps(one) + "\n" for one in rows))
     answer = ltr_duel("logs", "power", path, "--effect", 0.2)
     assert "plans are of new queries with about 20 impressions of the pair each" in answer.out, answer.err
-    assert "Plans are of queries that come equally often, with 20.0 impressions of the pair each." in answer.out
+    assert "Plans are of queries that come equally often, with about 20 impressions of the pair each." in answer.out
     path.write_text("".join(json.dumps(one | {"user": one["query"]}) + "\n" for one in rows))
     assert "new queries" not in ltr_duel("logs", "power", path, "--effect", 0.2).out
 

@@ -36,7 +36,6 @@ from ._machine.lanes import load_word as load_word
 from ._machine.lanes import space_mask as space_mask
 from ._machine.lanes import trailing_zeros as trailing_zeros
 from ._machine.options import compiler as compiler
-from .ahead import one_ahead as one_ahead
 from .arguments import as_names as as_names
 from .arguments import as_numbers as as_numbers
 from .arguments import as_path as as_path
@@ -169,7 +168,6 @@ from .vector import nth_at as nth_at
 from .vector import nth_up_to as nth_up_to
 from .vector import random_fewest as random_fewest
 from .vector import random_highest as random_highest
-from .vector import random_most as random_most
 from .vector import random_up_to as random_up_to
 from .vector import sign as sign
 from .vector import smallest as smallest

@@ -83,11 +83,6 @@ class Reader:
         """The store's."""
         return self._store.folder
 
-    @property
-    def digests(self) -> Iterable[str]:
-        """The runs that are there."""
-        return self._found.done.keys()
-
     def where(self, digest: str) -> str:
         """Say where a run lies."""
         return f"{self._store.runs / self._found.done[digest].segment}: run {digest}"

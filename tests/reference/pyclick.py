@@ -1,10 +1,11 @@
-"""The updates that the literature and PyClick use where they are not those of maximum likelihood, for comparison.
+"""The updates of the literature and of PyClick where they are not those of maximum likelihood, to meet its figures.
 
-The dependent click model and the simplified DBN are fitted by counting (`counted`). Of DBN and CCM the library PyClick
-(github.com/markovi/PyClick) takes, in a session without clicks, no attraction into account and holds every place for
-examined; the chance of the clicks below a place is computed with the items of the top of the list; and the
-satisfaction of clicks above the last one counts as asked, not as true. Its figures can only be met with its rules.
-Entries are those of `walk.session_entries`.
+The dependent click model and the simplified DBN are fitted by counting: what stands above the last click was examined,
+what stands below was not, and the last click satisfied; without a click all was examined (Guo, Liu, Wang, WSDM 2009;
+Chapelle and Zhang, WWW 2009). Of DBN and CCM the library PyClick (github.com/markovi/PyClick) takes, in a session
+without clicks, no attraction into account and holds every place for examined; the chance of the clicks below a place is
+computed with the items of the top of the list; and the satisfaction of clicks above the last one counts as asked, not
+as true. Entries are those of `walk.session_entries`.
 """
 
 from __future__ import annotations
@@ -12,9 +13,98 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.clicks.fit.forms import CCM, DBN, Layout
-from ltr_duel.clicks.fit.walk import Work, session_entries, step
+from ltr_duel.clicks.fit.em import Fit, divided
+from ltr_duel.clicks.fit.evaluate import Score, click_chances, score
+from ltr_duel.clicks.fit.forms import CASCADE, CCM, DBN, DCM, FORMS, SDBN, Layout, layout_of
+from ltr_duel.clicks.fit.sessions import Sessions
+from ltr_duel.clicks.fit.walk import TINY, Work, session_entries, step, work_for
 from ltr_duel.core import FloatVector, IntVector, kernel
+
+
+def fit(name: str, sessions: Sessions, iterations: int = 50, smoothing: float = 1.0) -> Fit:
+    """Fit one model by so many steps."""
+    form = FORMS[name]
+    layout = layout_of(form, sessions.items, sessions.places)
+    theta, true, asked = np.full(layout.size, 0.5), np.empty(layout.size), np.empty(layout.size)
+    counted = form.code in (CASCADE, DCM, SDBN)
+    for _ in range(1 if counted else iterations):
+        true[:], asked[:] = 0.0, 0.0
+        given = sessions.item, sessions.click, sessions.ptr, true, asked
+        if counted:
+            add_counts(form.code, layout, *given)
+        else:
+            add_entries(form.code, theta, layout, work_for(layout.places), *given)
+        theta = divided(true, asked, smoothing)
+    return Fit(theta, layout, asked, iterations, -1)
+
+
+def judged(name: str, found: Fit, sessions: Sessions) -> Score:
+    """Return the figures of a model on held-out sessions; those of the cascade as PyClick counts the impossible."""
+    known = score(FORMS[name].code, found.theta, found.layout, sessions)
+    if name != "cascade":
+        return known
+    whole, chances = 0.0, np.empty(found.layout.places)
+    for start, stop in zip(sessions.ptr[:-1], sessions.ptr[1:], strict=True):
+        click_chances(CASCADE, found.theta, found.layout, sessions.item, start, stop - start, chances)
+        clicked = np.flatnonzero(sessions.click[start:stop])
+        first = clicked[0] if len(clicked) else stop - start  # above a click nothing is given, below it none can be
+        whole += np.log1p(-chances[:first]).sum() / (stop - start)
+        if len(clicked):
+            below = (stop - start - 1 - first) * np.log(TINY)
+            whole += (np.log(max(chances[first], TINY)) + below) / (stop - start)
+    return known._replace(log_likelihood=whole / sessions.number)
+
+
+@kernel
+def add_entries(
+    form: int,
+    theta: FloatVector,
+    layout: Layout,
+    work: Work,
+    item: IntVector,
+    click: NDArray[np.bool_],
+    ptr: IntVector,
+    true: FloatVector,
+    asked: FloatVector,
+) -> None:
+    """Add the entries of all sessions."""
+    for s in range(ptr.shape[0] - 1):
+        count = published_entries(form, theta, layout, item, click, ptr[s], ptr[s + 1], work)
+        for e in range(count):
+            true[work.which[e]] += work.true[e]
+            asked[work.which[e]] += work.asked[e]
+
+
+@kernel
+def add_counts(
+    form: int,
+    layout: Layout,
+    item: IntVector,
+    click: NDArray[np.bool_],
+    ptr: IntVector,
+    true: FloatVector,
+    asked: FloatVector,
+) -> None:
+    """Count for all sessions how often each parameter was asked for, and how often it came true."""
+    for s in range(ptr.shape[0] - 1):
+        start, end = ptr[s], ptr[s + 1]
+        if form != CASCADE:
+            while end > start and not click[end - 1]:
+                end -= 1
+            if end == start:
+                end = ptr[s + 1]
+        for k in range(start, end):
+            i = item[k]
+            asked[i] += 1.0
+            if not click[k]:
+                continue
+            true[i] += 1.0
+            if form == CASCADE:
+                break
+            is_last = k == end - 1
+            which = layout.place + k - start if form == DCM else layout.satisfaction + i
+            asked[which] += 1.0
+            true[which] += 1.0 if is_last == (form == SDBN) else 0.0
 
 
 @kernel
@@ -27,11 +117,11 @@ def published_entries(
     start: int,
     stop: int,
     work: Work,
-) -> tuple[int, float]:
-    """Write the entries of a session by the published updates; return how many, and its log-likelihood."""
+) -> int:
+    """Write the entries of a session by the published updates; return how many."""
     if form in (DBN, CCM):
-        return _chained(form, theta, layout, item, click, start, stop, work), 0.0
-    return session_entries(form, theta, layout, item, click, start, stop, work)
+        return _chained(form, theta, layout, item, click, start, stop, work)
+    return session_entries(form, theta, layout, item, click, start, stop, work)[0]
 
 
 @kernel

@@ -6,7 +6,7 @@ import difflib
 import operator
 import re
 import unicodedata
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 _LONG_WORD = re.compile(r"\S{201,}")
@@ -147,3 +147,8 @@ def require_whole(name: str, value: Any, low: int | None = None, high: int | Non
     if low is not None:
         require_between(name, number, low, high)
     return number
+
+
+def listed(names: Sequence[str], word: str = "and") -> str:
+    """Return names as a sentence lists them: ``a, b and c``."""
+    return f"{', '.join(names[:-1])} {word} {names[-1]}" if len(names) > 1 else "".join(names)

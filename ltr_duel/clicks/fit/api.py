@@ -10,12 +10,12 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from ltr_duel.clicks.fit.draw import draw_clicks
 from ltr_duel.clicks.fit.em import Fit, fit_by_em
 from ltr_duel.clicks.fit.errors import standard_errors
 from ltr_duel.clicks.fit.evaluate import Score, score
 from ltr_duel.clicks.fit.forms import FORMS, Form
 from ltr_duel.clicks.fit.sessions import Sessions, check_sessions
+from ltr_duel.clicks.fit.walk import draw_clicks
 from ltr_duel.clicks.model import ClickModel
 from ltr_duel.core import FloatVector, InputError, IntVector
 from ltr_duel.core import errors as core_errors

@@ -53,7 +53,6 @@ def listed(names: tuple[str, ...], bibtex: bool) -> None:
 @click.option("--iterations", type=COUNT, default=1000, show_default=True, help="Steps of EM at most.")
 @click.option("--tolerance", type=float, default=1e-9, show_default=True, help="Gain of a session that ends it.")
 @click.option("--smoothing", type=float, default=1.0, show_default=True, help="Successes and failures added.")
-@click.option("--updates", default="exact", show_default=True, help="exact, or pyclick to meet its figures.")
 @click.option("--cluster", default="user", show_default=True, help="Of standard errors: user, query or both.")
 @click.option("--out", type=click.Path(path_type=Path), help="Table of the best to write (.json), for --clicks.")
 @wide_option
@@ -67,7 +66,6 @@ def fit(
     iterations: int,
     tolerance: float,
     smoothing: float,
-    updates: str,
     cluster: str,
     out: Path | None,
 ) -> None:
@@ -100,7 +98,6 @@ def fit(
         iterations=iterations,
         tolerance=tolerance,
         smoothing=smoothing,
-        updates=updates,
         cluster=cluster,
     )
     if log.bad.count:

@@ -36,7 +36,6 @@ from ._machine.lanes import load_word as load_word
 from ._machine.lanes import space_mask as space_mask
 from ._machine.lanes import trailing_zeros as trailing_zeros
 from ._machine.options import compiler as compiler
-from .ahead import one_ahead as one_ahead
 from .arguments import as_names as as_names
 from .arguments import as_numbers as as_numbers
 from .arguments import as_path as as_path
@@ -104,17 +103,21 @@ from .draws import binomial_draw as binomial_draw
 from .draws import normal_draw as normal_draw
 from .errors import InputError as InputError
 from .errors import in_one_line as in_one_line
+from .errors import listed as listed
 from .errors import require_between as require_between
 from .errors import require_one_of as require_one_of
 from .errors import require_whole as require_whole
+from .errors import several as several
 from .errors import shown as shown
 from .errors import unknown_name as unknown_name
 from .files import replacing as replacing
 from .files import replacing_files as replacing_files
 from .files import replacing_folder as replacing_folder
 from .home import cache_home as cache_home
+from .host import is_loopback as is_loopback
 from .host import process_identity as process_identity
 from .host import processor as processor
+from .host import require_memory as require_memory
 from .host import still_runs as still_runs
 from .host import system as system
 from .host import total_memory as total_memory
@@ -125,10 +128,8 @@ from .jit import kernel as kernel
 from .jit import kernel_for as kernel_for
 from .jit import outlined as outlined
 from .jit import uncached_kernel as uncached_kernel
-from .loopback import is_loopback as is_loopback
 from .machine import own_version as own_version
 from .machine import versions_of as versions_of
-from .memory import require_memory as require_memory
 from .notebook import MOST_ROWS as MOST_ROWS
 from .notebook import notebook_html as notebook_html
 from .numbering import numbered as numbered
@@ -153,8 +154,6 @@ from .random import shuffle as shuffle
 from .random import stream as stream
 from .references import Reference as Reference
 from .references import reference_of as reference_of
-from .sentences import listed as listed
-from .sentences import several as several
 from .sources import ROOT as ROOT
 from .sources import sources_digest as sources_digest
 from .threads import abandon as abandon
@@ -170,7 +169,6 @@ from .vector import nth_at as nth_at
 from .vector import nth_up_to as nth_up_to
 from .vector import random_fewest as random_fewest
 from .vector import random_highest as random_highest
-from .vector import random_most as random_most
 from .vector import random_up_to as random_up_to
 from .vector import sign as sign
 from .vector import smallest as smallest

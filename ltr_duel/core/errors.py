@@ -6,7 +6,7 @@ import difflib
 import operator
 import re
 import unicodedata
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 _LONG_WORD = re.compile(r"\S{201,}")
@@ -147,3 +147,14 @@ def require_whole(name: str, value: Any, low: int | None = None, high: int | Non
     if low is not None:
         require_between(name, number, low, high)
     return number
+
+
+def listed(names: Sequence[str], word: str = "and") -> str:
+    """Return names as a sentence lists them: ``a, b and c``."""
+    return f"{', '.join(names[:-1])} {word} {names[-1]}" if len(names) > 1 else "".join(names)
+
+
+def several(n: int, what: str) -> str:
+    """Return a number of things in words: ``1 query``, ``2,000 queries``."""
+    many = what[:-1] + "ies" if what.endswith("y") and what[-2] not in "aeiou" else what + "s"
+    return f"{n:,} {what if n == 1 else many}"

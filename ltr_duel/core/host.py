@@ -17,8 +17,11 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from ltr_duel.core.errors import InputError
+
 PROC, GROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 _NAMES_OF_OLD = "memory.limit_in_bytes", "memory.usage_in_bytes"
+_SMALL = 2**26  # bytes: smaller requests are not checked
 
 
 def system() -> str:
@@ -132,3 +135,51 @@ def _groups() -> Iterator[tuple[int, int]]:
                 stat = (group / "memory.stat").read_text(encoding="ascii").splitlines()
                 kept = dict(line.split() for line in stat)
                 yield limit, used - int(kept.get("total_inactive_file", kept.get("inactive_file", 0)))
+
+
+def require_memory(what: str, size: float) -> None:
+    """Refuse what takes more memory than is free, before it is allocated.
+
+    Linux promises more memory than there is, and ends the process that uses it.
+
+    Parameters
+    ----------
+    what : str
+        The subject of the sentence: who needs it.
+    size : float
+        Bytes.
+
+    Raises
+    ------
+    InputError
+        What needs how much, and how much there is.
+    """
+    if size <= _SMALL:
+        return
+    if size > (free := free_memory()):
+        raise InputError(f"{what} needs {size / 1e9:,.1f} GB of memory, and {free / 1e9:,.1f} GB are free")
+
+
+def is_loopback(host: str) -> bool:
+    """Return whether a host, as an address or as ``localhost``, can only be this machine.
+
+    Parameters
+    ----------
+    host : str
+        No other name is looked up: where it leads can change.
+
+    Returns
+    -------
+    bool
+
+    Examples
+    --------
+    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("127.0.0.1.example.org")
+    (True, True, False)
+    """
+    import ipaddress  # here, for most commands do not need it
+
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

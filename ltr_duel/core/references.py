@@ -7,8 +7,7 @@ import re
 from dataclasses import dataclass
 from importlib.resources import files
 
-from ltr_duel.core.errors import require_one_of
-from ltr_duel.core.sentences import listed
+from ltr_duel.core.errors import listed, require_one_of
 
 _FIELD = re.compile(r"^\s*(\w+)\s*=\s*\{(.*?)\},?\s*$", re.M | re.S)
 _VENUE = re.compile(r"\((\w[\w ]*)\)\s*$")  # the short name at the end: "... Machine Learning (ICML)"

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from math import inf
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ltr_duel.core._machine.lanes import LANES, count_bits, lanes_at, lanes_up_to, larger, trailing_zeros
 from ltr_duel.core.arrays import FloatVector, IntVector
@@ -196,24 +194,6 @@ def random_highest(base: FloatVector, width: FloatVector, scale: float, rng: np.
     best = highest(base, width, scale)
     ties, first = find_at(base, width, scale, best)
     return first if ties == 1 else nth_at(base, width, scale, best, random_below(ties, rng))
-
-
-@kernel
-def random_most(counts: NDArray[np.signedinteger[Any]], rng: np.random.Generator) -> int:
-    """Return the index of the largest of some integers, one of several at random."""
-    best = counts[0]
-    for k in range(counts.shape[0]):
-        best = max(best, counts[k])
-    ties = 0
-    for k in range(counts.shape[0]):
-        ties += counts[k] == best
-    skip = random_below(ties, rng)
-    for k in range(counts.shape[0]):
-        if counts[k] == best:
-            if skip == 0:
-                return k
-            skip -= 1
-    return 0
 
 
 @kernel

@@ -37,7 +37,7 @@ class Found:
     foreign : list of str
         Names of files that no run can have.
     old : int
-        Runs in files of their own, as versions before 0.2 kept them.
+        Runs in files of their own, as version 0.1 kept them.
     sizes : dict of str to int
         Bytes of each file when it was looked at.
     """
@@ -115,15 +115,6 @@ class Found:
             there = self.done.get(head.name)
             if there is None or there.generation <= head.generation:
                 self.done[head.name] = place
-
-
-def look(store: Store) -> Found:
-    """Look at all files of a store; once more, if one was joined with others meanwhile."""
-    while True:
-        found = Found(store)
-        found.look()
-        if not found.lost:
-            return found
 
 
 def is_digest(name: str) -> bool:

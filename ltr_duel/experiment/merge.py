@@ -9,14 +9,11 @@ from typing import NamedTuple
 
 from ltr_duel.core import InputError
 from ltr_duel.experiment.about import Writer
-from ltr_duel.experiment.found import SUFFIX, look
-from ltr_duel.experiment.old_runs import OldReader
+from ltr_duel.experiment.found import SUFFIX
 from ltr_duel.experiment.plan_file import read_plans, require_same_labels
 from ltr_duel.experiment.run_record import same_run
 from ltr_duel.experiment.store import Store
 from ltr_duel.experiment.stored_run import Reader, Stored
-
-AnyReader = Reader | OldReader
 
 
 class Merged(NamedTuple):
@@ -35,7 +32,7 @@ def merge_stores(target: str | Path, sources: Sequence[str | Path]) -> Merged:
     target : str or Path
         A new folder, or a store.
     sources : sequence of path
-        Stores, also those of versions before 0.2; they stay as they are.
+        Stores; they stay as they are.
 
     Returns
     -------
@@ -46,8 +43,8 @@ def merge_stores(target: str | Path, sources: Sequence[str | Path]) -> Merged:
     Raises
     ------
     InputError
-        If one of them is no store or has a damaged plan, two results of one run differ, or some runs are of a version
-        that did not number arms at random. Nothing was copied then.
+        If one of them is no store of this version or has a damaged plan, two results of one run differ, or some runs
+        are of a version that did not number arms at random. Nothing was copied then.
 
     Examples
     --------
@@ -61,26 +58,30 @@ def merge_stores(target: str | Path, sources: Sequence[str | Path]) -> Merged:
         store.require()
         read_plans(store)  # refuses one that is damaged
     require_same_labels([into, *stores])
-    there = _readers(into)[0] if into.exists() else None
-    chosen: dict[str, AnyReader] = dict.fromkeys(there.digests, there) if there else {}
+    chosen: dict[str, Reader] = {}
+    if into.exists():
+        found = into.scan()
+        chosen = dict.fromkeys(found.done, Reader(into, found))
+    there = len(chosen)
     damaged: list[str] = []
     already_there = 0
     for store in stores:
-        damaged += look(store).broken.values()
-        for reader in _readers(store):
-            for digest, run in reader.runs(reader.digests):
-                if isinstance(run, str):
-                    damaged.append(run)
-                elif digest not in chosen:
-                    chosen[digest] = reader
-                elif _same(run, chosen[digest]):
-                    already_there += 1
-                else:
-                    raise InputError(
-                        f"{store.folder}: run {digest}: it and the one in {chosen[digest].folder} should be the same"
-                        " and are not; nothing was merged"
-                    )
-    copied = [digest for digest, reader in chosen.items() if reader is not there]
+        found = store.scan()
+        damaged += found.broken.values()
+        reader = Reader(store, found)
+        for digest, run in reader.runs(found.done):
+            if isinstance(run, str):
+                damaged.append(run)
+            elif digest not in chosen:
+                chosen[digest] = reader
+            elif _same(run, chosen[digest]):
+                already_there += 1
+            else:
+                raise InputError(
+                    f"{store.folder}: run {digest}: it and the one in {chosen[digest].folder} should be the same"
+                    " and are not; nothing was merged"
+                )
+    copied = dict([*chosen.items()][there:])
     into.prepare()
     for store in stores:
         for path in (*store.files(store.plans), *store.files(store.problems)):
@@ -88,22 +89,17 @@ def merge_stores(target: str | Path, sources: Sequence[str | Path]) -> Merged:
             if not place.exists():
                 into.write(place, path.read_bytes())
     if copied:
-        _copy(into, {digest: chosen[digest] for digest in copied})
+        _copy(into, copied)
     _failures(into, stores, chosen.keys())
     return Merged(len(copied), already_there, damaged)
 
 
-def _readers(store: Store) -> list[AnyReader]:
-    """Return what reads the runs of a store: those of this version, and those of versions before 0.2."""
-    return [Reader(store, look(store)), OldReader(store)]
-
-
-def _same(run: Stored, reader: AnyReader) -> bool:
+def _same(run: Stored, reader: Reader) -> bool:
     ((_, other),) = reader.runs([run.digest])
     return not isinstance(other, str) and same_run(run.data, other.data)
 
 
-def _copy(into: Store, chosen: Mapping[str, AnyReader]) -> None:
+def _copy(into: Store, chosen: Mapping[str, Reader]) -> None:
     """Write runs into one file of a store: all of them, or none."""
     with into.writing(into.place("runs", uuid.uuid4().hex + SUFFIX)) as file:
         writer = Writer(file.write)

@@ -13,7 +13,6 @@ import numpy as np
 from ltr_duel.core import InputError
 from ltr_duel.experiment.backends.backend import Backend, WorkersDiedError, run_tasks
 from ltr_duel.experiment.backends.dask import SchedulerGoneError
-from ltr_duel.experiment.examine import wrong_with_problem, wrong_with_runs
 from ltr_duel.experiment.joining import join, join_if_many
 from ltr_duel.experiment.leases import Driver
 from ltr_duel.experiment.ledger import Ledger
@@ -22,6 +21,7 @@ from ltr_duel.experiment.plan import Plan, PlannedRun, Shard, Task
 from ltr_duel.experiment.plan_file import write_plan
 from ltr_duel.experiment.progress import Progress
 from ltr_duel.experiment.store import Store, StoreFullError
+from ltr_duel.experiment.stored_run import wrong_with_problem, wrong_with_runs
 from ltr_duel.experiment.worker import Outcome
 from ltr_duel.preferences import write_preferences
 

@@ -26,7 +26,7 @@ from typing import Any, BinaryIO
 
 from ltr_duel.core import InputError, arguments
 from ltr_duel.core import files as core_files
-from ltr_duel.experiment.found import Found, Place, is_digest, look
+from ltr_duel.experiment.found import Found, Place, is_digest
 from ltr_duel.experiment.record import read_record
 from ltr_duel.experiment.segment import Content, decode_record
 
@@ -163,13 +163,17 @@ class Store:
         Raises
         ------
         InputError
-            If runs are there as versions before 0.2 kept them.
+            If runs are there as version 0.1 kept them.
         """
-        found = look(self)
+        found = Found(self)
+        found.look()
+        while found.lost:  # a file was joined with others meanwhile
+            found = Found(self)
+            found.look()
         if found.old:
             raise InputError(
-                f"{self.folder}: {found.old:,} runs are kept as before version 0.2, each in a file of its own;"
-                f" 'ltr-duel merge {self.folder} --out NEW' copies them into a new folder"
+                f"{self.folder}: {found.old:,} runs are kept as in version 0.1, each in a file of its own; install"
+                f" commit 7012071: its 'ltr-duel merge {self.folder} --out NEW' copies them into a new folder"
             )
         return found
 

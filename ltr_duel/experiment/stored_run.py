@@ -17,6 +17,7 @@ from ltr_duel.experiment.record import checked_record, parsed_record
 from ltr_duel.experiment.run_record import decisions_of, decode_run
 from ltr_duel.experiment.segment import Content
 from ltr_duel.experiment.store import Store
+from ltr_duel.preferences import load_preferences
 from ltr_duel.simulation import AS_GIVEN, RunKey, RunResult
 
 _MOST_SHARED = 1 << 28  # bytes of a group or an origin
@@ -82,11 +83,6 @@ class Reader:
     def folder(self) -> Path:
         """The store's."""
         return self._store.folder
-
-    @property
-    def digests(self) -> Iterable[str]:
-        """The runs that are there."""
-        return self._found.done.keys()
 
     def where(self, digest: str) -> str:
         """Say where a run lies."""
@@ -195,3 +191,28 @@ def digests(key: dict[str, Any]) -> Callable[[int], str]:
         return whole.hexdigest()
 
     return digest
+
+
+def wrong_with_runs(store: Store, found: Found, digests: Iterable[str]) -> dict[str, str]:
+    """Compare runs with their checksums and their names, and read them: by digest, what is wrong, or nothing."""
+    reader, wrong = Reader(store, found), {}
+    for digest, run in reader.runs(digests):
+        if isinstance(run, str):
+            wrong[digest] = run
+            continue
+        try:
+            run.result("")
+            wrong[digest] = ""
+            reader.part(run.about.origin)
+        except InputError as error:
+            wrong[digest] = f"{reader.where(digest)}: damaged: {error}"
+    return wrong
+
+
+def wrong_with_problem(path: Path, digest: str) -> str:
+    """Compare the matrix of a problem with its digest, as plans and manifests say it: say what is wrong, or nothing."""
+    try:
+        found = load_preferences(path).digest
+    except InputError as error:
+        return str(error)
+    return "" if found == digest else f"{path}: damaged: not the matrix that its runs were measured by"

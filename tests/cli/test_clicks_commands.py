@@ -61,7 +61,6 @@ def test_the_fit_says_whose_sessions_go_together(ltr_duel, tmp_path):
         (["--out", "us:ers.json"], "may not hold ':'"),
         (["--by", "document", "--out", "users.json"], "needs grades on every row"),
         (["--train", "2"], "share to fit to must be between"),
-        (["--updates", "em"], "no rule of updates 'em'"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_sentence(ltr_duel, words, said, tmp_path):

@@ -22,6 +22,7 @@ from ltr_duel.clicks.model import CLICK_MODELS, click_model
 from ltr_duel.core import interpreted
 from ltr_duel.core.errors import InputError
 from ltr_duel.core.random import stream
+from tests.reference import pyclick
 from tests.reference.fitted_clicks import Truth, attention_key, drawn, em, made_log, worlds
 
 ATTRACT = [0.15, 0.4, 0.8]
@@ -81,7 +82,7 @@ def in_layout(form, theta, layout, places):
 @pytest.mark.parametrize("form", FORMS)
 def test_em_equals_enumeration_of_all_that_could_have_happened(form):
     pairs = few_sessions(form)
-    fit = fit_by_em(FORMS[form], as_sessions(pairs), 4, 0.0, 1.0, "exact")
+    fit = fit_by_em(FORMS[form], as_sessions(pairs), 4, 0.0, 1.0)
     wanted = in_layout(form, em(form, pairs, 4, 4), fit.layout, 4)
     if fit.reference >= 0:
         attention = wanted[fit.reference]
@@ -122,7 +123,7 @@ def test_a_click_that_cannot_be_has_a_millionth_and_long_lists_do_not_underflow(
 )
 def test_published_counts_end_at_the_last_click(form, true, asked):
     sessions = as_sessions([([0, 1, 2, 0], [True, False, True, False]), ([1, 1], [False, False])])
-    fit = fit_by_em(FORMS[form], sessions, 9, 0.0, 1.0, "pyclick")
+    fit = pyclick.fit(form, sessions)
     assert fit.asked[:3].tolist() == [1, 3, 1]  # above the last click, or everything
     assert fit.asked[3:].tolist() == asked  # going on by place, or satisfaction by item
     assert fit.theta[3:].tolist() == [(t + 1) / (a + 2) for t, a in zip(true, asked, strict=True)]
@@ -277,15 +278,16 @@ def pyclick_sessions():
 @pytest.mark.parametrize("form", PYCLICK)
 def test_pyclicks_figures_are_met_with_its_updates(form):
     sessions = pyclick_sessions()
-    (found,) = fit_click_models(sessions, [form], updates="pyclick", iterations=50)
-    assert (found.test.log_likelihood, found.test.perplexity) == pytest.approx(PYCLICK[form], abs=1e-6)
+    first, rest = sessions.split(0.75)
+    found = pyclick.judged(form, pyclick.fit(form, first), rest)
+    assert (found.log_likelihood, found.perplexity) == pytest.approx(PYCLICK[form], abs=1e-6)
 
 
 @pytest.mark.parametrize("form", [form for form in PYCLICK if form not in ("cascade", "pbm", "ubm")])
 def test_exact_updates_are_more_likely_than_those_of_pyclick(form):
     sessions = pyclick_sessions()
-    exact, theirs = (fit_clicks(sessions, form, updates=rule, smoothing=0.1) for rule in ("exact", "pyclick"))
-    assert exact.train.log_likelihood > theirs.train.log_likelihood + 1e-3
+    theirs = pyclick.judged(form, pyclick.fit(form, sessions, 1000, smoothing=0.1), sessions)
+    assert fit_clicks(sessions, form, smoothing=0.1).train.log_likelihood > theirs.log_likelihood + 1e-3
 
 
 def test_sessions_that_say_the_same_are_counted_once():
@@ -404,8 +406,6 @@ def test_what_nothing_can_be_learned_from_is_refused():
     refused(as_sessions([([0], [True])] * 8), "every list holds one document")
     refused(sessions.kept(np.zeros(8, np.bool_)), "there is no session")
     refused(sessions, "no click model to fit 'pmb'; did you mean 'pbm'", models=["pmb"])
-    refused(sessions, "no rule of updates 'em'", updates="em")
-    refused(sessions, "PyClick has no model 'table'", updates="pyclick", models=["table"])
     refused(sessions, "smoothing must be between 0", smoothing=-1.0)
     refused(sessions, "iterations must be between 1", iterations=0)
     refused(sessions, "share to fit to must be between", train=0.0)

@@ -19,7 +19,6 @@ from ltr_duel.data.text.tokens import (
     parse_any_number,
     parse_number,
 )
-from ltr_duel.data.text.write import print_number
 
 digits = st.text("0123456789", max_size=30)
 written = st.builds(
@@ -123,14 +122,3 @@ def test_powers_of_ten_are_the_nearest_doubles() -> None:
         exact = Fraction(10) ** (i - 90)
         spacing = Fraction(float(np.spacing(power)))
         assert abs(Fraction(power) - exact) <= spacing / 2
-
-
-@settings(max_examples=1000, deadline=None)
-@given(floats)
-def test_printed_numbers_read_back(value: float) -> None:
-    out = np.zeros(40, np.uint8)
-    end = print_number(np.float32(value), out, 0)
-    if end >= 0:
-        text = out[:end].tobytes().decode()
-        assert expected(text).tobytes() == np.float32(value).tobytes()
-        assert check(text) == EXACT

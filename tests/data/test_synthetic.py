@@ -69,10 +69,12 @@ def test_text_keeps_every_value(tmp_path: Path, name: str, sparse: bool) -> None
 def test_text_keeps_values_of_any_size(tmp_path: Path) -> None:
     from dataclasses import replace
 
-    values = np.array([[1e-45, 3e38, -0.0], [1.1754944e-38, 1 / 3, 16777216.0], [5.4e7, 1e-13, 123456.789]])
-    corpus = make_corpus(queries=1, documents=2, features=3)
-    rows = corpus.n_docs
-    corpus = replace(corpus, features=np.asfortranarray(np.resize(values, (rows, 3)).astype(np.float32)))
+    values = [1e-45, 3e38, -0.0, 1.1754944e-38, 1 / 3, 16777216.0, 5.4e7, 1e-13, 123456.789]
+    any_bits = np.random.default_rng(0).integers(0, 2**32, 90_000, np.uint32).view(np.float32)
+    numbers = np.concatenate([np.float32(values), any_bits[np.isfinite(any_bits)]])
+    corpus = make_corpus(queries=10, documents=20, features=500)
+    assert len(numbers) < corpus.features.size
+    corpus = replace(corpus, features=np.asfortranarray(np.resize(numbers, corpus.features.shape)))
     again = load_dataset(write_svmlight(corpus, tmp_path / "a.txt"))
     assert again.features.tobytes() == corpus.features.tobytes()
 

@@ -149,8 +149,8 @@ def results_of(folder: Path) -> dict[str, str]:
 
 def stored_runs(folder: Path) -> list[tuple[str, Stored | str]]:
     """Return the runs of a store, or what is wrong with them, in the order in which they lie."""
-    reader = Reader(Store(folder), Store(folder).scan())
-    return list(reader.runs(reader.digests))
+    found = Store(folder).scan()
+    return list(Reader(Store(folder), found).runs(found.done))
 
 
 def runs_in(folder: Path) -> list[str]:

@@ -17,10 +17,10 @@ from joblib.externals.loky import get_reusable_executor
 
 from ltr_duel.cli.main import main
 from ltr_duel.experiment.backends.backend import Backend, _kill_processes
-from ltr_duel.experiment.examine import wrong_with_runs
 from ltr_duel.experiment.run import run_experiment
 from ltr_duel.experiment.status import read_status
 from ltr_duel.experiment.store import Store
+from ltr_duel.experiment.stored_run import wrong_with_runs
 from tests.experiment.conftest import finish, kill_group, matrix_spec, plan_of, results_of, runs_in, start, wait_for
 
 SLOW = "slow:seconds=0.05"

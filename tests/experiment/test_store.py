@@ -23,7 +23,6 @@ import pytest
 from ltr_duel.core.errors import InputError
 from ltr_duel.experiment.about import Writer
 from ltr_duel.experiment.backends.backend import Backend
-from ltr_duel.experiment.examine import wrong_with_runs
 from ltr_duel.experiment.leases import Driver, claimed, live_driver
 from ltr_duel.experiment.merge import merge_stores
 from ltr_duel.experiment.plan_file import read_plan, write_plan
@@ -35,6 +34,7 @@ from ltr_duel.experiment.scheduler import Scheduler
 from ltr_duel.experiment.segment import SHARED, encode_record
 from ltr_duel.experiment.status import read_status
 from ltr_duel.experiment.store import Store, StoreFullError
+from ltr_duel.experiment.stored_run import wrong_with_runs
 from ltr_duel.experiment.verify import verify_store
 from tests.experiment.conftest import damage, matrix_spec, plan_of, results_of, runs_in, stored_runs
 

@@ -127,8 +127,9 @@ def forged(*, data=None, group=None, raw=None, run=None):
 
     def damage(folder):
         store = Store(folder)
-        reader = Reader(store, store.scan())
-        digest, stored = next(reader.runs(reader.digests))
+        found = store.scan()
+        reader = Reader(store, found)
+        digest, stored = next(reader.runs(found.done))
         shared, new = [], stored.data if data is None else data
         if run is not None:
             new = encode_run(run(stored.result("mdb")))
@@ -281,9 +282,9 @@ FILES = {
     "is a folder": (folder_instead("runs", ".runs"), r"\.runs: cannot be read: Is a directory"),
     "is empty": (content("runs", b"", ".runs"), "no run is done yet"),
     "is cut off in its first run": (cut("runs", 60, ".runs"), "no run is done yet"),
-    "is as before version 0.2": (
+    "is of version 0.1": (
         lambda folder: (folder / "runs" / f"{'0' * 64}.parquet").write_bytes(b"PAR1"),
-        "store: 1 runs are kept as before version 0.2.*'ltr-duel merge store --out NEW' copies them",
+        "store: 1 runs are kept as in version 0.1.*commit 7012071.*'ltr-duel merge store --out NEW' copies them",
     ),
 }
 

@@ -68,14 +68,12 @@ def check_models(dataset, features, folder):
     """Check orders, and scores against what each library predicts from features that something else may have read."""
     booster = lightgbm_model(dataset, folder / "model.txt")
     trees = xgboost_model(dataset, folder / "model.json")
-    trees.save_model(folder / "model.ubj")
     ridge = Ridge(solver="svd").fit(dataset.features, dataset.relevance)
-    words = ["lightgbm:model.txt", "xgboost:model.json", "ubj=xgboost:model.ubj"]
+    words = ["lightgbm:model.txt", "xgboost:model.json"]
     rankings = rankers_named(dataset, words, folder=folder)
     own = trees.predict(xgboost.DMatrix(dataset.features))
     assert_orders(rankings, "lightgbm:model", dataset, booster.predict(dataset.features))
     assert_orders(rankings, "xgboost:model", dataset, own)
-    assert_orders(rankings, "ubj", dataset, own)
     fitted = model_rankers(dataset, {"ridge": ridge, "booster": booster})
     assert_orders(fitted, "ridge", dataset, ridge.predict(dataset.features))
     assert_orders(fitted, "booster", dataset, booster.predict(dataset.features))
@@ -84,7 +82,6 @@ def check_models(dataset, features, folder):
     for kind, name, expected in (
         ("lightgbm", "model.txt", booster.predict(features)),
         ("xgboost", "model.json", own),
-        ("xgboost", "model.ubj", own),
     ):
         (ranker,) = RANKER_KINDS[kind].open(dataset, str(folder / name))
         assert np.unique(expected).size > 20
@@ -187,7 +184,7 @@ def test_a_model_of_other_features_is_refused_with_both_numbers(corpus, tmp_path
         model_rankers(narrow, {"ridge": Ridge(solver="svd").fit(corpus.features, corpus.relevance)})
 
 
-@pytest.mark.parametrize("name", ["model.txt", "model.json", "model.ubj"])
+@pytest.mark.parametrize("name", ["model.txt", "model.json"])
 @pytest.mark.parametrize("share", [0, 0.3, 0.7, 0.97])
 def test_a_model_that_is_cut_short_is_refused(corpus, tmp_path, name, share):
     kind, make = ("lightgbm", lightgbm_model) if name.endswith("txt") else ("xgboost", xgboost_model)
@@ -199,13 +196,23 @@ def test_a_model_that_is_cut_short_is_refused(corpus, tmp_path, name, share):
         rankers_named(corpus, [f"{kind}:{name}"], folder=tmp_path)
 
 
+def test_a_binary_xgboost_model_is_refused_with_the_call_that_makes_it_readable(corpus, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    booster = xgboost_model(corpus, tmp_path / "model.ubj")
+    with pytest.raises(InputError, match=r"is read from \.json; another form becomes one by ") as refused:
+        rankers_named(corpus, ["xgboost:model.ubj"])
+    exec(str(refused.value).partition("by ")[2], {"xgboost": xgboost})
+    own = booster.predict(xgboost.DMatrix(corpus.features))
+    assert_orders(rankers_named(corpus, ["xgboost:model.json"]), "xgboost:model", corpus, own)
+
+
 class Trap:
     def __reduce__(self):
         return (Path.touch, (Path("executed"),))
 
 
 @pytest.mark.parametrize("protocol", range(6))
-@pytest.mark.parametrize("word", ["lightgbm:m.txt", "xgboost:m.json", "xgboost:m.ubj", "onnx:m.onnx"])
+@pytest.mark.parametrize("word", ["lightgbm:m.txt", "xgboost:m.json", "onnx:m.onnx"])
 def test_a_pickle_is_refused_and_not_executed(corpus, tmp_path, monkeypatch, word, protocol):
     monkeypatch.chdir(tmp_path)
     Path(word.partition(":")[2]).write_bytes(pickle.dumps(Trap(), protocol=protocol))
@@ -267,7 +274,7 @@ def test_bad_scores_are_refused(corpus, tmp_path, text, complaint):
         (["run:absent.run"], "absent.run: there is no such file"),
         (["lightgbm:absent.txt"], "absent.txt: there is no such lightgbm model file"),
         (["scores:absent.csv"], "absent.csv: there is no such table of scores"),
-        (["xgboost:pyproject.toml"], "there is no such xgboost|read from .json or .ubj"),
+        (["xgboost:pyproject.toml"], "there is no such xgboost|read from .json"),
         (["mine=features:1,2"], "is 2 rankers; a name of your own is for one"),
         (["a=features:1", "a=features:2"], "two rankers are called 'a'"),
     ],

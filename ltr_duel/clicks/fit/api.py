@@ -10,12 +10,12 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from ltr_duel.clicks.fit.draw import draw_clicks
-from ltr_duel.clicks.fit.em import UPDATES, Fit, fit_by_em
-from ltr_duel.clicks.fit.errors import Errors, standard_errors
+from ltr_duel.clicks.fit.em import Fit, fit_by_em
+from ltr_duel.clicks.fit.errors import standard_errors
 from ltr_duel.clicks.fit.evaluate import Score, score
 from ltr_duel.clicks.fit.forms import FORMS, Form
 from ltr_duel.clicks.fit.sessions import Sessions, check_sessions
+from ltr_duel.clicks.fit.walk import draw_clicks
 from ltr_duel.clicks.model import ClickModel
 from ltr_duel.core import FloatVector, InputError, IntVector
 from ltr_duel.core import errors as core_errors
@@ -176,7 +176,6 @@ def fit_clicks(
     iterations: int = 1000,
     tolerance: float = 1e-9,
     smoothing: float = 1.0,
-    updates: str = "exact",
     cluster: str = "user",
 ) -> FittedClicks:
     """Fit one click model by expectation maximisation.
@@ -197,8 +196,6 @@ def fit_clicks(
     smoothing : float
         So many observations of a success, and as many of a failure, are added for each parameter: the mode under a
         Beta(1 + smoothing, 1 + smoothing) prior. 0 for plain maximum likelihood.
-    updates : {"exact", "pyclick"}
-        Maximum likelihood, or the rules of the library PyClick, all iterations, to meet its figures.
     cluster : {"user", "query", "both"}
         What standard errors are about: other users with these queries, other queries with these users, or both. Of
         parameters by document, which belong to one query each, only the first.
@@ -210,7 +207,7 @@ def fit_clicks(
     Raises
     ------
     InputError
-        If there is no such model or rule, a setting is out of its range, or nothing can be learned from the sessions.
+        If there is no such model, a setting is out of its range, or nothing can be learned from the sessions.
 
     Examples
     --------
@@ -221,14 +218,11 @@ def fit_clicks(
     True
     """
     core_errors.require_one_of("click model to fit", model, FORMS)
-    core_errors.require_one_of("rule of updates", updates, UPDATES)
     core_errors.require_one_of("kind of cluster", cluster, CLUSTERS)
     if cluster != "user" and not sessions.graded:
         raise InputError(
             f"errors by '{cluster}' are about other queries, and parameters by document belong to one query"
         )
-    if updates == "pyclick" and model == "table":
-        raise InputError("PyClick has no model 'table': fit it with exact updates")
     core_errors.require_between("iterations", iterations, 1, 1_000_000)
     core_errors.require_between("tolerance", tolerance, 0, 1)
     core_errors.require_between("smoothing", smoothing, 0, 1_000_000)
@@ -238,11 +232,10 @@ def fit_clicks(
             f"a list that is held out has {held_out.places} places, the longest to fit has {sessions.places}"
         )
     form = FORMS[model]
-    fit = fit_by_em(form, sessions, iterations, tolerance, smoothing, updates)
-    exact = updates == "exact"
-    errors = standard_errors(form, fit, sessions, cluster) if exact else Errors(np.full(fit.layout.size, np.nan), 0)
+    fit = fit_by_em(form, sessions, iterations, tolerance, smoothing)
+    errors = standard_errors(form, fit, sessions, cluster)
     figures = [
-        score(form.code, fit.theta, fit.layout, some, not exact) if some is not None and some.number else None
+        score(form.code, fit.theta, fit.layout, some) if some is not None and some.number else None
         for some in (sessions, held_out)
     ]
     assert figures[0] is not None

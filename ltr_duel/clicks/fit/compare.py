@@ -20,7 +20,7 @@ _PLACES = 10  # shown of a table
 
 
 def fit_click_models(
-    sessions: Sessions, models: Sequence[str] = (), *, train: float = 0.75, updates: str = "exact", **settings: Any
+    sessions: Sessions, models: Sequence[str] = (), *, train: float = 0.75, **settings: Any
 ) -> list[FittedClicks]:
     """Fit several click models to the first sessions, and judge them by the others.
 
@@ -31,7 +31,6 @@ def fit_click_models(
         By default all.
     train : float
         Share of the sessions to fit to, above 0. Of the rest, those count whose query occurs in the first.
-    updates : str
     **settings
         As of `fit_clicks`.
 
@@ -62,8 +61,8 @@ def fit_click_models(
             f"no session is left to judge by: {sessions.number:,} sessions, {first.number:,} of them to fit to,"
             " and none of the others has a query of these; --train 1 judges by none"
         )
-    names = dict.fromkeys(models or [name for name in FORMS if updates == "exact" or name != "table"])
-    return [fit_clicks(first, name, held_out=rest, updates=updates, **settings) for name in names]
+    names = dict.fromkeys(models or FORMS)
+    return [fit_clicks(first, name, held_out=rest, **settings) for name in names]
 
 
 def best_fit(fits: Sequence[FittedClicks], *, table: bool = False) -> FittedClicks:

@@ -7,14 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.clicks.fit.counted import add_counts, is_counted
-from ltr_duel.clicks.fit.forms import Form, Layout, layout_of
-from ltr_duel.clicks.fit.published import published_entries
+from ltr_duel.clicks.fit.forms import CASCADE, Form, Layout, layout_of
 from ltr_duel.clicks.fit.sessions import Sessions
 from ltr_duel.clicks.fit.walk import TINY, Work, attention_cell, session_entries, work_for
 from ltr_duel.core import FloatVector, IntVector, kernel
 
-UPDATES = ("exact", "pyclick")
 _BEGIN = 0.5  # every probability, before the first step
 
 
@@ -28,36 +25,36 @@ class Fit(NamedTuple):
     reference: int  # the cell of attention that all others are relative to; -1 for none
 
 
-def fit_by_em(form: Form, sessions: Sessions, iterations: int, tolerance: float, smoothing: float, updates: str) -> Fit:
+def fit_by_em(form: Form, sessions: Sessions, iterations: int, tolerance: float, smoothing: float) -> Fit:
     """Fit one model; see `fit_clicks` for the settings."""
     layout = layout_of(form, sessions.items, sessions.places)
     theta = np.full(layout.size, _BEGIN)
     true, asked = np.empty(layout.size), np.empty(layout.size)
-    work, exact = work_for(layout.places), updates == "exact"
-    if is_counted(form.code, exact):
+    work = work_for(layout.places)
+    if form.code == CASCADE:
         true[:], asked[:] = 0.0, 0.0
-        add_counts(form.code, layout, sessions.item, sessions.click, sessions.ptr, true, asked)
-        return Fit(_divided(true, asked, smoothing), layout, asked, 1, -1)
+        count_cascade(sessions.item, sessions.click, sessions.ptr, true, asked)
+        return Fit(divided(true, asked, smoothing), layout, asked, 1, -1)
     different, weight = sessions.grouped() if iterations > 1 else (sessions, np.ones(sessions.number))
     before, steps = -np.inf, 0
     while steps < iterations:
         steps += 1
         true[:], asked[:] = 0.0, 0.0
         likelihood = add_entries(
-            form.code, exact, theta, layout, different.item, different.click, different.ptr, weight, work, true, asked
+            form.code, theta, layout, different.item, different.click, different.ptr, weight, work, true, asked
         )
         likelihood += smoothing * (np.log(theta).sum() + np.log1p(-theta).sum())
-        theta = _divided(true, asked, smoothing)
-        if exact and abs(likelihood - before) < tolerance * sessions.number:
+        theta = divided(true, asked, smoothing)
+        if abs(likelihood - before) < tolerance * sessions.number:
             break
         before = likelihood
     reference = -1
-    if exact and "attention" in form.by_place:
+    if "attention" in form.by_place:
         reference = _scale(form, layout, sessions, theta)
     return Fit(theta, layout, asked, steps, reference)
 
 
-def _divided(true: FloatVector, asked: FloatVector, smoothing: float) -> FloatVector:
+def divided(true: FloatVector, asked: FloatVector, smoothing: float) -> FloatVector:
     """Return how often each parameter came true of how often it was asked for."""
     whole = asked + 2 * smoothing
     theta = np.where(whole > 0, (true + smoothing) / np.where(whole > 0, whole, 1), _BEGIN)
@@ -78,7 +75,6 @@ def _scale(form: Form, layout: Layout, sessions: Sessions, theta: FloatVector) -
 @kernel
 def add_entries(
     form: int,
-    exact: bool,
     theta: FloatVector,
     layout: Layout,
     item: IntVector,
@@ -92,15 +88,25 @@ def add_entries(
     """Add the entries of all sessions, each as often as it occurs; return the log-likelihood."""
     whole = 0.0
     for s in range(ptr.shape[0] - 1):
-        if exact:
-            count, likelihood = session_entries(form, theta, layout, item, click, ptr[s], ptr[s + 1], work)
-        else:
-            count, likelihood = published_entries(form, theta, layout, item, click, ptr[s], ptr[s + 1], work)
+        count, likelihood = session_entries(form, theta, layout, item, click, ptr[s], ptr[s + 1], work)
         whole += weight[s] * likelihood
         for e in range(count):
             true[work.which[e]] += weight[s] * work.true[e]
             asked[work.which[e]] += weight[s] * work.asked[e]
     return whole
+
+
+@kernel
+def count_cascade(
+    item: IntVector, click: NDArray[np.bool_], ptr: IntVector, true: FloatVector, asked: FloatVector
+) -> None:
+    """Count how often each item was examined and clicked; the users of the cascade stop at their first click."""
+    for s in range(ptr.shape[0] - 1):
+        for k in range(ptr[s], ptr[s + 1]):
+            asked[item[k]] += 1.0
+            if click[k]:
+                true[item[k]] += 1.0
+                break
 
 
 @kernel

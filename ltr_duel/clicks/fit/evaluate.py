@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.clicks.fit.forms import CASCADE, UBM, Layout
+from ltr_duel.clicks.fit.forms import UBM, Layout
 from ltr_duel.clicks.fit.sessions import Sessions
 from ltr_duel.clicks.fit.walk import SMALL, TINY, step
 from ltr_duel.core import FloatVector, IntVector, kernel
@@ -33,13 +33,13 @@ class Score(NamedTuple):
     sessions: int
 
 
-def score(code: int, theta: FloatVector, layout: Layout, sessions: Sessions, published: bool) -> Score:
-    """Return the figures of a model; with ``published``, as PyClick counts what the cascade holds impossible."""
+def score(code: int, theta: FloatVector, layout: Layout, sessions: Sessions) -> Score:
+    """Return the figures of a model."""
     bits, shown = np.zeros(layout.places), np.zeros(layout.places)
     product = np.ones(layout.places)
     chances = np.empty(layout.places)
     likelihood = add_likelihoods(
-        code, theta, layout, published, sessions.item, sessions.click, sessions.ptr, chances, product, bits, shown
+        code, theta, layout, sessions.item, sessions.click, sessions.ptr, chances, product, bits, shown
     )
     bits -= np.log2(product)
     by_place = 2 ** (bits[shown > 0] / shown[shown > 0])
@@ -51,7 +51,6 @@ def add_likelihoods(
     code: int,
     theta: FloatVector,
     layout: Layout,
-    published: bool,
     item: IntVector,
     click: NDArray[np.bool_],
     ptr: IntVector,
@@ -65,10 +64,7 @@ def add_likelihoods(
     for s in range(ptr.shape[0] - 1):
         start, n = ptr[s], ptr[s + 1] - ptr[s]
         click_chances(code, theta, layout, item, start, n, chances)
-        if published and code == CASCADE:
-            whole += published_cascade(chances, click, start, n) / n
-        else:
-            whole += log_likelihood(code, theta, layout, item, click, start, n) / n
+        whole += log_likelihood(code, theta, layout, item, click, start, n) / n
         for k in range(n):
             p = chances[k] if click[start + k] else 1.0 - chances[k]
             product[k] *= max(p, TINY * TINY)
@@ -98,20 +94,6 @@ def log_likelihood(
             mean += np.log(on + off)
             on, off = on / (on + off), off / (on + off)
     return mean + np.log(on + off)
-
-
-@kernel
-def published_cascade(chances: FloatVector, click: NDArray[np.bool_], start: int, n: int) -> float:
-    """Return the cascade's as PyClick has it: places above a click are not given, and those below it cannot be."""
-    mean, product = 0.0, 1.0
-    for k in range(n):
-        if click[start + k]:
-            return mean + np.log(product * max(chances[k], TINY)) + (n - 1 - k) * np.log(TINY)
-        product *= 1.0 - chances[k]
-        if product < SMALL:
-            mean += np.log(product)
-            product = 1.0
-    return mean + np.log(product)
 
 
 @kernel

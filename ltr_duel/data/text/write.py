@@ -1,27 +1,19 @@
-"""Write a corpus as feature text that reads back as the same numbers, each with as few decimals as possible."""
+"""Write a corpus as feature text that reads back as the same numbers, each with as few digits as possible."""
 
 from __future__ import annotations
 
 import gzip
-import math
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from ltr_duel.core import InputError, as_writable, errors, files, kernel
+from ltr_duel.core import InputError, errors, files
 from ltr_duel.data.dataset import Dataset
-from ltr_duel.data.text.tokens import COLON, LINE_FEED, MINUS, NULL, POINT, POWERS, SPACE, ZERO, ZERO_POWER
 
-_CHUNK_BYTES = 4 * 2**20
-_MOST_BYTES = 40  # of " <id>:<value>"
-_LARGEST_EXACT = 2.0**53
-_MOST_DECIMALS = 22  # beyond it a power of ten is not exact in a double
-_WRITTEN_OUT = 9  # more decimals than this are written as an exponent
-_UNPRINTED = -1  # in place of a position: the number is beyond what the kernel can print
-_E = ord("e")
+_CHUNK = 2**17  # values
 
 
 class SupportsWrite(Protocol):
@@ -77,135 +69,29 @@ def write_svmlight(dataset: Dataset, path: str | Path, *, sparse: bool = False) 
 
 
 def _write(dataset: Dataset, out: SupportsWrite, sparse: bool) -> None:
-    rows = max(1, _CHUNK_BYTES // (dataset.n_features * _MOST_BYTES))
+    rows = max(1, _CHUNK // dataset.n_features)
     for first in range(0, dataset.n_docs, rows):
-        for text in _lines(dataset, first, min(first + rows, dataset.n_docs), sparse):
-            out.write(text)
+        out.write(_lines(dataset, slice(first, min(first + rows, dataset.n_docs)), sparse))
 
 
-def _lines(dataset: Dataset, first: int, last: int, sparse: bool) -> Iterator[memoryview | bytes]:
-    """Yield the text of some rows."""
-    features = as_writable(dataset.features)
-    query = np.searchsorted(dataset.query_ptr, np.arange(first, last), side="right") - 1
-    grades = dataset.relevance[first:last].tolist()
-    heads = [f"{g} qid:{q}".encode() for g, q in zip(grades, dataset.query_ids[query].tolist(), strict=True)]
-    tails = [b""] * (last - first)
+def _lines(dataset: Dataset, rows: slice, sparse: bool) -> memoryview:
+    """Return the text of some rows. Arrow prints a number with the fewest digits that read back as the same."""
+    values = np.ascontiguousarray(dataset.features[rows])
+    written = values != 0 if sparse else np.ones_like(values, np.bool_)
+    column = np.nonzero(written)[1]
+    names = pa.array([f" {number}:" for number in range(1, dataset.n_features + 1)])
+    numbers = pc.fill_null(pa.array(values[written], from_pandas=True).cast(pa.string()), "NULL")
+    words = pc.binary_join_element_wise(names.take(pa.array(column)), numbers, "")
+    ends = np.concatenate([[0], np.cumsum(written.sum(axis=1))]).astype(np.int32)
+    query = np.searchsorted(dataset.query_ptr, np.arange(rows.start, rows.stop), side="right") - 1
+    grades = dataset.relevance[rows].tolist()
+    heads = [f"{g} qid:{q}" for g, q in zip(grades, dataset.query_ids[query].tolist(), strict=True)]
+    tails = ["\n"] * len(values)
     if dataset.comments is not None:
-        tails = [f" #{c}".encode() if c else b"" for c in dataset.comments[first:last].tolist()]
+        tails = [f" #{c}\n" if c else "\n" for c in dataset.comments[rows].tolist()]
     elif dataset.doc_ids is not None:
-        tails = [f" #docid = {d}".encode() if d else b"" for d in dataset.doc_ids[first:last].tolist()]
-    size = (last - first) * (dataset.n_features * _MOST_BYTES + 1)
-    out = np.empty(size + sum(map(len, heads)) + sum(map(len, tails)), dtype=np.uint8)
-    start = first
-    while start < last:
-        skip = start - first
-        at, row = print_rows(features, start, last, *_joined(heads[skip:]), *_joined(tails[skip:]), sparse, out)
-        yield out[:at].data
-        if row < last:  # Python prints this one
-            yield heads[row - first] + _python_row(dataset.features[row], sparse) + tails[row - first] + b"\n"
-        start = row + 1
-
-
-def _joined(words: list[bytes]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return the bytes of all words in one array, and where each ends."""
-    return np.frombuffer(b"".join(words), dtype=np.uint8), np.cumsum([len(word) for word in words])
-
-
-def _python_row(values: NDArray[np.float32], sparse: bool) -> bytes:
-    """Return the text of one row by numpy's shortest printing that reads back."""
-    words = [
-        f" {i}:{'NULL' if np.isnan(value) else np.format_float_scientific(value, unique=True, trim='-')}"
-        for i, value in enumerate(values, start=1)
-        if not (sparse and value == 0)
-    ]
-    return "".join(words).encode()
-
-
-@kernel
-def print_rows(features, first, last, heads, head_ends, tails, tail_ends, sparse, out):
-    """Write the lines of rows ``first:last``; return their length, and the row that could not be printed, or last."""
-    at = 0
-    head = 0
-    tail = 0
-    for row in range(first, last):
-        start = at
-        at, head = copy_up_to(heads, head, head_ends[row - first], out, at)
-        for column in range(features.shape[1]):
-            value = features[row, column]
-            if not (sparse and value == 0):
-                out[at] = SPACE
-                at = print_integer(column + 1, out, at + 1)
-                out[at] = COLON
-                at = print_number(value, out, at + 1)
-                if at == _UNPRINTED:
-                    return start, row
-        at, tail = copy_up_to(tails, tail, tail_ends[row - first], out, at)
-        out[at] = LINE_FEED
-        at += 1
-    return at, last
-
-
-@kernel
-def copy_up_to(words, start, end, out, at):
-    """Copy ``words[start:end]``; return the new positions in both."""
-    for place in range(start, end):
-        out[at] = words[place]
-        at += 1
-    return at, end
-
-
-@kernel
-def print_number(value, out, at):
-    """Write one float32, NaN as ``NULL``; return the new position."""
-    if value != value:
-        for k in range(len(NULL)):
-            out[at + k] = NULL[k]
-        return at + len(NULL)
-    if math.copysign(1.0, value) < 0:
-        out[at] = MINUS
-        at += 1
-    size = abs(float(value))
-    for decimals in range(_MOST_DECIMALS + 1):
-        scaled = np.rint(size * POWERS[ZERO_POWER + decimals])
-        if scaled >= _LARGEST_EXACT:
-            return _UNPRINTED
-        if np.float32(scaled / POWERS[ZERO_POWER + decimals]) == np.float32(size):
-            return print_decimal(int(scaled), decimals, out, at)
-    return _UNPRINTED
-
-
-@kernel
-def print_decimal(integer, decimals, out, at):
-    """Write ``integer / 10**decimals``; return the new position."""
-    if decimals > _WRITTEN_OUT:
-        at = print_integer(integer, out, at)
-        out[at] = _E
-        out[at + 1] = MINUS
-        return print_integer(decimals, out, at + 2)
-    unit = 1
-    for _ in range(decimals):
-        unit *= 10
-    at = print_integer(integer // unit, out, at)
-    if decimals == 0:
-        return at
-    out[at] = POINT
-    rest = integer % unit
-    for place in range(decimals, 0, -1):
-        out[at + place] = ZERO + rest % 10
-        rest //= 10
-    return at + decimals + 1
-
-
-@kernel
-def print_integer(integer, out, at):
-    """Write an integer that is not negative; return the new position."""
-    size = 1
-    rest = integer // 10
-    while rest > 0:
-        size += 1
-        rest //= 10
-    rest = integer
-    for place in range(size - 1, -1, -1):
-        out[at + place] = ZERO + rest % 10
-        rest //= 10
-    return at + size
+        tails = [f" #docid = {d}\n" if d else "\n" for d in dataset.doc_ids[rows].tolist()]
+    features = pc.binary_join(pa.ListArray.from_arrays(pa.array(ends), words), "")
+    lines = pc.binary_join_element_wise(pa.array(heads), features, pa.array(tails), "")
+    begin, *_, end = np.frombuffer(lines.buffers()[1], np.int32)[: len(values) + 1]
+    return memoryview(lines.buffers()[2])[begin:end]

@@ -1,4 +1,4 @@
-"""``xgboost:FILE``: an XGBoost model as .json or .ubj."""
+"""``xgboost:FILE``: an XGBoost model as .json."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from ltr_duel.data import Dataset
 from ltr_duel.rankers.models import check_features, model_file, model_ranker, needed_library
 from ltr_duel.rankers.sources import RANKER_KINDS, Ranker, RankerKind
 from ltr_duel.rankers.trees import require_tree, whole_numbers
-from ltr_duel.rankers.ubjson import read_ubjson
 
 _MOST = 2**31 - 1
 _OF_NODES = ("split_conditions", "default_left", "base_weights", "loss_changes", "sum_hessian", "parents")
@@ -22,8 +21,11 @@ _OF_NODES = ("split_conditions", "default_left", "base_weights", "loss_changes",
 def open_xgboost(dataset: Dataset, what: str) -> list[Ranker]:
     """Read a model file."""
     path = model_file(what, "xgboost")
-    if path.suffix not in (".json", ".ubj"):
-        raise InputError(f"{path}: an XGBoost model is read from .json or .ubj; write it with Booster.save_model")
+    if path.suffix != ".json":
+        raise InputError(
+            f"{path}: an XGBoost model is read from .json; another form becomes one by"
+            f" xgboost.Booster(model_file='{path.name}').save_model('{path.stem}.json')"
+        )
     model = _checked_model(path)
     with needed_library("xgboost", "models"):
         import xgboost
@@ -41,7 +43,7 @@ def _checked_model(path: Path) -> dict[str, Any]:
     content = path.read_bytes()
     why = ""
     try:
-        model = json.loads(content, object_pairs_hook=_once) if path.suffix == ".json" else read_ubjson(content)
+        model = json.loads(content, object_pairs_hook=_once)
         learner = model["learner"]
     except (ValueError, KeyError, TypeError, RecursionError):
         why = "cut short"
@@ -121,4 +123,4 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-RANKER_KINDS.add(RankerKind(name="xgboost", open=open_xgboost, means="an XGBoost model (.json or .ubj)"))
+RANKER_KINDS.add(RankerKind(name="xgboost", open=open_xgboost, means="an XGBoost model (.json)"))

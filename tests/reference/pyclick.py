@@ -1,0 +1,225 @@
+"""The updates of the literature and of PyClick where they are not those of maximum likelihood, to meet its figures.
+
+The dependent click model and the simplified DBN are fitted by counting: what stands above the last click was examined,
+what stands below was not, and the last click satisfied; without a click all was examined (Guo, Liu, Wang, WSDM 2009;
+Chapelle and Zhang, WWW 2009). Of DBN and CCM the library PyClick (github.com/markovi/PyClick) takes, in a session
+without clicks, no attraction into account and holds every place for examined; the chance of the clicks below a place is
+computed with the items of the top of the list; and the satisfaction of clicks above the last one counts as asked, not
+as true. Entries are those of `walk.session_entries`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ltr_duel.clicks.fit.em import Fit, divided
+from ltr_duel.clicks.fit.evaluate import Score, click_chances, score
+from ltr_duel.clicks.fit.forms import CASCADE, CCM, DBN, DCM, FORMS, SDBN, Layout, layout_of
+from ltr_duel.clicks.fit.sessions import Sessions
+from ltr_duel.clicks.fit.walk import TINY, Work, session_entries, step, work_for
+from ltr_duel.core import FloatVector, IntVector, kernel
+
+
+def fit(name: str, sessions: Sessions, iterations: int = 50, smoothing: float = 1.0) -> Fit:
+    """Fit one model by so many steps."""
+    form = FORMS[name]
+    layout = layout_of(form, sessions.items, sessions.places)
+    theta, true, asked = np.full(layout.size, 0.5), np.empty(layout.size), np.empty(layout.size)
+    counted = form.code in (CASCADE, DCM, SDBN)
+    for _ in range(1 if counted else iterations):
+        true[:], asked[:] = 0.0, 0.0
+        given = sessions.item, sessions.click, sessions.ptr, true, asked
+        if counted:
+            add_counts(form.code, layout, *given)
+        else:
+            add_entries(form.code, theta, layout, work_for(layout.places), *given)
+        theta = divided(true, asked, smoothing)
+    return Fit(theta, layout, asked, iterations, -1)
+
+
+def judged(name: str, found: Fit, sessions: Sessions) -> Score:
+    """Return the figures of a model on held-out sessions; those of the cascade as PyClick counts the impossible."""
+    known = score(FORMS[name].code, found.theta, found.layout, sessions)
+    if name != "cascade":
+        return known
+    whole, chances = 0.0, np.empty(found.layout.places)
+    for start, stop in zip(sessions.ptr[:-1], sessions.ptr[1:], strict=True):
+        click_chances(CASCADE, found.theta, found.layout, sessions.item, start, stop - start, chances)
+        clicked = np.flatnonzero(sessions.click[start:stop])
+        first = clicked[0] if len(clicked) else stop - start  # above a click nothing is given, below it none can be
+        whole += np.log1p(-chances[:first]).sum() / (stop - start)
+        if len(clicked):
+            below = (stop - start - 1 - first) * np.log(TINY)
+            whole += (np.log(max(chances[first], TINY)) + below) / (stop - start)
+    return known._replace(log_likelihood=whole / sessions.number)
+
+
+@kernel
+def add_entries(
+    form: int,
+    theta: FloatVector,
+    layout: Layout,
+    work: Work,
+    item: IntVector,
+    click: NDArray[np.bool_],
+    ptr: IntVector,
+    true: FloatVector,
+    asked: FloatVector,
+) -> None:
+    """Add the entries of all sessions."""
+    for s in range(ptr.shape[0] - 1):
+        count = published_entries(form, theta, layout, item, click, ptr[s], ptr[s + 1], work)
+        for e in range(count):
+            true[work.which[e]] += work.true[e]
+            asked[work.which[e]] += work.asked[e]
+
+
+@kernel
+def add_counts(
+    form: int,
+    layout: Layout,
+    item: IntVector,
+    click: NDArray[np.bool_],
+    ptr: IntVector,
+    true: FloatVector,
+    asked: FloatVector,
+) -> None:
+    """Count for all sessions how often each parameter was asked for, and how often it came true."""
+    for s in range(ptr.shape[0] - 1):
+        start, end = ptr[s], ptr[s + 1]
+        if form != CASCADE:
+            while end > start and not click[end - 1]:
+                end -= 1
+            if end == start:
+                end = ptr[s + 1]
+        for k in range(start, end):
+            i = item[k]
+            asked[i] += 1.0
+            if not click[k]:
+                continue
+            true[i] += 1.0
+            if form == CASCADE:
+                break
+            is_last = k == end - 1
+            which = layout.place + k - start if form == DCM else layout.satisfaction + i
+            asked[which] += 1.0
+            true[which] += 1.0 if is_last == (form == SDBN) else 0.0
+
+
+@kernel
+def published_entries(
+    form: int,
+    theta: FloatVector,
+    layout: Layout,
+    item: IntVector,
+    click: NDArray[np.bool_],
+    start: int,
+    stop: int,
+    work: Work,
+) -> int:
+    """Write the entries of a session by the published updates; return how many."""
+    if form in (DBN, CCM):
+        return _chained(form, theta, layout, item, click, start, stop, work)
+    return session_entries(form, theta, layout, item, click, start, stop, work)[0]
+
+
+@kernel
+def _last_click(click: NDArray[np.bool_], start: int, stop: int) -> int:
+    """Return the place of the last click, or the number of places."""
+    for k in range(stop - 1, start - 1, -1):
+        if click[k]:
+            return k - start
+    return stop - start
+
+
+@kernel
+def _enter(work: Work, count: int, which: int, true: float, asked: float) -> int:
+    work.which[count], work.true[count], work.asked[count] = which, true, asked
+    return count + 1
+
+
+@kernel
+def _below(
+    form: int,
+    theta: FloatVector,
+    layout: Layout,
+    item: IntVector,
+    click: NDArray[np.bool_],
+    start: int,
+    stop: int,
+    first: int,
+) -> float:
+    """Return the probability of the clicks from place ``first`` on, with the items of the top of the list."""
+    likelihood, reached = 1.0, 1.0
+    for k in range(stop - start - first):
+        attract, _, after_click, after_skip = step(form, theta, layout, item[start + k], k, -1)
+        if click[start + first + k]:
+            likelihood *= attract * reached
+            reached = after_click
+        else:
+            p = 1.0 - attract * reached
+            likelihood *= p
+            reached *= after_skip * (1.0 - attract) / p
+    return likelihood
+
+
+@kernel
+def _chained(
+    form: int,
+    theta: FloatVector,
+    layout: Layout,
+    item: IntVector,
+    click: NDArray[np.bool_],
+    start: int,
+    stop: int,
+    work: Work,
+) -> int:
+    """Enter DBN or CCM: ``reached`` is given the clicks above, ``examined`` given nothing."""
+    n, last, count = stop - start, _last_click(click, start, stop), 0
+    later = work.rest  # probability of a click here or below, if reached
+    later[n] = 0.0
+    for k in range(n - 1, -1, -1):
+        attract, _, _, after_skip = step(form, theta, layout, item[start + k], k, -1)
+        later[k] = attract + (1.0 - attract) * after_skip * later[k + 1]
+    reached, examined = 1.0, 1.0
+    for k in range(n):
+        i, clicked = item[start + k], click[start + k]
+        attract, _, after_click, after_skip = step(form, theta, layout, i, k, -1)
+        true, asked = 0.0, 1.0
+        if clicked:
+            true = 1.0
+        elif k >= last:
+            true = (1.0 - examined) * attract / (1.0 - examined * later[k])
+        if clicked and form == CCM:
+            asked = 2.0
+            if k == last:
+                true += attract / (1.0 - after_click * later[k + 1])
+        count = _enter(work, count, i, true, asked)
+        if clicked and form == DBN:
+            satisfied = 0.0
+            if k == last:
+                satisfied = theta[layout.satisfaction + i] / (1.0 - after_click * later[k + 1])
+            count = _enter(work, count, layout.satisfaction + i, satisfied, 1.0)
+        on = _below(form, theta, layout, item, click, start, stop, k + 1)  # if the user goes on, and if not
+        off = 1.0 if last <= k else 0.0
+        if not clicked:
+            went, ended = reached * after_skip * on, reached * (1.0 - after_skip) * off
+            whole = went + ended + (1.0 - reached) * off
+            count = _enter(work, count, layout.shared, went / whole, (went + ended) / whole)
+        elif form == DBN:
+            satisfied = theta[layout.satisfaction + i]
+            went, ended = after_click * on, (1.0 - satisfied) * (1.0 - after_skip) * off
+            whole = went + ended + satisfied * off
+            count = _enter(work, count, layout.shared, went / whole, (went + ended) / whole)
+        else:
+            irrelevant, relevant = theta[layout.shared + 1], theta[layout.shared + 2]
+            whole = after_click * on + (1.0 - after_click) * off
+            bored = (1.0 - attract) * (irrelevant * on + (1.0 - irrelevant) * off) / whole
+            liked = attract * (relevant * on + (1.0 - relevant) * off) / whole
+            count = _enter(work, count, layout.shared + 1, (1.0 - attract) * irrelevant * on / whole, bored)
+            count = _enter(work, count, layout.shared + 2, attract * relevant * on / whole, liked)
+        p = attract * reached
+        reached = after_click if clicked else reached * (1.0 - attract) * after_skip / (1.0 - p)
+        examined *= attract * after_click + (1.0 - attract) * after_skip
+    return count

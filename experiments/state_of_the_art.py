@@ -46,17 +46,22 @@ def state_of_the_art():
     multileaving). Estimated matrices: outcome rule marginal_bernoulli, 20,000 comparisons of each pair, all
     variance reduction that fits. Average regret; parameters as each paper advises.
 
-    Note: ECW-RMED and D-TS+ cost K^2 a step or more, and are run up to 16 arms.
+    Note: ECW-RMED and D-TS+ cost K^2 a step or more, and are run on arXiv, clear, faint and circle alone.
 
     Note: Some policies were made for another setting: scb, ecw_rmed and both D-TS look for Copeland winners, and
     winner_stays for little weak regret. merge_rucb, merge_dts and scb assume few ties between arms, or none; in
     1good5poor, 1good50poor and 1good200poor all poor arms tie. multi_self_sparring compares sets of 5, a size that was
-    tuned on these corpora: of 2, 3, 5, 10 and 20 it had the least regret with these users on three of them (50,000
+    tuned on these corpora: of 2, 3, 5, 10 and 20 it had the least mean regret with these users on three of them (50,000
     steps, regret by matrices of the rule marginal_sign). Its rivals have the parameters of their papers.
 
-    Note: NP2004 and MSLR are 15 and 36 queries of the corpora; what is said of them holds for these queries. In the 15,
-    sitemap score propagation and sitemap term propagation have the same first ten documents. The probability that the
-    one beats the other differs from 1/2 by about 1e-7, so which of the two is named, and with which P, is noise.
+    Note: P, errors and bounds hold for the queries of each corpus, not for others like them; NP2004 and MSLR are only
+    15 and 36 of theirs. In these 15, sitemap score propagation and sitemap term propagation have the same first ten
+    documents. The probability that the one beats the other differs from 1/2 by less than 1e-6, if at all, so which of
+    the two is named, and with which P, is noise.
+
+    Note: Documents with equal scores stand in one order (fixed_random, tie seed 0), for users, references and NDCG. On
+    OHSUMED another order has another Condorcet winner: what is said there of average regret, and of the winner that a
+    policy names, holds for this order.
 
     Note: No set is compared on a matrix: independent coins for all pairs hold more information than clicks.
     """
@@ -102,14 +107,18 @@ def real_corpora():
     measured against the Condorcet winner of an estimated preference matrix, which may be another ranker. Then a policy
     that finds the ranker with the highest NDCG@10 has little NDCG regret, and never names the Condorcet winner.
 
-    Note: multi_self_sparring compares sets of 5, a size that was tuned on these corpora: of 2, 3, 5, 10 and 20 it
-    had the least regret with these users on three of them (50,000 steps, regret by matrices of the rule
+    Note: multi_self_sparring compares sets of 5, a size that was tuned on these corpora: of 2, 3, 5, 10 and 20 it had
+    the least mean regret with these users on three of them (50,000 steps, regret by matrices of the rule
     marginal_sign). Its rivals have the parameters of their papers.
 
-    Note: NP2004 and MSLR are 15 and 36 queries of the corpora; what is said of them, and their highest NDCG, holds for
-    these queries. In these 15, sitemap score propagation and sitemap term propagation have the same first ten
-    documents. The probability that the one beats the other differs from 1/2 by about 1e-7, so which of the two is
-    named, and with which P, is noise.
+    Note: P, errors and bounds hold for the queries of each corpus, not for others like them; NP2004 and MSLR are only
+    15 and 36 of theirs. In these 15, sitemap score propagation and sitemap term propagation have the same first ten
+    documents. The probability that the one beats the other differs from 1/2 by less than 1e-6, if at all, so which of
+    the two is named, and with which P, is noise.
+
+    Note: Documents with equal scores stand in one order (fixed_random, tie seed 0), for users, references and NDCG. On
+    OHSUMED another order has another Condorcet winner: what is said there of average regret, and of the winner that a
+    policy names, holds for this order.
     """
     policies = [*SETS, "rmed1", "rucb", "merge_rucb", "self_sparring"]
     quick = {"horizon": 100_000, "repetitions": 3}

@@ -158,7 +158,7 @@ def test_a_lower_median_than_that_of_the_best_mean_is_named():
 
 
 def test_a_page_names_its_regret_setting_notes_and_what_it_is_measured_against():
-    told = {"sixteen": {"text": "Preferences: 4,000 comparisons. Truly so: 7, P = 0.471."}}
+    told = {"sixteen": {"text": "Preferences: 4,000 comparisons. Probability of being the true winner: 7, P = 0.471."}}
     frame = runs(problems=[("sixteen", 16)], lower_bound=8.0, regret_ndcg=3.0)
     page = comparison(frame, "regret_ndcg", references=told)
     for words in (

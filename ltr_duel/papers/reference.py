@@ -43,7 +43,9 @@ def reference_of(
     best = None if ndcg is None else np.flatnonzero(ndcg >= ndcg.max() - _ALIKE)
     parts = [_known(matrix, source), winner_sentence(matrix)]
     if matrix.standard_error.any() and sure.max() < _SURE:
-        parts.append(f"Probability of being the true winner: {confidence_sentence(matrix).removeprefix('Condorcet winner: ')}.")
+        parts.append(
+            f"Probability of being the true winner: {confidence_sentence(matrix).removeprefix('Condorcet winner: ')}."
+        )
     if ndcg is not None and best is not None:
         parts.append(f"Highest NDCG@10: {' and '.join(matrix.names[k] for k in best)}, {ndcg.max():.4f}.")
         if winner is not None and matrix.index(winner) not in best:

@@ -3,11 +3,13 @@
 import json
 import re
 
+import numpy as np
 import pytest
 
 from ltr_duel.core import InputError
 from ltr_duel.data import make_corpus
 from ltr_duel.rankers.sources import RANKER_KINDS
+from ltr_duel.rankers.trees import require_tree
 
 lightgbm = pytest.importorskip("lightgbm")
 xgboost = pytest.importorskip("xgboost")
@@ -112,3 +114,65 @@ def test_an_xgboost_model_of_other_trees_than_it_says_is_refused(corpus, tmp_pat
     model["learner"]["gradient_booster"]["model"][place] = value
     (tmp_path / "m.json").write_text(json.dumps(model))
     refused(corpus, "xgboost", tmp_path / "m.json")
+
+
+def test_a_tree_is_a_tree():
+    def tree(left, right):
+        require_tree(np.array(left, np.int64), np.array(right, np.int64))
+
+    tree([], [])
+    tree([1, 3, -1, -1, -1], [2, 4, -1, -1, -1])
+    for left, right in (([0], [-1]), ([1, 0], [-1, -1]), ([1, -1], [1, -1]), ([5, -1], [-1, -1])):
+        with pytest.raises(ValueError):
+            tree(left, right)
+    with pytest.raises(ValueError, match="too deep"):
+        tree([*range(1, 10_001), -1], [-1] * 10_001)
+
+
+def onnx_model(make):
+    onnx = pytest.importorskip("onnx")
+    pytest.importorskip("onnxruntime")
+    helper, floats = onnx.helper, onnx.TensorProto.FLOAT
+    ends = [helper.make_tensor_value_info(name, floats, shape) for name, shape in (("x", [None, 3]), ("y", None))]
+    graph = make(helper, onnx.TensorProto, ends)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8)
+    return model.SerializeToString()
+
+
+def endless(helper, kinds, ends):
+    body = helper.make_graph(
+        [helper.make_node("Identity", ["c"], ["d"]), helper.make_node("Identity", ["v"], ["w"])],
+        "body",
+        [
+            helper.make_tensor_value_info("i", kinds.INT64, []),
+            helper.make_tensor_value_info("c", kinds.BOOL, []),
+            helper.make_tensor_value_info("v", kinds.FLOAT, [None, 3]),
+        ],
+        [
+            helper.make_tensor_value_info("d", kinds.BOOL, []),
+            helper.make_tensor_value_info("w", kinds.FLOAT, [None, 3]),
+        ],
+    )
+    nodes = [helper.make_node("Loop", ["n", "t", "x"], ["y"], body=body)]
+    given = [helper.make_tensor("n", kinds.INT64, [], [2**62]), helper.make_tensor("t", kinds.BOOL, [], [True])]
+    return helper.make_graph(nodes, "g", ends[:1], ends[1:], given)
+
+
+def vast(helper, kinds, ends):
+    nodes = [helper.make_node("ConstantOfShape", ["s"], ["y"])]
+    return helper.make_graph(nodes, "g", ends[:1], ends[1:], [helper.make_tensor("s", kinds.INT64, [1], [2**32])])
+
+
+def hidden(helper, kinds, ends):
+    """Put an operator inside another one."""
+    inner = [vast(helper, kinds, ends) for _ in range(2)]
+    for graph in inner:
+        del graph.input[:]
+    nodes = [helper.make_node("If", ["t"], ["y"], then_branch=inner[0], else_branch=inner[1])]
+    return helper.make_graph(nodes, "g", ends[:1], ends[1:], [helper.make_tensor("t", kinds.BOOL, [], [True])])
+
+
+@pytest.mark.parametrize("make, name", [(endless, "Loop"), (vast, "ConstantOfShape"), (hidden, "ConstantOfShape")])
+def test_operators_without_a_limit_are_refused(corpus, tmp_path, make, name):
+    (tmp_path / "m.onnx").write_bytes(onnx_model(make))
+    refused(corpus, "onnx", tmp_path / "m.onnx", f"has the operator {name}, by which a small file")

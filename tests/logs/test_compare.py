@@ -547,3 +547,20 @@ def test_no_plan_is_made_from_a_log_that_a_bandit_collected(tmp_path):
     rows = [ROW | {"user": k, "policy": "rucb"} for k in range(60)]
     with pytest.raises(InputError, match="rucb chose the rankers of this log by earlier outcomes"):
         spreads_in_log(compare_log(ClickLog(write(tmp_path, rows))))
+
+
+@pytest.mark.parametrize("twice", [None, 0, 500, 998])
+def test_texts_are_told_apart_some_at_a_time(monkeypatch, twice):
+    texts = [f"i{k}" for k in range(1000)]
+    texts[999] = texts[999] if twice is None else texts[twice]
+    engine, sizes, differ = Engine(InputError), [], Engine._differ
+
+    def counted(self, hashes):
+        sizes.append(self.rows(f"SELECT count(*) AS n {hashes}")[0]["n"])
+        return differ(self, hashes)
+
+    monkeypatch.setattr("ltr_duel.logs.engine._HELD", 100)
+    monkeypatch.setattr(Engine, "_differ", counted)
+    assert engine.all_differ(engine.small({"impression": [*texts, None, None]}), "impression") is (twice is None)
+    assert max(sizes) < 200
+    assert twice is not None or (len(sizes) == 11 and sum(sizes) == 1000)

@@ -165,7 +165,7 @@ def _whole_moments(t: Any, of: dict[str, Any]) -> Any:
         seen=t.y.first().over(until),
         last=t.line.lead().over(**by).isnull(),
     )
-    ends = {"outcomes": t.place, "lead": t.lead, "seen": t.seen}
+    ends = {"outcomes": t.place, "ahead": t.lead, "seen": t.seen}
     n, total, value = (one.cast("float64") for one in (t.place, t.lead, t.y))
     firsts = {"wins": 1, "losses": -1, "ties": 0}
     return t.group_by("pair", "block", **{name: t.last.ifelse(one, 0).cast("int64") for name, one in ends.items()}).agg(
@@ -182,7 +182,7 @@ def _classes(found: Any) -> Any:
     """Return the classes of clusters, as `pair_sums` counts them, of what `_whole_moments` found."""
     import pyarrow.compute as pc
 
-    each = found.filter(pc.greater(found["outcomes"], 0)).group_by(["pair", "outcomes", "lead", "seen"])
+    each = found.filter(pc.greater(found["outcomes"], 0)).group_by(["pair", "outcomes", "ahead", "seen"])
     each = each.aggregate([("n", "sum"), ("decided", "sum")])
     pair, n, lead, seen, clusters, decided = (each[name].to_numpy() for name in each.column_names)
     won, lost = (decided + lead * clusters) // 2, (decided - lead * clusters) // 2

@@ -170,9 +170,8 @@ class ClickLog:
             known = np.concatenate([np.zeros(0, np.int64), *(one.lines for one in found)])
             found.append(refused_in(self.engine, bad, sentence, known, *kinds))
 
-        named = table.filter(table.impression.notnull()) if "impression" in table.columns else None
-        if named is not None and not self.engine.all_differ(named, "impression"):
-            take(repeating(named), self._repeats)
+        if "impression" in table.columns and not self.engine.all_differ(table, "impression"):
+            take(repeating(table.filter(table.impression.notnull())), self._repeats)
             self.bad.repeated = len(found[0].lines)
         checks, full = checks_of(table.columns), ready(table)
         conditions = [check.wrong(full) for check in checks]

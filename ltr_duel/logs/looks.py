@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 
 from ltr_duel.core import FloatVector
 from ltr_duel.logs.clusters import Means, cautious_of_moments, naive_means, two_way
@@ -48,10 +49,11 @@ def looks_of(
     *,
     whole: bool = False,
     named: bool = False,
-) -> list[Look]:
-    """Return the state of a comparison at the end of each step of the clock (UTC); see `pair_sums`.
+) -> tuple[list[Look], list[Any]]:
+    """Return the state of a comparison at the end of each step of the clock (UTC), and the classes of `pair_sums`.
 
-    The errors are those of `cautious_of_moments`; the comparison itself corrects each cluster by its own size.
+    The errors are those of `cautious_of_moments`; the comparison itself corrects each cluster by its own size. Classes
+    are counted on the way where all outcomes are ``whole``, else there are none.
     """
     block = (rows.time / step).floor().cast("int64")
     seen = engine.run(
@@ -62,14 +64,18 @@ def looks_of(
 
     def running(found: Any, name: str) -> FloatVector:
         out = np.zeros(shape)
+        if name not in found.column_names:  # wins, losses and ties have none
+            return out
         at = [number[one] for one in found["block"].to_pylist()], found["pair"].to_numpy()
         np.add.at(out, at, found[name].to_numpy().astype(np.float64))
         return out.cumsum(axis=0)
 
     t = outcomes.mutate(block=(outcomes.time / step).floor().cast("int64"))
-    kinds, sequences, n, total = [], None, np.empty(0), np.empty(0)
+    kinds, classes, sequences, n, total = [], list[Any](), None, np.empty(0), np.empty(0)
     for keys in _KINDS.get(cluster, ()):
-        found = engine.run(_moments(t, keys, pairs, whole, named))
+        found = engine.run((_whole_moments if whole else _moments)(t, _clustered(t, keys, pairs, named)))
+        if whole:
+            classes.append(_classes(found))
         moments = [running(found, name) for name in ("n", "total", "squares", "nn", "nt", "tt")]
         kinds.append(cautious_of_moments(*moments))
         n, total = moments[:2]  # the same for each kind of cluster
@@ -84,7 +90,7 @@ def looks_of(
     mean = np.divide(total, n, out=np.full(n.shape, np.nan), where=n > 0)
     means = two_way(*kinds) if cluster == "both" else kinds[0]
     impressions = np.cumsum(seen["n"]).tolist()
-    return [
+    looks = [
         Look(
             seen["last"][k],
             impressions[k],
@@ -95,6 +101,7 @@ def looks_of(
         )
         for k in range(len(number))
     ]
+    return looks, classes
 
 
 def _plain(t: Any) -> dict[str, Any]:
@@ -114,7 +121,13 @@ def _sequence(y: Any, square: Any, where: Any = True) -> dict[str, Any]:
     return counts | {name: value.sum(where=between).coalesce(0) / UNIT for name, value in both.items()}
 
 
-def _moments(t: Any, keys: tuple[str, ...], pairs: int, whole: bool, named: bool) -> Any:
+def _clustered(t: Any, keys: tuple[str, ...], pairs: int, named: bool) -> dict[str, Any]:
+    """Return the columns that tell clusters apart; who has no user is a cluster of one impression."""
+    own = {"own": t.user.isnull().ifelse(t.line, -1)} if "user" in keys and not named else {}
+    return ({"pair": t.pair} if pairs > 1 else {}) | {key: t[key] for key in keys} | own
+
+
+def _moments(t: Any, of: dict[str, Any]) -> Any:
     """Return by how much sums over clusters grow in each block: of outcomes, and of products of clusters' sums.
 
     An outcome adds to n n, n t and t t what they are with it less what they were before it. All outcomes are sorted, so
@@ -122,18 +135,66 @@ def _moments(t: Any, keys: tuple[str, ...], pairs: int, whole: bool, named: bool
     """
     import ibis
 
-    own = {"own": t.user.isnull().ifelse(t.line, -1)} if "user" in keys and not named else {}
-    if whole:
-        t = t.mutate(y=(t.y / UNIT).cast("int32"))
-    of = ["pair"] * (pairs > 1) + [*keys, *own]
-    t = t.select("pair", "block", "line", "y", *([] if whole else ["square"]), *keys, **own)
-    until = ibis.window(group_by=of, order_by="line", preceding=None, following=0)
-    t = t.mutate(n=t.count().over(until).cast("float64"), total=t.y.sum().over(until).cast("float64"))
-    if whole:
-        t = t.mutate(value=t.y.cast("float64"), y=t.y.cast("int64") * UNIT)
-        t = t.mutate(square=t.y.abs())
-    else:
-        t = t.mutate(value=t.y.cast("float64") / UNIT, total=t.total / UNIT)
-    sums = {"nn": 2 * t.n - 1, "nt": t.total + (t.n - 1) * t.value, "tt": t.value * (2 * t.total - t.value)}
-    first = _sequence(t.y, t.value * t.value * UNIT, t.n == 1)
-    return t.group_by("pair", "block").agg(**_plain(t), **{name: one.sum() for name, one in sums.items()}, **first)
+    t = t.select("block", "line", "y", "square", **{"pair": t.pair} | of)
+    until = ibis.window(group_by=list(of), order_by="line", preceding=None, following=0)
+    t = t.mutate(n=t.count().over(until).cast("float64"), total=t.y.sum().over(until).cast("float64") / UNIT)
+    value = t.y.cast("float64") / UNIT
+    first = _sequence(t.y, value * value * UNIT, t.n == 1)
+    return t.group_by("pair", "block").agg(**_plain(t), **_products(t.n, t.total, value), **first)
+
+
+def _products(n: Any, total: Any, value: Any) -> dict[str, Any]:
+    products = {"nn": 2 * n - 1, "nt": total + (n - 1) * value, "tt": value * (2 * total - value)}
+    return {name: one.sum() for name, one in products.items()}
+
+
+def _whole_moments(t: Any, of: dict[str, Any]) -> Any:
+    """Return what `_moments` does of wins, losses and ties, apart for outcomes after which a cluster has no other.
+
+    These know the sums of their cluster, and are counted by them.
+    """
+    import ibis
+
+    t = t.select("block", "line", y=(t.y / UNIT).cast("int32"), **{"pair": t.pair} | of)
+    by = {"group_by": list(of), "order_by": "line"}
+    until = ibis.window(**by, preceding=None, following=0)
+    t = t.mutate(
+        place=ibis.row_number().over(**by) + 1,
+        lead=t.y.sum().over(until),
+        decided=t.y.abs().sum().over(until),
+        seen=t.y.first().over(until),
+        last=t.line.lead().over(**by).isnull(),
+    )
+    ends = {"outcomes": t.place, "ahead": t.lead, "seen": t.seen}
+    n, total, value = (one.cast("float64") for one in (t.place, t.lead, t.y))
+    firsts = {"wins": 1, "losses": -1, "ties": 0}
+    return t.group_by("pair", "block", **{name: t.last.ifelse(one, 0).cast("int64") for name, one in ends.items()}).agg(
+        n=t.count(),
+        total=value.sum(),
+        squares=value.abs().sum(),
+        decided=t.decided.sum(where=t.last).cast("int64"),
+        **_products(n, total, value),
+        **{name: t.count(where=(t.place == 1) & (t.y == y)) for name, y in firsts.items()},
+    )
+
+
+def _classes(found: Any) -> Any:
+    """Return the classes of clusters, as `pair_sums` counts them, of what `_whole_moments` found."""
+    import pyarrow.compute as pc
+
+    each = found.filter(pc.greater(found["outcomes"], 0)).group_by(["pair", "outcomes", "ahead", "seen"])
+    each = each.aggregate([("n", "sum"), ("decided", "sum")])
+    pair, n, lead, seen, clusters, decided = (each[name].to_numpy() for name in each.column_names)
+    won, lost = (decided + lead * clusters) // 2, (decided - lead * clusters) // 2
+    return pa.table(
+        {
+            "pair": pair,
+            "n": n,
+            "total": lead * UNIT,
+            "seen": seen * UNIT,
+            "clusters": clusters,
+            "outcomes": n * clusters,
+            "sum": lead * clusters * UNIT,
+            **{"won": won, "lost": lost, "ones": won, "minus": lost, "square": decided * UNIT},
+        }
+    )

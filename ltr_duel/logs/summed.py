@@ -76,7 +76,14 @@ def summed(
     about = log.facts(rows, rankers)
     cluster = cluster or ("user" if about["named"] else "query")
     named = about["named"] == about["n"]
-    sums = pair_sums(log.engine, outcomes, len(creditor.pairs), cluster, whole=whole, named=named)
+    step = step_of(about["first"], about["last"])
+
+    def looked(outcomes: Any, *, whole: bool) -> tuple[list[Look], list[Any]]:
+        return looks_of(log.engine, rows, outcomes, len(creditor.pairs), cluster, step, whole=whole, named=named)
+
+    noted, classes = looked(outcomes, whole=whole) if looks and history is None else ([], [])
+    settings: dict[str, Any] = {"whole": whole, "named": named, "classes": classes}
+    sums = pair_sums(log.engine, outcomes, len(creditor.pairs), cluster, **settings)
     if len(creditor.pairs) == 1 and named and cluster in ("user", "both"):  # then impressions are outcomes
         number, most = int(sums.kinds[0].number.sum()), int(sums.kinds[0].n.max())
         log.known["users", *rankers] = number, most
@@ -95,11 +102,7 @@ def summed(
         less, signs = (pair_sums(log.engine, one, **given) for one in (outcomes, flipped))
         less = combined(sums, less, signs, history)
         notes, sums = [*notes, saving_note(sums, less, history)], less
-    step = step_of(about["first"], about["last"])
-    whole = whole and history is None  # outcomes that were adjusted are neither wins nor losses
-    settings = {"whole": whole, "named": named}
-    noted = looks_of(log.engine, rows, outcomes, len(creditor.pairs), cluster, step, **settings) if looks else []
-    if history is not None:
+        noted = looked(outcomes, whole=False)[0] if looks else []  # what was adjusted is neither won nor lost
         noted = [look._replace(cautious=fewer_degrees(look.cautious, sums.slopes)) for look in noted]
     return Summed(
         creditor, sums, choices, noted, about["n"], users, about["queries"], about["first"], about["last"], notes

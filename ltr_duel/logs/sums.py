@@ -7,7 +7,7 @@ independent clusters follow from it.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -150,7 +150,14 @@ class PairSums:
 
 
 def pair_sums(
-    engine: Engine, outcomes: Any, pairs: int, cluster: str, *, whole: bool = False, named: bool = False
+    engine: Engine,
+    outcomes: Any,
+    pairs: int,
+    cluster: str,
+    *,
+    whole: bool = False,
+    named: bool = False,
+    classes: Sequence[Any] = (),
 ) -> PairSums:
     """Sum outcomes.
 
@@ -165,9 +172,12 @@ def pair_sums(
         Whether all outcomes are wins, losses and ties.
     named : bool
         Whether every impression has a user.
+    classes : sequence of pyarrow.Table
+        What `looks_of` has counted of them, if it did.
     """
-    first, *others = _KINDS.get(cluster, ((),))
-    found = sorted_columns(engine.run(_classes(outcomes, first, whole, named)))
+    kinds = _KINDS.get(cluster, ())
+    counted = classes or [engine.run(_classes(outcomes, keys, whole, named)) for keys in kinds or ((),)]
+    found, *others = map(sorted_columns, counted)
 
     def by_pair(values: Any, where: Any = True) -> IntVector:
         out = np.zeros(pairs, np.int64)
@@ -182,9 +192,8 @@ def pair_sums(
         rest = n - ones - minus - (n - wins - losses)
         parts = (ones, minus, n - wins - losses, rest, (total - (ones - minus) * UNIT) / UNIT)
         sequences = Sequences(*(np.asarray(one, np.float64) for one in (*parts, square / UNIT - ones - minus)))
-    kinds = [_clusters(found)] if first else []
-    kinds += [_clusters(sorted_columns(engine.run(_classes(outcomes, keys, whole, named)))) for keys in others]
-    return PairSums(cluster, wins, losses, n - wins - losses, total / UNIT, square / UNIT, sequences, tuple(kinds))
+    each = tuple(map(_clusters, (found, *others))) if kinds else ()
+    return PairSums(cluster, wins, losses, n - wins - losses, total / UNIT, square / UNIT, sequences, each)
 
 
 def _sequence(by_pair: Any, y: IntVector, number: IntVector, square: IntVector) -> Sequences:

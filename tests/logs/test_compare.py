@@ -30,6 +30,7 @@ from ltr_duel.logs import (
 )
 from ltr_duel.logs.clusters import clustered_means, naive_means, two_way
 from ltr_duel.logs.engine import Engine
+from ltr_duel.logs.looks import looks_of
 from ltr_duel.logs.outcomes import UNIT, credited
 from ltr_duel.logs.summed import summed
 from ltr_duel.logs.sums import pair_sums
@@ -591,3 +592,45 @@ def test_no_plan_is_made_from_a_log_that_a_bandit_collected(tmp_path):
     rows = [ROW | {"user": k, "policy": "rucb"} for k in range(60)]
     with pytest.raises(InputError, match="rucb chose the rankers of this log by earlier outcomes"):
         spreads_in_log(compare_log(ClickLog(write(tmp_path, rows))))
+
+
+@pytest.mark.parametrize(("cluster", "named"), [("user", False), ("user", True), ("both", False), ("query", True)])
+@pytest.mark.parametrize("pairs", [1, 3])
+def test_the_window_of_the_looks_counts_the_same_clusters(cluster, named, pairs):
+    rng, n = np.random.default_rng(4), 3000
+    users = [f"u{k}" if named or k % 3 else None for k in rng.integers(0, 400, n)]
+    y = rng.integers(-1, 2, n) * UNIT
+    columns = {"line": range(n), "time": np.arange(n) * 1.0, "user": users, "query": [f"q{k % 7}" for k in range(n)]}
+    columns |= {"pair": rng.integers(0, pairs, n), "y": y, "square": abs(y)}
+    engine = Engine(InputError)
+    rows = engine.small({name: list(values) for name, values in columns.items()})
+    settings = {"whole": True, "named": named}
+    looks, classes = looks_of(engine, rows, rows, pairs, cluster, 60.0, **settings)
+    sums, taken = (pair_sums(engine, rows, pairs, cluster, **settings, classes=one) for one in ([], classes))
+    assert len(classes) == len(sums.kinds) == (3 if cluster == "both" else 1)
+    for name, values in vars(sums).items():
+        np.testing.assert_equal(getattr(taken, name), values, name)
+    other = looks_of(engine, rows, rows, pairs, cluster, 60.0, whole=False, named=named)[0]
+    assert len(looks) == 50
+    for one, apart in zip(looks, other, strict=True):
+        np.testing.assert_allclose(
+            np.concatenate([one.mean, *one.sequences]), [*apart.mean, *np.ravel(apart.sequences)]
+        )
+        np.testing.assert_allclose(one.cautious.error, apart.cautious.error)
+
+
+@pytest.mark.parametrize("twice", [None, 0, 500, 998])
+def test_texts_are_told_apart_some_at_a_time(monkeypatch, twice):
+    texts = [f"i{k}" for k in range(1000)]
+    texts[999] = texts[999] if twice is None else texts[twice]
+    engine, sizes, differ = Engine(InputError), [], Engine._differ
+
+    def counted(self, hashes):
+        sizes.append(self.rows(f"SELECT count(*) AS n {hashes}")[0]["n"])
+        return differ(self, hashes)
+
+    monkeypatch.setattr("ltr_duel.logs.engine._HELD", 100)
+    monkeypatch.setattr(Engine, "_differ", counted)
+    assert engine.all_differ(engine.small({"impression": [*texts, None, None]}), "impression") is (twice is None)
+    assert max(sizes) < 200
+    assert twice is not None or (len(sizes) == 11 and sum(sizes) == 1000)

@@ -6,7 +6,7 @@ import math
 
 from ltr_duel.advice.answer import Reached
 from ltr_duel.advice.bounds import Estimate
-from ltr_duel.core import listed as joined
+from ltr_duel.core import errors
 
 METHOD_WORDS = {"a/b": "a plain A/B test"}
 
@@ -47,7 +47,7 @@ def listed(names: tuple[str, ...] | list[str], most: int = 6) -> str:
     quoted = [f"'{name}'" for name in names[:most]]
     if len(names) > most:
         return f"{', '.join(quoted)} and {len(names) - most} more"
-    return joined(quoted)
+    return errors.listed(quoted)
 
 
 def short(value: float) -> str:

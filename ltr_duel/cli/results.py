@@ -98,7 +98,7 @@ def command(
 def _print_table(results: StudyResults, regret: str, winners: list[str], *, named: bool) -> str:
     """Print the summary of a regret, with the names of what its rows hold, and return it as LaTeX with the winners."""
     from ltr_duel.analysis import latex_table, spread_sentence, summary_table
-    from ltr_duel.core import columns, listed
+    from ltr_duel.core import columns, errors
     from ltr_duel.experiment import TESTS
 
     column = columns.regret_column(regret)
@@ -107,7 +107,7 @@ def _print_table(results: StudyResults, regret: str, winners: list[str], *, name
     names = summary["regret"].unique().tolist() if "regret" in summary else [columns.regret_label(column)]
     words = TESTS if len(summary) > 1 else f"{TESTS.partition('.')[0]}."
     table = summary_table(summary)
-    notes = [words.format(regret=listed(names)), spread_sentence(table), *results.notes]
+    notes = [words.format(regret=errors.listed(names)), spread_sentence(table), *results.notes]
     print_table(table)
     for note in notes:
         click.echo(note)

@@ -9,7 +9,7 @@ from typing import Any
 
 from ltr_duel.bandits import named_policy
 from ltr_duel.clicks import CLICK_MODELS
-from ltr_duel.core import columns, components, listed, machine
+from ltr_duel.core import columns, components, errors, machine
 from ltr_duel.data import CORPORA
 from ltr_duel.experiment.problem_specs import CorpusSpec
 from ltr_duel.experiment.results import StudyResults
@@ -38,17 +38,17 @@ def methods_paragraph(results: StudyResults) -> str:
     problems = {study.problem: study.facts for study in results.studies}
     specs = [tomllib.loads(text) for text in results.specs]
     horizons = sorted({study.horizon for study in results.studies})
-    steps = listed([f"{one:,}" for one in horizons], "or")
-    times = listed([f"{one:,}" for one in results.repetitions], "or")
+    steps = errors.listed([f"{one:,}" for one in horizons], "or")
+    times = errors.listed([f"{one:,}" for one in results.repetitions], "or")
     labels = [_in_words(label) for label in results.policies]
     said = [
-        f"We compare {listed(labels)} on {len(problems)} problem{'s' * (len(problems) > 1)}:"
+        f"We compare {errors.listed(labels)} on {len(problems)} problem{'s' * (len(problems) > 1)}:"
         f" {'; '.join(_problem(name, facts, results.matrix(name)) for name, facts in problems.items())}.",
         f"Each policy runs {times} times for {steps} steps on each problem"
-        f" (ltr_duel {machine.own_version()}, seed {listed([str(one.get('seed', 0)) for one in specs])}).",
+        f" (ltr_duel {machine.own_version()}, seed {errors.listed([str(one.get('seed', 0)) for one in specs])}).",
     ]
     knowing = [label for label in results.policies if (policy := named_policy(label)) and policy.needs_horizon]
-    said += [f"{listed(knowing)} {'are' if len(knowing) > 1 else 'is'} told the horizon."] if knowing else []
+    said += [f"{errors.listed(knowing)} {'are' if len(knowing) > 1 else 'is'} told the horizon."] if knowing else []
     said.append(f"We report {_regrets(results)}: mean and standard deviation over the runs.")
     said.append(
         "On each problem a policy is compared with that of the lowest mean by a paired two-sided Wilcoxon signed-rank"
@@ -65,11 +65,11 @@ def _regrets(results: StudyResults) -> str:
     others = list(dict.fromkeys(columns.regret_label(columns.regret_column(name)) for name in needless))
     undecided = [name for name in results.problems if results.matrix(name).condorcet_winner is None]
     if usual == others or not undecided:
-        return f"cumulative {listed(usual)} at the horizon"
+        return f"cumulative {errors.listed(usual)} at the horizon"
     if len(undecided) == len(results.problems):
-        return f"cumulative {listed(others)} at the horizon (no problem has a Condorcet winner)"
-    without = f"without a Condorcet winner ({', '.join(undecided)}), {listed(others)}"
-    return f"cumulative {listed(usual)} at the horizon; {without}"
+        return f"cumulative {errors.listed(others)} at the horizon (no problem has a Condorcet winner)"
+    without = f"without a Condorcet winner ({', '.join(undecided)}), {errors.listed(others)}"
+    return f"cumulative {errors.listed(usual)} at the horizon; {without}"
 
 
 def study_bibtex(results: StudyResults) -> str:

@@ -26,7 +26,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ltr_duel.core import InputError, errors, listed
+from ltr_duel.core import InputError, errors
 from ltr_duel.logs.aligned import Numbered, numbered_files, numbered_table
 from ltr_duel.logs.attribution import EVENT, EXPOSURE
 from ltr_duel.logs.columns import EVENTS, typed
@@ -80,7 +80,7 @@ def sections_of(path: Path, context: tuple[str, ...] = ()) -> dict[str, Any]:
         mapped = given.get(part, {}).keys() - set(_WHERE)
         for names in needed if mapped or part == "exposures" else ():
             if not mapped.intersection(names):
-                name = listed(names, "or")
+                name = errors.listed(names, "or")
                 raise InputError(f'{path}: [{part}] must map {name}: {names[0]} = "a column of yours"')
     events = given.get("events", {}).keys()
     if events - set(_WHERE) and not ("owner" in events or _OWNED & given["exposures"].keys()):

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from itertools import accumulate
 from pathlib import Path
 
-from ltr_duel.core import InputError, listed
+from ltr_duel.core import InputError, errors
 from ltr_duel.logs.columns import typed
 from ltr_duel.logs.engine import Engine, named, quoted
 from ltr_duel.logs.files import Files
@@ -65,8 +65,8 @@ def _require_columns(path: Path, have: Collection[str]) -> None:
     if missing:
         column = "columns" if len(missing) > 1 else "column"
         raise InputError(
-            f"{path}: the log has no {column} {listed(missing, 'or')}; 'ltr-duel logs columns' lists those of a log"
-            " (map other names with --source)"
+            f"{path}: the log has no {column} {errors.listed(missing, 'or')}; 'ltr-duel logs columns' lists those of a"
+            " log (map other names with --source)"
         )
 
 

@@ -73,7 +73,7 @@ WORDS = [
     typed("rankers kinds x", "unexpected extra argument (x)"),
     typed("rankers evaluate", "Missing argument 'PATH'"),
     typed("merge folder", "Missing option '--out'. "),
-    typed("live export shop.db", "Missing option '--out'. Click log to write (.parquet, .csv, .jsonl; .ndjson: UBI)."),
+    typed("live export shop.db", "shop.db: there is no store of a live experiment"),
     typed("merge", "Missing argument 'FOLDERS...'"),
     typed("check", "Missing argument 'FILE'"),
     typed("simulate m.csv", "Missing option '--policy'"),

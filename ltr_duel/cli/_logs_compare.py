@@ -106,7 +106,7 @@ def compare(
     from ltr_duel.preferences import save_preferences
 
     if named is not None and stop_at is None:
-        raise InputError("--looks goes with --stop-at, whose confidence all looks share")
+        raise InputError("--looks goes with --stop-at, whose confidence all looks share: add --stop-at .95")
     if named is not None and (report or guards or ways or adjust or history or len(outcomes) > 1):
         raise InputError(
             "--looks decides one outcome, and goes without --report, --guardrail, --by, --adjust, --history and further"

@@ -84,7 +84,7 @@ class Switches(NamedTuple):
             WINNER: f"{self.winner} is served",
             ENDED: f"ended; {self.winner} is served" if self.winner else "ended",
         }[self.mode]
-        held = f"; {self.holdback:.3g} held back" if self.holdback else ""
+        held = f"; {self.holdback:.3g} held back" if self.holdback and self.mode != ENDED else ""
         lost = "; cannot be resumed, as a row of the switches is damaged" if self.damaged else ""
         return mode + held + (f"; dropped: {', '.join(self.dropped)}" if self.dropped else "") + lost
 

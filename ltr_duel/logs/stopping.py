@@ -248,8 +248,8 @@ def _sentence(found: LogComparison | RunningComparison, decisions: list[Stopping
     needed = [one for one in decisions if one.verdict == "go on" and (not winner or winner in one[:2])]
     if any(one.independent < FEWEST for one in needed):
         if isinstance(found, LogComparison) and outcomes_go_together(found):
-            who = "queries" if found.cluster == "query" else "users"
-            return f"go on: the {who} so far are too few, or too unequal, to say for how long."
+            who, more = ("queries", "; it takes other queries") if found.cluster == "query" else ("users", "")
+            return f"go on: the {who} so far are too few, or too unequal, to say for how long{more}."
         return f"go on: the {what} so far are too few to say for how long."
     if np.isinf(further) or further > 1000 * found.impressions:
         return f"go on: more than a thousand times as many {what} as there are{_of_pairs(decisions)}."

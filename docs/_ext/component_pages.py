@@ -138,7 +138,7 @@ def declared_in(name: str, package: str) -> str:
     modules = [f"{package}.{found.name}" for found in pkgutil.iter_modules(sys.modules[package].__path__)]
     for begin in (name, name.partition("-")[0]):
         for module in modules:
-            if re.search(rf'"{re.escape(begin)}\b', inspect.getsource(sys.modules[module])):
+            if re.search(rf'"{re.escape(begin)}\b', inspect.getsource(sys.modules[module]), re.IGNORECASE):
                 return module
     raise LookupError(name)
 

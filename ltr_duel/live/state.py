@@ -14,7 +14,7 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector
 from ltr_duel.live.counts import Counts, counts_of
 from ltr_duel.live.memory import Memory
 from ltr_duel.live.settings import Settings
-from ltr_duel.live.switches import ENDED, Switched, Switches, left_of
+from ltr_duel.live.switches import ENDED, PAUSED, WINNER, Switched, Switches, left_of
 from ltr_duel.live.tally import Tally
 from ltr_duel.live.turns import Key
 from ltr_duel.logs import (
@@ -135,6 +135,8 @@ def state_of(settings: Settings, started: float, known: Known) -> State:
     if known.switches.mode == ENDED and to_go > 0:  # there are no further pages to go on with
         served = known.switches.winner or settings.incumbent
         sentence, to_go = f"ended without a decision; {served} is served.", math.inf
+    elif known.switches.mode in (PAUSED, WINNER):
+        sentence = f"Nothing is compared until 'resume'. Before: {sentence}"
     mean, low, high = (np.array([getattr(one, word) for one in decisions]) for word in ("mean", "low", "high"))
     ties, won, lost = tally.score
     wins, tied = _matrix(tally.pairs, won, lost), _matrix(tally.pairs, ties, ties)

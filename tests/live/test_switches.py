@@ -117,7 +117,11 @@ def test_the_winner_and_the_end_serve_one_list(tmp_path):
 def test_after_the_end_the_sentence_does_not_say_to_go_on(tmp_path):
     with opened(tmp_path) as experiment:
         use(experiment, 30)
-        assert experiment.state().sentence.startswith("go on")
+        said = experiment.state().sentence
+        assert said.startswith("go on")
+        for switch in (Switch("winner", ranker="b"), Switch("pause")):
+            switched(experiment, switch)
+            assert experiment.state().sentence == f"Nothing is compared until 'resume'. Before: {said}"
         switched(experiment, Switch("end"))
         state = experiment.state()
         assert (state.sentence, state.impressions_to_go) == ("ended without a decision; a is served.", math.inf)

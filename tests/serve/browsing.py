@@ -42,8 +42,17 @@ class Tab:
         return None if "exceptionDetails" in said else said["result"].get("value")
 
     def wait(self, text: str) -> None:
-        """Wait until something is so in the page."""
-        until(lambda: self.value(text), text)
+        """Wait until something is so in the page; the browser refuses questions while one page follows another."""
+
+        def is_so() -> Any:
+            try:
+                return self.value(text)
+            except AssertionError as error:
+                if "navigated" not in str(error):
+                    raise
+                return None
+
+        until(is_so, text)
 
     def click(self, element: str, button: str = "left") -> None:
         """Press and release a button of the mouse over an element."""

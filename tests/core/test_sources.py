@@ -24,3 +24,8 @@ def test_whatever_implements_a_stub_counts_only_for_what_calls_one(module, all_o
     monkeypatch.setattr(sources, "_implementing", lambda: asked.append(True) or ())
     kernel_digest.__wrapped__(frozenset({f"ltr_duel.{module}"}), "")
     assert bool(asked) == all_of_them
+
+
+def test_files_that_register_what_a_stub_dispatches_are_found():
+    found = {sources.ROOT.joinpath(file).relative_to(sources.ROOT).as_posix() for file in sources._implementing()}
+    assert {"interleaving/methods/team_draft.py", "bandits/policies/rucb.py"} <= found

@@ -8,7 +8,12 @@ from scipy import stats
 
 from ltr_duel.core.errors import InputError
 from ltr_duel.preferences.matrix import PreferenceMatrix
-from ltr_duel.preferences.properties.confidence import borda_confidence, condorcet_confidence, copeland_confidence
+from ltr_duel.preferences.properties.confidence import (
+    borda_confidence,
+    condorcet_confidence,
+    copeland_confidence,
+    pair_confidence,
+)
 from ltr_duel.preferences.properties.intervals import interval
 from ltr_duel.preferences.tally import SCALE, Tally, errors_of, preferences_of, wins_and_ties
 from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry
@@ -139,3 +144,8 @@ def test_the_error_of_stratified_queries_is_that_of_a_two_stage_sample(queries):
     between = mean.var(ddof=1) - noise
     variance = (3 * noise + cut * (1 - cut / queries) * between) / 3**2
     assert errors_of(tally, 2, queries)[0, 1] == pytest.approx(np.sqrt(variance) / 2)
+
+
+def test_an_exact_tie_is_beaten_by_nobody():
+    matrix = PreferenceMatrix([[0.5, 0.5, 0.6], [0.5, 0.5, 0.5], [0.4, 0.5, 0.5]], ("a", "b", "c"))
+    assert pair_confidence(matrix).tolist() == [[0, 0, 1], [0, 0, 0], [0, 0, 0]]

@@ -223,6 +223,9 @@ def property_lines(matrix: PreferenceMatrix) -> list[str]:
             for kind, chances in (("Copeland", about.copeland_confidence), ("Borda", about.borda_confidence))
         )
         lines.append(f"Probability to win: {shares}")
+        queries = matrix.provenance.get("queries")
+        if "clicks" in matrix.provenance and isinstance(queries, int):  # the matrix of a log is about real users
+            lines.append(f"P is for the {several(queries, 'query')} and simulated users of this estimate, not for new queries.")
     order = "a total order" if about.total_order else "no total order"
     such = f" such as {' > '.join(about.cycle)}" if about.cycle else ""
     cycles = "cycle" if about.cyclic_triples == 1 else "cycles"

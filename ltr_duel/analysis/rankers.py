@@ -225,7 +225,8 @@ def property_lines(matrix: PreferenceMatrix) -> list[str]:
         lines.append(f"Probability to win: {shares}")
         queries = matrix.provenance.get("queries")
         if "clicks" in matrix.provenance and isinstance(queries, int):  # the matrix of a log is about real users
-            lines.append(f"P is for the {several(queries, 'query')} and simulated users of this estimate, not for new queries.")
+            about_these = f"the {several(queries, 'query')} and simulated users of this estimate"
+            lines.append(f"P is for {about_these}, not for new queries.")
     order = "a total order" if about.total_order else "no total order"
     such = f" such as {' > '.join(about.cycle)}" if about.cycle else ""
     cycles = "cycle" if about.cyclic_triples == 1 else "cycles"

@@ -143,14 +143,11 @@ def _owner(row: Row) -> str:
     value = _first(row["owners"], -1, high, -1)
     if value == NO_RANKER:
         return f"owner of an item is not a ranker: {_names(row['rankers'])}"
-    return f"owner {value} is not a ranker: 0 to {high} for a ranker, -1 or null {_NO_OWNER}"
+    return f"owner {value} is not a ranker: 0 to {high} for a ranker, -1 or null for no ranker"
 
 
 def _names(rankers: list[str]) -> str:
-    return f"{' or '.join(rankers)}, null {_NO_OWNER}"
-
-
-_NO_OWNER = "for a document of no ranker"
+    return f"{' or '.join(rankers)}, null for no ranker"
 
 
 _LISTS = [name for name, column in LOG_COLUMNS.items() if "list" in str(column.kind)]

@@ -62,7 +62,7 @@ LEGAL: Final = {  # what a column must be, for sentences
     "grades": "a list of whole numbers",
     **dict.fromkeys(("method", "outcome", "page", "policy"), "a text"),
     "time": "a number of seconds or a date and time in ISO 8601",
-    "owners": "a list with a ranker for each shown document, null for a document of no ranker",
+    "owners": "a list with a ranker for each shown document, null for no ranker",
     "rankings": "a list with one list of texts for each ranker",
     "propensity": "a number",
     "dwell": "a list of numbers",

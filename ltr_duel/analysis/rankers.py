@@ -199,7 +199,7 @@ def null_words(matrix: PreferenceMatrix) -> dict[str, str]:
     table = transitive_null(matrix, rng, worlds=_WORLDS if size <= _MANY else _FEW_WORLDS)
     words = {}
     for name, low, high, chance in zip(*(table[key] for key in ("property", "low", "high", "p_value")), strict=True):
-        ends = " to ".join("none" if math.isinf(end) else f"{end:.4g}" for end in (low, high))
+        ends = " to ".join("none" if math.isinf(end) else f"{end:,.4g}" for end in (low, high))
         beyond = "; beyond noise" if chance <= _BY_CHANCE and STATISTICS[name].worse else ""
         words[name] = f" (noise alone: {ends}{beyond})"
     return words

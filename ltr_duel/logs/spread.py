@@ -53,7 +53,7 @@ class Spread(NamedTuple):
         if len(self.users) == 1:
             return f"with about {self.visits:,.0f} impressions of the pair each"
         shares = np.cumsum([share for _, share in self.users[::-1]])
-        size = self.users[::-1][int(np.searchsorted(shares, 0.5))][0]
+        size = self.users[::-1][int(np.searchsorted(shares, 0.5 - 1e-9))][0]
         return f"where half of the impressions of the pair are by those with about {size:,.0f} of them or more"
 
     @property

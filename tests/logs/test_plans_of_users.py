@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from ltr_duel.core import InputError
-from ltr_duel.logs import ClickLog, Spread, compare_log, spreads_in_log
+from ltr_duel.logs import Spread, compare_log, spreads_in_log
 from ltr_duel.logs.clusters import cautious_means, cautious_of_kinds
 from ltr_duel.logs.kinds import kinds_by_share, kinds_of
 from ltr_duel.logs.returning_users import Drawn, Returning
-from tests.logs.written import write
+from tests.logs.written import log_of
 
 
 def test_kinds_of_clusters_give_the_errors_of_the_clusters():
@@ -61,19 +61,20 @@ def test_the_heaviest_twentieth_makes_the_share_that_is_given():
 
 
 def test_a_plan_from_a_log_knows_how_often_its_users_come(tmp_path):
-    row = {"shown": ["x", "y"], "rankers": ["a", "b"], "owners": [0, 1]}
     users = [0] * 30 + list(range(1, 31))
-    rows = [row | {"user": user, "clicks": [1 + (user % 3 == 0)]} for user in users]
-    (spread,) = spreads_in_log(compare_log(ClickLog(write(tmp_path, rows))))
-    assert np.array(spread.users) == pytest.approx(np.array([[1, 0.5], [30, 0.5]])) and spread.visits == 15.5
+    log = log_of(tmp_path / "log.jsonl", [1 - 2 * (user % 3 == 0) for user in users], range(60), users)
+    (spread,) = spreads_in_log(compare_log(log))
+    assert np.array(spread.users) == pytest.approx(np.array([[1, 0.5], [30, 0.5]]))
+    assert spread.visits == pytest.approx(15.5)
     assert spread.how_often == "where half of the impressions of the pair are by those with about 30 of them or more"
     assert Spread("a", "b", 0.1, 0.5, 2.0, ((20.0, 1.0),)).how_often == "with about 20 impressions of the pair each"
 
 
-@pytest.mark.parametrize("users", [30, 3000])
+@pytest.mark.parametrize("users", [200, 3000])
 @pytest.mark.parametrize("heavy", [0.05, 0.5])
 def test_users_who_are_drawn_have_the_mean_and_the_variance_of_the_spread(users, heavy):
-    spread = Spread("a", "b", 0.2, 0.6, 1 + 0.3 * 100, kinds_by_share(20, heavy, 1))
+    kinds = kinds_by_share(20, heavy, 1)
+    spread = Spread("a", "b", 0.2, 0.6, 1 + 0.3 * (sum(size * share for size, share in kinds) - 1), kinds)
     returning, rng = Returning.of(spread, 0.2, 0.6), np.random.default_rng(1)
     new = returning.coming(users, 4000, rng)
     drawn = returning.with_sums(Drawn.none(2, 4000), new, rng)
@@ -82,8 +83,6 @@ def test_users_who_are_drawn_have_the_mean_and_the_variance_of_the_spread(users,
     assert drawn.total.sum() / n.sum() == pytest.approx(0.2, rel=0.03)
     left = drawn.squares - 2 * 0.2 * returning.size[:, None] * drawn.total
     left += (0.2 * returning.size[:, None]) ** 2 * drawn.number
-    assert left.sum() / n.sum() == pytest.approx(
-        0.56 * (1 + spread.correlation * (returning.size @ returning.share - 1)), rel=0.05
-    )
+    assert left.sum() / n.sum() == pytest.approx(0.56 * spread.design, rel=0.05)
     filled = returning.size @ returning.filling(20 * users, 4000, rng)
     assert filled.mean() == pytest.approx(20 * users, rel=0.03)

@@ -293,10 +293,10 @@ def visits_of_users(n, visits, heavy, pairs, rng):
 def plan_of_returning_users_kept(rankers, effect, heavy, experiments, visits=20, correlation=0.3, square=0.5):
     """Return how often the fixed and the sequential test find the effect with the impressions that were planned.
 
-    How often users come is known from a log of 100,000 impressions of the pair. Then users come one after the other.
+    How often users come is known from a log of two million impressions of the pair. Then users come one after the other.
     """
     pairs, square = rankers * (rankers - 1) // 2, max(square, effect)
-    sizes = visits_of_users(100_000, visits, heavy, pairs, stream(0, "returning", f"{rankers} {heavy}"))
+    sizes = visits_of_users(2_000_000, visits, heavy, pairs, stream(0, "returning", f"{rankers} {heavy}"))
     users = kinds_of(*(part.astype(float) for part in np.unique(sizes, return_counts=True)))
     design = 1 + correlation * (sum(size * share for size, share in users) - 1)
     (plan,) = plan_impressions(Spread("a", "b", effect, square, design, users, float(pairs)), tests=pairs)
@@ -312,7 +312,7 @@ def plan_of_returning_users_kept(rankers, effect, heavy, experiments, visits=20,
             total, squares = np.bincount(user, y), np.bincount(user, y**2)
             looks = np.array([len(size)])
             if test:  # at some looks, those at which nothing can be found are left out
-                looks = np.unique(np.geomspace(2, len(size), 150).astype(int))
+                looks = np.unique(np.geomspace(2, len(size), 500).astype(int))
                 far = total.cumsum()[looks - 1] ** 2 > -1.6 * np.log(alpha) * (total**2).cumsum()[looks - 1]
                 looks = looks[far][::-1]
             for n in looks:

@@ -156,8 +156,8 @@ def power(
 
     if [given["file"], given["exposures"], live].count(None) != 2:
         raise InputError("give either a LOG, or --live with a corpus, or --exposures with --events")
-    if live is None and visits > 1:
-        raise InputError("--visits goes with --live: of a LOG it is known how often users come")
+    if live is None and (visits, heavy, correlation) != (1.0, 0.5, 0.1):
+        raise InputError("--visits, --heavy and --correlation go with --live: a LOG shows how often users come")
     if days is not None and per_day is None:
         raise InputError("--days goes with --per-day")
     if live is None:

@@ -40,7 +40,7 @@ def kinds_by_share(visits: float, heavy: float, pairs: int) -> Kinds:
 
     The heaviest 5 % of the users make the share ``heavy`` of the impressions.
     """
-    errors.require_between("the impressions of a user", visits, 1)
+    errors.require_between("the impressions of a user", visits, 1, 1e6)
     errors.require_between("the share of impressions of the heaviest 5 % of the users", heavy, _HEAVY, 1 - 1e-6)
     heavy = min(heavy, 1 - (1 - _HEAVY) / visits)  # the others have one impression at least
     kinds = (visits * (1 - heavy) / (1 - _HEAVY), 1 - heavy), (visits * heavy / _HEAVY, heavy)

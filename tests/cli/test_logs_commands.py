@@ -132,7 +132,7 @@ def test_a_bad_log_is_told_by_line(ltr_duel, tmp_path):
     ("words", "says"),
     [
         (["logs", "power"], "give either a LOG, or --live"),
-        (["logs", "power", "arxiv.npy", "--visits", 3], "--visits goes with --live"),
+        (["logs", "power", "arxiv.npy", "--visits", 3], "--visits, --heavy and --correlation go with --live"),
         (["logs", "compare", "nowhere.jsonl"], "no such file"),
         (["simulate", "arxiv.npy", "--policy", "rucb", "--log", "x.parquet"], "--log goes with --live and one policy"),
     ],

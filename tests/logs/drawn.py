@@ -293,7 +293,7 @@ def visits_of_users(n, visits, heavy, pairs, rng):
 def plan_of_returning_users_kept(rankers, effect, heavy, experiments, visits=20, correlation=0.3, square=0.5):
     """Return how often the fixed and the sequential test find the effect with the impressions that were planned.
 
-    How often users come is known from a log of two million impressions of the pair. Then users come one after the other.
+    How often users come is known from two million impressions of the pair. Then users come one after the other.
     """
     pairs, square = rankers * (rankers - 1) // 2, max(square, effect)
     sizes = visits_of_users(2_000_000, visits, heavy, pairs, stream(0, "returning", f"{rankers} {heavy}"))

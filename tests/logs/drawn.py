@@ -316,8 +316,12 @@ def plan_of_returning_users_kept(rankers, effect, heavy, experiments, visits=20,
                 far = total.cumsum()[looks - 1] ** 2 > -1.6 * np.log(alpha) * (total**2).cumsum()[looks - 1]
                 looks = looks[far][::-1]
             for n in looks:
-                seen = looked_at(size[None, :n].astype(float), total[None, :n], squares[None, :n].sum(axis=1))
-                if (seen.ahead(1 - alpha, 1)[0] > 0) if test else (seen.p[0] < alpha and seen.means.mean[0] > 0):
+                means = cautious_means(size[None, :n].astype(float), total[None, :n], squares[None, :n].sum(axis=1))
+                for p in (statistics.student_p(*means), [statistics.sign_flip_p(total[:n])]):  # both must be small
+                    seen = Clustered(means, np.array(p), size[None, :n].sum(axis=1))
+                    if (seen.ahead(1 - alpha, 1)[0] < 1) if test else (p[0] >= alpha or means.mean[0] < 0):
+                        break
+                else:
                     found[test] += 1
                     break
     return found

@@ -15,7 +15,7 @@ import numpy as np
 from benchmarks.studies.timing import table
 from tests.logs.collected import Case, calibration, coverage, misses_of_a_pair_left_to_chance, share
 
-POLICIES = ("rucb", "double_thompson", "winner_stays_strong", "versatile_db", "exp3_sparring")
+POLICIES = ("rucb", "double_thompson", "winner_stays_strong")
 
 
 def main() -> None:

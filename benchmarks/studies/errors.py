@@ -55,9 +55,13 @@ def power(experiments: int) -> Rows:
     """Plans for power .8 that are kept."""
     for rankers, effect in itertools.product((2, 3, 5, 10), (0.1, 0.3, 0.6, 0.9)):
         yield f"{rankers} rankers, effect {effect}", plan_kept(rankers, effect, experiments)
-    for effect, square in ((0.1, 0.5), (0.3, 0.5), (0.6, 0.8), (0.9, 1.0)):
-        found = plan_of_returning_users_kept(effect, experiments, square=square)
-        yield f"2 rankers, returning users, effect {effect}", found
+
+
+def returning(experiments: int) -> Rows:
+    """Plans of users who return, for power .8, that are kept."""
+    for rankers, effect, heavy in itertools.product((2, 3, 5, 10), (0.1, 0.3), (False, True)):
+        found = plan_of_returning_users_kept(rankers, effect, heavy, experiments)
+        yield f"{rankers} rankers, effect {effect}, {'5 % make half' if heavy else 'equally often'}", found
 
 
 def looks(experiments: int) -> Rows:
@@ -87,6 +91,7 @@ PARTS = {
     "named": (named, "Four looks that were named: error", ["all that is spent", "the first look alone"]),
     "hourly": (hourly, "Named looks, computed every hour: error", ["ever a winner"]),
     "power": (power, "Effects found, where .8 was planned", ["fixed", "sequential"]),
+    "returning": (returning, "Effects found of users who return, where .8 was planned", ["fixed", "sequential"]),
 }
 
 

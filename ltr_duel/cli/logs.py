@@ -92,6 +92,9 @@ def check(kind: str, outcome: str, planned: str, **given: Any) -> None:
 @click.option("--outcome", default="", help=f"Of a LOG: {OUTCOMES}. With --live: rule by which clicks name a winner.")
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown to them.")
 @click.option("--comparisons", type=COUNT, default=20_000, show_default=True, help="Simulated, of each pair.")
+@click.option("--visits", type=click.FloatRange(1), default=1.0, show_default=True, help="Of a simulated user.")
+@click.option("--heavy", type=float, default=0.5, show_default=True, help="Share of these by the 5 % who come most.")
+@click.option("--correlation", type=float, default=0.1, show_default=True, help="Of outcomes of a user who returns.")
 @click.option("--effect", "effects", type=float, multiple=True, help="Mean outcome to find; repeatable.")
 @click.option("--power", type=float, default=0.8, show_default=True, help="Chance to find it.")
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="Of the test; the error is the rest.")
@@ -116,6 +119,9 @@ def power(
     outcome: str,
     top: int,
     comparisons: int,
+    visits: float,
+    heavy: float,
+    correlation: float,
     effects: tuple[float, ...],
     power: float,
     confidence: float,
@@ -150,6 +156,8 @@ def power(
 
     if [given["file"], given["exposures"], live].count(None) != 2:
         raise InputError("give either a LOG, or --live with a corpus, or --exposures with --events")
+    if live is None and (visits, heavy, correlation) != (1.0, 0.5, 0.1):
+        raise InputError("--visits, --heavy and --correlation go with --live: a LOG shows how often users come")
     if days is not None and per_day is None:
         raise InputError("--days goes with --per-day")
     if live is None:
@@ -170,7 +178,8 @@ def power(
             seed=seed,
             jobs=jobs,
         )
-        spreads, rankers = spreads_in_matrix(matrix), len(matrix)
+        spreads = spreads_in_matrix(matrix, visits, heavy=heavy, correlation=correlation)
+        rankers = len(matrix)
         of = f"simulated users ({clicks}), {method}, {top} documents"
     spread, tests = spread_of(spreads, pair), rankers * (rankers - 1) // 2
     wanted = effects or sorted({0.01, 0.02, 0.05, 0.1, *([abs(spread.effect)] if abs(spread.effect) >= 0.001 else [])})
@@ -193,10 +202,7 @@ def power(
     )
     if spread.returning:
         who = "queries" if live is None and found.cluster == "query" else "users"
-        click.echo(
-            f"Plans are of {who} that come equally often, with about {spread.visits:,.0f} impressions of the pair each."
-            " Where a few come much more often than the others, it takes more."
-        )
+        click.echo(f"Plans are of other {who} that come as often, {spread.how_often}.")
     print_table(plans_table(plans))
     if live is None and found.cluster == "query" and spread.returning:
         least = least_effect(spread, found.impressions, power=power, confidence=confidence, tests=tests)

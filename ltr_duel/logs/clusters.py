@@ -7,6 +7,7 @@ grouped, so groups lose nothing but degrees of freedom, and there is a fixed num
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -75,27 +76,69 @@ def cautious_means(count: FloatMatrix, total: FloatMatrix, square: FloatVector) 
     -------
     Means
     """
-    n, sum_y = count.sum(axis=1), total.sum(axis=1)
+    once, sum_y = count.sum(axis=1), total.sum(axis=1)
     squared = count * count
-    powers = (count, count), (count, squared), (squared, squared)
-    squares, cubes, fourths = (np.einsum("pg,pg->p", *two) for two in powers)
+    pairs = (count, count), (count, squared), (squared, squared)
+    powers = [np.einsum("pg,pg->p", *two) for two in pairs]
     with np.errstate(divide="ignore", invalid="ignore"):
         crossed, summed = np.einsum("pg,pg->p", count, total), np.einsum("pg,pg->p", total, total)
-        design, size = _design(n, sum_y, square, squares, crossed, summed)
-        added = np.sqrt(design * size)
-        once, n = n, n + 2 * added
+        design, size = _design(once, sum_y, square, powers[0], crossed, summed)
+        n = once + 2 * np.sqrt(design * size)
         mean = sum_y / n
         residual = count * -mean[:, None]
         residual += total
         residual *= residual
         residual /= 1 - count / n[:, None]
-        theirs = added**2 * (2 + 2 * mean**2) / (1 - added / n)  # residuals of the two clusters that are added
-        error = np.sqrt(residual.sum(axis=1) + theirs) / n
-        alike = (design - 1) / np.maximum(size - 1, 1e-9)  # correlation within a cluster
-        rest = 1 - alike  # the variance of a cluster's sum is about count * (rest + alike * count)
-        spread = rest * once + alike * squares + 2 * added**2
-        freedom = spread**2 / (rest**2 * squares + 2 * rest * alike * cubes + alike**2 * fourths + 2 * added**4) - 1
-    alone = ~(once > size)  # one cluster holds everything
+        return _with_two_added(residual.sum(axis=1), mean, once, design, size, powers)
+
+
+def cautious_of_kinds(
+    size: FloatMatrix, number: FloatMatrix, total: FloatMatrix, squares: FloatMatrix, square: FloatVector
+) -> Means:
+    """Return what `cautious_means` does, of kinds of clusters; those of a kind have the same size.
+
+    Parameters
+    ----------
+    size, number : ndarray of float64, shape (kinds, means)
+        Outcomes of a cluster, and clusters.
+    total, squares : ndarray of float64, shape (kinds, means)
+        The sum of the clusters' sums, and of their squares.
+    square : ndarray of float64, shape (means,)
+        Sum of the squared outcomes.
+    """
+    once, *powers = ((number * size**power).sum(axis=0) for power in (1, 2, 3, 4))
+    sum_y, crossed = total.sum(axis=0), (size * total).sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        design, mean_size = _design(once, sum_y, square, powers[0], crossed, squares.sum(axis=0))
+        n = once + 2 * np.sqrt(design * mean_size)
+        mean = sum_y / n
+        residual = (squares - 2 * mean * size * total + mean**2 * size**2 * number) / (1 - size / n)
+        return _with_two_added(residual.sum(axis=0), mean, once, design, mean_size, powers)
+
+
+def _with_two_added(
+    residual: FloatVector,
+    mean: FloatVector,
+    once: FloatVector,
+    design: FloatVector,
+    size: FloatVector,
+    powers: Sequence[FloatVector],
+) -> Means:
+    """Return error and degrees of freedom with two clusters added, given the residual of the others.
+
+    ``once`` is the number of outcomes without the two; ``powers`` are the sums of the second, third and fourth powers
+    of the clusters' sizes.
+    """
+    squares, cubes, fourths = powers
+    added = np.sqrt(design * size)
+    n = once + 2 * added
+    theirs = added**2 * (2 + 2 * mean**2) / (1 - added / n)  # residuals of the two clusters that are added
+    error = np.sqrt(residual + theirs) / n
+    alike = (design - 1) / np.maximum(size - 1, 1e-9)  # correlation within a cluster
+    rest = 1 - alike  # the variance of a cluster's sum is about count * (rest + alike * count)
+    spread = rest * once + alike * squares + 2 * added**2
+    freedom = spread**2 / (rest**2 * squares + 2 * rest * alike * cubes + alike**2 * fourths + 2 * added**4) - 1
+    alone = ~(once > size * (1 + 1e-12))  # one cluster holds everything
     return Means(mean, np.where(alone, np.inf, error), np.where(alone, 0.0, freedom))
 
 

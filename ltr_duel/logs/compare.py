@@ -14,6 +14,7 @@ from ltr_duel.logs.adaptive import adapted
 from ltr_duel.logs.clusters import Means, bootstrap_means, interval_ends
 from ltr_duel.logs.drift import drift_notes
 from ltr_duel.logs.history import History
+from ltr_duel.logs.kinds import Kinds
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.looks import Look
 from ltr_duel.logs.summed import summed, warnings_of
@@ -47,6 +48,8 @@ class LogComparison:
         draws are the same, and of adjusted outcomes, whose slopes each draw would fit again.
     sequences : Sequences
         For `stopping_decisions`.
+    kinds : list of tuple
+        Of each pair: how often its clusters come, as some kinds of them: outcomes of a cluster, and the share of all.
     looks : list of Look
         How it came about.
     impressions : int
@@ -79,6 +82,7 @@ class LogComparison:
     p_corrected: FloatVector
     bootstrap: FloatVector
     sequences: Sequences
+    kinds: list[Kinds] = field(repr=False)
     looks: list[Look] = field(repr=False)
     impressions: int
     confidence: float
@@ -297,6 +301,7 @@ def compared(
         statistics.holm(p),
         np.full((2, len(pairs)), np.nan) if bootstrap is None else bootstrap,
         sums.sequences,
+        sums.sizes(),
         list(looks),
         impressions,
         confidence,

@@ -15,7 +15,7 @@ from scipy import special, stats
 
 from ltr_duel.core import FloatVector, InputError, errors, statistics, stream
 from ltr_duel.logs.clusters import naive_means
-from ltr_duel.logs.returning_users import Returning, clustered_times, users_needed
+from ltr_duel.logs.returning_users import Returning, clustered_times, impressions_needed
 from ltr_duel.logs.sequential import TUNED_AT, Bets
 from ltr_duel.logs.spread import Spread
 from ltr_duel.logs.stopping_times import stopping_times
@@ -102,8 +102,8 @@ def plan_impressions(
             raise InputError(f"outcomes of mean square {square:.3g} are none from -1 to 1")
         alpha, rng = (1 - confidence) / tests, stream(seed, "logs", "power", str(effect))
         if spread.returning:
-            users = Returning(effect, square, spread.visits, spread.design)
-            fixed = spread.each * spread.visits * users_needed(users, power, alpha, rng)
+            users = Returning.of(spread, effect, square)
+            fixed = spread.each * impressions_needed(users, power, alpha, rng)
             most = (_LONGEST * fixed + every) / spread.each
             times, right = clustered_times(users, alpha, tuned_at, every / spread.each, draws, rng, most)
             times *= spread.each
@@ -154,9 +154,8 @@ def smallest_effects(
         square, alpha = max(spread.square, effect), (1 - confidence) / tests
         if not spread.returning:
             return fixed_test(effect, square, power, alpha, 1 / spread.each)
-        users = Returning(effect, square, spread.visits, spread.design)
-        rng = stream(seed, "logs", "power", str(effect))
-        return spread.each * spread.visits * users_needed(users, power, alpha, rng)
+        users, rng = Returning.of(spread, effect, square), stream(seed, "logs", "power", str(effect))
+        return spread.each * impressions_needed(users, power, alpha, rng)
 
     def sequential(effect: float) -> float:
         return plan_impressions(spread, [effect], **settings)[0].sequential_power  # type: ignore[arg-type]  # values of their own types
@@ -171,9 +170,8 @@ def least_effect(spread: Spread, impressions: int, *, power: float, confidence: 
     """
     if not spread.returning or spread.visits <= 1:
         return 0.0
-    clusters = impressions / spread.each * spread.clusters
-    alike = max(spread.design - 1, 0.0) / (spread.visits - 1)
-    floor = alike * max(spread.square - spread.effect**2, 0.0) / clusters
+    clusters = impressions / spread.each / spread.visits
+    floor = max(spread.correlation, 0.0) * max(spread.square - spread.effect**2, 0.0) / clusters
     reach = special.ndtri(1 - (1 - confidence) / tests / 2) + special.ndtri(power)
     return float(reach * floor**0.5)
 

@@ -1,7 +1,9 @@
 """What the tests of all impressions see of users who return, simulated for a plan.
 
-Users come equally often, and the sum of a user's outcomes is normal. Of many users at once only their sum is drawn, and
-that of their squares. From these follow mean, error, and nearly the exact test by signs.
+Users are of a few kinds. They come one after the other; or a log has so many impressions, is filled up by users of the
+first kind, and has the others, who come more often, by chance. A user's mean outcome has a Beta distribution from -1
+to 1. Of many users of a kind only the sum of their sums is drawn, as normal, and that of their squares. From these
+follow mean and error as the test has them, and nearly the exact test by signs.
 """
 
 from __future__ import annotations
@@ -12,82 +14,132 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ltr_duel.core import FloatVector, statistics
+from ltr_duel.core import FloatMatrix, FloatVector, statistics
 from ltr_duel.logs.clustered_sequence import Clustered
-from ltr_duel.logs.clusters import cautious_of_moments
+from ltr_duel.logs.clusters import cautious_of_kinds
+from ltr_duel.logs.spread import Spread
 from ltr_duel.logs.stopping_times import looks_until
 
-_NORMAL = 1500.0  # users
-_DRAWS = 20_000
+_NORMAL = 1500.0  # users that are equal
+_DRAWS, _ROUGH = 20_000, 2000
 _FEW = 64  # users that are drawn one by one
+_GROWTH = 1.01  # simulated looks are each so much later
 _CLEAREST = 5.0  # an effect has at most so many standard deviations
 
 
 class Drawn(NamedTuple):
-    """Sums of users; one entry a simulated experiment."""
+    """Users of simulated experiments, and their sums; the shape of the first three is (kinds, experiments)."""
 
-    total: FloatVector
-    squares: FloatVector
+    number: FloatMatrix
+    total: FloatMatrix
+    squares: FloatMatrix
     against: FloatVector  # users with a sum below 0
+
+    @classmethod
+    def none(cls, kinds: int, draws: int) -> Drawn:
+        """Return experiments that nobody has seen."""
+        zeros = np.zeros((kinds, draws))
+        return cls(zeros, zeros, zeros, np.zeros(draws))
 
     def of(self, chosen: NDArray[Any]) -> Drawn:
         """Return those of some experiments."""
-        return Drawn(*(part[chosen] for part in self))
+        return Drawn(*(part[..., chosen] for part in self))
 
 
 class Returning(NamedTuple):
-    """Users who return."""
+    """Users who return; entries of the vectors are kinds of users."""
 
     effect: float  # mean outcome
     square: float  # mean squared outcome
-    visits: float  # impressions of a user
-    design: float  # variance of the mean, as a multiple of what independent impressions would have
+    size: FloatVector  # impressions of a user
+    share: FloatVector  # of the impressions
+    variance: FloatVector  # of a user's sum
+
+    @classmethod
+    def of(cls, spread: Spread, effect: float, square: float) -> Returning:
+        """Return the users of a pair, by their outcomes and how often they come."""
+        size, share = np.array(spread.users).T
+        size = size * spread.visits / (size @ share)
+        single = max(square - effect**2, effect**2 / _CLEAREST**2)
+        together = 1 + (size - 1) * spread.correlation
+        return cls(effect, square, size, share, single * min(spread.design, 1.0) * size * together)
 
     @property
-    def variance(self) -> float:
-        """Of a user's sum."""
-        single = max(self.square - self.effect**2, self.effect**2 / _CLEAREST**2)
-        return self.visits * single * self.design
+    def visits(self) -> float:
+        """Impressions of a user, in the mean."""
+        return float(1 / (self.share / self.size).sum())
 
-    def drawn(self, users: int, draws: int, rng: np.random.Generator) -> Drawn:
-        """Draw the sums of so many users."""
-        mean, deviation = self.visits * self.effect, self.variance**0.5
-        if users <= _FEW:
-            each = mean + deviation * rng.standard_normal((users, draws))
-            return Drawn(each.sum(axis=0), (each**2).sum(axis=0), (each < 0).sum(axis=0))
-        beyond = deviation * users**0.5 * rng.standard_normal(draws)
-        rest = self.variance * rng.chisquare(users - 1, draws)
-        squares = rest + beyond**2 / users + 2 * mean * beyond + users * mean**2
-        return Drawn(users * mean + beyond, squares, np.ones(draws))  # hardly ever are so many alike
+    def filling(self, n: float, draws: int, rng: np.random.Generator) -> FloatMatrix:
+        """Draw the users of logs with n impressions."""
+        size = self.size[1:, None]
+        others = rng.poisson(n * self.share[1:, None] / size, (len(size), draws))
+        first = np.maximum(np.round((n - (size * others).sum(axis=0)) / self.size[0]), 0)
+        return np.vstack([first, others])
 
-    def seen(self, users: int, sums: Drawn) -> Clustered:
+    def coming(self, users: int, draws: int, rng: np.random.Generator) -> FloatMatrix:
+        """Draw the kinds of users."""
+        return rng.multinomial(users, self.share / self.size * self.visits, draws).T.astype(np.float64)
+
+    def with_sums(self, known: Drawn, new: FloatMatrix, rng: np.random.Generator) -> Drawn:
+        """Draw the sums of new users, and return them with those that are known."""
+        number = known.number + new
+        sums = [self._sums(kind, number[kind], some, rng) for kind, some in enumerate(new)]
+        total, squares, against = map(np.array, zip(*sums, strict=True))
+        return Drawn(number, known.total + total, known.squares + squares, known.against + against.sum(axis=0))
+
+    def _sums(
+        self, kind: int, number: FloatVector, new: FloatVector, rng: np.random.Generator
+    ) -> tuple[FloatVector, FloatVector, FloatVector]:
+        """Draw the sum of the new users' sums, that of their squares, and how many are below 0."""
+        size, variance = self.size[kind], self.variance[kind]
+        mean = size * self.effect
+        if number.max() > _FEW:
+            beyond = np.sqrt(variance * new) * rng.standard_normal(new.shape)
+            rest = variance * 2 * rng.standard_gamma(np.maximum(new - 1, 0) / 2)
+            squares = rest + beyond**2 / np.maximum(new, 1) + 2 * mean * beyond + new * mean**2
+            return new * mean + beyond, squares, np.minimum(new, 1.0)  # hardly ever are so many alike
+        won = min((1 + self.effect) / 2, 1 - 1e-6)
+        alike = max(won * (1 - won) * 4 * size**2 / variance - 1, 0.01)
+        each = size * (2 * rng.beta(won * alike, (1 - won) * alike, (int(new.max()), len(new))) - 1)
+        each *= np.arange(len(each))[:, None] < new
+        return each.sum(axis=0), (each**2).sum(axis=0), (each < 0).sum(axis=0)
+
+    def seen(self, sums: Drawn) -> Clustered:
         """Return what a look sees; p by signs is exact where users agree, else normal."""
-        n = np.full_like(sums.total, users * self.visits)
-        moments = n, sums.total, n * self.square, n * self.visits, sums.total * self.visits, sums.squares
-        means, exact = cautious_of_moments(*moments), 2.0 ** (1 - min(users, 1000))
-        signs = 2 * special.ndtr(-np.abs(sums.total) / np.sqrt(sums.squares))
-        signs = np.where(sums.against % users == 0, exact, np.maximum(signs, exact))
+        size, total, number = self.size[:, None], sums.total.sum(axis=0), sums.number.sum(axis=0)
+        n = (size * sums.number).sum(axis=0)
+        means = cautious_of_kinds(size, *sums[:3], n * self.square)
+        exact = 2.0 ** (1 - np.minimum(number, 1000))
+        signs = 2 * special.ndtr(-np.abs(total) / np.sqrt(sums.squares.sum(axis=0)))
+        signs = np.where(sums.against % number == 0, exact, np.maximum(signs, exact))
         return Clustered(means, np.maximum(statistics.student_p(*means), signs), n)
 
 
-def users_needed(users: Returning, power: float, alpha: float, rng: np.random.Generator) -> float:
-    """Return the users with whom the fixed test finds the effect, by bisection of simulated experiments."""
-    ratio = users.visits * users.effect / users.variance**0.5
-    about = float((special.ndtri(1 - alpha / 2) + special.ndtri(power)) / ratio) ** 2
-    if about > _NORMAL:  # there the test is that of a normal mean
-        return about
-    low, high = 1.0, np.ceil(about + 2)
+def impressions_needed(users: Returning, power: float, alpha: float, rng: np.random.Generator) -> float:
+    """Return the impressions of the pair with which the fixed test finds the effect, by bisection of experiments."""
+    each = users.variance / users.size
+    about = float(special.ndtri(1 - alpha / 2) + special.ndtri(power)) ** 2 * (users.share @ each) / users.effect**2
+    if about * (users.share @ each) ** 2 / (users.share * users.size @ each**2) > _NORMAL:
+        return float(about)  # there the test is that of a normal mean
+    unit = users.size[0]
 
-    def found(number: float) -> float:
-        sums = users.drawn(int(number), _DRAWS, rng)
-        return float(((users.seen(int(number), sums).p < alpha) & (sums.total > 0)).mean())
+    def found(number: float, draws: int = _DRAWS) -> float:
+        new = users.filling(number * unit, draws, rng)
+        sums = users.with_sums(Drawn.none(len(new), draws), new, rng)
+        return float(((users.seen(sums).p < alpha) & (sums.total.sum(axis=0) > 0)).mean())
 
-    while found(high) < power:
-        low, high = high, np.ceil(1.2 * high)
-    while high - low > 1:
+    high = np.ceil(
+        3 * about / unit + 2
+    )  # from above, as a few impressions without a heavy user may show more than more
+    while found(high, _ROUGH) < power:
+        high = np.ceil(1.2 * high)
+    while (low := np.floor(high / 1.2)) > 1 and found(low, _ROUGH) >= power:
+        high = low
+    low, high = np.floor(low / 1.03), np.ceil(high * 1.03)
+    while high - low > max(1.0, high / 150):
         middle = float(np.round((low + high) / 2))
         low, high = (low, middle) if found(middle) >= power else (middle, high)
-    return float(high)
+    return float(high * unit)
 
 
 def clustered_times(
@@ -104,17 +156,18 @@ def clustered_times(
     Times are impressions of the pair, as are ``every`` and ``most``; ``alpha`` is the error of both sides together.
     """
     times, right = np.full(draws, np.inf), np.zeros(draws, np.bool_)
-    sums, known, open_ones = Drawn(*np.zeros((3, draws))), 0, np.arange(draws)
+    sums, open_ones, known = Drawn.none(len(users.size), draws), np.arange(draws), 0
     least = -2 * np.log(alpha)  # no boundary is nearer
-    for look in looks_until(every / users.visits, most / users.visits):
-        more = users.drawn(int(look) - known, len(open_ones), rng)
-        sums, known = Drawn(*(a + b for a, b in zip(sums, more, strict=True))), int(look)
-        far = np.flatnonzero((sums.total**2 >= least * sums.squares) | (sums.against % known == 0))
+    for look in looks_until(every / users.visits, most / users.visits, _GROWTH):
+        sums = users.with_sums(sums, users.coming(int(look) - known, len(open_ones), rng), rng)
+        known = int(look)
+        total = sums.total.sum(axis=0)
+        far = np.flatnonzero((total**2 >= least * sums.squares.sum(axis=0)) | (sums.against % known == 0))
         if known < 2 or not len(far):
             continue
-        hit = far[users.seen(known, sums.of(far)).ahead(1 - alpha, 1, tuned_at) != 0]
-        times[open_ones[hit]] = known * users.visits
-        right[open_ones[hit]] = sums.total[hit] > 0
+        hit = far[users.seen(sums.of(far)).ahead(1 - alpha, 1, tuned_at) != 0]
+        times[open_ones[hit]] = users.size @ sums.number[:, hit]
+        right[open_ones[hit]] = total[hit] > 0
         rest = np.delete(np.arange(len(open_ones)), hit)
         open_ones, sums = open_ones[rest], sums.of(rest)
         if len(open_ones) == 0:

@@ -13,8 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import FloatVector, InputError
+from ltr_duel.core import FloatVector, InputError, errors
 from ltr_duel.logs.compare import LogComparison
+from ltr_duel.logs.kinds import Kinds, kinds_by_share
 from ltr_duel.logs.stopping import outcomes_go_together
 from ltr_duel.preferences import PreferenceMatrix
 
@@ -33,13 +34,27 @@ class Spread(NamedTuple):
     effect: float  # mean outcome, shrunk
     square: float  # mean squared outcome
     design: float = 1.0  # variance of the mean, as a multiple of what independent impressions would have
-    clusters: float = 1.0  # effective clusters for one impression of the pair
+    users: Kinds = ((1.0, 1.0),)  # how often they come; impressions of the pair
     each: float = 1.0  # impressions of the whole log for one of the pair
 
     @property
     def visits(self) -> float:
-        """Impressions of the pair for one effective cluster."""
-        return max(1 / self.clusters, self.design)
+        """Impressions of the pair by the user who made an impression, in the mean."""
+        return max(sum(size * share for size, share in self.users), self.design)
+
+    @property
+    def correlation(self) -> float:
+        """Of two outcomes of a user."""
+        return max(self.design - 1, 0.0) / (self.visits - 1) if self.visits > 1 else 0.0
+
+    @property
+    def how_often(self) -> str:
+        """How often users come, in words."""
+        if len(self.users) == 1:
+            return f"with about {self.visits:,.0f} impressions of the pair each"
+        shares = np.cumsum([share for _, share in self.users[::-1]])
+        size = self.users[::-1][int(np.searchsorted(shares, 0.5 - 1e-9))][0]
+        return f"where half of the impressions of the pair are by those with about {size:,.0f} of them or more"
 
     @property
     def returning(self) -> bool:
@@ -105,7 +120,7 @@ def spreads_in_log(found: LogComparison) -> list[Spread]:
                     float(effects[k]),
                     float(min(square[k], 1.0)),
                     float(design[k]) if varied else 1.0,
-                    float((found.means.freedom[k] + 1) / n[k]) if together else 1.0,
+                    found.kinds[k] if together else ((1.0, 1.0),),
                     found.impressions / float(n[k]),
                 )
             )
@@ -141,15 +156,23 @@ def spread_of(spreads: Sequence[Spread], pair: tuple[str, str]) -> Spread:
     return found[0]
 
 
-def spreads_in_matrix(matrix: PreferenceMatrix) -> list[Spread]:
+def spreads_in_matrix(
+    matrix: PreferenceMatrix, visits: float = 1.0, *, heavy: float = 0.5, correlation: float = 0.1
+) -> list[Spread]:
     """Return what estimated preferences show of the outcomes of pairs, the largest effect first.
 
-    The experiment is planned to show each pair equally often, and each user once.
+    The experiment is planned to show each pair equally often.
 
     Parameters
     ----------
     matrix : PreferenceMatrix
         From `estimate_preferences` with ``variance_reduction="none"``.
+    visits : float
+        Impressions of a user in the experiment, in the mean.
+    heavy : float
+        Share of the impressions that are made by the 5 % of the users who come most, if users return.
+    correlation : float
+        Of two outcomes of a user, if users return.
 
     Returns
     -------
@@ -175,13 +198,18 @@ def spreads_in_matrix(matrix: PreferenceMatrix) -> list[Spread]:
     n, error = matrix.comparisons[first, second], 2 * matrix.standard_error[first, second]
     mean = 2 * matrix.p[first, second] - 1
     effects, pairs = shrunk(mean, error), float(len(first))
+    errors.require_between("the correlation of a user's outcomes", correlation, 0, 1)
+    users = kinds_by_share(visits, heavy, len(first)) if visits > 1 else ((1.0, 1.0),)
+    design = 1 + correlation * (sum(size * share for size, share in users) - 1)
     spreads = [
         Spread(
             matrix.names[first[k]],
             matrix.names[second[k]],
             float(effects[k]),
             float(min(error[k] ** 2 * (n[k] - 1) + mean[k] ** 2, 1.0)),
-            each=pairs,
+            design,
+            users,
+            pairs,
         )
         for k in np.flatnonzero((n >= 2) & (error > 0) & np.isfinite(error))
     ]

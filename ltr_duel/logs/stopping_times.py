@@ -51,8 +51,8 @@ def stopping_times(
     return times, right
 
 
-def looks_until(every: float, most: float) -> IntVector:
+def looks_until(every: float, most: float, growth: float = _GROWTH) -> IntVector:
     """Return the times of looks: so far apart, and each so much later, until the end."""
-    looks = _GROWTH ** np.arange(np.ceil(np.log(most) / np.log(_GROWTH)) + 1)
+    looks = growth ** np.arange(np.ceil(np.log(most) / np.log(growth)) + 1)
     step = max(every, 1.0)
     return np.unique(np.ceil(step * np.ceil(looks / step)).astype(np.int64))

@@ -16,6 +16,7 @@ import numpy as np
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, statistics, stream
 from ltr_duel.logs.clusters import Means, cautious_means, clustered_means, fewer_degrees, naive_means, two_way
 from ltr_duel.logs.engine import Engine
+from ltr_duel.logs.kinds import Kinds, kinds_of
 from ltr_duel.logs.outcomes import UNIT
 
 CLUSTERS = ("user", "query", "both", "impression")
@@ -62,6 +63,11 @@ class Clusters(NamedTuple):
         part = slice(*np.searchsorted(self.pair, [pair, pair + 1]))
         n, total = (np.repeat(values[part], self.number[part]) for values in (self.n, self.total))
         return n.astype(np.float64), total / UNIT
+
+    def sizes(self, pair: int) -> Kinds:
+        """Return how often the clusters of a pair come."""
+        part = slice(*np.searchsorted(self.pair, [pair, pair + 1]))
+        return kinds_of(self.n[part].astype(np.float64), self.number[part].astype(np.float64))
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +138,11 @@ class PairSums:
         pairs = range(len(self.wins))
         kinds = [[statistics.sign_flip_p(kind.of(p)[1]) for p in pairs] for kind in (self.signs or self.kinds)[:2]]
         return np.asarray(np.max(kinds, axis=0), np.float64)
+
+    def sizes(self) -> list[Kinds]:
+        """Return how often the clusters of each pair come; of users or queries, of those who come more often."""
+        kinds = [[kind.sizes(p) for kind in self.kinds[:2]] or [((1.0, 1.0),)] for p in range(len(self.wins))]
+        return [max(some, key=lambda kind: sum(n * share for n, share in kind)) for some in kinds]
 
     def drawn(self, seed: int) -> tuple[FloatMatrix, FloatMatrix]:
         """Return numbers and sums of clusters to draw from; shape (pairs, at most 4096).

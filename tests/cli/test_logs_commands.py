@@ -109,7 +109,7 @@ def test_a_plan_by_query_counts_new_queries_and_says_what_those_of_the_log_canno
     path.write_text("".join(json.dumps(one) + "\n" for one in rows))
     answer = ltr_duel("logs", "power", path, "--effect", 0.2)
     assert "plans are of new queries with about 20 impressions of the pair each" in answer.out, answer.err
-    assert "Plans are of queries that come equally often, with about 20 impressions of the pair each." in answer.out
+    assert "Plans are of other queries that come as often, with about 20 impressions of the pair each." in answer.out
     path.write_text("".join(json.dumps(one | {"user": one["query"]}) + "\n" for one in rows))
     assert "new queries" not in ltr_duel("logs", "power", path, "--effect", 0.2).out
 
@@ -132,6 +132,7 @@ def test_a_bad_log_is_told_by_line(ltr_duel, tmp_path):
     ("words", "says"),
     [
         (["logs", "power"], "give either a LOG, or --live"),
+        (["logs", "power", "arxiv.npy", "--visits", 3], "--visits, --heavy and --correlation go with --live"),
         (["logs", "compare", "nowhere.jsonl"], "no such file"),
         (["simulate", "arxiv.npy", "--policy", "rucb", "--log", "x.parquet"], "--log goes with --live and one policy"),
     ],

@@ -16,6 +16,7 @@ from ltr_duel.core import kernel, statistics, stream
 from ltr_duel.logs import Spread, plan_impressions
 from ltr_duel.logs.clustered_sequence import Clustered, normal_boundary
 from ltr_duel.logs.clusters import cautious_means, clustered_means, interval_ends, reach
+from ltr_duel.logs.kinds import kinds_of
 from ltr_duel.logs.named_looks import looks_at_pair, looks_made
 from ltr_duel.logs.outcomes import UNIT
 from ltr_duel.rankers import evaluate_rankers
@@ -274,24 +275,53 @@ def users_needed(effect, experiments, visits=20, correlation=0.1, square=0.5):
     return stops
 
 
-def plan_of_returning_users_kept(effect, experiments, visits=20, correlation=0.1, square=0.5):
-    """Return how often the fixed and the sequential test find the effect with the impressions that were planned."""
-    design = 1 + (visits - 1) * correlation
-    spread = Spread("a", "b", effect, square, design, 1 / visits)
-    (plan,) = plan_impressions(spread)
-    found = np.zeros(2)
+def visits_of_users(n, visits, heavy, pairs, rng):
+    """Return how often users come to one of the pairs, until it has n impressions.
+
+    All come equally often; or each is one of the 5 % who make half of the impressions, by chance.
+    """
+    size = np.full(int(2 * n * pairs / visits) + 200, visits)
+    if heavy:
+        size = 1 + rng.poisson(np.where(rng.random(len(size)) < 0.05, 10 * visits, visits * 10 / 19) - 1)
+    own = rng.binomial(size, 1 / pairs)
+    own = own[own > 0]
+    own = own[: np.searchsorted(own.cumsum(), n) + 1]
+    own[-1] -= own.sum() - int(n)
+    return own[own > 0]
+
+
+def plan_of_returning_users_kept(rankers, effect, heavy, experiments, visits=20, correlation=0.3, square=0.5):
+    """Return how often the fixed and the sequential test find the effect with the impressions that were planned.
+
+    How often users come is known from two million impressions of the pair. Then users come one after the other.
+    """
+    pairs, square = rankers * (rankers - 1) // 2, max(square, effect)
+    sizes = visits_of_users(2_000_000, visits, heavy, pairs, stream(0, "returning", f"{rankers} {heavy}"))
+    users = kinds_of(*(part.astype(float) for part in np.unique(sizes, return_counts=True)))
+    design = 1 + correlation * (sum(size * share for size, share in users) - 1)
+    (plan,) = plan_impressions(Spread("a", "b", effect, square, design, users, float(pairs)), tests=pairs)
+    alpha, found = LEVEL / pairs, np.zeros(2)
     for k in range(experiments):
-        rng = stream(k, "returning plan", str(effect))
-        users = int(np.ceil(max(plan.fixed, plan.sequential_power) / visits))
-        taste = np.sqrt(correlation * (square - effect**2)) * rng.choice([-1.0, 1.0], users)
-        u = rng.random((users, visits))
-        wins = (square + effect + taste)[:, None] / 2
-        y = (u < wins) * 1.0 - ((u >= wins) & (u < square))
-
-        def seen(n, y=y):
-            return looked_at(np.full((1, n), float(visits)), y[:n].sum(axis=1)[None], np.array([np.abs(y[:n]).sum()]))
-
-        found[0] += seen(int(plan.fixed / visits)).p[0] < LEVEL
-        looks = np.unique(np.geomspace(5, plan.sequential_power / visits, 150).astype(int))
-        found[1] += any(seen(int(n)).ahead(1 - LEVEL, 1)[0] for n in looks)
+        rng = stream(k, "returning plan", f"{rankers} {effect} {heavy}")
+        for test, planned in enumerate((plan.fixed, plan.sequential_power)):
+            size = visits_of_users(planned / pairs, visits, heavy, pairs, rng)
+            user = np.repeat(np.arange(len(size)), size)
+            u = np.where(rng.random(len(user)) < correlation**0.5, rng.random(len(size))[user], rng.random(len(user)))
+            wins = (square + effect) / 2
+            y = (u < wins) * 1.0 - ((u >= wins) & (u < square))
+            total, squares = np.bincount(user, y), np.bincount(user, y**2)
+            looks = np.array([len(size)])
+            if test:  # at some looks, those at which nothing can be found are left out
+                looks = np.unique(np.geomspace(2, len(size), 500).astype(int))
+                far = total.cumsum()[looks - 1] ** 2 > -1.6 * np.log(alpha) * (total**2).cumsum()[looks - 1]
+                looks = looks[far][::-1]
+            for n in looks:
+                means = cautious_means(size[None, :n].astype(float), total[None, :n], squares[None, :n].sum(axis=1))
+                for p in (statistics.student_p(*means), [statistics.sign_flip_p(total[:n])]):  # both must be small
+                    seen = Clustered(means, np.array(p), size[None, :n].sum(axis=1))
+                    if (seen.ahead(1 - alpha, 1)[0] < 1) if test else (p[0] >= alpha or means.mean[0] < 0):
+                        break
+                else:
+                    found[test] += 1
+                    break
     return found

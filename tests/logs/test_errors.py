@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from ltr_duel.core import stream
+from ltr_duel.logs import RunningComparison, Sequences, impressions_to_go, stopping_decisions
 from tests.logs.drawn import (
+    LEVEL,
     coverage,
     differences_from_the_best,
     false_alarms,
@@ -14,6 +18,7 @@ from tests.logs.drawn import (
     plan_of_returning_users_kept,
     users_needed,
 )
+from tests.logs.sequences import boundary
 
 
 @pytest.mark.parametrize("kind", ["independent", "returning"])
@@ -21,6 +26,23 @@ from tests.logs.drawn import (
 def test_identical_rankers_differ_in_one_log_of_twenty_at_most(rankers, n, ties, kind):
     found = false_alarms(rankers, n, ties, kind, 100)
     assert (found <= 100 * 0.05 + 2.5 * (100 * 0.05) ** 0.5).all()
+
+
+def test_what_the_study_calls_a_stop_is_a_verdict_and_a_winner_has_one_against_each_other():
+    names, pairs, none = ("a", "b", "c"), np.array([[0, 1], [0, 2], [1, 2]]), np.zeros(3)
+    stops, limits = [], boundary(400, LEVEL / 3)
+    for seed in range(40):
+        y = stream(seed, "stops").choice([-1, 0, 1], (3, 100), p=[0.2, 0.2, 0.6])
+        won, lost, tied = ((y == one).sum(axis=1) for one in (1.0, -1.0, 0.0))
+        sequences = Sequences(won, lost, tied, none, none, none)
+        decisions = stopping_decisions(RunningComparison(names, pairs, sequences, 300, 3))
+        stop = np.abs(won - lost) >= limits[won + lost]
+        assert [one.verdict == "stop" for one in decisions] == stop.tolist()
+        further, winner = impressions_to_go(names, decisions)
+        wins = [one.winner for one in decisions]
+        assert (further == 0 and bool(winner)) == (max(map(wins.count, names)) == 2)
+        stops.extend(stop)
+    assert 0.1 < np.mean(stops) < 0.9
 
 
 @pytest.mark.parametrize("kind", ["independent", "returning"])
@@ -56,15 +78,17 @@ def test_all_impressions_of_returning_users_need_a_third_of_the_users(effect, ex
     assert every < first / 3
 
 
-def test_what_is_planned_for_returning_users_is_found():
-    found = plan_of_returning_users_kept(0.1, 60)
-    assert (abs(found - 60 * 0.8) < 3 * (60 * 0.16) ** 0.5).all()
+@pytest.mark.parametrize(("rankers", "heavy"), [(2, False), (2, True), (10, True)])
+def test_what_is_planned_for_returning_users_is_found(rankers, heavy):
+    """With users of one kind, of whom each makes as much as the mean impression's, a third is not found."""
+    found = plan_of_returning_users_kept(rankers, 0.3, heavy, 200)
+    assert (abs(found - 200 * 0.8) < 3 * (200 * 0.16) ** 0.5).all()
 
 
 @pytest.mark.parametrize(("effect", "square"), [(0.6, 0.8), (0.9, 1.0)])
 def test_of_few_returning_users_at_least_what_is_planned_is_found(effect, square):
     """Six or seven users: one more adds much."""
-    found = plan_of_returning_users_kept(effect, 60, square=square)
+    found = plan_of_returning_users_kept(2, effect, False, 60, correlation=0.1, square=square)
     assert (found >= 60 * 0.8 - 3 * (60 * 0.16) ** 0.5).all()
 
 

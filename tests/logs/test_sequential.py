@@ -217,9 +217,10 @@ def test_plans_of_many_rankers_count_all_impressions_and_share_the_error():
 
 def test_a_fixed_plan_knows_that_users_are_few():
     """Ten impressions a user that are all alike: as many users, of whom at least six must agree (2 / 2^6 < .05)."""
-    plain, clustered = (plan_impressions(Spread("a", "b", 0.3, 0.6, *more))[0].fixed for more in ((), (10.0, 0.1)))
+    ten = 10.0, ((10.0, 1.0),)
+    plain, clustered = (plan_impressions(Spread("a", "b", 0.3, 0.6, *more))[0].fixed for more in ((), ten))
     assert clustered == pytest.approx(10 * plain, rel=0.15)
-    clear = plan_impressions(Spread("a", "b", 0.9, 1.0, 2.9, 1 / 20))[0]
+    clear = plan_impressions(Spread("a", "b", 0.9, 1.0, 2.9, ((20.0, 1.0),)))[0]
     assert clear.fixed == 6 * 20 and clear.sequential_power >= 10 * 20  # at 20 against 1, 2 / 2^10 is about the p
 
 
@@ -291,7 +292,7 @@ def test_impossible_plans_are_refused(settings, says):
 
 def test_no_number_of_impressions_of_the_same_clusters_finds_less_than_their_own_variance_allows():
     """Clusters of ten outcomes with a correlation of .2: design 1 + 9 * .2. N of them have a variance of .2 / N."""
-    spread = Spread("a", "b", 0.0, 1.0, design=2.8, clusters=0.1)
+    spread = Spread("a", "b", 0.0, 1.0, design=2.8, users=((10.0, 1.0),))
     least = least_effect(spread, 4000, power=0.8, confidence=0.95, tests=1)
     assert least == pytest.approx((1.959964 + 0.841621) * (0.2 / 400) ** 0.5, rel=1e-5)
     assert least_effect(Spread("a", "b", 0.0, 1.0), 4000, power=0.8, confidence=0.95, tests=1) == 0

@@ -60,7 +60,7 @@ def _lines(state: State) -> list[str]:
 
 def _facts(state: State) -> dict[str, str]:
     to_go, bound = state.impressions_to_go, state.regret_bound
-    more = "unknown" if math.isinf(to_go) else "none"
+    more = "unknown" if to_go else "none"
     if 0 < to_go <= 1000 * state.compared:  # beyond that the sentence gives no number either
         pages = to_go * state.pages / max(1, state.compared)
         more = f"about {to_go:,.0f} by new users, some {pages:,.0f} pages at the present rate"

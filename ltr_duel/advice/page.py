@@ -64,6 +64,10 @@ def _page(advice: Advice, picture: bytes, live: str) -> str:
         f" users: {', '.join(s['clicks'])}",
         confidence=f"{100 * s['confidence']:g}%",
         measure=s["measure"],
-        settings={name: ", ".join(value) if isinstance(value, list) else value for name, value in s.items()},
+        settings={
+            name: ", ".join(value) if isinstance(value, list) else value
+            for name, value in s.items()
+            if value not in ("", [])
+        },
         **shown,
     )

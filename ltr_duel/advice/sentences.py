@@ -61,7 +61,7 @@ def _known(advice: Advice, row: Row) -> str:
     if last is not row.worst:
         line += f", with '{last.users}' users from {impressions(last.sure_at)} on"
     if row.worst.right.low < advice.settings["confidence"]:
-        line += f"; so few runs do not rule out {percent_of(row.worst.right.low)} %"
+        line += f"; so few runs do not rule out {percent_of(row.worst.right.low)}%"
     return line + "."
 
 

@@ -17,8 +17,8 @@ def named(candidate: str) -> str:
 
 
 def percent(found: Estimate) -> str:
-    """Write a probability: '97 % (93 to 99)'."""
-    return f"{percent_of(found.value)} % ({percent_of(found.low)} to {percent_of(found.high)})"
+    """Write a probability: '97% (93 to 99)'."""
+    return f"{percent_of(found.value)}% ({percent_of(found.low)} to {percent_of(found.high)})"
 
 
 def ndcg(found: Estimate) -> str:

@@ -26,10 +26,11 @@ def command() -> None:
 @click.option("--without-log", is_flag=True, help="Accept a STORE that was copied without its log.")
 def backup(store: Path, out: Path, without_log: bool) -> None:
     """Copy STORE to the new file OUT, whole; the experiment may go on. To restore, copy OUT back in the same way."""
+    from ltr_duel.core import several
     from ltr_duel.live import backup_store
 
     pages = backup_store(store, out, without_log=without_log)
-    click.echo(f"{out}: {pages:,} pages")
+    click.echo(f"{out}: {several(pages, 'page')}")
 
 
 @command.command()
@@ -81,12 +82,14 @@ def export(store: Path, out: Path | None, events: Path | None, without: tuple[st
 @plugin_option
 def forget(store: Path, user: str, older_than: float | None, user_key_file: Path | None) -> None:
     """Forget who USER was in STORE, and what USER asked; counts stay. The experiment may go on."""
+    from ltr_duel.core import several
     from ltr_duel.live import forget as forget_pages
     from ltr_duel.live import read_keys
 
     key = next(iter(read_keys(user_key_file).values())) if user_key_file else b""
     pages = forget_pages(store, user=user, older_than=older_than, user_key=key)
-    click.echo(f"{store}: {pages:,} pages forgotten")
+    none = f": no page is of user '{user}', or it was forgotten before" if user and not pages else ""
+    click.echo(f"{store}: {several(pages, 'page')} forgotten{none}")
 
 
 def _switched(store: Path, what: str, **how: Any) -> None:

@@ -78,12 +78,12 @@ class State(NamedTuple):
     high: FloatMatrix  # (K, K)
     recommended: str  # by the policy
     winner: str  # who most probably beats all others
-    probability: FloatVector  # (K,) that the ranker beats all others, see `beats_all`; of those that are not dropped
+    probability: FloatVector  # (K,) that the ranker beats all others, see `beats_all`: for a single look; 0 if dropped
     decisions: list[StoppingDecision]  # of each pair
     sentence: str  # whether to stop, by the rankers that are not dropped
     note: str  # what to know before believing the intervals; empty for nothing
     regret_bound: float  # what the pages shown have cost at most, see `regret_bound`
-    impressions_to_go: float  # comparisons until a winner or all pairs are decided, if means stay as they are; 0: stop
+    impressions_to_go: float  # comparisons until it may stop, if means stay as they are; 0: stop; inf: not known
 
     def to_json(self) -> dict[str, Any]:
         """Return the state as JSON has it; a number that is not finite is null."""
@@ -183,7 +183,8 @@ def beats_all(wins: FloatMatrix) -> FloatVector:
 
     A tie does not show who is ahead, so the share of decided pages that the first of a pair wins is the parameter. It
     is uniform a priori, independent of the other pairs' and of how many pages tie; after w wins and l losses it has the
-    distribution Beta(1 + w, 1 + l). Pages are taken for independent.
+    distribution Beta(1 + w, 1 + l). Pages are taken for independent. It is for a single look: with few pages it may
+    be near 1 while intervals that hold at every look are still -1 to 1.
 
     Parameters
     ----------

@@ -4,8 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
+from ltr_duel.core import several
 from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.verdict import Evidence
+
+_WHOSE = {
+    "impression": "these {}",
+    "user": "users who ask these {}",
+    "query": "queries like these",
+    "both": "users and queries like these",
+}
+
+
+def whose(found: LogComparison) -> str:
+    """Return for whom an answer holds, by how errors are clustered."""
+    return _WHOSE[found.cluster].format(several(found.provenance["queries"], "query"))
 
 
 def method_lines(evidence: Evidence) -> list[str]:
@@ -31,7 +44,7 @@ def method_lines(evidence: Evidence) -> list[str]:
         f"Outcome: {about['events']}, credited by {about['method']} ({about['outcome']}). The mean outcome is from"
         " -1 to 1: the share of impressions won less the share lost; of rules with credit in between, the mean credit.",
         *([about["caution"]] if "caution" in about else []),
-        _estimand(evidence),
+        f"{_estimand(evidence)} The answer is for {whose(evidence.found)}.",
         _family(evidence),
     ]
     if evidence.guards:
@@ -68,13 +81,13 @@ def _estimand(evidence: Evidence) -> str:
             " rankers by earlier outcomes, so that plain means are biased. The intervals are those of a confidence"
             f" sequence, valid whatever chose the pairs as long as the next user is new.{_weighted(evidence)}"
         )
-    so_far = "so far" if evidence.decisions is not None else "of users like these"
     if any(not np.isnan(one.per_user) for one in evidence.decisions or ()):
         return (
             "Estimated is the mean outcome over the impressions so far, by which the decision is made, and beside it"
             " the mean over users, by their first impressions."
         )
-    return f"Estimated is the mean outcome over the impressions {so_far}."
+    so_far = "" if evidence.decisions is None else " so far"
+    return f"Estimated is the mean outcome over the impressions{so_far}."
 
 
 def _weighted(evidence: Evidence) -> str:

@@ -8,7 +8,7 @@ from ltr_duel.core import files, several
 from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.findings import finding_lines
 from ltr_duel.logs.guardrail import guardrail_lines
-from ltr_duel.logs.method_words import method_lines
+from ltr_duel.logs.method_words import method_lines, whose
 from ltr_duel.logs.picture import plot_comparison, plot_parts
 from ltr_duel.logs.table import date_words
 from ltr_duel.logs.tables import ROWS, beside_table, column_notes, comparison_table
@@ -22,14 +22,6 @@ _HEADINGS = {
     "week": "Week by week",
     "new": "New and returning users",
     "heavy": "Users who come often",
-}
-
-
-_WHOSE = {
-    "impression": "these {}",
-    "user": "users who ask these {}",
-    "query": "queries like these",
-    "both": "users and queries like these",
 }
 
 
@@ -61,8 +53,7 @@ def comparison_lines(found: LogComparison) -> list[str]:
         f" by {about['method']} ({about['outcome']})",
         f"from {date_words(about['first'])} to {date_words(about['last'])}, {several(about['queries'], 'query')}"
         + (f", {several(about['users'], 'user')}" if about["users"] else ", no values in 'user'"),
-        f"intervals of {found.confidence:.0%}, errors {_robust(found.cluster)}"
-        + f": the answer is for {_WHOSE[found.cluster].format(several(about['queries'], 'query'))}",
+        f"intervals of {found.confidence:.0%}, errors {_robust(found.cluster)}" + f": the answer is for {whose(found)}",
     ]
     if about["bad_lines"]:
         lines.append(f"bad lines that were skipped: {about['bad_lines']:,}")

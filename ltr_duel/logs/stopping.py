@@ -165,7 +165,7 @@ def impressions_to_go(names: Sequence[str], decisions: Sequence[StoppingDecision
     Returns
     -------
     impressions : float
-        If the means stay as they are; 0 if it may stop now, infinity for never.
+        If the means stay as they are; 0 if it may stop now, infinity for never, or where too few were seen to say.
     winner : str
         Empty if no ranker will have won against all others.
 
@@ -177,6 +177,12 @@ def impressions_to_go(names: Sequence[str], decisions: Sequence[StoppingDecision
     >>> impressions_to_go(["a", "b", "c"], [won, soon, never])
     (300.0, 'a')
     """
+    further, winner = _projected(names, decisions)
+    return (np.inf if further and _too_few(winner, decisions) else further), winner
+
+
+def _projected(names: Sequence[str], decisions: Sequence[StoppingDecision]) -> tuple[float, str]:
+    """Return the same, however few were seen."""
     met_all = len(decisions) == len(names) * (len(names) - 1) // 2  # of a pair never shown nothing can be said
     ways = [(max((one.more for one in decisions), default=np.inf) if met_all else np.inf, "")]
     for name in names:
@@ -185,6 +191,12 @@ def impressions_to_go(names: Sequence[str], decisions: Sequence[StoppingDecision
         if len(met) == len(names) - 1 and leads:
             ways.append((max(one.more_to_win for one in met), name))
     return min(ways, key=lambda way: (way[0], not way[1]))
+
+
+def _too_few(winner: str, decisions: Sequence[StoppingDecision]) -> bool:
+    """Return whether a pair that is still needed was seen too seldom for a projection."""
+    needed = [one for one in decisions if one.verdict == "go on" and (not winner or winner in one[:2])]
+    return any(one.independent < FEWEST for one in needed)
 
 
 def stopping_sentence(
@@ -233,7 +245,7 @@ def days_to_wait(found: LogComparison | RunningComparison, *, any_time: bool) ->
 
 
 def _sentence(found: LogComparison | RunningComparison, decisions: list[StoppingDecision], margin: float) -> str:
-    further, winner = impressions_to_go(found.names, decisions)
+    further, winner = _projected(found.names, decisions)
     if winner and further == 0:
         beaten = f" against each of the {len(found.names) - 1} others" if len(found.names) > 2 else ""
         return f"stop: {winner} wins{beaten}. {_by_what(found, winner, decisions)}"
@@ -245,8 +257,7 @@ def _sentence(found: LogComparison | RunningComparison, decisions: list[Stopping
     unseen = never_shown(found.names, [(one.first, one.second) for one in decisions if one.observations])
     if np.isinf(further) and unseen:
         return f"go on: {unseen}"
-    needed = [one for one in decisions if one.verdict == "go on" and (not winner or winner in one[:2])]
-    if any(one.independent < FEWEST for one in needed):
+    if _too_few(winner, decisions):
         if isinstance(found, LogComparison) and outcomes_go_together(found):
             who, more = ("queries", "; it takes other queries") if found.cluster == "query" else ("users", "")
             return f"go on: the {who} so far are too few, or too unequal, to say for how long{more}."

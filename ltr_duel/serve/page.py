@@ -14,6 +14,10 @@ from ltr_duel.live import State, Switched
 _TEMPLATE = Path(__file__).parent / "templates" / "experiment.html"
 _MOST = 12  # rankers of the matrix; the others are in /state
 _LATEST = 10  # uses of switches
+_ONE_LOOK = (
+    "This probability holds for a single look. The intervals below hold at every look and for all pairs together, so"
+    " they need more pages to show the same; to stop, go by them."
+)
 _NOTHING = "Nothing is known yet: no page of several rankers has been closed."
 
 
@@ -47,6 +51,8 @@ def _lines(state: State) -> list[str]:
         lines = ["So far no ranker leads."]
     else:
         lines = [f"So far {state.winner} leads: it beats all others with probability {_chance(chance)}."]
+        if state.impressions_to_go:
+            lines[0] += f" {_ONE_LOOK}"
     if state.recommended != state.winner:
         lines.append(f"The policy recommends {state.recommended}.")
     return [*lines, state.note] if state.note else lines
@@ -54,8 +60,8 @@ def _lines(state: State) -> list[str]:
 
 def _facts(state: State) -> dict[str, str]:
     to_go, bound = state.impressions_to_go, state.regret_bound
-    more = "unknown" if math.isinf(to_go) else "none"
-    if 0 < to_go < math.inf:
+    more = "unknown" if to_go else "none"
+    if 0 < to_go <= 1000 * state.compared:  # beyond that the sentence gives no number either
         pages = to_go * state.pages / max(1, state.compared)
         more = f"about {to_go:,.0f} by new users, some {pages:,.0f} pages at the present rate"
     return {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -162,6 +163,8 @@ def test_the_files_say_the_same_and_the_settings_can_be_deployed(advice, tmp_pat
     assert all(0 <= arm < 3 for arm in live_policy(settings).ask())
     page = files["advice.html"].read_text(encoding="utf-8")
     assert all(word in page for word in ("How soon one knows", "What if the world is harder?", settings.policy))
+    assert advice.settings["fitted"] == [] and "<dt>clicks</dt>" in page and "<dd></dd>" not in page
+    assert not re.search(r"\d\s%", page + " ".join(advice.lines())), "a number and its % stay together"
     assert 'data-head="sure from"' in page and "<table>" in page  # a row's heads go with it on a narrow screen
     again = tmp_path / "again"
     advice.save(again)

@@ -80,7 +80,7 @@ def test_the_sentences_add_a_click_model_in_which_a_number_is_worse():
     )  # fmt: skip
     known, cost = advice.lines()[1:3]
     assert (
-        "80.0 % (70.0 to 90.0) of 20 simulated runs with 'hard' users, the worst of 2 click models, and in 70%" in known
+        "80.0% (70.0 to 90.0) of 20 simulated runs with 'hard' users, the worst of 2 click models, and in 70%" in known
     )
     assert "from 9 (9 to 9) impressions on, with 'late' users from 70 (50 or later) on." in known
     assert "loses 1.0000 (0 to 2.0000) NDCG@10, with 'late' users 5.0000 (4.0000 to 6.0000), against" in cost

@@ -457,7 +457,9 @@ def test_equal_rankers_have_no_wrong_verdict_and_no_winner_in_95_of_100_experime
 @pytest.mark.parametrize("n", [1, 2, 19, 20])
 def test_how_long_to_go_on_is_not_said_after_a_handful_of_impressions(n):
     found = running(ab=(n, 0, 0), ac=(n, 0, 0), bc=(0, 0, n))
-    said = stopping_sentence(found, stopping_decisions(found, 0.999999))
+    decisions = stopping_decisions(found, 0.999999)
+    assert np.isinf(impressions_to_go(found.names, decisions)[0]) == (n < 20), "sentence and number agree"
+    said = stopping_sentence(found, decisions)
     assert said.startswith("go on: about" if n == 20 else "go on: the comparisons so far are too few to say")
 
 

@@ -75,6 +75,22 @@ def test_the_page_says_how_many_pages_the_comparisons_to_go_are(tmp_path):
     assert facts["of one ranker alone (nothing compared)"] == "900 (90.0%)" and _lines(state)[-1] == state.note
 
 
+def test_a_page_gives_no_number_of_comparisons_to_go_where_its_sentence_gives_none(tmp_path):
+    said, state = page_of(tmp_path, pages=20)
+    text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", said.body.decode()))
+    assert "too few to say for how long" in text and "comparisons to go unknown" in text
+    assert state.to_json()["impressions_to_go"] is None
+    far = state._replace(pages=50, compared=50, impressions_to_go=50_001.0)  # "more than a thousand times as many"
+    assert _facts(far)["comparisons to go"] == "unknown"
+
+
+def test_a_probability_of_one_look_is_told_from_intervals_of_every_look(tmp_path):
+    said, state = page_of(tmp_path, pages=20)
+    assert state.probability.max() > 0.9 and (state.high[state.low < state.high] == 1).all()
+    assert "This probability holds for a single look." in said.body.decode()
+    assert "single look" not in "".join(_lines(state._replace(impressions_to_go=0.0))), "decided: both say the same"
+
+
 def test_a_page_loads_nothing_runs_nothing_and_comes_again(tmp_path):
     said, _ = page_of(tmp_path, pages=4)
     text = said.body.decode()
@@ -115,5 +131,6 @@ def test_a_ranker_leads_only_if_its_probability_is_above_all_others(chances, lin
         "winner": "b",
         "recommended": "b",
         "note": "",
+        "impressions_to_go": 0,
     }
     assert _lines(SimpleNamespace(**known))[0].startswith(f"So far {line}")

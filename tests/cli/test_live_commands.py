@@ -64,3 +64,11 @@ def test_a_store_is_copied_while_it_is_in_use_and_checked(ltr_duel, tmp_path):
         db.execute("UPDATE pages SET shown = NULL WHERE page = 7")
     checked = ltr_duel("live", "check", copy)
     assert (checked.code, checked.out) == (1, f"{copy}: page 7 is damaged\n")
+
+
+def test_a_user_whom_no_page_knows_is_named(ltr_duel, tmp_path):
+    with opened(tmp_path) as experiment:
+        experiment.decide("q", RANKINGS, user="u1")
+    for user, expected in (("u1", "1 page forgotten"), ("u2", "0 pages forgotten: no page is of user 'u2', ")):
+        answer = ltr_duel("live", "forget", tmp_path / "shop.db", user)
+        assert answer.code == 0 and expected in answer.out

@@ -252,14 +252,20 @@ def property_lines(matrix: PreferenceMatrix) -> list[str]:
         least = f"{about.least_condorcet_share:.4f} or more{noise['least_condorcet_share']}"
         lines.append(f"Random subsets have a Condorcet winner with probability {least}")
     if about.lower_bound is not None:
-        multi = f"; of sets: about {about.multiduel_bound:.3g} ln T" if about.multiduel_bound else ""
-        pairs = f"{about.lower_bound:.3g} ln T{noise['lower_bound']}{multi}"
-        lines.append(f"Asymptotic lower bound on the regret of pairwise policies: {_UNSURE if unsure else pairs}")
+        like = noise["lower_bound"].replace("noise alone:", "in transitive worlds like this one:")
+        multi = (
+            f"; for sets, without a theorem: about {about.multiduel_bound:.3g} ln T" if about.multiduel_bound else ""
+        )
+        pairs = f"{about.lower_bound:.3g} ln T{like}{multi}"
+        lines.append(
+            f"Asymptotic lower bound on the average regret of pairwise policies: {_UNSURE if unsure else pairs}"
+        )
     if unsure and about.lower_bound is not None:
         lines.append(f"({_UNSURE}: the winner's smallest gap is within its standard error)")
     if any(noise.values()):
         lines.append(
-            "(noise alone: the middle 95 % of strongly transitive worlds, closest to this one, with its noise)"
+            "(noise alone, worlds like this one: the middle 95 % of strongly transitive worlds, closest to this one, with"
+            " its noise; not an error of the number before it)"
         )
     return lines
 

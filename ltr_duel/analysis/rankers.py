@@ -264,8 +264,8 @@ def property_lines(matrix: PreferenceMatrix) -> list[str]:
         lines.append(f"({_UNSURE}: the winner's smallest gap is within its standard error)")
     if any(noise.values()):
         lines.append(
-            "(noise alone, worlds like this one: the middle 95 % of strongly transitive worlds, closest to this one, with"
-            " its noise; not an error of the number before it)"
+            "(noise alone, worlds like this one: the middle 95 % of strongly transitive worlds, closest to this one,"
+            " with its noise; not an error of the number before it)"
         )
     return lines
 

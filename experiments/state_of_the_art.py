@@ -1,4 +1,4 @@
-"""The policies that came after the papers, beside the papers' own."""
+"""Policies of the papers and others: who has the least regret where."""
 
 from functools import partial
 
@@ -34,25 +34,27 @@ ARXIV = [
 
 @figure("state_of_the_art", "Comparison", drawing="frontier", seconds=(100, 2700))
 def state_of_the_art():
-    """The policies that came after the papers, on the same problems.
+    """Policies of the papers and others, on the same problems.
 
-    Which policy pays least where: by number of rankers, by how noisy the comparisons are, and how far each is from the
-    lower bound. Policies that compare pairs and policies that compare sets are compared among themselves: a set of m
-    arms yields up to m (m - 1) / 2 outcomes a step.
+    Which policy has the least regret with few and with many rankers, and with clear and with faint preferences; and how
+    far the regret of each is from the lower bound. Of the papers are rucb, savage, rcs, rmed1, merge_rucb and mdb.
+    Policies that compare pairs and policies that compare sets are compared among themselves: a set of m arms yields up
+    to m (m - 1) / 2 outcomes a step.
 
-    Setting: Pairs on published matrices, on problems made by a rule with clear and with faint preferences, and on
-    utility sets of 6 to 201 arms. Sets on utility sets of 6 and 51 arms, with one sample of all utilities a step, and
-    with simulated users of real corpora, navigational clicks and one list of ten documents a step (sample-only scored
-    multileaving). Estimated matrices: outcome rule marginal_bernoulli, 20,000 comparisons of each pair, all
-    variance reduction that fits. Average regret; parameters as each paper advises.
+    Setting: Pairs are compared on published matrices, on problems made by a rule with clear and with faint preferences,
+    and on utility sets of 6 to 201 arms. Sets are compared on utility sets of 6 and 51 arms, where a step draws the
+    utilities of all arms once, and by simulated users of real corpora, who see one list of ten documents a step
+    (navigational clicks, sample-only scored multileaving). Estimated matrices: outcome rule marginal_bernoulli, 20,000
+    comparisons of each pair, all variance reduction that fits. Average regret; parameters as each paper advises.
 
     Note: ECW-RMED and D-TS+ cost K^2 a step or more, and are run on arXiv, clear, faint and circle alone.
 
     Note: Some policies were made for another setting: scb, ecw_rmed and both D-TS look for Copeland winners, and
     winner_stays for little weak regret. merge_rucb, merge_dts and scb assume few ties between arms, or none; in
     1good5poor, 1good50poor and 1good200poor all poor arms tie. multi_self_sparring compares sets of 5, a size that was
-    tuned on these corpora: of 2, 3, 5, 10 and 20 it had the least mean regret with these users on three of them (50,000
-    steps, regret by matrices of the rule marginal_sign). Its rivals have the parameters of their papers.
+    tuned on these corpora: of 2, 3, 5, 10 and 20 it had the least mean regret with these users on three of them, on two
+    of them clearly (50,000 steps, regret by matrices of the rule marginal_sign). Its rivals have the parameters of
+    their papers.
 
     Note: P, errors and bounds hold for the queries of each corpus, not for others like them; NP2004 and MSLR are only
     15 and 36 of theirs. In these 15, sitemap score propagation and sitemap term propagation have the same first ten
@@ -60,8 +62,8 @@ def state_of_the_art():
     the two is named, and with which P, is noise.
 
     Note: Documents with equal scores stand in one order (fixed_random, tie seed 0), for users, references and NDCG. On
-    OHSUMED another order has another Condorcet winner: what is said there of average regret, and of the winner that a
-    policy names, holds for this order.
+    OHSUMED another order has another Condorcet winner. So average regret on OHSUMED, and the share of runs that name
+    the winner, hold for this order alone.
 
     Note: No set is compared on a matrix: independent coins for all pairs hold more information than clicks.
     """
@@ -97,19 +99,21 @@ def state_of_the_art():
 def real_corpora():
     """Regret with simulated users of real corpora.
 
-    How the policies compare where the rankers are the features of real documents, judged by people.
+    How the policies compare where the rankers are the features of real documents, judged by people, with navigational
+    clicks. mdb and both variants of multi_self_sparring compare sets, the others pairs.
 
     Setting: All feature rankers of a corpus; navigational clicks; probabilistic interleaving for pairs, sample-only
     scored multileaving for sets, lists of ten documents; outcome rule marginal_bernoulli; reference matrices of 20,000
     comparisons of each pair, with the variance reduction that fits; regret in NDCG@10.
 
     Note: NDCG regret is measured against the ranker with the highest NDCG@10, without an estimated matrix. Accuracy is
-    measured against the Condorcet winner of an estimated preference matrix, which may be another ranker. Then a policy
-    that finds the ranker with the highest NDCG@10 has little NDCG regret, and never names the Condorcet winner.
+    measured against the Condorcet winner of an estimated preference matrix, which may be another ranker. Where these
+    are two rankers, a policy that finds the one with the highest NDCG@10 has little NDCG regret, although it never
+    names the Condorcet winner.
 
     Note: multi_self_sparring compares sets of 5, a size that was tuned on these corpora: of 2, 3, 5, 10 and 20 it had
-    the least mean regret with these users on three of them (50,000 steps, regret by matrices of the rule
-    marginal_sign). Its rivals have the parameters of their papers.
+    the least mean regret with these users on three of them, on two of them clearly (50,000 steps, regret by matrices of
+    the rule marginal_sign). Its rivals have the parameters of their papers.
 
     Note: P, errors and bounds hold for the queries of each corpus, not for others like them; NP2004 and MSLR are only
     15 and 36 of theirs. In these 15, sitemap score propagation and sitemap term propagation have the same first ten
@@ -117,8 +121,8 @@ def real_corpora():
     the two is named, and with which P, is noise.
 
     Note: Documents with equal scores stand in one order (fixed_random, tie seed 0), for users, references and NDCG. On
-    OHSUMED another order has another Condorcet winner: what is said there of average regret, and of the winner that a
-    policy names, holds for this order.
+    OHSUMED another order has another Condorcet winner. So average regret on OHSUMED, and the share of runs that name
+    the winner, hold for this order alone.
     """
     policies = [*SETS, "rmed1", "rucb", "merge_rucb", "self_sparring"]
     quick = {"horizon": 100_000, "repetitions": 3}

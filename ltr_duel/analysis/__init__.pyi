@@ -10,7 +10,9 @@ from .measures import measures_table as measures_table
 from .measures import plot_measures as plot_measures
 from .methods import plot_distortion as plot_distortion
 from .methods import plot_sensitivity as plot_sensitivity
+from .rankers import UNDECIDED as UNDECIDED
 from .rankers import confidence_sentence as confidence_sentence
+from .rankers import equal_words as equal_words
 from .rankers import property_lines as property_lines
 from .rankers import rankers_table as rankers_table
 from .rankers import search_sentence as search_sentence

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from ltr_duel.analysis.lines import STEPS, describe_means
 from ltr_duel.analysis.regret import BOUND, plot_regret
@@ -48,6 +50,8 @@ def plot_facets(
     Returns
     -------
     Figure
+        Where average regret is not defined, without a Condorcet winner, a panel shows Copeland regret, if the table has
+        it and no panel of its own is asked for; its title says so.
 
     Raises
     ------
@@ -79,20 +83,25 @@ def plot_facets(
     handles: dict[str, Any] = {}
     for place, ((problem, column), ax) in enumerate(zip(panels, grid.flat, strict=False)):
         rows = results[results[core_columns.PROBLEM] == problem]
-        title = str(problem) if len(columns) == 1 else f"{problem}, {core_columns.regret_label(column)}"
-        title = textwrap.fill(title, _TITLE)
-        if rows[column].notna().any():
+        drawn = _defined(rows, column, columns)
+        label = core_columns.regret_label(drawn)
+        title = str(problem) if len(columns) == 1 and drawn == column else f"{problem}, {label}"
+        title = textwrap.fill(title if drawn == column else f"{title} (no Condorcet winner)", _TITLE)
+        if rows[drawn].notna().any():
             plot_regret(
-                rows, ax, column=column, title=title, spread=spread, start=start, log=log, legend=False, among=among,
+                rows, ax, column=drawn, title=title, spread=spread, start=start, log=log, legend=False, among=among,
                 colors=colors, labels=labels, order=order,
             )  # fmt: skip
         else:
             ax.set_title(title, loc="left", fontsize=10)
-            ax.annotate(f"no {core_columns.regret_label(column)}", (0.5, 0.5), xycoords="axes fraction", ha="center")
-        handles |= {label: line for line, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+            ax.set_ylabel(f"cumulative {label}")
+            ax.annotate(f"no {label}", (0.5, 0.5), xycoords="axes fraction", ha="center")
+        handles |= {name: line for line, name in zip(*ax.get_legend_handles_labels(), strict=True) if _seen(line, ax)}
         ax.set_xlabel(STEPS if place + across >= len(panels) else "")
-        if place % across and len(columns) == 1:
-            ax.set_ylabel("")
+    for row in grid:  # the left one of panels with the same ordinate names it
+        names = [ax.get_ylabel() for ax in row]
+        for ax, name, before in zip(row[1:], names[1:], names, strict=False):
+            ax.set_ylabel("" if name == before else name)
     for ax in list(grid.flat)[len(panels) :]:
         ax.remove()
     runs = results.groupby([core_columns.PROBLEM, core_columns.POLICY, core_columns.HORIZON], sort=False)[
@@ -108,3 +117,17 @@ def plot_facets(
     )  # fmt: skip
     legend.get_title().set_color("#5d6670")
     return figure
+
+
+def _defined(rows: pd.DataFrame, column: str, columns: Sequence[str]) -> str:
+    """Return Copeland regret in place of a regret that is not defined for this problem, if only that is known of it."""
+    copeland = core_columns.regret_column("copeland")
+    instead = copeland in rows and copeland not in columns and rows[copeland].notna().any()
+    return copeland if instead and rows[column].isna().all() else column
+
+
+def _seen(line: Line2D, ax: Axes) -> bool:
+    """Whether a line is within its axes: the bound may lie below all regrets."""
+    low, high = ax.get_ylim()
+    y = np.asarray(line.get_ydata(), np.float64)
+    return line.get_label() != BOUND or bool(((y >= low) & (y <= high)).any())

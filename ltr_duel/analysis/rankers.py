@@ -23,6 +23,7 @@ from ltr_duel.rankers import REDRAWING
 _WORLDS, _FEW_WORLDS, _MANY = 60, 19, 100  # transitive worlds drawn up to so many rankers, and for more
 _BY_CHANCE = 0.05
 _UNSURE = "not determined"
+UNDECIDED = "undecided"
 _SURE = 0.95  # a smaller probability of what an estimate says leaves it undecided
 _FEW_TIES = 0.005  # a smaller share of tied documents is not reported
 
@@ -97,12 +98,12 @@ def winner_sentence(matrix: PreferenceMatrix) -> str:
     if winner is None and _open_pairs(matrix):
         return f"No ranker is shown to beat all others; {_open_pairs(matrix):,} pairs were not compared."
     if winner is None:
-        copeland = _listed(matrix.copeland_winners[:3])
-        beaten, beat = matrix.copeland_scores.max(), "beat" if len(matrix.copeland_winners) > 1 else "beats"
+        copeland, borda, beaten = matrix.copeland_winners, matrix.borda_winners, matrix.copeland_scores.max()
+        beat, win = ("beat" if len(copeland) > 1 else "beats"), ("win" if len(borda) > 1 else "wins")
         said = "No Condorcet winner: no" if not estimated or none >= _SURE else "Undecided. In this estimate no"
         return (
-            f"{said} ranker beats all others. {copeland} {beat} the most ({beaten:g} of {len(matrix) - 1});"
-            f" {matrix.borda_winner} wins most often on average."
+            f"{said} ranker beats all others. {_listed(copeland, 3)} {beat} the most ({beaten:g} of {len(matrix) - 1});"
+            f" {_listed(borda, 3)} {win} most often on average."
         ) + (f" P(there is none) {equal_words(none)}.{_about_ties(matrix)}" if estimated else "")
     best = matrix.index(winner)
     row = matrix.p[best].copy()
@@ -166,14 +167,19 @@ def confidence_sentence(matrix: PreferenceMatrix) -> str:
 
 
 def winner_row(matrix: PreferenceMatrix) -> dict[str, str]:
-    """Return the likeliest Condorcet winner, its probability, the probability of none, and cycles, as table cells."""
+    """Return the Condorcet winner, the likeliest one, its probability, that of none, and cycles, as table cells.
+
+    The first cell is `UNDECIDED` where `winner_sentence` says so.
+    """
     sure, noise = condorcet_confidence(matrix), null_words(matrix)
-    best = int(sure.argmax())
+    best, none = int(sure.argmax()), max(0.0, 1 - float(sure.sum()))
+    winner = matrix.condorcet_winner
+    decided = (none if winner is None else sure[matrix.index(winner)]) >= _SURE
     return {
-        "Condorcet winner": matrix.condorcet_winner or "none",
+        "Condorcet winner": (winner or "none") if decided else UNDECIDED,
         "likeliest": matrix.names[best],
         "P": _chance(float(sure[best])),
-        "P(none)": _chance(max(0.0, 1 - float(sure.sum()))),
+        "P(none)": _chance(none),
         "cycles of three": f"{cyclic_triples(matrix):,}{noise['cyclic_triples']}",
     }
 
@@ -212,10 +218,10 @@ def property_lines(matrix: PreferenceMatrix) -> list[str]:
             "Copeland, Borda and von Neumann winners, order, transitivity and bounds need all pairs, and are left out."
         ]
     about, noise = matrix_properties(matrix), null_words(matrix)
-    copeland = _listed(about.copeland_winners[:5]) + (", ..." if len(about.copeland_winners) > 5 else "")
+    copeland, borda = _listed(about.copeland_winners, 5), _listed(about.borda_winners, 5)
     mixture = ", ".join(f"{name} {weight:.3f}" for name, weight in list(about.von_neumann_winner.items())[:5])
     of = "Winners of this estimate: " if matrix.standard_error.any() else ""
-    lines = [f"{of}Copeland: {copeland}; Borda: {about.borda_winner}; von Neumann: {mixture}"]
+    lines = [f"{of}Copeland: {copeland}; Borda: {borda}; von Neumann: {mixture}"]
     if matrix.standard_error.any():
         lines.append(confidence_sentence(matrix))
         shares = "; ".join(
@@ -246,21 +252,28 @@ def property_lines(matrix: PreferenceMatrix) -> list[str]:
         least = f"{about.least_condorcet_share:.4f} or more{noise['least_condorcet_share']}"
         lines.append(f"Random subsets have a Condorcet winner with probability {least}")
     if about.lower_bound is not None:
-        multi = f"; of sets: about {about.multiduel_bound:.3g} ln T" if about.multiduel_bound else ""
-        pairs = f"{about.lower_bound:.3g} ln T{noise['lower_bound']}{multi}"
-        lines.append(f"Asymptotic lower bound on the regret of pairwise policies: {_UNSURE if unsure else pairs}")
+        like = noise["lower_bound"].replace("noise alone:", "in transitive worlds like this one:")
+        multi = (
+            f"; for sets, without a theorem: about {about.multiduel_bound:.3g} ln T" if about.multiduel_bound else ""
+        )
+        pairs = f"{about.lower_bound:.3g} ln T{like}{multi}"
+        lines.append(
+            f"Asymptotic lower bound on the average regret of pairwise policies: {_UNSURE if unsure else pairs}"
+        )
     if unsure and about.lower_bound is not None:
         lines.append(f"({_UNSURE}: the winner's smallest gap is within its standard error)")
     if any(noise.values()):
         lines.append(
-            "(noise alone: the middle 95 % of strongly transitive worlds, closest to this one, with its noise)"
+            "(noise alone, worlds like this one: the middle 95 % of strongly transitive worlds, closest to this one,"
+            " with its noise; not an error of the number before it)"
         )
     return lines
 
 
-def _listed(names: Sequence[str]) -> str:
-    """Write names with commas between them; a name that has a comma is quoted."""
-    return ", ".join(f"'{name}'" if "," in name else name for name in names)
+def _listed(names: Sequence[str], most: int) -> str:
+    """Write the first names with commas between them; a name that has a comma is quoted."""
+    first = ", ".join(f"'{name}'" if "," in name else name for name in names[:most])
+    return f"{first}, ..." if len(names) > most else first
 
 
 def _known(matrix: PreferenceMatrix) -> NDArray[np.bool_]:

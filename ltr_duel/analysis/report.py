@@ -17,11 +17,13 @@ from ltr_duel.analysis.rankers import rankers_table, winner_sentence
 from ltr_duel.analysis.regret import plot_regret
 from ltr_duel.analysis.style import png_bytes, save_figure
 from ltr_duel.analysis.tables import IDENTIFIED, policies_table, spread_sentence
+from ltr_duel.bandits import named_policy
 from ltr_duel.core import arguments, files, several
 from ltr_duel.preferences import lower_bound, save_preferences
 from ltr_duel.simulation import INDEPENDENT_COINS, Results
 
 _TEMPLATE = Path(__file__).parent / "templates" / "study.html"
+_LARGE_ERROR = 10  # beside a larger one decimals say nothing
 
 
 def render_report(
@@ -66,7 +68,7 @@ def render_report(
         "repetitions": len({one.key.repetition for one in results.runs}),
         "simulation seed": run.seed,
         "answers come from": run.oracle.get("oracle"),
-        **({"sets are compared by": INDEPENDENT_COINS.replace("_", " ")} if results.notes else {}),
+        **_sets(results),
     }
     return render_page(
         _TEMPLATE,
@@ -87,6 +89,14 @@ def render_report(
     )
 
 
+def _sets(results: Results) -> dict[str, str]:
+    """Say by what sets of rankers were compared, if any were: the matrix names only the method for pairs."""
+    of_sets = [run for run in results.runs if (one := named_policy(run.label)) and one.feedback == "slate"]
+    methods = dict.fromkeys(str(run.key.oracle["slates"]) for run in of_sets if "slates" in run.key.oracle)
+    methods |= {INDEPENDENT_COINS.replace("_", " "): None} if results.notes else {}
+    return {"sets are compared by": ", ".join(methods)} if methods else {}
+
+
 def _identified(table: pd.DataFrame) -> list[str]:
     """Say what the identification times of a table are."""
     said = "the first checkpoint from which on a run names the winner to its end, the median over runs"
@@ -98,15 +108,16 @@ def study_answer(results: Results) -> list[str]:
     """Say which ranker won, by how much, and the regret of each policy."""
     matrix, final = results.matrix, results.final()
     lines, won = [winner_sentence(matrix)], matrix.condorcet_winner is not None
-    column, name = ("regret_average", "regret") if won else ("regret_copeland", "Copeland regret")
+    column, name = ("regret_average", "average regret") if won else ("regret_copeland", "Copeland regret")
     told = results.summary(column).set_index("policy").loc[final["policy"]]
     for row, n, mean, error, moved in zip(
         final.itertuples(), told["runs"], told["mean"], told["se"], results.reference_errors(), strict=True
     ):
-        line = f"{row.policy}: {name} {mean:,.1f}"
-        line += f" ± {error:,.1f} (standard error of {n} runs)" if n > 1 else ""
+        digits = 0 if error >= _LARGE_ERROR or moved >= _LARGE_ERROR else 1
+        line = f"{row.policy}: {name} {mean:,.{digits}f}"
+        line += f" ± {error:,.{digits}f} (standard error of {n} runs)" if n > 1 else ""
         line += f" after {results.runs[0].key.horizon:,} steps"
-        line += f", ± {moved:,.1f} more, as the matrix is itself an estimate" if moved > 0 else ""
+        line += f", ± at most {moved:,.{digits}f} more, as the matrix is itself an estimate" if moved > 0 else ""
         lines.append(line + (f"; {round(row.accuracy * n)} of {n} runs name the winner." if won else "."))
     return [*lines, *results.notes]
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ltr_duel.rankers import Rankings
 
 ORDER = "order of ties"  # a column
+_MORE = 20  # times as many comparisons tell the winner where the usual number leaves it open, on most corpora
 
 
 @click.command(cls=Command)
@@ -69,7 +70,7 @@ def winners(
     """
     import pandas as pd
 
-    from ltr_duel.analysis import winner_row
+    from ltr_duel.analysis import UNDECIDED, winner_row
     from ltr_duel.core import InputError
     from ltr_duel.interleaving import METHODS
     from ltr_duel.preferences import estimate_preferences
@@ -93,8 +94,11 @@ def winners(
 
     def estimated(rankings: Rankings, rule: str) -> dict[str, str]:
         matrix = estimate_preferences(rankings, outcome=rule, **settings)
-        return {ORDER: matrix.tie_order, **winner_row(matrix)}
+        spent.append(int(matrix.comparisons.max()))
+        found.append({ORDER: matrix.tie_order, **winner_row(matrix)})
+        return found[-1]
 
+    found, spent = list[dict[str, str]](), list[int]()
     rankings = rankings_of(dataset, words, **ties, drop_constant=True, jobs=jobs)
     by_rule = {rule: estimated(rankings, rule) for rule in chosen.outcomes}
     usual = chosen.research_outcome
@@ -104,17 +108,19 @@ def winners(
     share = rankings.tied_share
     if share:
         click.echo(f"{share:.1%} of documents tie (mean over rankers); their order: {by_rule[usual][ORDER]}")
-    if not tie_orders or not share:
-        return
-    rows = []
-    for order in _orders(ties, tie_orders, chosen.compiled):
-        row = by_rule[usual]
-        if order != ties:
-            other = rankers_named(dataset, words, **order, drop_constant=True, jobs=jobs)
-            row = estimated(other, usual)
-        rows.append(row)
-    click.echo(f"\nby the order of tied documents, outcome rule {usual}:")
-    print_table(pd.DataFrame(rows))
+    if tie_orders and share:
+        rows = []
+        for order in _orders(ties, tie_orders, chosen.compiled):
+            row = by_rule[usual]
+            if order != ties:
+                other = rankers_named(dataset, words, **order, drop_constant=True, jobs=jobs)
+                row = estimated(other, usual)
+            rows.append(row)
+        click.echo(f"\nby the order of tied documents, outcome rule {usual}:")
+        print_table(pd.DataFrame(rows))
+    if any(row["Condorcet winner"] == UNDECIDED for row in found):
+        more = f"--comparisons {_MORE * max(spent)} may tell"
+        click.echo(f"{UNDECIDED}: neither a winner nor that there is none has a probability of 0.95 or more; {more}")
 
 
 def _orders(ties: dict[str, Any], many: int, again: bool) -> list[dict[str, Any]]:

@@ -160,6 +160,7 @@ def _everything(matrix: PreferenceMatrix) -> dict[str, Any]:
         "copeland_winners": matrix.copeland_winners,
         "copeland_scores": matrix.copeland_scores.tolist(),
         "borda_winner": matrix.borda_winner,
+        "borda_winners": matrix.borda_winners,
         "borda_scores": matrix.borda_scores.tolist(),
         "properties": matrix_properties(matrix).as_dict(),
     }

@@ -92,7 +92,7 @@ def command(
         for path in _draw(results, plots, f".{suffix}", regret, band, x, start):
             click.echo(path)
     if facets is not None:
-        click.echo(_draw_facets(results, facets, regrets or ("average",), band, start))
+        click.echo(_draw_facets(results, facets, regrets, band, start))
 
 
 def _print_table(results: StudyResults, regret: str, winners: list[str], *, named: bool) -> str:
@@ -160,16 +160,17 @@ def _differ_in_size(runs: pd.DataFrame) -> bool:
 
 
 def _draw_facets(results: StudyResults, path: Path, regrets: tuple[str, ...], band: str, start: int) -> Path:
-    """Draw all problems in one figure, at the longest horizon of each."""
+    """Draw all problems in one figure, at the longest horizon of each; by default as the table: see `_defined`."""
     from ltr_duel.analysis import plot_facets, save_figure
     from ltr_duel.core import columns
     from ltr_duel.preferences import lower_bound
 
-    frame = results.to_frame(regrets)
+    frame = results.to_frame(regrets or ("average", "copeland"))
     bounds = {name: lower_bound(results.matrix(name)) for name in frame[columns.PROBLEM].unique()}
     frame[columns.LOWER_BOUND] = frame[columns.PROBLEM].map(bounds).astype(float)
     return save_figure(
-        plot_facets(frame, [columns.regret_column(one) for one in regrets], spread=band, start=start), path
+        plot_facets(frame, [columns.regret_column(one) for one in regrets or ("average",)], spread=band, start=start),
+        path,
     )
 
 

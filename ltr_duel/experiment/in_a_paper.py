@@ -7,6 +7,9 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import numpy as np
+
+from ltr_duel.analysis import equal_words
 from ltr_duel.bandits import named_policy
 from ltr_duel.clicks import CLICK_MODELS
 from ltr_duel.core import columns, components, errors, machine
@@ -14,8 +17,8 @@ from ltr_duel.data import CORPORA
 from ltr_duel.experiment.problem_specs import CorpusSpec
 from ltr_duel.experiment.results import StudyResults
 from ltr_duel.interleaving import METHODS
-from ltr_duel.preferences import PreferenceMatrix
-from ltr_duel.simulation import REGRETS
+from ltr_duel.preferences import PreferenceMatrix, condorcet_confidence
+from ltr_duel.simulation import INDEPENDENT_COINS, REGRETS
 
 TESTS = (
     "{regret} at the horizon. p: paired two-sided Wilcoxon signed-rank test against the policy with the lowest mean,"
@@ -29,6 +32,7 @@ _REGISTRIES: dict[str, components.Registry[Any]] = {
 _ANSWERS = {
     "live": "simulated users",
     "matrix": "coins of the preference matrix",
+    INDEPENDENT_COINS: "independent coins of the preference matrix",
     "sweeps": "coins of the preference matrix, drawn in whole sweeps",
 }
 
@@ -49,6 +53,9 @@ def methods_paragraph(results: StudyResults) -> str:
     ]
     knowing = [label for label in results.policies if (policy := named_policy(label)) and policy.needs_horizon]
     said += [f"{errors.listed(knowing)} {'are' if len(knowing) > 1 else 'is'} told the horizon."] if knowing else []
+    slates = [f"{name}{_cited(METHODS.get(name))}" for name in _slates(results)]
+    said += [f"Simulated users compare sets of rankers by {errors.listed(slates, 'or')}."] if slates else []
+    said += results.notes
     said.append(f"We report {_regrets(results)}: mean and standard deviation over the runs.")
     said.append(
         "On each problem a policy is compared with that of the lowest mean by a paired two-sided Wilcoxon signed-rank"
@@ -85,12 +92,10 @@ def study_bibtex(results: StudyResults) -> str:
 
 def _components(results: StudyResults) -> Iterator[tuple[str, str, components.Component | None]]:
     """Yield the policies, methods, click models and corpora of a study; None for one that is not registered."""
-    policies = [named_policy(label) for label in results.policies]
-    for label, policy in zip(results.policies, policies, strict=True):
-        yield "policy", label, policy
-    if any(policy is not None and policy.feedback == "slate" for policy in policies):
-        for name in _slates(results):
-            yield "method", name, METHODS.get(name)
+    for label in results.policies:
+        yield "policy", label, named_policy(label)
+    for name in _slates(results):
+        yield "method", name, METHODS.get(name)
     for study in results.studies:
         for fact, registry in _REGISTRIES.items():
             if given := study.facts.get(fact):
@@ -101,7 +106,9 @@ def _components(results: StudyResults) -> Iterator[tuple[str, str, components.Co
 
 
 def _slates(results: StudyResults) -> list[str]:
-    """Return the methods by which simulated users compare sets."""
+    """Return the methods by which simulated users compare sets; none without a policy of sets."""
+    if not any(policy and policy.feedback == "slate" for policy in map(named_policy, results.policies)):
+        return []
     corpora = [one for text in results.specs for one in tomllib.loads(text).get("corpora", [])]
     live = [one for one in corpora if "live" in one.get("answers", "")]
     return list(dict.fromkeys(str(one.get("slates", CorpusSpec.slates)).partition(":")[0] for one in live))
@@ -118,9 +125,26 @@ def _corpus(name: str) -> components.Component | None:
 
 
 def _in_words(label: str) -> str:
-    policy = named_policy(label)
-    cited = f" [{policy.sources[0].key}]" if policy is not None and policy.sources else ""
-    return f"{label}{cited}"
+    return f"{label}{_cited(named_policy(label))}"
+
+
+def _cited(component: components.Component | None) -> str:
+    return f" [{component.sources[0].key}]" if component is not None and component.sources else ""
+
+
+def _reference(matrix: PreferenceMatrix) -> str:
+    """Say how the matrix by which regret is measured was estimated, and how sure its winner is."""
+    if not matrix.standard_error.any():
+        return ""
+    reduced = matrix.provenance.get("variance_reduction") or ["none"]
+    many = np.unique(matrix.comparisons[np.triu_indices(len(matrix), 1)])[[0, -1]]
+    often = errors.listed([f"{n:,}" for n in dict.fromkeys(many.tolist())], "to")
+    parts = [f"{often} comparisons of each pair"] if many[-1] else []
+    parts += [f"variance reduction {errors.listed(reduced)}"] if "clicks" in matrix.provenance else []
+    winner, sure = matrix.condorcet_winner, condorcet_confidence(matrix)
+    shown = max(0.0, 1 - float(sure.sum())) if winner is None else float(sure[matrix.index(winner)])
+    parts.append(f"P({winner or 'no ranker'} {'is the' if winner else 'is a'} Condorcet winner) {equal_words(shown)}")
+    return f"reference matrix: {', '.join(parts)}"
 
 
 def _problem(name: str, facts: Mapping[str, Any], matrix: PreferenceMatrix) -> str:
@@ -130,4 +154,4 @@ def _problem(name: str, facts: Mapping[str, Any], matrix: PreferenceMatrix) -> s
     answers = _ANSWERS.get(str(facts.get("answers")), "")
     ties = f"equal scores {order}" if (order := matrix.tie_order) else ""
     parts = [f"{facts['rankers']} rankers", str(facts.get("method") or ""), users, rule, ties, shown]
-    return f"{name} ({', '.join(filter(None, [*parts, answers and f'answers: {answers}']))})"
+    return f"{name} ({', '.join(filter(None, [*parts, answers and f'answers: {answers}', _reference(matrix)]))})"

@@ -86,7 +86,8 @@ def check_claims(
         row = {"claim": claim.id, "paper": claim.paper, "where": claim.where, "says": claim.says}
         row |= {"figure": ", ".join(claim.figure), "measure": _how(claim), **worst._asdict()}
         row |= {"criterion": str(claim.criterion), "verdict": judged.verdict, "panels": "; ".join(panels)}
-        row |= {"reason": judged.reason, "source": judged.source, "scale": ", ".join(scales), "note": claim.note}
+        row |= {"reason": judged.reason, "source": judged.source, "scale": ", ".join(scales)}
+        row["note"] = " ".join(filter(None, [claim.note, claim.data_note * (judged.verdict != NEEDS_DATA)]))
         reliable = known.get((claim.id, row["criterion"], row["scale"]))
         rows.append(row | {"reliability": _reliability(reliable) if reliable else ""})
     return pd.DataFrame(rows, columns=_COLUMNS).rename(columns={"value": "measured"})

@@ -46,6 +46,8 @@ class Claim:
         The number in a world in which the claim is true, for its reliability (`ltr_duel.papers.reliability`).
     note : str
         What a reader of the verdict must know: that the criterion was changed, say, and why.
+    data_note : str
+        The same of the data that the claim is about; left out where a panel is from other data.
     """
 
     id: str
@@ -62,6 +64,7 @@ class Claim:
     needs: tuple[str, ...] = ()
     truth: float | None = None
     note: str = ""
+    data_note: str = ""
 
 
 def read_claims(path: str | Path) -> list[Claim]:

@@ -13,6 +13,7 @@ from ltr_duel.core import FloatMatrix, InputError, IntMatrix, errors, handed_ove
 
 _BLOCK = 2**20  # entries that are looked at together
 SUM_TOLERANCE = 1e-9  # how far p + p.T may be from 1
+ROUNDING = 1e-12  # differences this small come from the floating point
 _MOST_COMPARISONS = 2**53  # of a pair: whole numbers that a float64 holds too
 
 

@@ -12,7 +12,15 @@ import numpy as np
 import pandas as pd
 
 from ltr_duel.core import FloatMatrix, InputError, IntMatrix, errors, frozen, notebook
-from ltr_duel.preferences.entries import checked_names, counts, require_probabilities, require_room, square, symmetric
+from ltr_duel.preferences.entries import (
+    ROUNDING,
+    checked_names,
+    counts,
+    require_probabilities,
+    require_room,
+    square,
+    symmetric,
+)
 from ltr_duel.preferences.properties.intervals import IntervalRule, effective_counts, interval
 from ltr_duel.preferences.tally import Tally, wins_and_ties
 
@@ -181,9 +189,15 @@ class PreferenceMatrix:
         return scores
 
     @property
+    def borda_winners(self) -> tuple[str, ...]:
+        """The rankers with the highest Borda score; one or several."""
+        scores = self.borda_scores
+        return tuple(self.names[k] for k in np.flatnonzero(scores >= scores.max() - ROUNDING))
+
+    @property
     def borda_winner(self) -> str:
         """The ranker with the highest Borda score (the first of several)."""
-        return self.names[int(self.borda_scores.argmax())]
+        return self.borda_winners[0]
 
     @property
     def copeland_order(self) -> list[int]:

@@ -43,6 +43,37 @@ def test_two_regrets_stand_side_by_side_and_one_that_is_missing_says_so():
     assert [text.get_text() for text in axes[3].texts] == ["no NDCG regret"] and not axes[3].get_lines()
 
 
+def ordinates(figure):
+    return [ax.get_ylabel() for ax in figure.axes]
+
+
+def test_the_first_panel_of_each_row_names_the_ordinate_and_others_where_theirs_differs():
+    four = study(problems=["one", "two", "three", "four"])
+    assert ordinates(plot_facets(four)) == ["cumulative average regret", "", "", "cumulative average regret"]
+    both = plot_facets(study(), ["regret_average", "regret_ndcg"])
+    assert ordinates(both) == ["cumulative average regret", "cumulative NDCG regret"] * 2
+    empty = study(problems=["two", "one"])  # there is no NDCG regret on "two"
+    assert ordinates(plot_facets(empty, ["regret_ndcg"])) == ["cumulative NDCG regret", ""]
+
+
+def test_without_a_condorcet_winner_a_panel_shows_copeland_regret_and_says_so():
+    frame = study().assign(regret_copeland=lambda table: table["t"] / 2)
+    frame.loc[frame["problem"] == "one", "regret_average"] = np.nan
+    figure = plot_facets(frame)
+    titles = [ax.get_title(loc="left").replace("\n", " ") for ax in figure.axes]
+    assert titles == ["one, Copeland regret (no Condorcet winner)", "two"]
+    assert ordinates(figure) == ["cumulative Copeland regret", "cumulative average regret"]
+    assert figure.axes[0].get_lines()[0].get_ydata().tolist() == [0.5, 5, 50, 500]
+    named = plot_facets(frame, ["regret_average", "regret_copeland"])  # which has a panel of its own
+    assert [text.get_text() for text in named.axes[0].texts] == ["no average regret"]
+
+
+@pytest.mark.parametrize("bound, seen", [(30.0, True), (3.0, False)])
+def test_the_legend_names_the_bound_where_a_panel_shows_it(bound, seen):
+    (legend,) = plot_facets(study().assign(lower_bound=bound), start=100).legends
+    assert ("lower bound (asymptotic, pairs)" in [text.get_text() for text in legend.get_texts()]) == seen
+
+
 def test_a_long_title_stays_within_the_figure():
     figure = plot_facets(study(problems=["MSLR-WEB10K-Fold1 informational team draft"] * 2), ["regret_average"] * 2)
     width = figure.bbox.width

@@ -14,14 +14,17 @@ from ltr_duel.analysis import style
 from ltr_duel.analysis.html import render_page
 from ltr_duel.analysis.identification import plot_accuracy, plot_identification
 from ltr_duel.analysis.matrix import plot_preferences
-from ltr_duel.analysis.rankers import rankers_table, winner_sentence
+from ltr_duel.analysis.rankers import property_lines, rankers_table, winner_sentence
 from ltr_duel.analysis.regret import BOUND, plot_against_arms, plot_regret
 from ltr_duel.analysis.report import render_report, save_study, study_answer
 from ltr_duel.analysis.style import look_of
 from ltr_duel.analysis.tables import latex_table, policies_table, spread_sentence
 from ltr_duel.core.errors import InputError
+from ltr_duel.data.synthetic import make_corpus
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.properties.bounds import lower_bound
+from ltr_duel.rankers.features import feature_rankers
+from ltr_duel.simulation.live import Live
 from ltr_duel.simulation.results import Results
 from ltr_duel.simulation.run import simulate
 from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry, coins
@@ -53,6 +56,16 @@ def test_regret_can_be_drawn_against_the_outcomes_that_were_received(results):
         plot_regret(results, x="outcome")
     with pytest.raises(InputError, match="before it was recorded"):
         plot_regret(frame.assign(outcomes=np.nan), x="outcomes")
+
+
+def test_a_page_says_by_what_simulated_users_compared_sets():
+    users = Live(feature_rankers(make_corpus(queries=8, documents=6, features=3)), "perfect")
+    for policy, named in (("mdb", True), ("rucb", False)):
+        page = render_report(
+            simulate(users, policy, preferences=PreferenceMatrix(bradley_terry(3).p, users.names), horizon=20),
+            title="a study",
+        )
+        assert ("<dt>sets are compared by</dt><dd>sosm</dd>" in page) == named
 
 
 def test_figures_tables_and_pages_of_sets_on_a_matrix_name_the_independent_coins(results):
@@ -151,9 +164,13 @@ def test_sentences_say_who_won_and_how_sure_that_is(results):
     assert winner_sentence(ROCK_PAPER_SCISSORS).startswith(
         "No Condorcet winner: no ranker beats all others. 0, 1, 2 beat the most"
     )
-    assert study_answer(results)[1].startswith("rucb: regret ")
+    assert "; 0, 1, 2 win most often on average." in winner_sentence(ROCK_PAPER_SCISSORS)  # each wins and loses one
+    assert property_lines(ROCK_PAPER_SCISSORS)[0].startswith("Copeland: 0, 1, 2; Borda: 0, 1, 2; von Neumann: ")
+    even = PreferenceMatrix(np.full((7, 7), 0.5))
+    assert "0, 1, 2, ... beat the most (3 of 6); 0, 1, 2, ... win most often on average." in winner_sentence(even)
+    assert study_answer(results)[1].startswith("rucb: average regret ")
     table = results.summary()
-    expected = f"± {table['sd'][0] / np.sqrt(table['runs'][0]):,.1f} (standard error of {table['runs'][0]} runs)"
+    expected = f"± {table['sd'][0] / np.sqrt(table['runs'][0]):,.0f} (standard error of {table['runs'][0]} runs)"
     assert table["runs"][0] > 1 and expected in study_answer(results)[1]
     assert list(policies_table(results)["policy"]) == ["rucb", "mdb"]
     assert list(rankers_table(results.matrix, 2)["ranker"]) == ["0", "1"]
@@ -181,6 +198,17 @@ def test_the_first_error_of_a_mean_is_the_spread_of_the_runs_and_that_of_the_mat
         assert ("error of the reference matrix" in table) == named == ("reference matrix" in spread_sentence(table))
         if named:
             assert table["error of the reference matrix"][0] == f"{results.reference_errors()[0]:,.1f}"
+
+
+@pytest.mark.parametrize("error, digits", [(0.0001, 1), (0.5, 0)])
+def test_regrets_beside_large_errors_have_no_decimals_and_that_of_the_matrix_is_a_limit(error, digits):
+    matrix = PreferenceMatrix(bradley_terry(4).p, standard_error=error * ~np.eye(4, dtype=bool))
+    results = Results(simulate(coins(bradley_terry(4)), "rucb", horizon=500, repetitions=1).runs, matrix)
+    mean, moved = results.final()["regret_average"][0], results.reference_errors()[0]
+    said = study_answer(results)[1]
+    assert said.startswith(
+        f"rucb: average regret {mean:,.{digits}f} after 500 steps, ± at most {moved:,.{digits}f} more"
+    )
 
 
 def test_the_page_escapes_names(tmp_path):

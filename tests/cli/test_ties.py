@@ -73,6 +73,18 @@ def test_winners_by_the_order_of_ties_stand_below_those_by_rule(ltr_duel, tied, 
     assert "documents tie" not in ltr_duel("prefs", "winners", corpus, *words).out, "no document ties"
 
 
+@pytest.mark.parametrize("clicks, sure", [("navigational", True), ("almost_random", False)])
+def test_a_winner_that_is_not_sure_is_undecided_as_prefs_show_says(ltr_duel, tied, clicks, sure):
+    words = ("--comparisons", "20", "--seed", "0", "--clicks", clicks)
+    shown = ltr_duel("prefs", "winners", tied, *words, "--tie-orders", "0").out
+    assert (
+        "Undecided." not in ltr_duel("prefs", "estimate", tied, *words, "--out", tied.with_suffix(".m")).out or not sure
+    )
+    (row,) = (row.split() for row in shown.splitlines() if row.startswith("marginal_bernoulli"))
+    assert row[2] == ("1" if sure else "undecided"), "after the rule, (default)"
+    assert ("--comparisons 400 may tell" in shown) != sure
+
+
 def test_users_with_another_order_of_ties_than_the_matrix_are_refused(ltr_duel, tied, tmp_path):
     estimate(ltr_duel, tied, tmp_path / "m", "--comparisons", "40", "--tie-seed", "3")
     words = ("--live", tied, "--policy", "rucb", "--horizon", "100", "--repetitions", "1", "--out", tmp_path / "o")

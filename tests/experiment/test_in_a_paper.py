@@ -6,10 +6,13 @@ import re
 
 import pytest
 
+from ltr_duel.analysis.rankers import equal_words
 from ltr_duel.experiment.in_a_paper import methods_paragraph, study_bibtex
 from ltr_duel.experiment.results import StudyResults
 from ltr_duel.experiment.run import make_plan, run_experiment
 from ltr_duel.experiment.spec import read_spec
+from ltr_duel.preferences.properties.confidence import condorcet_confidence
+from ltr_duel.simulation.oracle import COINS_NOTE
 
 SPEC = """
 policies = ["rucb", "mdb", "savage"]
@@ -23,6 +26,11 @@ synthetic = { queries = 6, documents = 8, features = 4, grades = 3 }
 comparisons = 40
 clicks = ["perfect", "navigational"]
 answers = "live"
+"""
+COINS = """
+policies = ["mdb"]
+horizon = 20
+matrices = [{ name = "two", p = [[0.5, 0.7], [0.3, 0.5]], answers = "independent_coins" }]
 """
 
 
@@ -38,11 +46,29 @@ def test_the_paragraph_names_policies_problems_runs_regrets_and_tests(results):
     for words in (
         "We compare rucb [zoghi2014rucb], mdb [brost2016mdb] and savage [urvoy2013generic] on 2 problems: MQ2008 ",
         "MQ2008 navigational (4 rankers, probabilistic, navigational clicks, outcome rule ",
-        "equal scores fixed_random, tie seed 0, lists of 10, answers: simulated users); MQ2008 ",
+        "equal scores fixed_random, tie seed 0, lists of 10, answers: simulated users, reference matrix: 40 ",
         "Each policy runs 3 times for 20 or 40 steps on each problem", "seed 7)", "savage is told the horizon.",
         "We report cumulative average regret and NDCG regret", "Wilcoxon signed-rank", "Holm", "(d_z)",
     ):  # fmt: skip
         assert words in said
+
+
+def test_the_paragraph_says_how_the_reference_matrix_was_estimated_and_how_sure_its_winner_is(results):
+    said, matrix = methods_paragraph(results), results.matrix("MQ2008 perfect")
+    assert (
+        "reference matrix: 40 comparisons of each pair, variance reduction antithetic, control, integrated and" in said
+    )
+    sure = condorcet_confidence(matrix)[matrix.index(matrix.condorcet_winner)]
+    assert f"P({matrix.condorcet_winner} is the Condorcet winner) {equal_words(sure)}" in said
+
+
+def test_the_paragraph_says_by_what_sets_were_compared(results, tmp_path):
+    assert "Simulated users compare sets of rankers by sosm [brost2016sosm]." in methods_paragraph(results)
+    assert "independent coins" not in methods_paragraph(results)
+    run_experiment(make_plan(read_spec("coins.toml", COINS), jobs=1), tmp_path)
+    said = methods_paragraph(StudyResults(tmp_path))
+    assert "two (2 rankers, answers: independent coins of the preference matrix)" in said
+    assert COINS_NOTE in said and "sosm" not in said and "reference matrix:" not in said
 
 
 def test_every_work_is_cited_once_and_what_has_none_is_named(results):

@@ -187,6 +187,13 @@ def test_one_surrogate_among_the_problems_is_too_many():
     assert judge(frame, together).reason == "surrogate: cannot decide this"
 
 
+def test_a_note_on_the_data_does_not_stand_beside_the_number_of_other_data():
+    claim = Claim(**(vars(CLAIM) | {"needs": ("real data",), "note": "Changed.", "data_note": "As printed."}))
+    frame = table(small=8.0)
+    assert judge(frame, claim).note == "Changed."
+    assert judge(frame.assign(source="published matrix"), claim).note == "Changed. As printed."
+
+
 def test_one_figure_with_shorter_runs_is_too_many():
     claim = Claim(**(vars(CLAIM) | {"needs": ("paper scale",), "figure": ("one", "two")}))
     frames = {"one": table(small=8.0), "two": table(large=8.0)}

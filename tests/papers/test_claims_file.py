@@ -60,6 +60,12 @@ def test_only_the_printed_horizon_decides_what_is_about_it(claim):
     assert row.low <= row.measured <= row.high
 
 
+def test_what_is_said_of_the_rankers_of_np2004_needs_their_matrix():
+    on_its_order = [one for one in CLAIMS if {"rucb_figure_5", "rucb_gammas", "rucb_own_matrix"} & set(one.figure)]
+    assert len(on_its_order) >= 7 and all("real data" in one.needs for one in on_its_order)
+    assert all("real data" in one.needs for one in CLAIMS if one.data_note)
+
+
 def test_there_are_claims_of_all_papers_in_numbers():
     papers = [one.paper for one in CLAIMS]
     assert all(papers.count(paper) >= 8 for paper in ("beat_the_mean", "rucb", "multi_dueling", "wolfenfeld"))

@@ -8,6 +8,7 @@ import pytest
 from ltr_duel.core.errors import InputError
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.properties.bounds import entropy_to_half, gaps, lower_bound
+from ltr_duel.preferences.properties.confidence import borda_confidence
 from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry
 
 # Yue and Joachims 2011, Table 1 (arXiv), rows A to F, with row D column B corrected to -.06.
@@ -35,6 +36,13 @@ def test_a_cycle_has_no_condorcet_winner_and_all_copeland_winners():
     assert ROCK_PAPER_SCISSORS.condorcet_winner is None
     assert ROCK_PAPER_SCISSORS.copeland_winners == ("0", "1", "2")
     assert gaps(ROCK_PAPER_SCISSORS) is None and lower_bound(ROCK_PAPER_SCISSORS) is None
+
+
+@pytest.mark.parametrize("won", [0.75, 0.6, 0.7])  # the sums of .6 and .7 differ in their last bits
+def test_rankers_with_equal_mean_win_rates_are_all_borda_winners(won):
+    matrix = PreferenceMatrix(np.array([[0.5, won, 1 - won], [1 - won, 0.5, won], [won, 1 - won, 0.5]]))
+    assert matrix.borda_winners == ("0", "1", "2") and matrix.borda_winner == "0"
+    assert borda_confidence(matrix) == {"0": 1, "1": 1, "2": 1}
 
 
 def test_an_exact_half_is_never_a_win():

@@ -27,7 +27,7 @@ _CAPTION = (
     " of 4,000 resamples of the runs, balanced after Beran 1988; not for fewer than six runs).{tables} They do not"
     " cover events so rare that they happened in no run. A lower bound of 1: the policy may be the best. ≈: it may"
     " be, and pays at most {close:g} times the least; ?: it may be, and these runs do not tell. > 1,000: larger than"
-    " 1,000{few}."
+    " 1,000.{few}"
 )
 _MEANING = {
     col.REGRET: "A step adds the mean gap of the compared rankers; the gap of a ranker is the probability that the"
@@ -35,8 +35,10 @@ _MEANING = {
     "regret_ndcg": "A step adds the highest NDCG@10 of a ranker, less the mean NDCG@10 of the two or more rankers"
     " that are compared.",
 }
-_TABLES = " The confidence is that of one table: of {tables} tables, about {wrong:.0f} may be wrong somewhere."
-_FEW = "; beside a lower bound of 1.00 because few runs carry a mean, which they hardly bound"
+_TABLES = " The confidence is that of one table: of {tables} tables {wrong:.1g} on average may be wrong somewhere."
+_FEW = (
+    " Beside a lower bound of 1.00 it means that few runs have most of the regret of a mean; such runs hardly bound it."
+)
 _BOUND = (
     " × bound: as a multiple of c ln T, the asymptotic lower bound on average regret for policies that compare pairs"
     " (Komiyama et al., COLT 2015, Theorem 1). For each arm i but the winner c has the least of (gap i + gap j) / (2"
@@ -46,9 +48,9 @@ _BOUND = (
 )
 _DEFINED = "All regrets are defined in [docs/explanations/regrets.md](explanations/regrets.md)."
 _REFERENCE = (
-    " ± reference: how far one standard error of the estimated matrix moves the mean of a policy. One matrix measures"
-    " all runs, so its error moves the means of a table, and their ratios; the best, ≈, ? and bounds are for this"
-    " matrix."
+    " ± reference: how far one standard error of the estimated matrix moves the mean of a policy, at most. One matrix"
+    " measures all runs of a table: by another estimate the means and their ratios would be others. Who is best, ≈, ?"
+    " and bounds are for this matrix, without its error."
 )
 _ACCURACY = (
     " Names the winner: share of the runs that name the Condorcet winner at the end; blank where an estimate does not"
@@ -87,7 +89,7 @@ def state_of_the_art(frame: pd.DataFrame, about: Mapping[str, Any]) -> StateOfTh
         regret=_regret(column),
         meaning=_MEANING.get(column, ""),
         close=_CLOSE,
-        tables=_TABLES.format(tables=len(tables), wrong=wrong) if wrong >= 1 else "",
+        tables=_TABLES.format(tables=len(tables), wrong=wrong) if wrong > _WRONG else "",
         few=_FEW if ((ranked["low"] == 1) & (ranked["high"] > _LARGE)).any() else "",
     )
     said += _BOUND if ranked["to_bound"].notna().any() else ""

@@ -92,7 +92,10 @@ def copeland_confidence(matrix: PreferenceMatrix, draws: int = 2000) -> dict[str
 
 
 def borda_confidence(matrix: PreferenceMatrix, draws: int = 2000) -> dict[str, float]:
-    """Return for each ranker that occurs the share of draws in which it has the highest Borda score."""
+    """Return for each ranker that occurs the share of draws in which it has the highest Borda score.
+
+    Of a matrix known exactly all that share the highest score have 1.
+    """
     size = len(matrix)
     if size == 1:
         return {matrix.names[0]: 1.0}
@@ -111,6 +114,6 @@ def borda_confidence(matrix: PreferenceMatrix, draws: int = 2000) -> dict[str, f
     best = (
         Counter(scores.argmax(axis=1).tolist())
         if variance.any()
-        else Counter({int(matrix.borda_scores.argmax()): draws})
+        else Counter({matrix.index(name): draws for name in matrix.borda_winners})
     )
     return {matrix.names[k]: count / draws for k, count in best.most_common()}

@@ -34,7 +34,7 @@ class Properties:
     condorcet_winner : str or None
     condorcet_confidence : dict of str to float
         Pr(it truly is the Condorcet winner), for those above one in a thousand.
-    copeland_winners, borda_winner
+    copeland_winners, borda_winner, borda_winners
         See `PreferenceMatrix`.
     copeland_confidence, borda_confidence : dict of str to float
         Share of plausible matrices in which a ranker wins, for those above one in a thousand.
@@ -67,6 +67,7 @@ class Properties:
     copeland_winners: tuple[str, ...]
     copeland_confidence: dict[str, float]
     borda_winner: str
+    borda_winners: tuple[str, ...]
     borda_confidence: dict[str, float]
     von_neumann_winner: dict[str, float]
     top_cycle: tuple[str, ...]
@@ -120,6 +121,7 @@ def matrix_properties(matrix: PreferenceMatrix) -> Properties:
         copeland_winners=matrix.copeland_winners,
         copeland_confidence=_likely(copeland_confidence(matrix)),
         borda_winner=matrix.borda_winner,
+        borda_winners=matrix.borda_winners,
         borda_confidence=_likely(borda_confidence(matrix)),
         von_neumann_winner={matrix.names[k]: float(weights[k]) for k in np.argsort(-weights) if weights[k] > 0},
         top_cycle=top_cycle(matrix),

@@ -17,9 +17,8 @@ import pandas as pd
 import scipy  # its modules load when they are used
 
 from ltr_duel.core import FloatMatrix, FloatVector
+from ltr_duel.preferences.entries import ROUNDING
 from ltr_duel.preferences.matrix import PreferenceMatrix
-
-_ROUNDING = 1e-12  # differences this small come from the floating point
 
 
 def total_order(matrix: PreferenceMatrix) -> tuple[str, ...] | None:
@@ -114,7 +113,7 @@ def triangle_violations(matrix: PreferenceMatrix) -> pd.DataFrame | None:
     row, rest = split
     others = [name for name in matrix.names if name != matrix.condorcet_winner]
     excess = row[None, :] - row[:, None] - rest
-    counted = (rest >= 0) & ~np.eye(len(row), dtype=bool) & (excess > _ROUNDING)
+    counted = (rest >= 0) & ~np.eye(len(row), dtype=bool) & (excess > ROUNDING)
     found = sorted(((excess[j, k], others[j], others[k]) for j, k in np.argwhere(counted)), key=lambda v: -v[0])
     return pd.DataFrame([(j, k, amount) for amount, j, k in found], columns=["j", "k", "excess"])
 
@@ -137,7 +136,7 @@ def strong_violations(matrix: PreferenceMatrix) -> tuple[int, int]:
     for j in range(len(e)):
         before, after = np.flatnonzero(e[:, j] > 0), np.flatnonzero(e[j] > 0)
         needed = np.maximum(e[before, j][:, None], e[j, after][None, :])
-        broken += int((e[np.ix_(before, after)] < needed - _ROUNDING).sum())
+        broken += int((e[np.ix_(before, after)] < needed - ROUNDING).sum())
         triples += len(before) * len(after)
     return broken, triples
 

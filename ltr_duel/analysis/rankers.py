@@ -237,7 +237,7 @@ def property_lines(matrix: PreferenceMatrix) -> list[str]:
     such = f" such as {' > '.join(about.cycle)}" if about.cycle else ""
     cycles = "cycle" if about.cyclic_triples == 1 else "cycles"
     cycle = f", {about.cyclic_triples:,} {cycles} of three{such}{noise['cyclic_triples']}" if about.cycle else ""
-    even = f", {about.even_pairs:,} even pairs" if about.even_pairs else ""
+    even = f", {about.even_pairs:,} even pair{'s' * (about.even_pairs > 1)}" if about.even_pairs else ""
     lines.append(f"Order: {order}{cycle}{even}; top cycle of {len(about.top_cycle)}{noise['top_cycle']}")
     share = about.strong_violations / max(1, about.strong_triples)
     gap, error = about.smallest_gap, about.smallest_gap_error  # gammas and bounds divide by it

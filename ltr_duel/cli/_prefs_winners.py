@@ -120,7 +120,7 @@ def winners(
         print_table(pd.DataFrame(rows))
     if any(row["Condorcet winner"] == UNDECIDED for row in found):
         more = f"--comparisons {_MORE * max(spent)} may tell"
-        click.echo(f"{UNDECIDED}: neither a winner nor that there is none has a probability of 0.95 or more; {more}")
+        click.echo(f"{UNDECIDED}: what the estimate says, a winner or none, has a probability below 0.95; {more}")
 
 
 def _orders(ties: dict[str, Any], many: int, again: bool) -> list[dict[str, Any]]:

@@ -35,8 +35,8 @@ def compare_with_best(paid: FloatMatrix, rng: Generator) -> tuple[FloatVector, F
     Returns
     -------
     low, high : ndarray of float64, shape (P,)
-        Bounds on the ratio, at least 1; ``low`` is 1 for policies that may be the best. NaN for fewer than six runs, or
-        if a mean is not positive.
+        Bounds on the ratio, at least 1; ``low`` is 1 for policies that may be the best, and above 1 for all others. NaN
+        for fewer than six runs, or if a mean is not positive.
 
     Examples
     --------
@@ -55,13 +55,15 @@ def compare_with_best(paid: FloatMatrix, rng: Generator) -> tuple[FloatVector, F
     with np.errstate(divide="ignore", invalid="ignore"):
         beyond = np.nan_to_num(np.abs(drawn - difference) / drawn_error, nan=0.0, posinf=np.inf)
     low, high = np.full(policies, np.inf), np.full(policies, -np.inf)
+    least = np.full(policies, np.nextafter(1.0, 2.0))
     for best in range(policies):
         reach = _balanced(beyond[:, :, best]) * error[0, :, best]
         reach[best] = 0.0
         above = difference[0, :, best]
         if (above + reach >= 0).all():  # no rival's interval is below 0
             low, high = np.minimum(low, above - reach), np.maximum(high, above + reach)
-    return np.exp(np.maximum(low, 0.0)), np.exp(np.maximum(high, 0.0))
+            least[best] = 1.0
+    return np.maximum(np.exp(low), least), np.exp(np.maximum(high, 0.0))
 
 
 def _differences(paid: FloatMatrix, shares: FloatMatrix) -> tuple[FloatMatrix, FloatMatrix]:

@@ -59,3 +59,11 @@ def test_all_bounds_hold_together_in_at_least_19_of_20_studies(law, means):
         low, high = compare_with_best(LAWS[law](rng, (20, len(means))) * means, rng)
         failed += not ((low <= truth) & (truth <= high)).all()
     assert failed <= 9
+
+
+def test_the_only_policy_that_may_be_the_best_is_told_from_all_others():
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        paid = np.column_stack([rng.gamma(4, 3000, 20), rng.gamma(1.2, 19000, 20), rng.gamma(12, 3100, 20)])
+        low, high = compare_with_best(paid, np.random.default_rng(1000 + seed))
+        assert ((high == 1).any() and (low == 1).sum() == 1) or ((high > 1).all() and (low == 1).sum() > 1), seed

@@ -37,7 +37,8 @@ _MEANING = {
 }
 _TABLES = " The confidence is that of one table: of {tables} tables {wrong:.1g} on average may be wrong somewhere."
 _FEW = (
-    " Beside a lower bound of 1.00 it means that few runs have most of the regret of a mean; such runs hardly bound it."
+    " With a lower bound of 1.00 it means that few runs have most of the mean regret, so the runs hardly limit the"
+    " ratio."
 )
 _BOUND = (
     " × bound: as a multiple of c ln T, the asymptotic lower bound on average regret for policies that compare pairs"
@@ -140,9 +141,9 @@ def best_lines(ranked: pd.DataFrame) -> list[str]:
             nearest = rows.loc[rows["low"] > 1, "low"].min()
             median = rows[col.POLICY].iloc[int(rows["median"].argmin())]
             but = "" if median == rows[col.POLICY].iloc[0] else f"; {marked(str(median))} has the lowest median"
+            times = f"at least {nearest:.3g} times as high" if nearest >= _NEAR else "higher"
             lines.append(
-                f"{place}: best by its mean {may_be[0]}; with 95 % confidence every other mean is at least"
-                f" {nearest:.3g} times as high{but}."
+                f"{place}: best by its mean {may_be[0]}; with 95 % confidence every other mean is {times}{but}."
             )
         else:
             more = f" and {len(may_be) - _MOST_NAMED} more" if len(may_be) > _MOST_NAMED else ""
@@ -174,9 +175,11 @@ def _over_all(ranked: pd.DataFrame) -> list[str]:
             first = ", ".join(
                 f"{marked(str(label))} {ratio:.2f}" for label, ratio in everywhere.head(_MOST_NAMED).items()
             )
+            lowest = f"lowest {_MOST_NAMED} of the " * (len(everywhere) > _MOST_NAMED)
             lines.append(
-                f"× best over the {problems} problems with {compares}, geometric mean, lowest first, of the"
-                f" {len(everywhere)} policies that were run on all: {first}. These are point estimates, without a test."
+                f"Geometric mean of × best over the {problems} problems with {compares}, of the {lowest}"
+                f"{len(everywhere)} policies that were run on all of them: {first}. These are point estimates, without"
+                " a test."
             )
     return lines
 

@@ -142,17 +142,18 @@ class Engine:
         return bool((found[1:] != found[:-1]).all())
 
     def clustered(self, table: Any, keys: Collection[str], *, texts: bool) -> Iterator[Any]:
-        """Yield rows as Arrow batches, those with the same keys together in the order of lines.
+        """Yield the other columns of a table, of which the first orders rows of the same keys, as Arrow batches.
 
-        They are sorted by ``hash``, a further column, which is several times faster, but mixes rows of keys with the
-        same hash; or by the keys themselves.
+        Before them stands a number of the keys, by which rows are sorted: their hash, which is cheap, but may be that
+        of other keys too, or their rank as texts.
         """
         import ibis
 
-        names = ", ".join(map(named, keys))
-        rows = f"SELECT *{f', hash({names}) AS hash' * (not texts)} FROM ({ibis.to_sql(table, dialect='duckdb')})"
+        rows, names = ibis.to_sql(table, dialect="duckdb"), ", ".join(map(named, keys))
+        number = f"dense_rank() OVER (ORDER BY {names})" if texts else f"hash({names})"
+        others = ", ".join(named(name) for name in table.columns if name not in keys)
         with self.guarded(), self.duckdb.cursor() as cursor:
-            yield from _reader(cursor.sql(f"{rows} ORDER BY {names if texts else 'hash'}, line"), _HASHES)
+            yield from _reader(cursor.sql(f"SELECT {number}, {others} FROM ({rows}) ORDER BY 1, 2"), _HASHES)
 
     def stream(self, expression: Any, rows: int) -> Iterator[Any]:
         """Yield the result of an expression as Arrow batches, while other queries run.

@@ -47,6 +47,7 @@ def looks_of(
     cluster: str,
     step: float,
     *,
+    whole: bool = False,
     named: bool = False,
 ) -> tuple[list[Look], list[Any]]:
     """Return the state of a comparison at the end of each step of the clock (UTC), and the classes of `pair_sums`.
@@ -73,7 +74,8 @@ def looks_of(
     kinds, classes, sequences, n, total = [], list[Any](), None, np.empty(0), np.empty(0)
     for keys in _KINDS.get(cluster, ()):
         if isinstance(engine, Engine):
-            found, counted = walked(engine, t, keys, np.array(seen["block"]), pairs)
+            of = _clustered(t, keys, pairs, named)
+            found, counted = walked(engine, t, of, np.array(seen["block"]), whole=whole)
             classes.append(counted)
         else:
             found = engine.run(_moments(t, _clustered(t, keys, pairs, named)))

@@ -78,10 +78,10 @@ def summed(
     named = about["named"] == about["n"]
     step = step_of(about["first"], about["last"])
 
-    def looked(outcomes: Any) -> tuple[list[Look], list[Any]]:
-        return looks_of(log.engine, rows, outcomes, len(creditor.pairs), cluster, step, named=named)
+    def looked(outcomes: Any, *, whole: bool) -> tuple[list[Look], list[Any]]:
+        return looks_of(log.engine, rows, outcomes, len(creditor.pairs), cluster, step, whole=whole, named=named)
 
-    noted, classes = looked(outcomes) if looks and history is None else ([], [])
+    noted, classes = looked(outcomes, whole=whole) if looks and history is None else ([], [])
     settings: dict[str, Any] = {"whole": whole, "named": named, "classes": classes}
     sums = pair_sums(log.engine, outcomes, len(creditor.pairs), cluster, **settings)
     if len(creditor.pairs) == 1 and named and cluster in ("user", "both"):  # then impressions are outcomes
@@ -102,7 +102,7 @@ def summed(
         less, signs = (pair_sums(log.engine, one, **given) for one in (outcomes, flipped))
         less = combined(sums, less, signs, history)
         notes, sums = [*notes, saving_note(sums, less, history)], less
-        noted = looked(outcomes)[0] if looks else []
+        noted = looked(outcomes, whole=False)[0] if looks else []  # what was adjusted is neither won nor lost
         noted = [look._replace(cautious=fewer_degrees(look.cautious, sums.slopes)) for look in noted]
     return Summed(
         creditor, sums, choices, noted, about["n"], users, about["queries"], about["first"], about["last"], notes

@@ -608,17 +608,16 @@ def test_the_walk_of_the_looks_counts_what_expressions_count(monkeypatch, cluste
     engine, team = Engine(InputError), Warehouse(ibis.duckdb.connect())
     monkeypatch.setattr("ltr_duel.logs.engine._HASHES", 100)  # clusters go on in the next batch
     if alike:
-        engine.execute("CREATE MACRO hash(a, b, c := 0) AS 7::UBIGINT")
+        engine.execute("CREATE MACRO hash(a, b := 0, c := 0, d := 0) AS 7::UBIGINT")
     given = {name: list(values) for name, values in columns.items()}
     rows, theirs = engine.small(given), team.small(given)
-    looks, classes = looks_of(engine, rows, rows, pairs, cluster, 60.0, named=named)
-    sums, taken = (
-        pair_sums(engine, rows, pairs, cluster, whole=unit == UNIT, named=named, classes=one) for one in ([], classes)
-    )
+    settings = {"whole": unit == UNIT, "named": named}
+    looks, classes = looks_of(engine, rows, rows, pairs, cluster, 60.0, **settings)
+    sums, taken = (pair_sums(engine, rows, pairs, cluster, **settings, classes=one) for one in ([], classes))
     assert len(classes) == len(sums.kinds) == (3 if cluster == "both" else 1)
     for name, values in vars(sums).items():
         np.testing.assert_equal(getattr(taken, name), values, name)
-    other, none = looks_of(team, theirs, theirs, pairs, cluster, 60.0, named=named)
+    other, none = looks_of(team, theirs, theirs, pairs, cluster, 60.0, **settings)
     assert len(looks) == 50 and not none
     for one, apart in zip(looks, other, strict=True):
         np.testing.assert_allclose(

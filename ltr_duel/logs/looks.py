@@ -49,11 +49,13 @@ def looks_of(
     *,
     whole: bool = False,
     named: bool = False,
+    users: int | None = None,
 ) -> tuple[list[Look], list[Any]]:
     """Return the state of a comparison at the end of each step of the clock (UTC), and the classes of `pair_sums`.
 
     The errors are those of `cautious_of_moments`; the comparison itself corrects each cluster by its own size. Classes
-    are counted on the way in this process; where the tables are a team's, there are none.
+    are counted on the way in this process; where the tables are a team's, there are none. The number of ``users`` is
+    given where it is known.
     """
     block = (rows.time / step).floor().cast("int64")
     seen = engine.run(
@@ -75,7 +77,8 @@ def looks_of(
     for keys in _KINDS.get(cluster, ()):
         if isinstance(engine, Engine):
             of = _clustered(t, keys, pairs, named)
-            found, counted = walked(engine, t, of, np.array(seen["block"]), whole=whole)
+            clusters = users if list(of) == ["user"] else None
+            found, counted = walked(engine, t, of, np.array(seen["block"]), whole=whole, number=clusters)
             classes.append(counted)
         else:
             found = engine.run(_moments(t, _clustered(t, keys, pairs, named)))

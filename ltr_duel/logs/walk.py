@@ -26,7 +26,9 @@ def products_of(n: Any, total: Any, value: Any) -> dict[str, Any]:
     return {"nn": 2 * n - 1, "nt": total + (n - 1) * value, "tt": value * (2 * total - value)}
 
 
-def walked(engine: Engine, t: Any, of: dict[str, Any], blocks: IntVector, *, whole: bool) -> tuple[Any, Any]:
+def walked(
+    engine: Engine, t: Any, of: dict[str, Any], blocks: IntVector, *, whole: bool, number: int | None = None
+) -> tuple[Any, Any]:
     """Return the growth of sums in each block, as `looks_of` takes it, and the classes of clusters of `pair_sums`.
 
     Parameters
@@ -40,13 +42,15 @@ def walked(engine: Engine, t: Any, of: dict[str, Any], blocks: IntVector, *, who
         All blocks, ascending.
     whole : bool
         Whether all outcomes are wins, losses and ties.
+    number : int, optional
+        Of clusters, where it is known.
     """
     pairs = _power(engine.value(t.pair.max()) + 1) if "pair" in of else 1
     first, span = int(blocks[0]), _power(int(blocks[-1] - blocks[0]) + 1)
     code = (t.line * pairs + t.pair) * span + (t.block - first)
     rest = {"code": code, "y": t.y, "square": t.square}
     t = t.select(**of, **({"code": code * 4 + t.y.sign().cast("int64") + 1} if whole else rest))
-    number = engine.value(t.select(*of).distinct().count())
+    number = engine.value(t.select(*of).distinct().count()) if number is None else number
     for texts in (False, True):
         walk = _Walk(pairs, first, span)
         for batch in engine.clustered(t, tuple(of), texts=texts):

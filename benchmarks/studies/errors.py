@@ -74,7 +74,7 @@ def named(experiments: int) -> Rows:
 
 
 def hourly(experiments: int) -> Rows:
-    """Identical rankers that ever differ, of which the answer by named looks is asked for each hour."""
+    """Identical rankers of which one ever wins, where `logs compare --looks` is run every hour."""
     for days in ([0.25], [1.0], [1.0, 2.0], [7.0]):
         yield f"looks at {', '.join(f'{day:g}' for day in days)}", [false_winners_asked_hourly(days, experiments)]
 
@@ -85,7 +85,7 @@ PARTS = {
     "best": (best, "Family-wise error against the best", ["summary, ranks", "summary, means", "rankers evaluate"]),
     "looks": (looks, "Sequential test of all impressions: family-wise error", ["thirty looks"]),
     "named": (named, "Four looks that were named: error", ["all that is spent", "the first look alone"]),
-    "hourly": (hourly, "Named looks that are asked for each hour: error", ["ever a winner"]),
+    "hourly": (hourly, "Named looks, computed every hour: error", ["ever a winner"]),
     "power": (power, "Effects found, where .8 was planned", ["fixed", "sequential"]),
 }
 

@@ -199,7 +199,7 @@ def null_words(matrix: PreferenceMatrix) -> dict[str, str]:
     table = transitive_null(matrix, rng, worlds=_WORLDS if size <= _MANY else _FEW_WORLDS)
     words = {}
     for name, low, high, chance in zip(*(table[key] for key in ("property", "low", "high", "p_value")), strict=True):
-        ends = " to ".join("none" if math.isinf(end) else f"{end:.4g}" for end in (low, high))
+        ends = " to ".join("none" if math.isinf(end) else f"{end:,.4g}" for end in (low, high))
         beyond = "; beyond noise" if chance <= _BY_CHANCE and STATISTICS[name].worse else ""
         words[name] = f" (noise alone: {ends}{beyond})"
     return words
@@ -223,6 +223,10 @@ def property_lines(matrix: PreferenceMatrix) -> list[str]:
             for kind, chances in (("Copeland", about.copeland_confidence), ("Borda", about.borda_confidence))
         )
         lines.append(f"Probability to win: {shares}")
+        queries = matrix.provenance.get("queries")
+        if "clicks" in matrix.provenance and isinstance(queries, int):  # the matrix of a log is about real users
+            about_these = f"the {several(queries, 'query')} and simulated users of this estimate"
+            lines.append(f"P is for {about_these}, not for new queries.")
     order = "a total order" if about.total_order else "no total order"
     such = f" such as {' > '.join(about.cycle)}" if about.cycle else ""
     cycles = "cycle" if about.cyclic_triples == 1 else "cycles"

@@ -24,7 +24,7 @@ from ltr_duel.bandits.levels import (
     set_level,
     toss_row,
 )
-from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel, larger, uniform, vector
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, inlined, kernel, larger, uniform, vector
 
 UNPLAYED = 1e9  # the mean reward of an arm that a UCB1 box has not yet played: such arms go first, in random order
 _LOWEST = 1e-6  # level of a Thompson box: any above 0 will do
@@ -90,7 +90,7 @@ def thompson_boxes(boxes: int, n_arms: int) -> ThompsonBoxes:
     return ThompsonBoxes(good, bad, np.zeros((boxes, n_arms)), new_levels(boxes, n_arms))
 
 
-@kernel
+@inlined
 def thompson_advance(boxes: ThompsonBoxes, box: int, rng: Generator) -> int:
     """Thompson sampling: the largest of theta_i ~ Beta(good_i + 1, bad_i + 1)."""
     levels, good, bad, log_mass = boxes.levels, boxes.good[box], boxes.bad[box], boxes.log_mass[box]

@@ -57,7 +57,8 @@ def export_log(
     ----------
     store : path
     out : path
-        ``.parquet``, ``.csv`` or ``.jsonl``; it appears whole or not at all.
+        ``.parquet``, ``.csv`` or ``.jsonl``; it appears whole or not at all, for its owner alone to read. A file that
+        is there is replaced.
     events : path, optional
         Likewise, for the clicks and the other outcomes of these pages: a table of events beside that of exposures.
     without : sequence of {"query", "user"}
@@ -104,8 +105,9 @@ def export_log(
             settings = settings_in(db, path)
             every = (*_COLUMNS, *settings.context)
             columns = tuple([name for name in every if name not in without])
-            log = files.enter_context(write_log(out, columns, spreadsheet=spreadsheet))
-            beside = files.enter_context(write_log(events, _EVENTS, spreadsheet=spreadsheet)) if events else None
+            how = {"spreadsheet": spreadsheet, "private": True}  # queries and users are in it, as in the store
+            log = files.enter_context(write_log(out, columns, **how))
+            beside = files.enter_context(write_log(events, _EVENTS, **how)) if events else None
             for lines, happened in _batches(db, settings, path):
                 log.write(dict(zip(every, zip(*lines, strict=True), strict=True)))
                 if beside and happened:

@@ -11,7 +11,7 @@ from typing import Any
 from ltr_duel.core import InputError, arguments, errors
 from ltr_duel.live.code import go_on_with_code
 from ltr_duel.live.complaints import StoreError
-from ltr_duel.live.settings import Settings, kept_settings, settings_text
+from ltr_duel.live.settings import Settings, default_outcome, kept_settings, settings_text
 from ltr_duel.live.store import Store
 from ltr_duel.live.switches import switches_of
 from ltr_duel.live.users import Users
@@ -48,18 +48,18 @@ def open_store(
     about = {}
     if settings is not None:
         arguments.require_type("settings", settings, Settings)
-        seeded = settings if settings.seed is not None else replace(settings, seed=secrets.randbelow(_SEEDS))
-        text, name = settings_text(seeded), secrets.token_hex(16)
+        seed = secrets.randbelow(_SEEDS) if settings.seed is None else settings.seed
+        new = replace(settings, seed=seed, outcome=settings.outcome or default_outcome(settings))
+        text, name = settings_text(new), secrets.token_hex(16)
         about = {"settings": text, "experiment": name, "started": clock(), "labels": "random"}
     store = Store(path, about)
     try:
         with store.reading():
             kept = kept_settings(store.about("settings"), path)
-            if settings is not None and settings.seed is None:
-                settings = replace(settings, seed=kept.seed)
-            incumbent = (settings or kept).incumbent
-            if settings is not None and settings != kept:
+            if settings is not None:
                 _require_same_law(settings, kept, path)
+                settings = replace(settings, seed=kept.seed, outcome=kept.outcome)  # the same, or left open
+            incumbent = (settings or kept).incumbent
             if incumbent in switches_of(store.switches(), kept, builds=False).dropped:
                 raise InputError(f"{path}: incumbent: ranker '{incumbent}' was dropped; name another")
             if settings is not None and settings != kept:
@@ -85,7 +85,8 @@ def _require_same_law(settings: Settings, kept: Settings, place: Path) -> None:
     """
     for one in fields(settings):
         before, now = getattr(kept, one.name), getattr(settings, one.name)
-        if one.name not in _MAY_CHANGE and before != now:
+        is_open = now is None or (one.name == "outcome" and not now)  # then it is as the store has it
+        if one.name not in _MAY_CHANGE and before != now and not is_open:
             raise InputError(
                 f"{place}: the experiment in this store began with {one.name} {_words(before)}, not {_words(now)};"
                 " use another store"

@@ -67,7 +67,8 @@ class Settings:
     method : str
         How they are compared; it must be able to compare what the policy asks for.
     outcome : str
-        The outcome rule; the method's default if empty.
+        The outcome rule. Empty: that of the store; for a new store the rule of simulations, which is unbiased under
+        random clicks where the method has such a rule. Sets of rankers have one rule.
     top : int
         Documents shown, 1 to 1,000.
     horizon : int
@@ -173,14 +174,19 @@ class Settings:
             raise InputError(
                 f"method: '{self.method}' does not compare {kind}, as '{self.policy}' asks for; use {able}"
             )
-        rule = self.outcome or method.outcomes[0]
+        rule = self.outcome or default_outcome(self)
         if rule not in method.outcomes:
             raise errors.unknown_name(f"outcome rule of {method.name} called", rule, method.outcomes)
         if rule == "expectation":
             raise InputError("outcome: 'expectation' is a number, for estimating matrices; a policy needs a winner")
         if slates and rule != method.outcomes[0]:
             raise InputError(f"outcome: '{rule}' is for two rankers, and '{self.policy}' compares sets")
-        object.__setattr__(self, "outcome", rule)
+
+
+def default_outcome(settings: Settings) -> str:
+    """Return the outcome rule of a new experiment that names none."""
+    method = METHODS.configure(settings.method).component
+    return method.outcomes[0] if settings.policy_component.feedback == "slate" else method.research_outcome
 
 
 def _fields() -> list[Any]:
@@ -261,11 +267,10 @@ def write_settings(settings: Settings, path: str | Path) -> None:
 
 def settings_text(settings: Settings) -> str:
     """Return settings as TOML."""
-    default = METHODS.configure(settings.method).component.outcomes[0]
     table, first = {}, ("incumbent", settings.rankers[0])
     for one in _fields():
         given = getattr(settings, one.name)
-        if given != one.default and (one.name, given) not in (("outcome", default), first):
+        if given != one.default and (one.name, given) != first:
             table[one.name] = list(given) if isinstance(given, tuple) else given
     content: dict[str, Any] = {"experiment": table}
     if settings.serve:
@@ -274,7 +279,11 @@ def settings_text(settings: Settings) -> str:
 
 
 def kept_settings(text: str, place: Path) -> Settings:
-    """Read settings from the store that keeps them as TOML; one without a seed began when the seed was 0."""
+    """Read settings from the store that keeps them as TOML.
+
+    A store without a seed began when the seed was 0, and one without an outcome rule when that was the method's first.
+    """
     _, given = read_toml(place, text)
     settings = _settings_in(given, place)
-    return dataclasses.replace(settings, seed=settings.seed or 0)
+    rule = settings.outcome or METHODS.configure(settings.method).component.outcomes[0]
+    return dataclasses.replace(settings, seed=settings.seed or 0, outcome=rule)

@@ -55,7 +55,7 @@ class State(NamedTuple):
     confidence: float
     margin: float
     started: float  # when the store was made: seconds of the clock
-    steps: int  # comparisons whose outcome reached the policy, and arms that it showed alone
+    steps: int  # comparisons whose outcome reached the present policy, and arms that it showed alone
     pages: int  # shown
     open: int  # of these, waiting for their clicks
     plain: int  # shown with one ranker alone
@@ -63,11 +63,11 @@ class State(NamedTuple):
     unclicked: int  # closed, as seen without clicks
     expired: int  # closed by their deadline
     compared: int  # closed, and of several rankers
-    held: int  # outcomes that wait until the policy asks for their rankers again
+    held: int  # outcomes that wait until the present policy asks for their rankers again
     switches: Switches  # what holds now
     switched: tuple[Switched, ...]  # the switches that were used
     asked: tuple[str, ...]  # whom the policy wants to compare now
-    pulls: IntVector  # (K,) by the steps; an arm against itself counts twice
+    pulls: IntVector  # (K,) in these steps; an arm against itself counts twice
     exposure: FloatVector  # (K,) impressions: of a page of s rankers each has 1/s
     wins: IntMatrix  # (K, K) pages on which the row won
     ties: IntMatrix  # (K, K)

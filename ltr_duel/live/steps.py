@@ -11,6 +11,7 @@ import json
 from collections.abc import Callable
 
 _SLACK = 5.0  # seconds between two looks by which clocks may differ
+_KEPT = 50  # steps that are kept for pages that are closed: how long they are shown again goes by their deadlines
 
 
 class Steps:
@@ -48,7 +49,7 @@ class Steps:
         pages : int
             Number of the last page.
         first_open : callable
-            Returns the number of the earliest open page; steps before it are forgotten.
+            Returns the number of the earliest open page; steps before it are forgotten, but for the latest ones.
         """
         if self._monotonic is None:
             return False
@@ -61,7 +62,8 @@ class Steps:
         if abs(step) <= _SLACK:
             return False
         first = first_open()
-        self._steps = [*(one for one in self._steps if one[0] >= first), (pages, round(step * 1000))]
+        old = [one for one in self._steps[:-_KEPT] if one[0] >= first]
+        self._steps = [*old, *self._steps[-_KEPT:], (pages, round(step * 1000))]
         self.delay += step
         self.unsaved = True
         return True

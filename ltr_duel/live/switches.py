@@ -116,11 +116,26 @@ def switched(before: Switches, switch: Switch, settings: Settings) -> Switches:
             "a row of the switches is damaged or missing, and it may have dropped a ranker or limited the share, so the"
             " experiment cannot be resumed; restore a backup, or begin another one with another store"
         )
+    if nothing := _nothing_changes(before, switch):
+        raise InputError(nothing)
     if switch.what == "drop" and switch.ranker == settings.incumbent:
         raise InputError(
             f"ranker '{switch.ranker}' is the incumbent, which is served outside of the experiment: name another"
         )
     return _after(before, switch, settings)
+
+
+def _nothing_changes(before: Switches, switch: Switch) -> str:
+    """Return why a use would change nothing; empty if it would. Stores may have such rows, so `_after` takes them."""
+    if switch.what == "pause" and before.mode == PAUSED:
+        return "the experiment is paused already"
+    if switch.what == "resume" and before.mode == RUNS:
+        return "the experiment is not paused, and no winner is served, so there is nothing to resume"
+    if switch.what == "winner" and (before.mode, before.winner) == (WINNER, switch.ranker):
+        return f"ranker '{switch.ranker}' is served as the winner already"
+    if switch.what == "share" and before.mode != ENDED and switch[2:4] == (before.share, before.holdback):
+        return f"the share is {before.share:g} already, with a holdback of {before.holdback:g}"
+    return ""
 
 
 def _after(before: Switches, switch: Switch, settings: Settings, *, builds: bool = True) -> Switches:

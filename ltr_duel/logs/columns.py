@@ -98,7 +98,7 @@ def _is(value: str, *kinds: str) -> str:
 
 
 def _owners(column: str, kind: str, rankers: str) -> str:
-    """Return the expression of owners by name or number: their places among the rankers, -1 for nobody."""
+    """Return the expression of owners by name or number: their places among the rankers, -1 for no ranker."""
     if kind == "VARCHAR[]":
         made = f"list_transform({column}, lambda one: CASE WHEN one IS NULL THEN -1 ELSE {_place('one', rankers)} END)"
     else:

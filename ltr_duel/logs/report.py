@@ -24,6 +24,14 @@ _HEADINGS = {
 }
 
 
+_WHOSE = {
+    "impression": "these {}",
+    "user": "users who ask these {}",
+    "query": "queries like these",
+    "both": "users and queries like these",
+}
+
+
 def comparison_lines(found: LogComparison) -> list[str]:
     """Say in sentences what a comparison rests on.
 
@@ -53,7 +61,7 @@ def comparison_lines(found: LogComparison) -> list[str]:
         f"from {date_words(about['first'])} to {date_words(about['last'])}, {several(about['queries'], 'query')}"
         + (f", {several(about['users'], 'user')}" if about["users"] else ", no values in 'user'"),
         f"intervals of {found.confidence:.0%}, errors {_robust(found.cluster)}"
-        + f": the answer is for queries like these {about['queries']:,}" * (found.cluster in ("query", "both")),
+        + f": the answer is for {_WHOSE[found.cluster].format(several(about['queries'], 'query'))}",
     ]
     if about["bad_lines"]:
         lines.append(f"bad lines that were skipped: {about['bad_lines']:,}")

@@ -106,7 +106,7 @@ def fault_sentence(row: Row) -> str:
     if name == "owners" and isinstance(value, list) and given.get("rankers"):
         strange = [one for one in value if isinstance(one, str) and one not in given["rankers"]]
         if strange:
-            return f"owner {short(strange[0])} is not a ranker ({', '.join(given['rankers'])})"
+            return f"owner {short(strange[0])} is not a ranker: {_names(given['rankers'])}"
     legal = "a list in JSON, such as [1, 3]" if isinstance(value, str) and name in _LISTS else LEGAL[name]
     return f"'{name}' must be {legal}, not {short(value)}"
 
@@ -150,8 +150,12 @@ def _owner(row: Row) -> str:
     high = len(row["rankers"]) - 1
     value = _first(row["owners"], -1, high, -1)
     if value == NO_RANKER:
-        return f"owner of an item is not a ranker ({', '.join(row['rankers'])})"
-    return f"owner {value} is not a ranker: -1 for nobody, 0 to {high} for the rankers"
+        return f"owner of an item is not a ranker: {_names(row['rankers'])}"
+    return f"owner {value} is not a ranker: 0 to {high} for a ranker, -1 or null for no ranker"
+
+
+def _names(rankers: list[str]) -> str:
+    return f"{' or '.join(rankers)}, null for no ranker"
 
 
 _LISTS = [name for name, column in LOG_COLUMNS.items() if "list" in str(column.kind)]

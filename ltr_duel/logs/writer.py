@@ -85,7 +85,11 @@ def ubi_records(row: dict[str, Any]) -> list[dict[str, Any]]:
 
 @contextmanager
 def write_log(
-    path: str | Path, columns: tuple[str, ...] = tuple(LOG_COLUMNS), *, spreadsheet: bool = False
+    path: str | Path,
+    columns: tuple[str, ...] = tuple(LOG_COLUMNS),
+    *,
+    spreadsheet: bool = False,
+    private: bool = False,
 ) -> Iterator[LogWriter]:
     """Write a click log as JSON lines, CSV, Parquet or User Behavior Insights. It appears whole or not at all.
 
@@ -99,6 +103,8 @@ def write_log(
     spreadsheet : bool
         Put ``'`` before a text that a spreadsheet would take for a formula, in CSV: queries are those of strangers.
         Such a text is another one when the log is read again.
+    private : bool
+        Whether the file is for its owner alone to read, also where it replaces one that others can read.
 
     Yields
     ------
@@ -125,6 +131,8 @@ def write_log(
     if kind is None:
         raise InputError(f"{path}: a log ends in .jsonl, .csv or .parquet, and in .ndjson as search records (UBI)")
     with files.replacing(path) as temporary:
+        if private:
+            temporary.chmod(0o600)
         writer = LogWriter(temporary, kind, columns, spreadsheet=spreadsheet)
         try:
             yield writer

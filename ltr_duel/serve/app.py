@@ -136,6 +136,8 @@ class _Service:
         """Return why the service cannot work now; empty if it can."""
         if self.worker.broken:
             return "the store cannot be written"
+        if self.worker.stalls:
+            return "the store does not answer: its disk stalls"
         return "too many requests wait for an answer" if self.worker.full else ""
 
     async def metrics(self, request: Request) -> Response:

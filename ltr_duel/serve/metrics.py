@@ -77,7 +77,7 @@ class Metrics:
             ("clicked_total", "counter", "Pages with clicks.", counts.clicked),
             ("unclicked_total", "counter", "Pages seen without clicks.", counts.unclicked),
             ("expired_total", "counter", "Pages of which nothing was heard.", counts.expired),
-            ("steps_total", "counter", "Outcomes told to the policy.", counts.steps),
+            ("steps_total", "counter", "Outcomes told to the policy; each drop starts at 0.", counts.steps),
             ("open_pages", "gauge", "Pages that wait for their clicks.", counts.open),
             ("open_pages_limit", "gauge", "Pages that may wait for their clicks.", settings.max_open),
             ("late_seconds", "gauge", "Since the earliest deadline of an open page.", max(0.0, now - counts.oldest)),
@@ -91,7 +91,7 @@ class Metrics:
         ):
             lines += _head(name, kind, meaning)
             lines.append(_line(f"ltr_duel_{name}", {}, value))
-        lines += _head("pulls_total", "counter", "Steps in which the policy chose a ranker.")
+        lines += _head("pulls_total", "counter", "Steps in which the policy chose a ranker; each drop starts at 0.")
         for ranker, pulls in zip(settings.rankers, counts.pulls, strict=True):
             lines.append(_line("ltr_duel_pulls_total", {"ranker": ranker}, pulls))
         return "\n".join(lines) + "\n"

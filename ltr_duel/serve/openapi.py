@@ -58,12 +58,16 @@ def description(experiment: Settings, settings: ServiceSettings) -> dict[str, An
     asked = _search(experiment, text, ids)
     clicks = "Which documents of a page were clicked; an empty list for none."
     events = "What else happened on a page, also after it was closed: kept for the log, each once."
+    state = (
+        "Where the experiment stands. Pages are those of the whole experiment; steps, pulls and held are those of the"
+        " present policy, and each drop starts a new one."
+    )
     paths = {
         "/decide": {"post": _asking("Which page is to be shown?", asked, _page(ids), _REPEATED)},
         "/clicks": {"post": _asking(clicks, _object(clicked, "token", "clicks"), done, _REPEATED)},
         "/events": {"post": _asking(events, _object(happened, "token", "events"), done, _REPEATED)},
         "/switch": {"post": _asking("Pause, resume, winner, share, drop, end.", *_switch())},
-        "/state": {"get": _reading("Where the experiment stands.", "application/json")},
+        "/state": {"get": _reading(state, "application/json")},
         "/ready": {
             "get": _reading("Whether the store can be written and has room.", "application/json")
             | {"security": _OF_SEVERAL}

@@ -14,6 +14,7 @@ from ltr_duel.live import State, Switched
 _TEMPLATE = Path(__file__).parent / "templates" / "experiment.html"
 _MOST = 12  # rankers of the matrix; the others are in /state
 _LATEST = 10  # uses of switches
+_NOTHING = "Nothing is known yet: no page of several rankers has been closed."
 
 
 def experiment_page(state: State) -> str:
@@ -24,7 +25,7 @@ def experiment_page(state: State) -> str:
         _TEMPLATE,
         title=state.name,
         state=state,
-        sentence=state.sentence if state.steps else "Nothing is known yet: no page has been closed.",
+        sentence=state.sentence if state.compared else _NOTHING,
         lines=_lines(state),
         facts=_facts(state),
         switched=[_use(one) for one in state.switched[-_LATEST:]][::-1],
@@ -32,13 +33,14 @@ def experiment_page(state: State) -> str:
         heads=[state.rankers[k] for k in shown],
         rows=[(state.rankers[i], [_cell(state, i, j) for j in shown]) for i in shown],
         left_out=len(order) - len(shown),
+        dropped="".join(state.switches.dropped[-1:]),
         confidence=f"{state.confidence:.4g}",
     )
 
 
 def _lines(state: State) -> list[str]:
     """Say who is ahead, and what it has cost."""
-    if not state.steps:
+    if not state.compared:
         return []
     chance = float(state.probability[state.rankers.index(state.winner)])
     if np.count_nonzero(state.probability >= chance) > 1:
@@ -63,7 +65,7 @@ def _facts(state: State) -> dict[str, str]:
         "expired": _share(state.expired, state.pages),
         "open": f"{state.open:,}",
         "of one ranker alone (nothing compared)": _share(state.plain, state.pages),
-        "steps of the policy": f"{state.steps:,}",
+        "steps of the policy": f"{state.steps:,}{' (of a new policy, see Pulls)' if state.switches.dropped else ''}",
         "regret": "no bound yet" if math.isinf(bound) else f"at most {bound:,.1f}, {_per_page(bound, state.pages)}",
         "comparisons to go": more,
         "switches": state.switches.words,

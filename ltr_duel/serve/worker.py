@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -13,6 +14,7 @@ from ltr_duel.serve.metrics import Metrics
 
 _MOST = 256  # requests of a batch: the next ones must not wait for long
 _STATE_LASTS = 1.0  # seconds, at least
+_STALL = 3.0  # seconds of one transaction after which the store counts as stalled
 _PAUSE = 4  # times as long as a state took to work out it is taken as new: a fifth of a core at most goes into states
 
 _Call = Decide | Record | Drop | Switch
@@ -38,6 +40,7 @@ class Worker:
         self._looks = ThreadPoolExecutor(1, "state")
         self._state: asyncio.Future[State] | None = None
         self.broken = ""  # why the last transaction failed, if it did
+        self._began = math.inf  # the loop's time at which the transaction under way began
         self._state_ends = 0.0  # the loop's time from which on it is old
         self._state_of = experiment.switches  # as they were when it was begun
 
@@ -84,6 +87,11 @@ class Worker:
         """Whether as many requests wait as may."""
         return len(self._waiting) >= self._room
 
+    @property
+    def stalls(self) -> bool:
+        """Whether a transaction waits for the disk for longer than it may."""
+        return asyncio.get_running_loop().time() - self._began > _STALL
+
     async def try_again(self) -> None:
         """See whether the store can be written again, after a failure; requests may not come before it can."""
         try:
@@ -129,6 +137,7 @@ class Worker:
             if not batch:
                 continue
             began, before = loop.time(), self._experiment.counts.pages
+            self._began = began
             try:
                 answers: Any = await loop.run_in_executor(
                     self._thread, self._experiment.answer, [request for request, _ in batch]
@@ -138,6 +147,7 @@ class Worker:
                 answers = [error] * len(batch)
                 self._works(error)
                 self._metrics.failed += 1
+            self._began = math.inf
             self._metrics.batch(len(batch), loop.time() - began)
             delivered = {
                 answer.page

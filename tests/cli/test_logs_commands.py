@@ -42,7 +42,7 @@ def test_check_compare_power_and_weigh(ltr_duel, log, tmp_path):
     words = ["logs", "compare", log, "--stop-at", 0.95, "--margin", 0.01, "--bootstrap", 100]
     answer = ltr_duel(*words, "--out", matrix, "--report", page, "--plot", picture)
     assert answer.code == 0, answer.err
-    assert "errors clustered by user" in answer.out
+    assert "errors clustered by user: the answer is for users who ask these " in answer.out
     assert "  1 wins  " in answer.out and "\nstop: 1 wins." in answer.out
     assert "<script" not in page.read_text() and "stop: 1 wins." in page.read_text()
     assert picture.stat().st_size > 10_000

@@ -123,6 +123,14 @@ def test_the_outcome_rule_and_whether_it_is_the_default_are_named(ltr_duel, corp
     assert answer.code == 2 and "prefs winners wants a corpus" in answer.err
 
 
+def test_a_probability_names_the_queries_and_users_that_it_is_about(ltr_duel, corpus, tmp_path):
+    estimate(ltr_duel, corpus, tmp_path / "m.parquet", "--comparisons", "100")
+    shown = ltr_duel("prefs", "show", tmp_path / "m.parquet").out
+    queries = load_preferences(tmp_path / "m.parquet").provenance["queries"]
+    assert f"P is for the {queries} queries and simulated users of this estimate, not for new queries.\n" in shown
+    assert "new queries" not in ltr_duel("prefs", "show", "arxiv").out
+
+
 def test_named_matrices_need_no_file(ltr_duel):
     assert "Yue and Joachims, ICML 2011, Table 1" in ltr_duel("prefs", "show", "arxiv").out
     assert "51 rankers" in ltr_duel("prefs", "show", "arith51").out

@@ -11,7 +11,7 @@ import pytest
 
 from ltr_duel.core import Streams, kernel, stream, uniform
 from ltr_duel.core._machine import generators
-from ltr_duel.core._machine.generators import IN_PLACE, borrowed, is_laid_out_as_expected
+from ltr_duel.core._machine.generators import Called, Stepped, borrowed, is_laid_out_as_expected
 
 
 @kernel
@@ -47,17 +47,18 @@ def test_another_layout_is_noticed() -> None:
 
 def test_another_layout_is_left_to_numpy(monkeypatch) -> None:
     rng = np.random.Generator(np.random.PCG64(5))
-    assert borrowed(rng).function == IN_PLACE
-    generators._in_place.cache_clear()
+    address = rng.bit_generator.ctypes.state_address
+    assert borrowed(rng) == Stepped(address)
+    generators._steps_in_place.cache_clear()
     monkeypatch.setattr(generators, "is_laid_out_as_expected", lambda bits: False)
     try:
         function = ctypes.cast(rng.bit_generator.ctypes.next_double, ctypes.c_void_p).value
-        assert borrowed(rng).function == function != IN_PLACE
+        assert borrowed(rng) == Called(address, function)
         drawn = np.zeros(3)
         draw(rng, drawn)
         assert drawn.tolist() == np.random.Generator(np.random.PCG64(5)).random(3).tolist()
     finally:
-        generators._in_place.cache_clear()
+        generators._steps_in_place.cache_clear()
 
 
 @kernel

@@ -97,6 +97,26 @@ def test_after_a_jump_pages_end_a_deadline_later_and_then_as_always(tmp_path):
         assert experiment.expire() == 1 and later.page == 2
 
 
+def test_after_jumps_forth_and_back_a_closed_page_ends_at_its_deadline_too(tmp_path):
+    """It is shown again until then only, and a report that comes later is told the reason."""
+    clocks, lists = TwoClocks(), {name: ["x", "y"] for name in RANKINGS}
+    given = settings(sticky=60.0)
+    clock = {"clock": lambda: clocks.now, "monotonic": lambda: clocks.steady}
+    with Experiment.open(tmp_path / "shop.db", given, keys=KEYS, **clock) as experiment:
+        page = experiment.decide("q", lists, user="ann")
+        experiment.record(page.token, [])
+        for jump in (-7200, 7200):
+            clocks.passes(1)
+            clocks.now += jump
+            experiment.expire()
+            assert experiment.decide("q", lists, user="ann").page == page.page
+    with Experiment.open(tmp_path / "shop.db", given, keys=KEYS, **clock) as experiment:
+        clocks.passes(60)
+        with pytest.raises(ExpiredError):
+            experiment.record(page.token, [])
+        assert experiment.decide("q", lists, user="ann").page == page.page + 1
+
+
 @pytest.mark.parametrize("step", [7200, 86_400, -7200, -86_400])
 @pytest.mark.parametrize("killed", [False, True])
 def test_a_clock_that_jumps_while_the_store_is_closed_moves_deadlines(tmp_path, step, killed):

@@ -1,6 +1,7 @@
 """The exported log says what the experiment says of itself, to the last bit."""
 
 import csv
+import stat
 
 import pytest
 
@@ -84,6 +85,16 @@ def test_no_cell_is_a_formula_for_a_spreadsheet(tmp_path):
 
 def test_a_log_for_programs_holds_what_was_asked(tmp_path):
     assert exported(tmp_path)[1]["query"] == "@SUM(1+1)"
+
+
+def test_what_is_exported_is_for_its_owner_alone_as_the_store_is(tmp_path):
+    files = [tmp_path / name for name in ("shop.db", "log.parquet", "events.csv")]
+    with opened(tmp_path, settings(rankers=("a", "b"), policy="random")) as experiment:
+        experiment.record(experiment.decide("q", {"a": ["x", "y"], "b": ["y", "x"]}, user="ann").token, ["x"])
+    files[1].write_text("of before, for all")
+    files[1].chmod(0o644)
+    assert export_log(files[0], files[1], events=files[2]) == 1
+    assert [stat.S_IMODE(file.stat().st_mode) for file in files] == [0o600] * 3
 
 
 def test_queries_and_users_stay_in_the_house(tmp_path):

@@ -26,8 +26,7 @@ def simulated(settings):
     method = settings.method
     slates = method if policy.feedback == "slate" else "sosm"
     pairs = method if policy.feedback == "duel" else "team_draft"
-    outcome = "marginal_sign" if pairs.startswith("probabilistic") else ""  # the rule of pages
-    oracle = Live(RANKINGS, "navigational", pairs=pairs, outcome=outcome, slates=slates, top=settings.top)
+    oracle = Live(RANKINGS, "navigational", pairs=pairs, outcome=settings.outcome, slates=slates, top=settings.top)
     key = RunKey({}, policy.name, params._asdict(), STEPS, 0, SEED)
     recorder = new_recorder(5, [STEPS], path=(STEPS, 2 if policy.feedback == "duel" else 5))
     order = run_order(key, 5)
@@ -90,21 +89,22 @@ def replayed(folder, settings):
 
 
 @pytest.mark.parametrize(
-    "policy, method, sticky",
+    "policy, method, sticky, outcome",
     [
-        ("rucb", "team_draft", 0),
-        ("rucb", "probabilistic", 0),
-        ("interleaved_filter", "balanced", 0),
-        ("multi_self_sparring:size=3", "probabilistic", 0),
-        ("mdb", "team_draft", 0),
-        ("rucb", "team_draft", 60),
-        ("rmed1", "team_draft", 60),
-        ("double_thompson", "probabilistic", 60),
-        ("multi_self_sparring:size=3", "probabilistic", 60),
+        ("rucb", "team_draft", 0, ""),
+        ("rucb", "probabilistic", 0, ""),  # both have the unbiased rule by default
+        ("rucb", "probabilistic", 0, "marginal_sign"),
+        ("interleaved_filter", "balanced", 0, ""),
+        ("multi_self_sparring:size=3", "probabilistic", 0, ""),
+        ("mdb", "team_draft", 0, ""),
+        ("rucb", "team_draft", 60, ""),
+        ("rmed1", "team_draft", 60, ""),
+        ("double_thompson", "probabilistic", 60, ""),
+        ("multi_self_sparring:size=3", "probabilistic", 60, ""),
     ],
 )
-def test_one_page_at_a_time_is_the_path_of_the_simulation(tmp_path, policy, method, sticky):
-    given = {"policy": policy, "method": method, "sticky": sticky}
+def test_one_page_at_a_time_is_the_path_of_the_simulation(tmp_path, policy, method, sticky, outcome):
+    given = {"policy": policy, "method": method, "sticky": sticky, "outcome": outcome}
     settings = Settings(name="same", rankers=RANKINGS.names, seed=SEED, top=6, horizon=STEPS, **given)
     simulated_path, pulls, exposure, recommended = simulated(settings)
     path, state = replayed(tmp_path, settings)

@@ -91,6 +91,13 @@ def test_a_list_that_cannot_be_shown_is_refused_outside_too(tmp_path, lists, sen
         ([], Switch("share", share=0.9, holdback=0.2), "at most 0.8"),
         ([Switch("share", share=0.5, holdback=0.2)], Switch("share", share=0.9), "at most 0.8"),
         ([Switch("end")], Switch("resume"), "has ended"),
+        ([Switch("end")], Switch("end"), "has ended"),
+        ([], Switch("resume"), "is not paused"),
+        ([Switch("pause"), Switch("resume")], Switch("resume"), "is not paused"),
+        ([Switch("pause")], Switch("pause"), "is paused already"),
+        ([Switch("winner", ranker="b")], Switch("winner", ranker="b"), "served as the winner already"),
+        ([], Switch("share"), "the share is 1 already, with a holdback of 0"),
+        ([Switch("share", share=0.5, holdback=0.2)], Switch("share", share=0.5), "0.5 already, with a holdback of 0.2"),
     ],
 )
 def test_a_switch_of_no_use_is_refused_and_changes_nothing(tmp_path, before, switch, sentence):
@@ -103,6 +110,17 @@ def test_a_switch_of_no_use_is_refused_and_changes_nothing(tmp_path, before, swi
             switch_store(tmp_path / "shop.db", switch)
         assert experiment.switches == then
         assert len(experiment.state().switched) == len(before)
+
+
+def test_uses_that_changed_nothing_in_stores_of_earlier_versions_harm_nothing(tmp_path):
+    uses = [Switch("resume"), Switch("share", share=1.0, holdback=0.0), Switch("pause"), Switch("pause")]
+    with opened(tmp_path) as experiment, experiment._store.transaction():
+        for one in uses:
+            experiment._store.add_switch(0, 0.0, one)
+    assert check_store(tmp_path / "shop.db") == []
+    with opened(tmp_path) as experiment:
+        assert (experiment.switches, len(experiment.state().switched)) == (Switches(mode="paused"), 4)
+        assert switched(experiment, Switch("resume")) == Switches()
 
 
 def test_the_winner_and_the_end_serve_one_list(tmp_path):

@@ -110,7 +110,7 @@ def test_of_repeated_exposures_the_later_is_named_by_its_file(tmp_path):
     ("column", "value", "says"),
     [
         ("time", "soon", "'time' must be a number of seconds or a date and time in ISO 8601, not 'soon'"),
-        ("owners", ["old", "nwe"], "owner 'nwe' is not a ranker (old, new)"),
+        ("owners", ["old", "nwe"], "owner 'nwe' is not a ranker: old or new, null for no ranker"),
     ],
 )
 def test_a_value_that_cannot_be_read_is_named_in_parquet_and_exposures(tmp_path, column, value, says):

@@ -123,6 +123,11 @@ def test_other_winners_are_as_likely_as_in_drawn_matrices():
     assert borda_confidence(bradley_terry(3)) == {"0": 1}
 
 
+def test_of_two_rankers_the_copeland_winner_is_as_likely_as_the_condorcet_winner():
+    matrix = PreferenceMatrix([[0.5, 0.51], [0.49, 0.5]], ("new", "old"), symmetric(2, 0.03))
+    assert list(copeland_confidence(matrix).values()) == condorcet_confidence(matrix).tolist()
+
+
 def test_what_is_unknown_counts_as_an_error_of_one_half():
     """Ranker 0 beats 1 in 0.6 of comparisons for certain; nobody has compared them with ranker 2."""
     p, error = np.full((3, 3), 0.5), np.zeros((3, 3))

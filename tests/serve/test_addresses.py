@@ -10,6 +10,7 @@ import json
 import os
 import re
 import sqlite3
+import threading
 from contextlib import closing
 
 import numpy as np
@@ -227,6 +228,24 @@ def test_a_service_whose_store_cannot_be_written_is_not_ready_and_says_so_until_
         assert (await service.call("GET", "/health")).status == 200
         db.execute("PRAGMA query_only = 0")
         await until_ready(service)
+
+    using(Service(tmp_path), story)
+
+
+def test_a_service_whose_disk_stalls_is_not_ready_until_it_answers(tmp_path, monkeypatch):
+    monkeypatch.setattr("ltr_duel.serve.worker._STALL", 0.05)
+    flows = threading.Event()
+
+    async def story(service):
+        answer = service.experiment.answer
+        monkeypatch.setattr(service.experiment, "answer", lambda calls: (flows.wait(60), answer(calls))[1])
+        search = asyncio.create_task(service.decide())
+        await asyncio.sleep(0.2)
+        said = await service.call("GET", "/ready")
+        assert (said.status, said.json) == (503, {"error": "the store does not answer: its disk stalls"})
+        flows.set()
+        assert (await search)["served"] == "experiment"
+        assert (await service.call("GET", "/ready")).status == 200
 
     using(Service(tmp_path), story)
 

@@ -58,8 +58,7 @@ def simulated(policy, method, steps, *, seed=0):
     rankings = corpus()
     configured = POLICIES.configure(policy)
     slates = configured.component.feedback == "slate"
-    outcome = {"outcome": "marginal_sign"} if method.startswith("probabilistic") else {}  # the rule of pages
-    live = Live(rankings, "informational", top=5, **({"slates": method} if slates else {"pairs": method} | outcome))
+    live = Live(rankings, "informational", top=5, **({"slates": method} if slates else {"pairs": method}))
     key = RunKey(live.provenance, configured.component.name, configured.params._asdict(), steps, 0, seed, 20, "")
     recorder = new_recorder(K, checkpoints(steps))
     order = run_order(key, K)

@@ -48,6 +48,25 @@ def test_the_page_says_what_the_state_is(tmp_path):
     assert f"{state.first_wins[2, 0]} : {state.first_wins[0, 2]}, {state.first_ties[0, 2]} ties" in text
 
 
+def test_after_a_drop_the_page_says_of_which_policy_the_steps_are(tmp_path):
+    """Also where all pages that were closed are those of the dropped ranker, so the new policy has no step yet."""
+    last = RANKERS[-1]
+
+    async def story(service):
+        for _ in range(20):
+            page = await service.decide()
+            if last in page["rankers"]:
+                await service.clicks(page["token"], [])
+        service.experiment.switch("drop", ranker=last)
+        return await service.call("GET", "/"), service.experiment.state()
+
+    said, state = using(Service(tmp_path, policy="random"), story)
+    text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", said.body.decode()))
+    assert state.steps == 0 < state.compared and state.sentence in text and "Nothing is known" not in text
+    assert "steps of the policy 0 (of a new policy, see Pulls)" in text
+    assert f"A new policy started when {last} was dropped." in text
+
+
 def test_the_page_says_how_many_pages_the_comparisons_to_go_are(tmp_path):
     _, state = page_of(tmp_path, pages=4)
     state = state._replace(pages=1000, plain=900, compared=50, impressions_to_go=20.0, note="Users came back.", steps=9)
@@ -90,7 +109,7 @@ def test_a_browser_shows_the_pages(tmp_path, path, pages, rankers, width):
 @pytest.mark.parametrize("chances, line", [((0.25, 0.25, 0.25), "no ranker leads."), ((0.2, 0.5, 0.3), "b leads: it ")])
 def test_a_ranker_leads_only_if_its_probability_is_above_all_others(chances, line):
     known = {
-        "steps": 9,
+        "compared": 9,
         "probability": np.array(chances),
         "rankers": ("a", "b", "c"),
         "winner": "b",

@@ -1,10 +1,11 @@
-"""Random numbers in compiled code: a numpy Generator as two addresses, and its next uniform number.
+"""Random numbers in compiled code: a numpy Generator as addresses, and its next uniform number.
 
 Kernels are compiled without reference counts and cannot hold a Python object. So when Python calls a kernel, each
-Generator is replaced by the addresses of its state and of its function (`Borrowed`); the caller keeps the Generator
-alive. numpy documents both addresses (``bit_generator.ctypes``). The state of numpy's PCG64 is stepped in place, in a
-third of the time of a call, with the same numbers and the same final state as ``rng.random()``. This needs the expected
-layout of the state, which is tested first. With another layout or bit generator, numpy's function is called.
+Generator is replaced by addresses, and the caller keeps the Generator alive. numpy documents these addresses
+(``bit_generator.ctypes``). The state of numpy's PCG64 is stepped in place (`Stepped`), in a third of the time of a
+call, with the same numbers and the same final state as ``rng.random()``. This needs the expected layout of the state,
+which is tested first. With another layout or bit generator numpy's function is called (`Called`), in code compiled for
+that.
 """
 
 from __future__ import annotations
@@ -21,33 +22,34 @@ from numba.extending import NativeValue, models, overload_method, register_model
 
 from ltr_duel.core._machine.instructions import Writer, in_place_of
 
-IN_PLACE = 0  # instead of the address of a function: step the state in place
 _FACTOR = 0x2360ED051FC65DA44385DF649FCCF645  # of PCG's generator of 128 bits (O'Neill, 2014)
 _WIDE, _HUGE, _DOUBLE = ir.IntType(64), ir.IntType(128), ir.DoubleType()
 
 
-class Borrowed(NamedTuple):
-    """A Generator in compiled code: the addresses of the function for the next number and of the state."""
+class Stepped(NamedTuple):
+    """A Generator in compiled code whose state is stepped in place: the address of the state."""
 
-    function: int
     state: int
 
 
-def borrowed(rng: np.random.Generator) -> Borrowed:
+class Called(NamedTuple):
+    """Another Generator in compiled code: the addresses of its state and of the function for the next number."""
+
+    state: int
+    function: int
+
+
+def borrowed(rng: np.random.Generator) -> Stepped | Called:
     """Return the addresses of a Generator, which must outlive their use."""
     bits = rng.bit_generator
-    function = _in_place() if type(bits) is np.random.PCG64 else _address(bits)
-    return Borrowed(function, bits.ctypes.state_address)
+    if type(bits) is np.random.PCG64 and _steps_in_place():
+        return Stepped(bits.ctypes.state_address)
+    return Called(bits.ctypes.state_address, ctypes.cast(bits.ctypes.next_double, ctypes.c_void_p).value or 0)
 
 
 @functools.cache
-def _in_place() -> int:
-    bits = np.random.PCG64(1)
-    return IN_PLACE if is_laid_out_as_expected(bits) else _address(bits)
-
-
-def _address(bits: Any) -> int:
-    return ctypes.cast(bits.ctypes.next_double, ctypes.c_void_p).value or 0
+def _steps_in_place() -> bool:
+    return is_laid_out_as_expected(np.random.PCG64(1))
 
 
 def is_laid_out_as_expected(bits: Any) -> bool:
@@ -60,32 +62,34 @@ def is_laid_out_as_expected(bits: Any) -> bool:
 
 
 class BorrowedType(types.Type):  # type: ignore[misc]  # numba has no types
-    """numba's type of `Borrowed`."""
+    """numba's type of `Stepped` and of `Called`; two types, so that the one has no code of the other."""
 
-    def __init__(self) -> None:
-        super().__init__(name="ltr_duel.Borrowed")
-
-
-_TYPE = BorrowedType()
-_PAIR = types.UniTuple(types.uint64, 2)
+    def __init__(self, fields: tuple[str, ...]) -> None:
+        self.fields = fields
+        super().__init__(name=f"ltr_duel.Borrowed({', '.join(fields)})")
 
 
-@typeof_impl.register(Borrowed)
+_TYPES = {kind: BorrowedType(kind._fields) for kind in (Stepped, Called)}
+
+
+@typeof_impl.register(Stepped)
+@typeof_impl.register(Called)
 def _typeof(value: Any, context: Any) -> Any:
-    return _TYPE
+    return _TYPES[type(value)]
 
 
 @register_model(BorrowedType)
 class _Model(models.StructModel):  # type: ignore[misc]
     def __init__(self, manager: Any, kind: Any) -> None:
-        super().__init__(manager, kind, [("function", types.uint64), ("state", types.uint64)])
+        super().__init__(manager, kind, [(name, types.uint64) for name in kind.fields])
 
 
 @unbox(BorrowedType)
 def _unbox(kind: Any, value: Any, c: Any) -> Any:
-    pair = c.unbox(_PAIR, value)
+    pair = c.unbox(types.UniTuple(types.uint64, len(kind.fields)), value)
     native = cgutils.create_struct_proxy(kind)(c.context, c.builder)
-    native.function, native.state = (c.builder.extract_value(pair.value, k) for k in range(2))
+    for k, name in enumerate(kind.fields):
+        setattr(native, name, c.builder.extract_value(pair.value, k))
     return NativeValue(native._getvalue(), is_error=pair.is_error)
 
 
@@ -111,19 +115,15 @@ def uniform(rng: np.random.Generator) -> float:
 
 @in_place_of(uniform, types.float64, None)
 def _uniform(write: Writer, rng: Any) -> Any:
-    if not isinstance(write.kinds[0], BorrowedType):  # a Generator in a function that somebody else compiles
-        signature = types.float64(write.kinds[0])
-        return write.context.compile_internal(write.builder, lambda rng: rng.random(), signature, (rng,))
+    (kind,) = write.kinds
+    if not isinstance(kind, BorrowedType):  # a Generator in a function that somebody else compiles
+        return write.context.compile_internal(write.builder, lambda rng: rng.random(), types.float64(kind), (rng,))
     builder = write.builder
-    given = cgutils.create_struct_proxy(_TYPE)(write.context, builder, value=rng)
-    drawn = cgutils.alloca_once(builder, _DOUBLE)
-    with builder.if_else(builder.icmp_unsigned("==", given.function, _WIDE(IN_PLACE)), likely=True) as (step, call):
-        with step:
-            builder.store(_step(builder, given.state), drawn)
-        with call:
-            pointer = builder.inttoptr(given.function, ir.FunctionType(_DOUBLE, [_WIDE]).as_pointer())
-            builder.store(builder.call(pointer, [given.state]), drawn)
-    return builder.load(drawn)
+    given = cgutils.create_struct_proxy(kind)(write.context, builder, value=rng)
+    if "function" not in kind.fields:
+        return _step(builder, given.state)
+    pointer = builder.inttoptr(given.function, ir.FunctionType(_DOUBLE, [_WIDE]).as_pointer())
+    return builder.call(pointer, [given.state])
 
 
 def _step(builder: Any, address: Any) -> Any:

@@ -60,7 +60,11 @@ def condorcet_confidence(matrix: PreferenceMatrix) -> FloatVector:
 
 
 def copeland_confidence(matrix: PreferenceMatrix, draws: int = 2000) -> dict[str, float]:
-    """Return for each ranker that occurs the share of drawn matrices in which it is a Copeland winner."""
+    """Return for each ranker that occurs the probability that it is a Copeland winner.
+
+    That it beats all others is computed as for Condorcet winners; only the rest is a share of drawn matrices. So
+    draws cannot make a Copeland winner less likely than the Condorcet winner that it would be.
+    """
     size = len(matrix)
     sure = pair_confidence(matrix)
     first, second = np.triu_indices(size, 1)
@@ -73,12 +77,18 @@ def copeland_confidence(matrix: PreferenceMatrix, draws: int = 2000) -> dict[str
     base = fixed.sum(axis=1) + 0.5 * (tied.sum(axis=1) - 1)
     rng = stream(0, "copeland confidence", matrix.digest)
     i, j, chance = first[doubtful], second[doubtful], sure[first[doubtful], second[doubtful]]
-    counts: Counter[int] = Counter()
+    seen: set[int] = set()
+    shared: Counter[int] = Counter()
     for _ in range(draws):
         won = rng.random(len(i)) < chance
         scores = base + np.bincount(np.where(won, i, j), minlength=size)
-        counts.update(np.flatnonzero(scores == scores.max()).tolist())
-    return {matrix.names[k]: count / draws for k, count in counts.most_common()}
+        best = np.flatnonzero(scores == scores.max()).tolist()
+        seen.update(best)
+        if scores.max() < size - 1:  # no ranker beats all others
+            shared.update(best)
+    outright = condorcet_confidence(matrix)
+    found = {k: min(1.0, float(outright[k]) + shared[k] / draws) for k in seen}
+    return {matrix.names[k]: found[k] for k in sorted(found, key=lambda k: (-found[k], k))}
 
 
 def borda_confidence(matrix: PreferenceMatrix, draws: int = 2000) -> dict[str, float]:

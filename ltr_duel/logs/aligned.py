@@ -1,27 +1,47 @@
 """Exposures and events as one relation of DuckDB, in memory that does not grow with the log.
 
 Lists are wide, and an engine that joins or sorts them writes them to disk and reads them again. So events are joined to
-the numbers of exposures alone; what was clicked is listed for some exposures at a time, and stands in a table beside
-them, row by row, as a file and its further columns would.
+the numbers of exposures alone, and sorted by them; what was clicked is listed for some exposures at a time, and stands
+in a table beside them, row by row, as a file and its further columns would.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
-from ltr_duel.logs.attribution import Late, Outcome, attributed, listed, met, numbered
+import numpy as np
+import pyarrow as pa
+
+from ltr_duel.logs.attribution import EVENT, Late, Outcome, attributed, completed, met, numbered, placed
 from ltr_duel.logs.engine import Engine, named, quoted
 from ltr_duel.logs.own import parquet_rows
 
 _AT_ONCE = 1 << 20  # exposures whose events are listed together
+_SHARE = 1 << 17  # exposures at least that a thread reads
+
+
+class Rows(NamedTuple):
+    """A file or a table: the rows of exposures from one number to another."""
+
+    source: str  # in SQL
+    number: str  # the column that numbers them
+    before: int  # row less number
+    first: int
+    last: int  # one after the last row
+
+    def some(self, first: int, last: int) -> str:
+        """Return the SQL of the rows from ``first`` to the one before ``last``."""
+        first, last = first - self.before, last - 1 - self.before
+        return f"(SELECT * FROM {self.source} WHERE {self.number} BETWEEN {first} AND {last})"
 
 
 class Numbered(NamedTuple):
     """Exposures whose rows are numbered from 1, as they are read."""
 
-    source: str  # what is read, in SQL
-    pieces: list[tuple[str, int, int]]  # of some rows each: the source, with ``row``; the first; one after the last
+    source: str  # all that is read, in SQL
+    files: list[Rows]
     select: Callable[[str, dict[str, str]], str]  # the SQL of exposures, given the source of rows and further columns
 
 
@@ -31,16 +51,18 @@ def numbered_files(engine: Engine, names: str, select: Callable[[str, dict[str, 
     paths = tuple(row["file_name"] for row in files)
     rows, before = parquet_rows(engine, paths)
     engine.execute(f"CREATE VIEW exposures AS {select(f'({rows})', {'origin': 'ltr_line', 'row': 'ltr_line'})}")
-    pieces = []
-    for start, file in zip(before, files, strict=True):
-        read = f"read_parquet({quoted(file['file_name'])}, file_row_number = true)"
-        rows = f"SELECT *, file_row_number + {start + 1} AS row FROM {read}"
-        for first in range(0, max(file["num_rows"], 1), _AT_ONCE):
-            last = min(first + _AT_ONCE, file["num_rows"])
-            source = f"({rows} WHERE file_row_number BETWEEN {first} AND {last - 1})"
-            pieces.append((source, start + first + 1, start + last + 1))
     union = ", union_by_name = true" * (len(paths) > 1)
-    return Numbered(f"read_parquet([{', '.join(map(quoted, paths))}]{union})", pieces, select)
+    each = [
+        Rows(
+            f"read_parquet({quoted(path)}, file_row_number = true)",
+            "file_row_number",
+            start + 1,
+            start + 1,
+            start + 1 + file["num_rows"],
+        )
+        for path, start, file in zip(paths, before, files, strict=True)
+    ]
+    return Numbered(f"read_parquet([{', '.join(map(quoted, paths))}]{union})", each, select)
 
 
 def numbered_table(engine: Engine, sql: str) -> Numbered:
@@ -48,17 +70,12 @@ def numbered_table(engine: Engine, sql: str) -> Numbered:
     engine.execute(f"CREATE TABLE exposures AS SELECT *, row_number() OVER () AS row FROM ({sql})")
     columns = [row["column_name"] for row in engine.rows("DESCRIBE exposures")]
     (size,) = engine.rows("SELECT count(*) AS n FROM exposures")
-    pieces = [
-        (f"(SELECT * FROM exposures WHERE row BETWEEN {first} AND {first + _AT_ONCE - 1})", first, last)
-        for first in range(1, max(size["n"], 1) + 1, _AT_ONCE)
-        for last in [min(first + _AT_ONCE, size["n"] + 1)]
-    ]
 
     def select(source: str, more: dict[str, str]) -> str:
         made = dict(zip(columns, map(named, columns), strict=True)) | more
         return f"SELECT {', '.join(f'{value} AS {named(name)}' for name, value in made.items())} FROM {source}"
 
-    return Numbered("exposures", pieces, select)
+    return Numbered("exposures", [Rows("exposures", "row", 0, 1, size["n"] + 1)], select)
 
 
 def align(
@@ -71,17 +88,15 @@ def align(
     then: tuple[str, ...],
     *,
     items: bool,
-) -> bool:
-    """Make the table ``met_events``, as `met` returns it, and the view ``log``.
-
-    Return whether rows of the log come in the order of their lines.
+) -> tuple[Any, bool]:
+    """Make the view ``log``; return what `met` does, and whether rows of the log come in the order of their lines.
 
     Parameters
     ----------
     engine : Engine
     shown : Numbered
     exposures, events : ibis Table
-        See `listed`.
+        See `placed`.
     outcome : Outcome
     late : Late
     then : tuple of str
@@ -89,42 +104,93 @@ def align(
     items : bool
         Whether any event names its item.
     """
-    import ibis
-
-    found = engine.keep("met_events", met(exposures, events))
-    counting = ibis.to_sql(attributed(exposures, found, events, outcome, late), dialect="duckdb")
-    kept = "TABLE" if late.within else "VIEW"
-    engine.execute(f"CREATE {kept} attributed_events AS {counting}")
-    lined = _in_order(engine, exposures, ("time", *then)) and engine.value(exposures.count()) == shown.pieces[-1][2] - 1
+    have = [name for name in engine.table("events").columns if name in EVENT and name != "impression"]
+    found = completed(engine.keep("met_events", met(exposures, events).select("row", "shown_at", *have)))
+    counting = attributed(exposures, found, events, outcome, late)
+    if late.within:
+        counting = engine.keep("attributed_events", counting)
+    stop = shown.files[-1].last
+    lined = _in_order(engine, exposures, ("time", *then)) and engine.value(exposures.count()) == stop - 1
     if not lined:
         narrow = exposures.select("row", "time", *then)
-        engine.keep("log_lines", numbered(narrow, *then).select("row", "line"))
-    lists, into = None, "CREATE TABLE log_events AS"
-    for source, first, last in shown.pieces:
-        inside = f"WHERE row BETWEEN {first} AND {last - 1}"
-        engine.execute(f"CREATE OR REPLACE VIEW some_exposures AS {shown.select(source, {'row': 'row'})}")
-        engine.execute(f"CREATE OR REPLACE VIEW some_events AS SELECT * FROM attributed_events {inside}")
-        if lists is None:
-            lists = listed(engine.table("some_events"), engine.table("some_exposures"), outcome, items=items)
-            names = [name for name in lists.columns if name != "row"]
-            made = [f"coalesce({name}, [])" if name != "worth" else name for name in names]
-            made = [f"{one} AS ltr_{name}" for one, name in zip(made, names, strict=True)]
-        line, lines = "range", ""
+        engine.keep("log_lines", numbered(narrow, *then).select("row", "line").order_by("row"))
+    for first, last, lists in _lists(engine, shown, exposures, counting, outcome, items=items):
+        line = rows = np.arange(first, last)
         if not lined:
-            line, lines = "line", f" LEFT JOIN (SELECT row, line FROM log_lines {inside}) AS n ON n.row = range"
-        engine.execute(
-            f"{into} SELECT range AS ltr_row, {line} AS ltr_line, {', '.join(made)} FROM range({first}, {last})"
-            f" LEFT JOIN ({ibis.to_sql(lists, dialect='duckdb')}) AS l ON l.row = range{lines} ORDER BY range"
-        )
-        into = "INSERT INTO log_events"
-    beside = {name: f"ltr_{name}" for name in ("line", *names)}
-    if shown.source != "exposures":
-        beside |= dict.fromkeys(("origin", "row"), "ltr_row")
-    both = f"(SELECT * FROM {shown.source} POSITIONAL JOIN log_events)"
-    engine.execute(f"CREATE VIEW log AS {shown.select(both, beside)}")
+            t = engine.table("log_lines")
+            known = engine.run(t.filter((t.row >= first) & (t.row < last)))
+            line = np.zeros(last - first, np.int64)
+            line[known["row"].to_numpy() - first] = known["line"].to_numpy()
+        beside = pa.table({"ltr_row": rows, "ltr_line": line} | lists)
+        engine.insert("log_events", beside, new=first == 1)
     if not lined:
         engine.drop("log_lines")
-    return lined
+    made = {name: f"ltr_{name}" for name in ("line", *(name.removeprefix("ltr_") for name in lists))}
+    if shown.source != "exposures":
+        made |= dict.fromkeys(("origin", "row"), "ltr_row")
+    shares = [f"(SELECT * FROM {rows} POSITIONAL JOIN {clicks})" for rows, clicks in _shares(engine, shown)]
+    engine.execute(f"CREATE VIEW log AS {' UNION ALL '.join(shown.select(share, made) for share in shares)}")
+    return found, lined
+
+
+def _shares(engine: Engine, shown: Numbered) -> list[tuple[str, str]]:
+    """Return rows of exposures and of ``log_events`` in shares, as a single thread reads rows beside each other."""
+    (rows, *more), threads = shown.files, engine.rows("SELECT current_setting('threads') AS n")[0]["n"]
+    number = 1 if more else min(threads, (rows.last - rows.first) // _SHARE)
+    if number <= 1:
+        return [(shown.source, "log_events")]
+    ends = [rows.first + (rows.last - rows.first) * k // number for k in range(number + 1)]
+    clicks = Rows("log_events", "ltr_row", 0, rows.first, rows.last)
+    return [(rows.some(*share), clicks.some(*share)) for share in pairwise(ends)]
+
+
+def _lists(
+    engine: Engine, shown: Numbered, exposures: Any, found: Any, outcome: Outcome, *, items: bool
+) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    """Yield what `placed` found as columns of lists, for all rows in turn: the first, one after the last, the columns.
+
+    Where positions are places, exposures are not read; else those of some rows are joined to the events.
+    """
+    if not items and {"shown", "owners"} & set(exposures.columns):
+        yield from _listed(engine, placed(found, exposures, outcome, items=False), 1, shown.files[-1].last)
+        return
+    for rows in shown.files:
+        for first in range(rows.first, max(rows.last, 2), _AT_ONCE):
+            last = min(first + _AT_ONCE, rows.last)
+            select = shown.select(rows.some(first, last), {"row": f"{rows.number} + {rows.before}"})
+            engine.execute(f"CREATE OR REPLACE VIEW some_exposures AS {select}")
+            here = found.filter((found.row >= first) & (found.row < last))
+            yield from _listed(engine, placed(here, engine.table("some_exposures"), outcome, items=items), first, last)
+
+
+def _listed(engine: Engine, at: Any, first: int, last: int) -> Iterator[tuple[int, int, dict[str, Any]]]:
+    names = [name for name in at.columns if name != "row"]
+    batches = engine.stream(at.order_by("row", "clicks"), _SHARE)
+    rest = at.schema().to_pyarrow().empty_table()
+    for start in range(first, max(last, first + 1), _AT_ONCE):
+        stop = min(start + _AT_ONCE, last)
+        here = [rest]
+        while not len(here[-1]) or here[-1]["row"][-1].as_py() < stop:
+            batch = next(batches, None)
+            if batch is None:
+                break
+            here.append(pa.Table.from_batches([batch]))
+        table = pa.concat_tables(here)
+        cut = int(np.searchsorted(table["row"].to_numpy(), stop))
+        table, rest = table.slice(0, cut), table.slice(cut)
+        row, *values = (table[name].to_numpy() for name in ("row", *names))
+        new = np.ones(cut, np.bool_)  # a place counts once
+        place = values[names.index("clicks")]
+        new[1:] = (row[1:] != row[:-1]) | (place[1:] != place[:-1])
+        begin = np.flatnonzero(new)
+        counts = np.bincount(row[begin] - start, minlength=stop - start)
+        ends = pa.array(np.concatenate([[0], counts.cumsum()]), pa.int32())
+        lists = {}
+        for name, value in zip(names, values, strict=True):
+            whole = name == "worth" and cut
+            one = np.add.reduceat(value.astype(np.int64), begin) if whole else value[begin]
+            lists[f"ltr_{name}"] = pa.ListArray.from_arrays(ends, pa.array(one))
+        yield start, stop, lists
 
 
 def _in_order(engine: Engine, exposures: Any, order: tuple[str, ...]) -> bool:

@@ -79,7 +79,7 @@ def completed(events: Any) -> Any:
     missing = {name: ibis.null(kind) for name, kind in EVENT.items() if name not in events.columns}
     if "kind" in missing:
         missing["kind"] = ibis.literal("click")
-    return events.mutate(**missing).select(*EVENT)
+    return events.mutate(**missing)
 
 
 def counted(events: Any, outcome: Outcome) -> Any:
@@ -147,10 +147,11 @@ def numbered(table: Any, *then: str) -> Any:
     return table.mutate(line=ibis.row_number().over(order_by=order) + 1)
 
 
-def listed(found: Any, exposures: Any, outcome: Outcome, *, items: bool = True) -> Any:
-    """Return what was clicked in each exposure, by the places whose events count.
+def placed(found: Any, exposures: Any, outcome: Outcome, *, items: bool = True) -> Any:
+    """Return the events with the ``row`` and place of their exposure as ``clicks``, which may be there several times.
 
-    Where exposures have no lists, only the owners of the items with events are known, and stand for the list.
+    Where exposures have no lists, only the owners of the items with events are known, and stand for the list. What
+    events are worth is returned where it counts.
 
     Parameters
     ----------
@@ -169,17 +170,14 @@ def listed(found: Any, exposures: Any, outcome: Outcome, *, items: bool = True) 
     """
     import ibis
 
+    worth = [] if outcome.kind else ["worth"]
     if {"shown", "owners"} & set(exposures.columns):
         at, place = found, found.position
         if items and "shown" in exposures.columns:
             at = found.join(exposures.select("row", "shown"), "row")
             place = at.item.isnull().ifelse(at.position, (at.shown.index(at.item) + 1).nullif(0))
-        at = at.mutate(place=place.cast("int32"))
-        at = at.filter(at.place.notnull()).group_by("row", "place").agg(worth=at.worth.sum())
-        if outcome.kind:  # Spark collects in no order
-            return at.group_by("row").agg(clicks=at.place.collect().sort())
-        lists = {"clicks": at.place, "worth": at.worth}
-        return at.group_by("row").agg(**{name: one.collect(order_by=at.place) for name, one in lists.items()})
+        at = at.mutate(clicks=place.cast("int32"))
+        return at.filter(at.clicks.notnull()).select("row", "clicks", *worth)
     if "rankers" not in exposures.columns:
         raise InputError("exposures need lists, owners or rankers: nothing says what an event is credit for")
     at = found.join(exposures.select("row", "rankers"), "row")
@@ -187,13 +185,21 @@ def listed(found: Any, exposures: Any, outcome: Outcome, *, items: bool = True) 
     at = at.filter(at.owner.notnull() & at.place.notnull())
     each = at.group_by("row", "rankers", "owner", "place").agg(worth=at.worth.sum())
     each = each.mutate(who=each.rankers.index(each.owner).cast("int32"))
-    each = each.mutate(who=ibis.ifelse(each.who < 0, NO_RANKER, each.who).cast("int32"))
+    each = each.mutate(owners=ibis.ifelse(each.who < 0, NO_RANKER, each.who).cast("int32"))
     order = [each.place, each.owner]
-    each = each.mutate(turn=(ibis.row_number().over(group_by="row", order_by=order) + 1).cast("int32"))
-    if outcome.kind:  # all that is listed counts, in any order
-        return each.group_by("row").agg(owners=each.who.collect(), clicks=each.turn.collect())
-    lists = {"owners": each.who, "clicks": each.turn, "worth": each.worth}
-    return each.group_by("row").agg(**{name: one.collect(order_by=each.turn) for name, one in lists.items()})
+    each = each.mutate(clicks=(ibis.row_number().over(group_by="row", order_by=order) + 1).cast("int32"))
+    return each.select("row", "clicks", "owners", *worth)
+
+
+def listed(at: Any) -> Any:
+    """Return the lists of each row, of what `placed` returned."""
+    names = [name for name in at.columns if name not in ("row", "worth")]
+    worth = {"worth": at.worth.sum()} if "worth" in at.columns else {}
+    each = at.group_by("row", *names).agg(**worth)
+    if names == ["clicks"] and not worth:  # Spark collects in no order
+        return each.group_by("row").agg(clicks=each.clicks.collect().sort())
+    order = each.clicks if worth else None  # else all that is listed counts, in any order
+    return each.group_by("row").agg(**{name: each[name].collect(order_by=order) for name in (*names, *worth)})
 
 
 def one_table(exposures: Any, clicks: Any) -> Any:

@@ -141,6 +141,20 @@ class Engine:
         found.sort()
         return bool((found[1:] != found[:-1]).all())
 
+    def clustered(self, table: Any, keys: Collection[str], *, texts: bool) -> Iterator[Any]:
+        """Yield the other columns of a table, of which the first orders rows of the same keys, as Arrow batches.
+
+        Before them stands a number of the keys, by which rows are sorted: their hash, which is cheap, but may be that
+        of other keys too, or their rank as texts.
+        """
+        import ibis
+
+        rows, names = ibis.to_sql(table, dialect="duckdb"), ", ".join(map(named, keys))
+        number = f"dense_rank() OVER (ORDER BY {names})" if texts else f"hash({names})"
+        others = ", ".join(named(name) for name in table.columns if name not in keys)
+        with self.guarded(), self.duckdb.cursor() as cursor:
+            yield from _reader(cursor.sql(f"SELECT {number}, {others} FROM ({rows}) ORDER BY 1, 2"), _HASHES)
+
     def stream(self, expression: Any, rows: int) -> Iterator[Any]:
         """Yield the result of an expression as Arrow batches, while other queries run.
 

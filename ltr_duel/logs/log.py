@@ -12,10 +12,13 @@ import numpy as np
 from ltr_duel.core import InputError
 from ltr_duel.logs.attribution import Late, outcome_of, seconds_of
 from ltr_duel.logs.bad import BadLines, Refused
+from ltr_duel.logs.engine import Engine
 from ltr_duel.logs.files import Found, files_of, format_of
 from ltr_duel.logs.rows import (
+    FACTS,
     back_sentence,
     checks_of,
+    facts_of,
     going_back,
     kinds_of,
     marked,
@@ -188,29 +191,30 @@ class ClickLog:
         )
 
     def _any(self, full: Any, wrong: Any) -> bool:
-        """Return whether a row is wrong; the same scan finds who was interleaved, in what the good rows are."""
+        """Return whether a row is wrong; the same scan finds who was interleaved, in what, and when."""
         if "owners" not in full.columns:
             return bool(self.engine.value(full.filter(wrong).count()))
-        kinds = self.engine.run(kinds_of(full, wrong=wrong)).to_pylist()
+        kinds = self.engine.run(kinds_of(full, facts_of(full), wrong=wrong)).to_pylist()
         self.known["kinds", full.columns[:-1]] = kinds  # without the length
         return any(kind["wrong"] for kind in kinds)
 
     def facts(self, rows: Any, rankers: Collection[str] = ()) -> dict[str, Any]:
-        """Return number, users named, different queries, first and last time of the rows credited to these rankers."""
+        """Return what is in the rows credited to these rankers: `facts_of`, and how many queries and users differ."""
         if ("facts", *rankers) not in self.known:
-            named = rows.user.count() if "user" in rows.columns else rows.count() - rows.count()
-            times = {"first": rows.time.min(), "last": rows.time.max()}
-            clicked = (rows.clicks.length() > 0).any()
-            about = rows.aggregate(
-                n=rows.count(), named=named, clicked=clicked, queries=rows["query"].nunique(), **times
-            )
-            (self.known["facts", *rankers],) = self.engine.run(about).to_pylist()
+            texts = {"queries": rows["query"].nunique()}
+            if "user" in rows.columns and isinstance(self.engine, Engine):  # in a pass that reads texts anyway
+                texts["users"] = rows.user.nunique()
+            kinds = None if self.bad.count else self.known.get(("kinds", rows.columns))
+            (about,) = self.engine.run(rows.aggregate(**texts, **({} if kinds else facts_of(rows)))).to_pylist()
+            if kinds:
+                about |= {name: of(kind[name] for kind in kinds) for name, of in FACTS.items()}
+            self.known["facts", *rankers] = about
         return self.known["facts", *rankers]
 
     def kinds(self, rows: Any) -> list[dict[str, Any]]:
         """Return the different ``rankers``, ``method`` and ``outcome`` of what `rows` returned, as they are met."""
         kinds = None if self.bad.count else self.known.get(("kinds", rows.columns))
-        return sorted(kinds or self.engine.run(kinds_of(rows)).to_pylist(), key=lambda kind: kind["first"])
+        return sorted(kinds or self.engine.run(kinds_of(rows)).to_pylist(), key=lambda kind: kind["first_line"])
 
     def batches(self, columns: Collection[str] = tuple(LOG_COLUMNS)) -> Iterator[Impressions]:
         """Yield the rows that can be used, some thousand at a time, in the order of the file.

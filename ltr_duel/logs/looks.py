@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
 from ltr_duel.core import FloatVector
 from ltr_duel.logs.clusters import Means, cautious_of_moments, naive_means, two_way
 from ltr_duel.logs.engine import Engine
 from ltr_duel.logs.outcomes import UNIT
 from ltr_duel.logs.sums import _KINDS, Sequences
+from ltr_duel.logs.walk import products_of, walked
 
 _STEPS = (1, 10, 60, 600, 3600, 6 * 3600, 86400, 7 * 86400, 28 * 86400, 364 * 86400)  # seconds
 _MOST = 64  # looks
@@ -40,7 +40,7 @@ def days_to_a_whole_week(days: float) -> float:
 
 
 def looks_of(
-    engine: Engine,
+    engine: Any,
     rows: Any,
     outcomes: Any,
     pairs: int,
@@ -49,11 +49,13 @@ def looks_of(
     *,
     whole: bool = False,
     named: bool = False,
+    users: int | None = None,
 ) -> tuple[list[Look], list[Any]]:
     """Return the state of a comparison at the end of each step of the clock (UTC), and the classes of `pair_sums`.
 
     The errors are those of `cautious_of_moments`; the comparison itself corrects each cluster by its own size. Classes
-    are counted on the way where all outcomes are ``whole``, else there are none.
+    are counted on the way in this process; where the tables are a team's, there are none. The number of ``users`` is
+    given where it is known.
     """
     block = (rows.time / step).floor().cast("int64")
     seen = engine.run(
@@ -73,9 +75,13 @@ def looks_of(
     t = outcomes.mutate(block=(outcomes.time / step).floor().cast("int64"))
     kinds, classes, sequences, n, total = [], list[Any](), None, np.empty(0), np.empty(0)
     for keys in _KINDS.get(cluster, ()):
-        found = engine.run((_whole_moments if whole else _moments)(t, _clustered(t, keys, pairs, named)))
-        if whole:
-            classes.append(_classes(found))
+        if isinstance(engine, Engine):
+            of = _clustered(t, keys, pairs, named)
+            clusters = users if list(of) == ["user"] else None
+            found, counted = walked(engine, t, of, np.array(seen["block"]), whole=whole, number=clusters)
+            classes.append(counted)
+        else:
+            found = engine.run(_moments(t, _clustered(t, keys, pairs, named)))
         moments = [running(found, name) for name in ("n", "total", "squares", "nn", "nt", "tt")]
         kinds.append(cautious_of_moments(*moments))
         n, total = moments[:2]  # the same for each kind of cluster
@@ -140,61 +146,5 @@ def _moments(t: Any, of: dict[str, Any]) -> Any:
     t = t.mutate(n=t.count().over(until).cast("float64"), total=t.y.sum().over(until).cast("float64") / UNIT)
     value = t.y.cast("float64") / UNIT
     first = _sequence(t.y, value * value * UNIT, t.n == 1)
-    return t.group_by("pair", "block").agg(**_plain(t), **_products(t.n, t.total, value), **first)
-
-
-def _products(n: Any, total: Any, value: Any) -> dict[str, Any]:
-    products = {"nn": 2 * n - 1, "nt": total + (n - 1) * value, "tt": value * (2 * total - value)}
-    return {name: one.sum() for name, one in products.items()}
-
-
-def _whole_moments(t: Any, of: dict[str, Any]) -> Any:
-    """Return what `_moments` does of wins, losses and ties, apart for outcomes after which a cluster has no other.
-
-    These know the sums of their cluster, and are counted by them.
-    """
-    import ibis
-
-    t = t.select("block", "line", y=(t.y / UNIT).cast("int32"), **{"pair": t.pair} | of)
-    by = {"group_by": list(of), "order_by": "line"}
-    until = ibis.window(**by, preceding=None, following=0)
-    t = t.mutate(
-        place=ibis.row_number().over(**by) + 1,
-        lead=t.y.sum().over(until),
-        decided=t.y.abs().sum().over(until),
-        seen=t.y.first().over(until),
-        last=t.line.lead().over(**by).isnull(),
-    )
-    ends = {"outcomes": t.place, "ahead": t.lead, "seen": t.seen}
-    n, total, value = (one.cast("float64") for one in (t.place, t.lead, t.y))
-    firsts = {"wins": 1, "losses": -1, "ties": 0}
-    return t.group_by("pair", "block", **{name: t.last.ifelse(one, 0).cast("int64") for name, one in ends.items()}).agg(
-        n=t.count(),
-        total=value.sum(),
-        squares=value.abs().sum(),
-        decided=t.decided.sum(where=t.last).cast("int64"),
-        **_products(n, total, value),
-        **{name: t.count(where=(t.place == 1) & (t.y == y)) for name, y in firsts.items()},
-    )
-
-
-def _classes(found: Any) -> Any:
-    """Return the classes of clusters, as `pair_sums` counts them, of what `_whole_moments` found."""
-    import pyarrow.compute as pc
-
-    each = found.filter(pc.greater(found["outcomes"], 0)).group_by(["pair", "outcomes", "ahead", "seen"])
-    each = each.aggregate([("n", "sum"), ("decided", "sum")])
-    pair, n, lead, seen, clusters, decided = (each[name].to_numpy() for name in each.column_names)
-    won, lost = (decided + lead * clusters) // 2, (decided - lead * clusters) // 2
-    return pa.table(
-        {
-            "pair": pair,
-            "n": n,
-            "total": lead * UNIT,
-            "seen": seen * UNIT,
-            "clusters": clusters,
-            "outcomes": n * clusters,
-            "sum": lead * clusters * UNIT,
-            **{"won": won, "lost": lost, "ones": won, "minus": lost, "square": decided * UNIT},
-        }
-    )
+    products = {name: one.sum() for name, one in products_of(t.n, t.total, value).items()}
+    return t.group_by("pair", "block").agg(**_plain(t), **products, **first)

@@ -9,7 +9,6 @@ from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.findings import finding_lines
 from ltr_duel.logs.guardrail import guardrail_lines
 from ltr_duel.logs.method_words import method_lines, whose
-from ltr_duel.logs.picture import plot_comparison, plot_parts
 from ltr_duel.logs.table import date_words
 from ltr_duel.logs.tables import ROWS, beside_table, column_notes, comparison_table
 from ltr_duel.logs.verdict import Evidence, decision_of
@@ -84,6 +83,7 @@ def save_comparison(evidence: Evidence, path: str | Path, *, title: str = "") ->
     True
     """
     from ltr_duel.analysis import png_bytes, render_page  # with matplotlib, which the terminal does not need
+    from ltr_duel.logs.picture import plot_comparison, plot_parts
 
     found = evidence.found
     always = evidence.confidence if evidence.decisions is not None else None

@@ -18,6 +18,7 @@ from ltr_duel.logs.engine import NO_RANKER
 from ltr_duel.logs.table import LEGAL, LOG_COLUMNS, date_words
 
 Row = dict[str, Any]
+FACTS: dict[str, Callable[..., Any]] = {"n": sum, "named": sum, "clicked": any, "first": min, "last": max}
 _GRADES = 1000  # the largest
 _LATEST = 1e11  # where times in milliseconds have been made seconds, what is still so large is neither
 
@@ -77,10 +78,17 @@ def repeating(rows: Any) -> Any:
     return again.filter(again.line > again.first)
 
 
-def kinds_of(rows: Any, **more: Any) -> Any:
-    """Return the expression of the different rankers and methods of rows, and the line that has each first."""
+def kinds_of(rows: Any, facts: dict[str, Any] | None = None, **more: Any) -> Any:
+    """Return the expression of the different rankers and methods of rows, the line that has each first, and facts."""
     keys = [name for name in ("rankers", "method", "outcome") if name in rows.columns]
-    return rows.group_by(*keys, given=rows.owners.notnull(), **more).agg(first=rows.line.min())
+    return rows.group_by(*keys, given=rows.owners.notnull(), **more).agg(first_line=rows.line.min(), **facts or {})
+
+
+def facts_of(rows: Any) -> dict[str, Any]:
+    """Return the expressions of what is in rows; of several parts of them `FACTS` makes that of all."""
+    named = rows.user.count() if "user" in rows.columns else rows.count() - rows.count()
+    clicked = (rows.clicks.length() > 0).any()
+    return {"n": rows.count(), "named": named, "clicked": clicked, "first": rows.time.min(), "last": rows.time.max()}
 
 
 def back_sentence(row: Row) -> str:

@@ -23,6 +23,7 @@ from ltr_duel.logs.attribution import (
     met,
     numbered,
     one_table,
+    placed,
 )
 from ltr_duel.logs.engine import Engine, Warehouse
 from ltr_duel.logs.files import Files, Found
@@ -144,13 +145,13 @@ def _aligned(
     exposures, events = cleaned(engine.table("exposures")), completed(cleaned(engine.table("events")))
     items = _named_items(engine, events, outcome)
     assert numbers is not None
-    ordered = align(engine, numbers, exposures, events, outcome, late, then, items=items)
+    found, ordered = align(engine, numbers, exposures, events, outcome, late, then, items=items)
     table = cleaned(engine.table("log"))
 
     def find_line(line: int) -> Found:
         return find(engine.value(table.filter(table.line == line).origin))
 
-    return Loaded(engine, table, find_line, [], exposures, events, engine.table("met_events"), ordered)
+    return Loaded(engine, table, find_line, [], exposures, events, found, ordered)
 
 
 def _joined(
@@ -161,7 +162,8 @@ def _joined(
     exposures = exposures.mutate(row=exposures.impression)
     found = met(exposures, events)
     counting = attributed(exposures, found, events, outcome, late)
-    table = one_table(exposures, listed(counting, exposures, outcome, items=_named_items(engine, events, outcome)))
+    at = placed(counting, exposures, outcome, items=_named_items(engine, events, outcome))
+    table = one_table(exposures, listed(at))
     table = numbered(table, "impression")
 
     def find_line(line: int) -> Found:

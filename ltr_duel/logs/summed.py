@@ -79,7 +79,8 @@ def summed(
     step = step_of(about["first"], about["last"])
 
     def looked(outcomes: Any, *, whole: bool) -> tuple[list[Look], list[Any]]:
-        return looks_of(log.engine, rows, outcomes, len(creditor.pairs), cluster, step, whole=whole, named=named)
+        known: dict[str, Any] = {"whole": whole, "named": named, "users": about.get("users")}
+        return looks_of(log.engine, rows, outcomes, len(creditor.pairs), cluster, step, **known)
 
     noted, classes = looked(outcomes, whole=whole) if looks and history is None else ([], [])
     settings: dict[str, Any] = {"whole": whole, "named": named, "classes": classes}

@@ -41,3 +41,14 @@ def test_a_small_simulate_loads_what_it_needs_and_ends_at_once(tmp_path):
     ]
     assert collections < 200  # 56 where the policy is compiled first; 513 with Python's own threshold, compiled already
     assert frozen > 100_000  # nothing is looked through when Python shuts down
+
+
+def test_a_comparison_in_the_terminal_loads_no_plots(tmp_path):
+    row = '{"impression": %d, "time": 0, "query": "q", "user": %d, "shown": ["a", "b"], "clicks": [2],'
+    row += ' "rankers": ["old", "new"], "owners": [0, 1]}\n'
+    (tmp_path / "clicks.jsonl").write_text("".join(row % (k, k) for k in range(30)))
+    script = "import sys; from ltr_duel.cli.main import main; sys.argv = 'x logs compare clicks.jsonl'.split()\n"
+    script += "try: main()\nfinally: print('matplotlib' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert "old > new" in done.stdout or "new > old" in done.stdout, done.stderr
+    assert done.stdout.splitlines()[-1] == "False"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import json
 import shutil
+from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -72,19 +73,32 @@ def test_events_are_joined_with_exposures_and_outcomes_are_kinds_values_and_dwel
         outcome_of(tmp_path, exposures, events, outcome="dwell<3")
 
 
+@pytest.mark.parametrize("ends", [(25,), (9, 10, 25)], ids=["one file", "three files"])
+@pytest.mark.parametrize("named", [True, False], ids=["items", "positions"])
 @pytest.mark.parametrize("shuffled", [False, True])
-def test_exposures_in_pieces_and_in_files_have_the_clicks_of_their_own_row(tmp_path, monkeypatch, shuffled):
-    """Of 25 exposures each has clicks on its own place; pieces end within files, and files within pieces."""
+def test_exposures_in_pieces_and_in_files_have_the_clicks_of_their_own_row(
+    tmp_path, monkeypatch, shuffled, named, ends
+):
+    """Of 25 exposures each but every fifth has clicks on its own place; pieces end within files, and files within
+    pieces, and threads read 4 rows or more each.
+    """
     order = np.random.default_rng(1).permutation(25) if shuffled else np.arange(25)
     exposures = [exposure(int(n), time=float(n)) for n in order]
-    for k, part in enumerate((exposures[:9], exposures[9:10], exposures[10:])):
-        parquet(tmp_path, f"day{k}", part)
-    events = parquet(tmp_path.parent, "events", [event(f"i{n}", "abc"[n % 3]) for n in range(25)])
+    for k, (start, stop) in enumerate(pairwise((0, *ends))):
+        parquet(tmp_path, f"day{k}", exposures[start:stop])
+    clicks = [{"item": "abc"[n % 3]} if named else {"position": n % 3 + 1} for n in range(25)]
+    seen = [{"impression": f"i{n}"} | clicks[n] for n in range(24, -1, -1) if n % 5 for _ in range(2)]
+    events = parquet(tmp_path.parent, "events", seen)
     monkeypatch.setattr(aligned, "_AT_ONCE", 4)
+    monkeypatch.setattr(aligned, "_SHARE", 4)
     log = ClickLog(tmp_path, events=events)
     rows = log.engine.run(log.table.order_by("line")).to_pylist()
     assert [row["impression"] for row in rows] == [f"i{n}" for n in range(25)]
-    assert [row["clicks"] for row in rows] == [[n % 3 + 1] for n in range(25)]
+    assert [row["clicks"] for row in rows] == [[n % 3 + 1] * bool(n % 5) for n in range(25)]
+    assert log.engine.run(log.table.impression)["impression"].to_pylist() == [f"i{n}" for n in order]
+    (view,) = log.engine.rows("SELECT sql FROM duckdb_views() WHERE view_name = 'log'")
+    shares = min(log.engine.rows("SELECT current_setting('threads') AS n")[0]["n"], 6) if len(ends) == 1 else 1
+    assert view["sql"].count("POSITIONAL JOIN") == shares
 
 
 def test_a_guardrail_holds_if_its_one_sided_limit_is_within_the_margin(tmp_path):

@@ -152,8 +152,17 @@ class Engine:
         rows, names = ibis.to_sql(table, dialect="duckdb"), ", ".join(map(named, keys))
         number = f"dense_rank() OVER (ORDER BY {names})" if texts else f"hash({names})"
         others = ", ".join(named(name) for name in table.columns if name not in keys)
-        with self.guarded(), self.duckdb.cursor() as cursor:
+        with self.guarded(), self.duckdb.cursor() as cursor, self._joins_as_written():
             yield from _reader(cursor.sql(f"SELECT {number}, {others} FROM ({rows}) ORDER BY 1, 2"), _HASHES)
+
+    @contextmanager
+    def _joins_as_written(self) -> Iterator[None]:
+        """Let joins hold their right side in memory: DuckDB expects no rows where rows are read beside each other."""
+        self.duckdb.execute("SET disabled_optimizers = 'build_side_probe_side'")
+        try:
+            yield
+        finally:
+            self.duckdb.execute("RESET disabled_optimizers")
 
     def stream(self, expression: Any, rows: int) -> Iterator[Any]:
         """Yield the result of an expression as Arrow batches, while other queries run.

@@ -67,8 +67,9 @@ class Question:
         order, runs = self._choice(finish)
         rows, rounds = self._rows(order, runs, finish)
         rows = self._tried_again(rows, finish)
-        labelled = dict(zip(names, self._candidates, strict=True))
-        first = [labelled[row.candidate] for row in rows[:2] if row.may_be_deployed]  # the advised one, and the runner-up
+        labelled = {one.label: one for one in self._candidates}
+        # the advised one, and the runner-up
+        first = [labelled[row.candidate] for row in rows[:2] if row.may_be_deployed]
         sure = [row for row in rows if self._is_sure(row)]
         verdict: Literal["deploy", "too small"] = "deploy" if sure else "too small"
         surest = sure[0].candidate if sure and rows[0] not in sure else ""
@@ -123,7 +124,8 @@ class Question:
         The one with the least loss comes first. One that comes to it again is advised if it loses no more than the
         advised one, or if the aim is "sure".
         """
-        shots = {one.label: found for one, found in zip(self._candidates, finish.shots, strict=True)}
+        labelled = {one.label: one for one in self._candidates}
+        shots = dict(zip(labelled, finish.shots, strict=True))
         sure_first = self._aim == "sure"
         may = [
             row
@@ -135,7 +137,7 @@ class Question:
         for row in sorted(may, key=_loss)[:_MOST_AGAIN]:
             if any(map(self._is_sure, rows[:1] if sure_first else rows)):
                 break
-            candidate = next(one for one in self._candidates if one.label == row.candidate)
+            candidate = labelled[row.candidate]
             wanted = [Wanted(candidate, world, 0, self._simulations) for world in self._worlds]
             again = self._row(candidate, self._lab.run(wanted, "claim, again", f"claims, {row.candidate}"), True)
             better = self._is_sure(again) and (sure_first or _loss(again) <= _loss(rows[0]))

@@ -8,8 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from ltr_duel.advice import ANSWER, advise, try_candidates
-from ltr_duel.advice import question
+from ltr_duel.advice import ANSWER, advise, question, try_candidates
 from ltr_duel.advice.candidates import candidates_named
 from ltr_duel.advice.play import Source
 from ltr_duel.advice.world import worlds_of
@@ -145,7 +144,8 @@ def test_what_comes_to_the_confidence_in_too_few_runs_is_named_where_nothing_is_
     monkeypatch.setattr(question, "_MOST_AGAIN", 0)
     advice = advise(rankings, **MISSED | {"seed": 6})
     assert advice.verdict == "too small" and advice.enough is not None
-    assert "Came to 90% in too few runs to be advised: mdb with sosm (right in 15 of 15 runs)" in " ".join(advice.lines())
+    text = " ".join(advice.lines())
+    assert "Came to 90% in too few runs to be advised: mdb with sosm (right in 15 of 15 runs)" in text
 
 
 def test_pairs_are_simulated_and_deployed_by_the_rule_that_random_clicks_do_not_move(rankings, tmp_path):

@@ -23,6 +23,7 @@ _RACE_SHARE = 0.2  # of the chance of being wrong
 _SIZES = (0.125, 0.25, 0.5, 1.5)  # of the simulations: runs of a candidate that is tried once, twice, ...
 _FLOOR = 0.1  # of the margin: a loss that does not matter
 _LEAST = 10  # runs of whatever is run
+_MOST_AGAIN = 3  # candidates that get fresh runs because the first claims missed the confidence
 _FACTORS = (2, 4, 8, 16, 32, 64)  # of the budget: to eight times the budget, or to a million impressions
 _FAR = 1_000_000
 
@@ -65,7 +66,10 @@ class Question:
         finish = self._race()
         order, runs = self._choice(finish)
         rows, rounds = self._rows(order, runs, finish)
-        first = [self._candidates[k] for k in order[:2]]  # the advised one, and the runner-up
+        rows = self._tried_again(rows, finish)
+        labelled = {one.label: one for one in self._candidates}
+        # the advised one, and the runner-up
+        first = [labelled[row.candidate] for row in rows[:2] if row.may_be_deployed]
         sure = [row for row in rows if self._is_sure(row)]
         verdict: Literal["deploy", "too small"] = "deploy" if sure else "too small"
         surest = sure[0].candidate if sure and rows[0] not in sure else ""
@@ -114,10 +118,40 @@ class Question:
         runs = dict.fromkeys(order[:2], few) | {sure: half} | {order[0]: self._simulations}
         return order, list(runs.values())
 
+    def _tried_again(self, rows: list[Row], finish: Finish) -> list[Row]:
+        """Where the claims missed the confidence, give fresh runs to candidates that came to it in others.
+
+        The one with the least loss comes first. One that comes to it again is advised if it loses no more than the
+        advised one, or if the aim is "sure".
+        """
+        labelled = {one.label: one for one in self._candidates}
+        shots = dict(zip(labelled, finish.shots, strict=True))
+        sure_first = self._aim == "sure"
+        may = [
+            row
+            for row in rows[1:]
+            if row.may_be_deployed
+            and (self._is_sure(row) or not self._has_enough(row))
+            and (row.worst.right.value >= self._confidence or self._was_sure(shots[row.candidate]))
+        ]
+        for row in sorted(may, key=_loss)[:_MOST_AGAIN]:
+            if any(map(self._is_sure, rows[:1] if sure_first else rows)):
+                break
+            candidate = labelled[row.candidate]
+            wanted = [Wanted(candidate, world, 0, self._simulations) for world in self._worlds]
+            again = self._row(candidate, self._lab.run(wanted, "claim, again", f"claims, {row.candidate}"), True)
+            better = self._is_sure(again) and (sure_first or _loss(again) <= _loss(rows[0]))
+            place = 0 if better else min(2, rows.index(row))
+            rows = [one for one in rows if one is not row]
+            rows.insert(place, again)
+        return rows
+
+    def _has_enough(self, row: Row) -> bool:
+        """Say whether a candidate has fresh runs enough to be advised by."""
+        return row.fresh and row.may_be_deployed and 2 * row.worst.runs >= self._simulations
+
     def _is_sure(self, row: Row) -> bool:
-        """Say whether a candidate reaches the confidence in its runs, and these are enough fresh ones."""
-        enough = row.fresh and row.may_be_deployed and 2 * row.worst.runs >= self._simulations
-        return enough and row.worst.right.value >= self._confidence
+        return self._has_enough(row) and row.worst.right.value >= self._confidence
 
     def _was_sure(self, worlds: Sequence[Shots]) -> bool:
         return all(one.right.mean() >= self._confidence for one in worlds)
@@ -211,6 +245,10 @@ class Question:
         names = table["ranker"][(table["p"] >= 1 - self._confidence)]
         right = {name for name, good in zip(self._rankings.names, self._worlds[0].right, strict=True) if good}
         return tuple(name for name in names if name not in right)
+
+
+def _loss(row: Row) -> float:
+    return max(one.loss.value for one in row.worlds)
 
 
 def shots_of(trials: Trials) -> Shots:

@@ -15,10 +15,13 @@ def advice_lines(advice: Advice) -> list[str]:
     lines = [_deploy(advice, advice.deploy), _known(advice, advice.deploy), _cost(advice, advice.deploy)]
     if advice.surest:
         row = next(row for row in advice.rows if row.candidate == advice.surest)
+        sure = " With --sure such a candidate is advised." if advice.settings["aim"] != "sure" else ""
         lines.append(
             f"{named(row.candidate)} did come to {_asked(advice)}: it was right in {_runs(advice, row)}, and loses"
-            f" {ndcg(row.worst.lost)} a list on the way."
+            f" {ndcg(row.worst.lost)} a list on the way.{sure}"
         )
+    if advice.verdict == "too small":
+        lines += _too_few_runs(advice)
     if advice.enough is not None:
         lines.append(_enough(advice, advice.enough))
     lines += _runner_up(advice) + _differs(advice) + _as_good(advice) + _unsure(advice)
@@ -79,6 +82,16 @@ def _cost(advice: Advice, row: Row) -> str:
     )
 
 
+def _too_few_runs(advice: Advice) -> list[str]:
+    """Name the candidates of the table that came to the confidence in runs that are too few to go by."""
+    found = [
+        f"{named(row.candidate)} (right in {round(row.worst.right.value * row.worst.runs)} of {row.worst.runs} runs)"
+        for row in advice.rows
+        if row.may_be_deployed and row.worst.right.value >= advice.settings["confidence"]
+    ]
+    return [f"Came to {_asked(advice)} in too few runs to be advised: {', '.join(found)}."] if found else []
+
+
 def _enough(advice: Advice, found: Enough) -> str:
     right = f"in {found.runs} other runs it is right in {percent(found.right)}"
     if found.budget is not None:
@@ -113,13 +126,16 @@ def _runner_up(advice: Advice) -> list[str]:
     line = f"Runner-up: {named(row.candidate)}, right in {right}, losing {lost} a list on the way."
     often = {k for one in advice.rounds if 2 * one.runs >= advice.settings["simulations"] for k in one.tried}
     named_already = (advice.rows[0].candidate, row.candidate)
-    others_left = [k for k in advice.rounds[-1].left if advice.names[k] not in named_already]
+    left = advice.rounds[-1].left
+    others_left = [k for k in left if advice.names[k] not in named_already]
+    if advice.names.index(advice.rows[0].candidate) not in left:  # it came back for the confidence
+        others_left = []
     close = [advice.names[k] for k in others_left if k in often]
     if close:
         line += f" By what users lose {listed(close)} could not be told apart from the candidate that is advised."
     seldom = [advice.names[k] for k in others_left if k not in often]
     if seldom:
-        line += f" Dropped after few runs, and not shown to lose more: {listed(seldom)}."
+        line += f" Dropped after few runs, and not shown to lose more, on the way and after together: {listed(seldom)}."
     return [line]
 
 

@@ -30,6 +30,7 @@ from ltr_duel.cli._words import Command, click_model_names, method_names, policy
 
 if TYPE_CHECKING:
     from ltr_duel.interleaving import Method
+    from ltr_duel.preferences import PreferenceMatrix
 
 
 @click.command(cls=Command)
@@ -192,13 +193,21 @@ def command(
         click.echo(f"{log}: {several(written, 'impression')}")
     if live is not None:
         _print_cautions(METHODS.configure(method).component, outcome, logged=log is not None)
-    click.echo(winner_sentence(matrix))
+    click.echo(winner_sentence(matrix) + _taken_winner(matrix))
     table = policies_table(results)
     print_table(table)
     for note in (spread_sentence(table), *results.notes):
         click.echo(note)
     if out is not None:
         click.echo(f"{out / 'results.parquet'}, {out / 'pulls.parquet'}, {out / 'regret.png'}")
+
+
+def _taken_winner(matrix: PreferenceMatrix) -> str:
+    """Say which ranker the table holds for the winner, where the matrix leaves that undecided."""
+    from ltr_duel.analysis import winner_sentence
+
+    undecided = matrix.condorcet_winner and winner_sentence(matrix).startswith("Undecided")
+    return f" Below, the winner is that of this matrix, {matrix.condorcet_winner}." if undecided else ""
 
 
 def _print_cautions(method: Method, outcome: str, *, logged: bool) -> None:

@@ -239,7 +239,7 @@ def _settings_in(given: dict[str, Any], path: Path) -> Settings:
 
 
 def write_settings(settings: Settings, path: str | Path) -> None:
-    """Write settings to a file that `read_settings` reads; what is as by default is left out.
+    """Write settings to a file that `read_settings` reads; what is as by default is left out, but for the method.
 
     Parameters
     ----------
@@ -262,15 +262,15 @@ def write_settings(settings: Settings, path: str | Path) -> None:
     'rucb'
     """
     with files.replacing(path) as temporary:
-        temporary.write_text(settings_text(settings), encoding="utf-8")
+        temporary.write_text(settings_text(settings, shown=("method",)), encoding="utf-8")
 
 
-def settings_text(settings: Settings) -> str:
-    """Return settings as TOML."""
+def settings_text(settings: Settings, shown: tuple[str, ...] = ()) -> str:
+    """Return settings as TOML: those that are not as by default, and those to be shown all the same."""
     table, first = {}, ("incumbent", settings.rankers[0])
     for one in _fields():
         given = getattr(settings, one.name)
-        if given != one.default and (one.name, given) != first:
+        if one.name in shown or (given != one.default and (one.name, given) != first):
             table[one.name] = list(given) if isinstance(given, tuple) else given
     content: dict[str, Any] = {"experiment": table}
     if settings.serve:

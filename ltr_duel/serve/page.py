@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ltr_duel.analysis import render_page
+from ltr_duel.bandits import POLICIES
 from ltr_duel.live import State, Switched
 
 _TEMPLATE = Path(__file__).parent / "templates" / "experiment.html"
@@ -39,6 +40,7 @@ def experiment_page(state: State) -> str:
         left_out=len(order) - len(shown),
         dropped="".join(state.switches.dropped[-1:]),
         confidence=f"{state.confidence:.4g}",
+        adaptive=POLICIES.configure(state.policy).component.adaptive,
     )
 
 
@@ -63,7 +65,8 @@ def _facts(state: State) -> dict[str, str]:
     more = "unknown" if to_go else "none"
     if 0 < to_go <= 1000 * state.compared:  # beyond that the sentence gives no number either
         pages = to_go * state.pages / max(1, state.compared)
-        more = f"about {to_go:,.0f} by new users, some {pages:,.0f} pages at the present rate"
+        new = to_go * _first_pages(state)
+        more = f"about {new:,.0f} by new users, some {pages:,.0f} pages at the present rate"
     return {
         "pages shown": f"{state.pages:,}",
         "with clicks": _share(state.clicked, state.pages),
@@ -79,6 +82,15 @@ def _facts(state: State) -> dict[str, str]:
         "compared by": f"{state.method} ({state.outcome})",
         "running since": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime(state.started)),
     }
+
+
+def _first_pages(state: State) -> float:
+    """Return the share of the outcomes so far that are those of users' first pages of a pair, which alone count."""
+    first, all_of_them = (
+        float(won.sum() + tied.sum() / 2)
+        for won, tied in ((state.first_wins, state.first_ties), (state.wins, state.ties))
+    )
+    return first / max(1.0, all_of_them)
 
 
 def _use(one: Switched) -> tuple[str, str]:

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from ltr_duel.advice import ANSWER, advise, try_candidates
+from ltr_duel.advice import ANSWER, advise, question, try_candidates
 from ltr_duel.advice.candidates import candidates_named
 from ltr_duel.advice.play import Source
 from ltr_duel.advice.world import worlds_of
@@ -111,6 +111,43 @@ def test_that_few_runs_do_not_show_the_confidence_is_said(rankings):
     assert advice.verdict == "deploy" and (low < 0.6) == ("so few runs do not rule out" in text)
 
 
+FIVE = (*FEW[:2], "winner_stays_strong/team_draft", "double_thompson/team_draft", "mdb/team_draft")
+MISSED = SMALL | {"budget": 150, "confidence": 0.9, "margin": 0.001, "candidates": FIVE}
+
+
+def test_what_came_to_the_confidence_in_the_race_is_run_anew_where_the_advised_missed_it(rankings):
+    """The answer was "too few for 90%" above a row that had 100% of 15 runs, and less loss."""
+    given = MISSED | {"seed": 6}
+    advice = advise(rankings, **given)
+    assert advice.verdict == "deploy" and advice.surest == "" and advice.enough is None
+    assert (advice.deploy.candidate, advice.deploy.fresh, advice.deploy.worst.runs) == ("mdb/sosm", True, 10)
+    before = next(row for row in advice.rows if row.candidate == "winner_stays_strong/team_draft")
+    assert before.fresh and before.worst.right.value < 0.9 and before.worst.loss.value > advice.deploy.worst.loss.value
+    assert advice.lines()[0] == "Deploy the policy mdb with the method sosm."
+    assert f"{advice.live['policy'].partition(':')[0]}/{advice.live['method']}" == "mdb/sosm"
+    assert advice.what_if[0].candidate == "mdb/sosm"
+    again = advise(rankings, **given | {"jobs": 3})
+    assert json.dumps(again.to_json()) == json.dumps(advice.to_json())
+
+
+def test_what_loses_more_is_named_beside_the_advised_and_advised_by_sure(rankings, monkeypatch):
+    loses = {"winner_stays_strong/team_draft": 0.0, "mdb/sosm": 1.0}  # the candidate that was advised first
+    monkeypatch.setattr(question, "_loss", lambda row: loses.get(row.candidate, 2.0))
+    advice = advise(rankings, **MISSED | {"seed": 6})
+    assert advice.deploy.candidate != advice.surest == "mdb/sosm" and advice.enough is None
+    assert "mdb with sosm did come to 90%: it was right in 100%" in " ".join(advice.lines())
+    sure = advise(rankings, **MISSED | {"seed": 6, "aim": "sure"})
+    assert sure.deploy.candidate == "mdb/sosm" and sure.surest == "" and sure.lines()[0].startswith("Deploy the policy")
+
+
+def test_what_comes_to_the_confidence_in_too_few_runs_is_named_where_nothing_is_sure(rankings, monkeypatch):
+    monkeypatch.setattr(question, "_MOST_AGAIN", 0)
+    advice = advise(rankings, **MISSED | {"seed": 6})
+    assert advice.verdict == "too small" and advice.enough is not None
+    text = " ".join(advice.lines())
+    assert "Came to 90% in too few runs to be advised: mdb with sosm (right in 15 of 15 runs)" in text
+
+
 def test_pairs_are_simulated_and_deployed_by_the_rule_that_random_clicks_do_not_move(rankings, tmp_path):
     """live.toml named no rule, so the service took the papers', by which random clicks may win."""
     advice = advise(rankings, candidates=("winner_stays_strong/probabilistic",), **SMALL)
@@ -157,6 +194,7 @@ def test_the_files_say_the_same_and_the_settings_can_be_deployed(advice, tmp_pat
     }  # fmt: skip
     assert found["rows"][0]["worst"]["right"] == advice.deploy.worst.right._asdict()
     settings = read_settings(files["live.toml"])
+    assert f'method = "{settings.method}"' in files["live.toml"].read_text(encoding="utf-8"), "also the default"
     assert f"{settings.policy}/{settings.method}" == advice.deploy.candidate
     assert settings.rankers == tuple(advice.ndcg) and settings.confidence == 0.95
     assert settings.serve["key_file"], "the service does not start without one"

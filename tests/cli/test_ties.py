@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ltr_duel.data import make_corpus, write_svmlight
-from ltr_duel.preferences import compare_matrices, load_preferences
+from ltr_duel.preferences import PreferenceMatrix, compare_matrices, load_preferences, save_preferences
 from ltr_duel.rankers import TIE_RULES
 from tests.cli.test_prefs_commands import estimate
 
@@ -83,6 +83,18 @@ def test_a_winner_that_is_not_sure_is_undecided_as_prefs_show_says(ltr_duel, tie
     (row,) = (row.split() for row in shown.splitlines() if row.startswith("marginal_bernoulli"))
     assert row[2] == ("1" if sure else "undecided"), "after the rule, (default)"
     assert ("--comparisons 400 may tell" in shown) != sure
+
+
+def test_simulate_says_who_the_winner_of_its_table_is_where_the_matrix_leaves_it_undecided(ltr_duel, tmp_path):
+    for wins, error in ((0.51, 0.02), (0.9, 0.02)):
+        sure = np.array([[0, error], [error, 0]])
+        matrix = PreferenceMatrix(np.array([[0.5, wins], [1 - wins, 0.5]]), ("x", "y"), sure)
+        save_preferences(matrix, tmp_path / "m.parquet")
+        few = ("--horizon", "50", "--repetitions", "1", "--jobs", "1", "--out", tmp_path / "runs")
+        shown = ltr_duel("simulate", tmp_path / "m.parquet", "--policy", "round_robin", *few)
+        assert shown.code == 0, shown.err
+        assert "runs that name the winner" in shown.out
+        assert (" Below, the winner is that of this matrix, x.\n" in shown.out) == (wins == 0.51)
 
 
 def test_users_with_another_order_of_ties_than_the_matrix_are_refused(ltr_duel, tied, tmp_path):

@@ -109,7 +109,7 @@ def test_the_glossary_has_each_head_of_a_table_and_each_setting_that_outputs_wri
     known = {word.strip() for row in re.findall(r"^\| (.*?) \|", page, re.M) for word in row.split(",")}
     plain = {word.strip() for word in PLAIN.split(",")}
     heads = {head.replace("_", " ").casefold() for head in heads_of_outputs()} - {"", "a", "b"}
-    assert {"sure from", "lost after", "tie seed", "e-value", "beats", "shown on pages"} <= heads
+    assert {"sure from", "lost after", "tie seed", "e-value", "beats", "share of the pages"} <= heads
     words = {head.partition(",")[0] for head in heads}
     assert sorted(word for word in words if not {word, word + "s", word.removesuffix("s")} & (known | plain)) == []
     assert sorted(plain - words) == [], "listed as plain, and written by no output"

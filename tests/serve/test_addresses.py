@@ -9,9 +9,11 @@ import io
 import json
 import os
 import re
+import shlex
 import sqlite3
 import threading
 from contextlib import closing
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -40,6 +42,19 @@ def test_a_page_is_decided_and_its_clicks_are_counted(tmp_path):
 
     state = using(Service(tmp_path), story)
     assert (state["pages"], state["clicked"], state["open"], state["steps"]) == (1, 1, 0, 1)
+
+
+def test_the_search_that_the_page_makes_with_curl_is_answered(tmp_path):
+    page = (Path(__file__).parents[2] / "docs" / "serving.md").read_text(encoding="utf-8")
+    [line] = re.findall(r"^ *curl .*/decide .*$", page, re.M)
+    _, url, _, header, _, body = shlex.split(line)
+    name, _, value = header.partition(": ")
+
+    async def story(service):
+        said = await service.call("POST", "/" + url.rpartition("/")[2], body.encode(), headers={name: value})
+        assert said.status == 200 and said.json["served"] == "experiment"
+
+    using(Service(tmp_path, rankers=("words", "titles", "newest")), story)
 
 
 def test_ids_that_are_numbers_come_back_as_numbers(tmp_path):

@@ -44,6 +44,8 @@ def test_the_page_says_what_the_state_is(tmp_path):
         shown = f"{state.exposure[k]:,.1f}".removesuffix(".0")
         assert re.search(rf"{name} {shown} \([0-9.]+%\) {state.pulls[k]} ", text)
     low, high = state.low[0, 2], state.high[0, 2]
+    assert "share of the pages" in text and "a page of two rankers counts half for each" in text
+    assert "does not react" not in text
     assert f"{state.mean[0, 2]:+.3f} {low:+.2f} to {high:+.2f}" in text
     assert f"{state.first_wins[2, 0]} : {state.first_wins[0, 2]}, {state.first_ties[0, 2]} ties" in text
 
@@ -73,6 +75,27 @@ def test_the_page_says_how_many_pages_the_comparisons_to_go_are(tmp_path):
     facts = _facts(state)
     assert facts["comparisons to go"] == "about 20 by new users, some 400 pages at the present rate"
     assert facts["of one ranker alone (nothing compared)"] == "900 (90.0%)" and _lines(state)[-1] == state.note
+
+
+def test_of_pages_of_users_who_return_only_those_that_count_are_to_go_by_new_users(tmp_path):
+    """Two thirds of the pages are repeats: to go are a third as many first pages as pages that compare rankers."""
+
+    async def story(service):
+        search = {"query": "shoes", "rankings": {"a": ["a1", "a2"], "b": ["b1", "b2"]}}
+        for k in range(90):
+            page = (await service.call("POST", "/decide", {**search, "user": f"u{k // 3}"})).json
+            best = "ab"[k % 9 >= 6]
+            await service.clicks(page["token"], [one for one in page["page"] if one.startswith(best)])
+        return await service.call("GET", "/"), service.experiment.state()
+
+    said, state = using(Service(tmp_path, policy="random", rankers=("a", "b")), story)
+    text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", said.body.decode()))
+    assert state.first_wins.sum() + state.first_ties.sum() / 2 == 30 and 0 < state.compared <= 90
+    assert np.isfinite(state.impressions_to_go)
+    assert state.decisions[0].observations == 30
+    new, pages = state.impressions_to_go * 30 / state.compared, state.impressions_to_go * state.pages / state.compared
+    assert f"about {new:,.0f} by new users, some {pages:,.0f} pages at the present rate" in text
+    assert "logs compare counts all pages, as policy random does not react to outcomes" in text
 
 
 def test_a_page_gives_no_number_of_comparisons_to_go_where_its_sentence_gives_none(tmp_path):

@@ -181,7 +181,7 @@ def test_several_outcomes_have_one_primary(ltr_duel, tmp_path):
     assert any(line.split()[:6] == ["buy", "new", ">", "old", "60", "-0.5000"] for line in lines)  # beside it
     assert any(line.split()[:6] == ["phone", "new", ">", "old", "40", "+0.5000"] for line in lines)
     assert "parts by device are not shown to differ" in answer.out
-    assert lines[-1].startswith("at this look new wins (p ")
+    assert lines[-1].startswith("At this look new wins (p ")
     lines = ltr_duel(*words, "--primary", "buy").out.splitlines()
     assert any(line.split()[:8] == ["old", ">", "new", "old", "wins", "60", "30", "0"] for line in lines)
     assert any(line.split()[:6] == ["click", "old", ">", "new", "60", "-0.5000"] for line in lines)

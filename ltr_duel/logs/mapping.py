@@ -172,7 +172,9 @@ def create_relation(engine: Engine, part: Part) -> tuple[Callable[[int], Found],
 
     found = part.tried(described)
     if not part.columns:
-        require_columns(part.file, [column for column in found if column not in ("ltr_line", "ltr_file")], part.name)
+        have = [column for column in found if column not in ("ltr_line", "ltr_file")]
+        empty = read == "read_json" and have == ["json"]  # what DuckDB calls the column of a file without objects
+        require_columns(part.file, [] if empty else have, part.name)
         part.columns = {column: named(column) for column in found if column in part.legal}
     numbers: Numbered | None = None
     raw = select(part.columns | {"origin": "ltr_line"}, part.where, f"({rows})")

@@ -68,6 +68,14 @@ def test_all_columns_that_one_table_lacks_are_named(tmp_path, form):
     assert str(error.value) == f"{says}; see docs/logs.md"
 
 
+def test_a_file_without_a_row_has_no_columns(tmp_path):
+    """DuckDB calls the column of such a file "json"."""
+    log, _, events = opened(tmp_path, "jsonl", [SHOWN], [])
+    with pytest.raises(InputError) as error:
+        describe_log(log)
+    assert f"{events} has no columns " in str(error.value) and "(it has none)" in str(error.value)
+
+
 def test_a_column_of_csv_that_is_empty_is_missing_in_its_lines(tmp_path):
     log = ClickLog(write(tmp_path / "log.csv", [impression(n, query="") for n in range(3)]), skip_bad=None)
     with pytest.raises(InputError, match=r":2: 'query' is missing; 3 such lines$"):

@@ -115,7 +115,7 @@ def test_a_plan_by_query_counts_new_queries_and_says_what_those_of_the_log_canno
 
 
 def test_a_plan_names_no_leader_where_the_shrunk_mean_is_printed_as_0(ltr_duel, tmp_path):
-    """The first ranker was said to be ahead, also where the mean was below 0."""
+    """The first ranker was said to be ahead, also where the mean was below 0; a log without ties had a traceback."""
     path = tmp_path / "log.jsonl"
     written(path, [1, -1] * 19 + [-1, -1], range(40), [60 * k for k in range(40)])
     nobody = f"By 40 impressions of {path}, nobody is clearly ahead (the estimate shrinks to 0)"

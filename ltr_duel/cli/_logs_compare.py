@@ -232,6 +232,11 @@ def _print_evidence(evidence: Evidence, rows: int) -> None:
         print_table(beside_table(one, rows))
         for note in one.notes:
             click.echo(note)
+    if evidence.beside:
+        click.echo(
+            f"interval: those of a table hold together with {evidence.confidence:.4g} (Bonferroni). p is corrected by"
+            " Holm's rule, which is sharper, so an interval may hold 0 beside a small p."
+        )
     click.echo()
     for line in decision_of(evidence).lines:
         click.echo(line)

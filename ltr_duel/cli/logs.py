@@ -191,12 +191,17 @@ def power(
     plan = next((one for one in plans if one.effect == abs(spread.effect)), plans[-1])
     ahead, behind = (spread.first, spread.second)[:: 1 if spread.effect >= 0 else -1]
     amounts = plans_table([plan])
+    leads = f"{ahead} is ahead of {behind} with a mean outcome of {abs(spread.effect):.4f} (shrunk towards 0)"
+    if abs(spread.effect) < 0.00005:  # it is printed as 0
+        leads = "nobody is clearly ahead (the estimate shrinks to 0)"
+        if not effects:
+            leads += f", so the plan is for an effect of {plan.effect:g}; name yours with --effect"
     click.echo(
         f"To find a mean outcome of {plan.effect:.4g} with power {power:g} at confidence {confidence:g}{shared},"
         f" plan for {amounts['fixed test'].item()} impressions and one look at the end,\nor for"
         f" {amounts['sequential, with that power'].item()} with {looks}"
         f" ({amounts['sequential, in the mean'].item()} on average, as it may stop early).\n"
-        f"By {of}, {ahead} is ahead of {behind} with a mean outcome of {abs(spread.effect):.4f} (shrunk towards 0).\n"
+        f"By {of}, {leads}.\n"
         f"Outcomes have a mean square of {spread.square:.4f}; clustering multiplies the variance by {spread.design:.3f}"
         + (f"; one impression in {spread.each:.2f} is of this pair.\n" if spread.each > 1 else ".\n")
     )

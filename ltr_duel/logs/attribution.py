@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ltr_duel.core import InputError, errors
 from ltr_duel.logs.engine import NO_RANKER
+from ltr_duel.logs.table import NO_RANKERS
 
 EXPOSURE = (
     "impression", "time", "user", "query", "shown", "page", "rankers", "owners", "rankings", "method", "outcome",
@@ -20,6 +21,7 @@ EVENT = {
     **dict.fromkeys(("impression", "user", "item"), "string"), "position": "int64", "owner": "string", "kind": "string",
     **dict.fromkeys(("value", "dwell", "time"), "float64"),
 }  # fmt: skip
+LISTS = {"shown", "owners"}  # without either, exposures have no lists
 WHICH = ("last", "first", "all")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
@@ -171,7 +173,7 @@ def placed(found: Any, exposures: Any, outcome: Outcome, *, items: bool = True) 
     import ibis
 
     worth = [] if outcome.kind else ["worth"]
-    if {"shown", "owners"} & set(exposures.columns):
+    if LISTS & set(exposures.columns):
         at, place = found, found.position
         if items and "shown" in exposures.columns:
             at = found.join(exposures.select("row", "shown"), "row")
@@ -179,7 +181,7 @@ def placed(found: Any, exposures: Any, outcome: Outcome, *, items: bool = True) 
         at = at.mutate(clicks=place.cast("int32"))
         return at.filter(at.clicks.notnull()).select("row", "clicks", *worth)
     if "rankers" not in exposures.columns:
-        raise InputError("exposures need lists, owners or rankers: nothing says what an event is credit for")
+        raise InputError(NO_RANKERS)
     at = found.join(exposures.select("row", "rankers"), "row")
     at = at.mutate(place=at.item.coalesce(at.position.cast("string")))
     at = at.filter(at.owner.notnull() & at.place.notnull())

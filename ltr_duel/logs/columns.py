@@ -6,8 +6,10 @@ a row, ``{column: value}``, or a text that says what is wrong with the row as a 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
+from pathlib import Path
 
+from ltr_duel.core import InputError, errors
 from ltr_duel.logs.attribution import EVENT
 from ltr_duel.logs.engine import NO_RANKER, Engine, named, quoted
 from ltr_duel.logs.table import LOG_COLUMNS
@@ -21,6 +23,12 @@ LOG = {  # the type in SQL of each column
     .replace(">", "[]")
     for name, column in LOG_COLUMNS.items()
 }
+NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {  # of each line one
+    "log": tuple((name,) for name, column in LOG_COLUMNS.items() if column.needed),
+    "exposures": (("impression",), ("time",), ("query",)),
+    "events": (("impression", "user"), ("item", "position")),
+}
+_NAMED = 12  # columns of a file that a sentence names
 _SQL = {"string": "VARCHAR", "float64": "DOUBLE", "int64": "BIGINT"}
 EVENTS = {name: _SQL[kind] for name, kind in EVENT.items()}
 _NUMBERS = ("BIGINT", "UBIGINT", "HUGEINT")
@@ -30,6 +38,30 @@ _KINDS = {  # of JSON that may be an entry
     "INTEGER": _NUMBERS,
     "BIGINT": _NUMBERS,
 }
+
+
+def require_columns(where: str | Path, have: Sequence[str], kind: str) -> None:
+    """Refuse a file or table that lacks columns in all of its rows.
+
+    Raises
+    ------
+    InputError
+        It names all columns that are missing.
+    """
+    missing = [
+        f"'{first}'" + "".join(f" (or '{other}')" for other in others)
+        for first, *others in NEEDED[kind]
+        if not {first, *others} & set(have)
+    ]
+    if missing:
+        columns, them = ("columns", "them") if len(missing) > 1 else ("column", "it")
+        given = ", ".join([*have[:_NAMED], *["..."] * (len(have) > _NAMED)]) or "none"
+        raise InputError(
+            errors.in_one_line(
+                f"{where} has no {columns} {errors.listed(missing)} (it has {given}): rename {them}, or map {them} with"
+                " --source; see docs/logs.md"
+            )
+        )
 
 
 def typed(engine: Engine, raw: str, types: dict[str, str] = LOG) -> str:

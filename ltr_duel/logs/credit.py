@@ -18,7 +18,7 @@ from ltr_duel.logs.crediting import Clicked, credit_rows
 from ltr_duel.logs.hashing import hash_rows, hash_texts
 from ltr_duel.logs.lists import MOST_RANKERS, number_rows, ranked, wrong_rows
 from ltr_duel.logs.pages import ANOTHER_LIST, PageReader, Pages
-from ltr_duel.logs.table import Impressions, ragged
+from ltr_duel.logs.table import NO_RANKERS, Impressions, ragged
 
 Wrong = dict[int, str]
 
@@ -121,7 +121,7 @@ class Creditor:
     def _rows(self, have: dict[str, Any], rows: IntVector, form: str, wrong: Wrong) -> list[Outcomes]:
         """Credit rows that name their rankers, those of the same rankers and method together."""
         if "rankers" not in have:
-            wrong.update(dict.fromkeys(map(int, rows), "'rankers' is missing"))
+            wrong.update(dict.fromkeys(map(int, rows), NO_RANKERS))
             return []
         texts, ptr = ragged(have["rankers"])
         names = ("method", "outcome")
@@ -168,7 +168,9 @@ class Creditor:
         rule = outcome or component.outcomes[0]
         if rule not in component.outcomes:
             raise errors.unknown_name(f"outcome rule of {component.name} called", rule, component.outcomes)
-        names = rankers or []
+        if rankers is None:
+            raise InputError(NO_RANKERS)
+        names = rankers
         if not 2 <= len(names) <= MOST_RANKERS or len(set(names)) < len(names) or None in names:
             raise InputError(f"'rankers' must name from 2 to {MOST_RANKERS} different rankers, not {names}")
         if not (component.slates or (component.pairs and len(names) == 2)):

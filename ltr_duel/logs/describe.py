@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from ltr_duel.core import InputError
+from ltr_duel.logs.attribution import LISTS
+from ltr_duel.logs.findings import usual_share
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.outcomes import credited
 from ltr_duel.logs.summed import users_of
@@ -26,9 +28,9 @@ class LogFacts(NamedTuple):
     last: float
     queries: int  # different ones
     users: int  # different ones; 0 if the log does not say
-    largest_user: str  # a user with more than 5 % of the impressions; empty if there is none
+    largest_user: str  # a user with more than 5 %, and than is usual among so many; empty if there is none
     largest_user_impressions: int
-    shown: tuple[int, int]  # the shortest and the longest list
+    shown: tuple[int, int]  # the shortest and the longest list; 0, 0 if the log has no lists
     clicks: int
     clicked: int  # impressions with a click
     forms: dict[str, int]  # what credit rests on -> impressions; 'nothing' where it is not there
@@ -99,7 +101,10 @@ def describe_log(log: ClickLog) -> LogFacts:
     if about["n"] == 0:
         first = f"; {log.bad.sentences[0]}" if log.bad.count else ""
         raise InputError(f"{log.path}: the log has no impression that can be used{first}")
-    users = users_of(log.engine, rows, about["n"])
+    users, usual = users_of(log.engine, rows, about["n"]), False
+    if users.impressions:
+        usual = users.impressions / about["n"] <= usual_share(users.number) < 1
+    lists = log.loaded.events is None or LISTS & set(log.loaded.exposures.columns)
     return LogFacts(
         log.format,
         about["n"],
@@ -107,9 +112,9 @@ def describe_log(log: ClickLog) -> LogFacts:
         about["last"],
         about["queries"],
         users.number,
-        users.largest,
-        users.impressions,
-        (about["shortest"], about["longest"]),
+        "" if usual else users.largest,
+        0 if usual else users.impressions,
+        (about["shortest"], about["longest"]) if lists else (0, 0),
         about["clicks"],
         about["clicked"],
         {form: about[f"form {form}"] for form in forms if about[f"form {form}"]},

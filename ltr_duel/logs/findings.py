@@ -14,6 +14,7 @@ from ltr_duel.core import FloatVector, IntMatrix, IntVector, statistics
 
 ERROR = 0.01  # chance of a false alarm of a test
 RATE = 0.01  # of rows or events, from which on a fault is more than an accident
+_HEAVY = 0.02  # share of a user that is not much, however many there are
 _FEW = 100_000  # coins that are tossed one by one
 
 
@@ -47,6 +48,11 @@ def seldom(name: str, number: int, total: int, most: float, sentence: str) -> Fi
     """Return the finding of a rate that is surely above its limit, by the exact binomial test, or not."""
     p = float(special.bdtrc(number - 1, total, most)) if number else 1.0
     return Finding(name, "fails" if p < ERROR else "sound", number / max(total, 1), sentence)
+
+
+def usual_share(users: int) -> float:
+    """Return the share of the impressions up to which a user among so many is usual; 1 if any is."""
+    return min(max(_HEAVY, 20 / max(users, 1)), 1.0)
 
 
 def even(counts: IntVector) -> float:

@@ -14,6 +14,7 @@ from typing import Any, TextIO
 import pyarrow as pa
 
 from ltr_duel.core import InputError
+from ltr_duel.logs.columns import require_columns
 from ltr_duel.logs.engine import Engine
 
 _LONGEST = 1 << 24  # characters of a line
@@ -36,7 +37,7 @@ def load_lines(engine: Engine, paths: tuple[Path, ...], kind: str) -> tuple[int,
     Raises
     ------
     InputError
-        If a file is no text or cut short, or the first line of CSV does not name the columns.
+        If a file is no text or cut short, or the first line of CSV does not name the columns that a log needs.
     """
     before, last = [], 0
     engine.insert("lines", _SCHEMA.empty_table(), new=True)
@@ -77,8 +78,9 @@ def _rows_of_csv(path: Path) -> Iterator[tuple[int, str | None, str | None]]:
         rows = _whole(path, reader)
         try:
             head: list[str] = next(rows, [])
-            if "clicks" not in head or len(set(head)) < len(head):
+            if not head or len(set(head)) < len(head):
                 raise InputError(f"{path}:1: the first line of a CSV log must name the columns, each once")
+            require_columns(path, head, "log")
             for cells in rows:
                 if len(cells) == len(head):
                     given = {name: cell for name, cell in zip(head, cells, strict=True) if cell}

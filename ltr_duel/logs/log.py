@@ -12,7 +12,7 @@ import numpy as np
 from ltr_duel.core import InputError
 from ltr_duel.logs.attribution import Late, outcome_of, seconds_of
 from ltr_duel.logs.bad import BadLines, Refused
-from ltr_duel.logs.engine import Engine
+from ltr_duel.logs.engine import NO_RANKER, Engine
 from ltr_duel.logs.files import Found, files_of, format_of
 from ltr_duel.logs.rows import (
     FACTS,
@@ -25,6 +25,7 @@ from ltr_duel.logs.rows import (
     ready,
     refused_in,
     repeating,
+    short,
 )
 from ltr_duel.logs.sources import Loaded, own, tables, ubi
 from ltr_duel.logs.table import LOG_COLUMNS, Impressions
@@ -179,7 +180,11 @@ class ClickLog:
         checks, full = checks_of(table.columns), ready(table)
         conditions = [check.wrong(full) for check in checks]
         if conditions and self._any(full, ibis.or_(*conditions).fill_null(False)):
-            take(marked(full, conditions), lambda row: checks[row["code"]].sentence(row), "code", "kind")
+
+            def say(row: dict[str, Any]) -> str:
+                return checks[row["code"]].sentence(row | self._owner(row))
+
+            take(marked(full, conditions), say, "code", "kind")
         if "time" in table.columns and self.loaded.events is None:  # else rows are numbered by time
             take(going_back(table), back_sentence)
         return found
@@ -189,6 +194,20 @@ class ClickLog:
         return (
             f"impression '{row['impression']}' is that of {f'line {first.row}' if first.file == here.file else first}"
         )
+
+    def _owner(self, row: dict[str, Any]) -> dict[str, str]:
+        """Return who, by an event, owns an item of a row and is no ranker; nothing if there is no such event."""
+        events = self.loaded.events
+        if events is None or NO_RANKER not in (row.get("owners") or ()):
+            return {}
+        events = events.filter(events.impression == row["impression"], ~events.owner.isin(row["rankers"]))
+        names = [name for name in ("origin", "owner") if name in events.columns]
+        found = self.engine.run(events.select(*names).order_by(*names).limit(1)).to_pylist()
+        if not found:
+            return {}
+        at = self.loaded.find_event
+        where = f" in {at(found[0]['origin'])}" if at and "origin" in found[0] else " of an event"
+        return {"named": f"owner {short(found[0]['owner'])}{where}"}
 
     def _any(self, full: Any, wrong: Any) -> bool:
         """Return whether a row is wrong; the same scan finds who was interleaved, in what, and when."""

@@ -29,16 +29,12 @@ from typing import Any
 from ltr_duel.core import InputError, errors
 from ltr_duel.logs.aligned import Numbered, numbered_files, numbered_table
 from ltr_duel.logs.attribution import EVENT, EXPOSURE
-from ltr_duel.logs.columns import EVENTS, typed
+from ltr_duel.logs.columns import EVENTS, NEEDED, require_columns, typed
 from ltr_duel.logs.engine import Engine, named, quoted
 from ltr_duel.logs.files import Found, files_of, format_of
 
 _ITEM = ("item", "position", "owner")  # of exposures of which each item has a row
 _WHERE = ("file", "table", "where")
-_NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {  # of each line one
-    "exposures": (("impression",), ("time",), ("query",)),
-    "events": (("impression", "user"), ("position", "item", "owner")),
-}
 _OWNED = {"owners", "owner", "rankings", "page"}  # exposures with one of them say whose an item is
 
 
@@ -76,9 +72,9 @@ def sections_of(path: Path, context: tuple[str, ...] = ()) -> dict[str, Any]:
             texts = isinstance(value, list) and all(isinstance(one, str) for one in value) and key == "rankers"
             if not isinstance(value, str) and not texts:
                 raise InputError(f"{path}: [{part}] {key} must be an expression, in quotes; not {value}")
-    for part, needed in _NEEDED.items():
+    for part in ("exposures", "events"):
         mapped = given.get(part, {}).keys() - set(_WHERE)
-        for names in needed if mapped or part == "exposures" else ():
+        for names in NEEDED[part] if mapped or part == "exposures" else ():
             if not mapped.intersection(names):
                 name = errors.listed(names, "or")
                 raise InputError(f'{path}: [{part}] must map {name}: {names[0]} = "a column of yours"')
@@ -176,6 +172,9 @@ def create_relation(engine: Engine, part: Part) -> tuple[Callable[[int], Found],
 
     found = part.tried(described)
     if not part.columns:
+        have = [column for column in found if column not in ("ltr_line", "ltr_file")]
+        empty = read == "read_json" and have == ["json"]  # what DuckDB calls the column of a file without objects
+        require_columns(part.file, [] if empty else have, part.name)
         part.columns = {column: named(column) for column in found if column in part.legal}
     numbers: Numbered | None = None
     raw = select(part.columns | {"origin": "ltr_line"}, part.where, f"({rows})")

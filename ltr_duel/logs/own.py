@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
 from itertools import accumulate
 from pathlib import Path
 
-from ltr_duel.core import InputError, errors
-from ltr_duel.logs.columns import typed
+from ltr_duel.logs.columns import require_columns, typed
 from ltr_duel.logs.engine import Engine, named, quoted
 from ltr_duel.logs.files import Files
 from ltr_duel.logs.lines import load_lines
@@ -32,15 +30,15 @@ def create_log(engine: Engine, paths: tuple[Path, ...], kind: str, context: tupl
     columns = (*LOG_COLUMNS, *context)
     if kind == "parquet":
         rows, before = parquet_rows(engine, paths)
-        kinds = {row["column_name"] for row in engine.rows(f"DESCRIBE {rows}")}
-        _require_columns(paths[0], kinds)
+        kinds = [row["column_name"] for row in engine.rows(f"DESCRIBE {rows}") if row["column_name"] != "ltr_line"]
+        require_columns(paths[0], kinds, "log")
         chosen = [
             named(name) if name in LOG_COLUMNS else f"{named(name)}::VARCHAR AS {named(name)}" for name in columns
         ]
         own = [one for name, one in zip(columns, chosen, strict=True) if name in kinds]
         raw = f"SELECT {', '.join(own)}, ltr_line AS line FROM ({rows})"
         engine.execute(f"CREATE VIEW log AS {typed(engine, raw)}")
-        return Files(paths, before), [name for name in kinds if name not in (*columns, "ltr_line")]
+        return Files(paths, before), [name for name in kinds if name not in columns]
     before = load_lines(engine, paths, kind)
     structure = quoted(json.dumps(dict.fromkeys(columns, "JSON" if kind == "jsonl" else "VARCHAR")))
     given = f"unnest(from_json(CASE WHEN json_valid(text) THEN text END, {structure}))"
@@ -49,25 +47,9 @@ def create_log(engine: Engine, paths: tuple[Path, ...], kind: str, context: tupl
     keys = "SELECT line, unnest(json_keys(CASE WHEN json_valid(text) THEN text END)) AS key FROM lines"
     met = engine.rows(f"SELECT key FROM ({keys}) GROUP BY key ORDER BY min(line), key")
     engine.drop("lines")
-    if met:
-        _require_columns(paths[0], {row["key"] for row in met})
+    if met and kind == "jsonl":  # the first line of CSV has said it
+        require_columns(paths[0], [row["key"] for row in met], "log")
     return Files(paths, before), [row["key"] for row in met if row["key"] not in columns]
-
-
-def _require_columns(path: Path, have: Collection[str]) -> None:
-    """Refuse a log that lacks a column in all of its rows.
-
-    Raises
-    ------
-    InputError
-    """
-    missing = [f"'{name}'" for name, column in LOG_COLUMNS.items() if column.needed and name not in have]
-    if missing:
-        column = "columns" if len(missing) > 1 else "column"
-        raise InputError(
-            f"{path}: the log has no {column} {errors.listed(missing, 'or')}; 'ltr-duel logs columns' lists those of a"
-            " log (map other names with --source)"
-        )
 
 
 def parquet_rows(engine: Engine, paths: tuple[Path | str, ...]) -> tuple[str, tuple[int, ...]]:

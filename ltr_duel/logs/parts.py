@@ -18,6 +18,7 @@ from ltr_duel.logs.log import ClickLog
 DAY = 86_400
 _MOST = 20  # values of a column; the others are one part
 Labels = list[str]
+_VISITS = ["first 24 hours", "later"]  # of a user
 USUAL = ("day", "week", "new", "heavy")
 
 
@@ -65,7 +66,7 @@ def _by_visit(log: ClickLog, rows: Any, outcomes: Any, by: str) -> tuple[Any, La
         return outcomes, []
     start = rows.filter(rows.user.notnull()).group_by("user").agg(start=lambda t: t.time.min())
     t = outcomes.left_join(start, "user").drop("user_right")
-    return _present(log, t.mutate(part=(t.time >= t.start + DAY).fill_null(False).cast("int64")), ["new", "returning"])
+    return _present(log, t.mutate(part=(t.time >= t.start + DAY).fill_null(False).cast("int64")), _VISITS)
 
 
 def _by_frequency(log: ClickLog, rows: Any, outcomes: Any, by: str) -> tuple[Any, Labels]:

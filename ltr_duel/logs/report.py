@@ -19,7 +19,7 @@ _HEADINGS = {
     "outcome": "Secondary outcomes",
     "day": "Day by day",
     "week": "Week by week",
-    "new": "New and returning users",
+    "new": "New users: their first 24 hours, and later",
     "heavy": "Users who come often",
 }
 

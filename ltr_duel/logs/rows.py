@@ -15,7 +15,7 @@ import numpy as np
 from ltr_duel.core import IntVector
 from ltr_duel.logs.bad import Refused
 from ltr_duel.logs.engine import NO_RANKER
-from ltr_duel.logs.table import LEGAL, LOG_COLUMNS, date_words
+from ltr_duel.logs.table import LEGAL, LOG_COLUMNS, NO_RANKERS, date_words
 
 Row = dict[str, Any]
 FACTS: dict[str, Callable[..., Any]] = {"n": sum, "named": sum, "clicked": any, "first": min, "last": max}
@@ -150,7 +150,7 @@ def _owner(row: Row) -> str:
     high = len(row["rankers"]) - 1
     value = _first(row["owners"], -1, high, -1)
     if value == NO_RANKER:
-        return f"owner of an item is not a ranker: {_names(row['rankers'])}"
+        return f"{row.get('named', 'owner of an item')} is not a ranker: {_names(row['rankers'])}"
     return f"owner {value} is not a ranker: 0 to {high} for a ranker, -1 or null for no ranker"
 
 
@@ -177,7 +177,7 @@ _CHECKS = (
         lambda t: t.shown.unique().length() < t.shown.length(),
         lambda row: f"document '{_last_repeat(row['shown'])}' is shown twice",
     ),
-    Check(("owners", "rankers"), lambda t: t.owners.notnull() & t.rankers.isnull(), lambda row: "'rankers' is missing"),
+    Check(("owners", "rankers"), lambda t: t.owners.notnull() & t.rankers.isnull(), lambda row: NO_RANKERS),
     Check(
         ("owners", "rankers"),
         lambda t: (t.owners.mins() < -1) | (t.owners.maxs() >= t.rankers.length()),

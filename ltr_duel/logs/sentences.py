@@ -37,10 +37,12 @@ def log_lines(facts: LogFacts) -> list[str]:
     >>> log_lines(facts)[0]
     '2 impressions from 1970-01-01 00:00:00 to 1970-01-01 00:01:00 (jsonl)'
     """
-    n = facts.impressions
+    n, listed = facts.impressions, facts.shown[1] > 0
+    lists = f"lists of {_documents(*facts.shown)}" if listed else "no lists"
+    rests = _RESTS if listed else _RESTS | {"owners": "the owners of the items with events"}
     lines = [
         f"{several(n, 'impression')} from {date_words(facts.first)} to {date_words(facts.last)} ({facts.format})",
-        f"{several(facts.queries, 'query')}; lists of {_documents(*facts.shown)};"
+        f"{several(facts.queries, 'query')}; {lists};"
         f" {several(facts.clicks, 'click')}, on {facts.clicked / n:.1%} of the impressions",
     ]
     if facts.users:
@@ -55,7 +57,7 @@ def log_lines(facts: LogFacts) -> list[str]:
         hint = user_hint(facts.other_columns)
         lines.append("no values in 'user': each impression counts as one user" + f"; {hint}" * bool(hint))
     for form, count in facts.forms.items():
-        lines.append(f"credit of {several(count, 'impression')} rests on {_RESTS[form]}")
+        lines.append(f"credit of {several(count, 'impression')} rests on {rests[form]}")
     if facts.rankers:
         lines.append(f"{several(len(facts.rankers), 'ranker')}, by {facts.method}: {', '.join(facts.rankers)}")
     if facts.caution:

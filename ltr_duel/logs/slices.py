@@ -23,7 +23,12 @@ from ltr_duel.logs.sums import pair_sums
 
 _DATED = ("day", "week")
 _LEVEL = 0.05  # of the test of interaction
-_WHAT = {"day": "days", "week": "weeks", "new": "new and returning users", "heavy": "users who come often and others"}
+_WHAT = {
+    "day": "days",
+    "week": "weeks",
+    "new": "the first 24 hours of users and later ones",
+    "heavy": "users who come often and others",
+}
 
 
 class Beside(NamedTuple):

@@ -14,13 +14,14 @@ import numpy as np
 from ltr_duel.core import several
 from ltr_duel.logs.adaptive import policies_of
 from ltr_duel.logs.coins import owner_findings
-from ltr_duel.logs.findings import ERROR, RATE, Finding, limited, seldom
+from ltr_duel.logs.findings import ERROR, RATE, Finding, limited, seldom, usual_share
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.outcomes import credited
 
 _STEPS = 240  # of time, for gaps
 _OVERTAKEN = 0.05  # share of the clicked lists with a click after the user's next list; users have several windows
-_HEAVY, _PAGES, _ROBOT = 0.02, 50, 0.95  # share of a user; pages from which one is judged; share of pages with a click
+_PAGES, _ROBOT = 50, 0.95  # pages from which one is judged; share of pages with a click
+_NO_OWNERS = "pairs shown, owners of places and over time, A/A (needs the column owners, of all that was shown)"
 _LONELY = 1e-6  # chance of a gap in a day of even traffic
 
 
@@ -76,10 +77,12 @@ def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = ""
             *_users(engine, rows, n, log.known.get(("users", *rankers))),
         ]
     whole = log.loaded.events is None or "owners" in log.loaded.exposures.columns  # not of clicked items only
+    coins = list[Finding]()
     if {"owners", "rankers"} <= set(rows.columns) and whole:
         owned = rows.filter(rows.owners.notnull() & rows.rankers.notnull())
         orders = sorted({tuple(kind["rankers"]) for kind in log.kinds(rows) if kind["given"] and kind["rankers"]})
-        found += owner_findings(engine, owned, (first, last), planned, policies_of(engine, rows)[1], orders)
+        coins = owner_findings(engine, owned, (first, last), planned, policies_of(engine, rows)[1], orders)
+    found += coins or [Finding("coins of the draft", "not checked", np.nan, _NO_OWNERS)]
     found.append(_gaps(engine, rows, first, last, n))
     if log.loaded.events is not None:
         found += _events(log)
@@ -118,7 +121,7 @@ def _users(engine: Any, rows: Any, n: int, known: tuple[int, int] | None) -> lis
         found = {"users": known[0], "most": known[1], "robots": 0, "pages": 0}
     else:
         (found,) = engine.run(about).to_pylist()
-    most, limit = found["most"] / n, min(max(_HEAVY, 20 / max(found["users"], 1)), 1.0)
+    most, limit = found["most"] / n, usual_share(found["users"])
     robots = f"no user with {_PAGES} or more pages clicks on nearly all"
     if found["robots"]:
         of = several(found["robots"], "user")

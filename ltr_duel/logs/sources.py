@@ -15,6 +15,7 @@ from ltr_duel.logs.aligned import Numbered, align
 from ltr_duel.logs.attribution import (
     EVENT,
     EXPOSURE,
+    LISTS,
     Late,
     Outcome,
     attributed,
@@ -25,6 +26,7 @@ from ltr_duel.logs.attribution import (
     one_table,
     placed,
 )
+from ltr_duel.logs.columns import require_columns
 from ltr_duel.logs.engine import Engine, Warehouse
 from ltr_duel.logs.files import Files, Found
 from ltr_duel.logs.lines import load_lines
@@ -47,6 +49,7 @@ class Loaded(NamedTuple):
     events: Any = None
     met: Any = None  # see `ltr_duel.logs.attribution.met`
     ordered: bool = True  # whether rows come in the order of their lines
+    find_event: Callable[[Any], Found] | None = None  # where an event stands, by its ``origin``
 
 
 Source: TypeAlias = Callable[[Outcome, Late], Loaded]
@@ -116,8 +119,9 @@ def tables(
         if connect:
             parts = _table_of(engine, shown), _table_of(engine, seen)
             return _joined(engine, *parts, outcome, late, lambda name: Found(shown.table, f"impression '{name}'"))
-        (find, numbers), _ = (create_relation(engine, part) for part in (shown, seen))
-        return _aligned(engine, numbers, outcome, late, find, ("impression", "origin"))
+        (find, numbers), (find_event, _) = (create_relation(engine, part) for part in (shown, seen))
+        loaded = _aligned(engine, numbers, outcome, late, find, ("impression", "origin"))
+        return loaded._replace(find_event=find_event)
 
     return load
 
@@ -142,7 +146,7 @@ def _aligned(
     then: tuple[str, ...],
 ) -> Loaded:
     """Put what was clicked beside exposures of files; rows of the same time are in the order of further columns."""
-    exposures, events = cleaned(engine.table("exposures")), completed(cleaned(engine.table("events")))
+    exposures, events = _owned(cleaned(engine.table("exposures")), cleaned(engine.table("events")))
     items = _named_items(engine, events, outcome)
     assert numbers is not None
     found, ordered = align(engine, numbers, exposures, events, outcome, late, then, items=items)
@@ -158,7 +162,7 @@ def _joined(
     engine: Warehouse, shown: Any, seen: Any, outcome: Outcome, late: Late, find: Callable[[Any], Found]
 ) -> Loaded:
     """Join exposures and events where the tables are; rows of the same time are in the order of impressions."""
-    exposures, events = cleaned(shown), completed(cleaned(seen))
+    exposures, events = _owned(cleaned(shown), cleaned(seen))
     exposures = exposures.mutate(row=exposures.impression)
     found = met(exposures, events)
     counting = attributed(exposures, found, events, outcome, late)
@@ -170,6 +174,22 @@ def _joined(
         return find(engine.value(table.filter(table.line == line).impression))
 
     return Loaded(engine, table, find_line, [], exposures, events, found, ordered=False)
+
+
+def _owned(exposures: Any, events: Any) -> tuple[Any, Any]:
+    """Return exposures, and events with all of their columns, which together say whose an item is.
+
+    Raises
+    ------
+    InputError
+        If they do not: no event would count.
+    """
+    if not LISTS & set(exposures.columns) and "owner" not in events.columns:
+        raise InputError(
+            "nothing says whose an item is: add 'owner' to the events, or 'shown' with 'owners', 'rankings' or 'page'"
+            " to the exposures, or map them with --source; see docs/logs.md"
+        )
+    return exposures, completed(events)
 
 
 def _named_items(engine: Any, events: Any, outcome: Outcome) -> bool:
@@ -192,6 +212,7 @@ def _table_of(engine: Warehouse, part: Part) -> Any:
         table = part.tried(lambda columns, where: engine.sql(select(columns, where, part.table)))
     else:
         table = engine.table(part.table)
+        require_columns(part.table, table.columns, part.name)
         table = table.select([column for column in table.columns if column in part.legal])
     if "time" in table.columns and table.time.type().is_timestamp():
         table = table.mutate(time=table.time.epoch_seconds())

@@ -28,7 +28,7 @@ def stopping_times(
     mean square that are given; ``alpha`` is the error of each side, ``every`` are the impressions between two looks.
     """
     won, lost = share * (square + effect) / 2, share * (square - effect) / 2
-    chances = np.array([won, lost, 1 - won - lost])
+    chances = np.array([won, lost, max(0.0, 1 - won - lost)])  # without ties it may round below 0
     level = float(-np.log(alpha))
     least = np.arange(1.0, 20 * level)  # some of these wins in a row are enough
     most = max(most, 4.0 * float(bets.lead_needed(least, level).min()) / effect / share)

@@ -19,7 +19,7 @@ from ltr_duel.logs.outcomes import credited
 from ltr_duel.logs.sums import PairSums, pair_sums
 
 _FORGOTTEN = "forgotten-"  # begins the names that `ltr_duel.live` gives to users whom it has forgotten
-LARGE = 0.05  # share of the impressions from which a user is named
+LARGE = 0.05  # share of the impressions above which a user is named
 
 
 class Users(NamedTuple):
@@ -130,7 +130,7 @@ def forgotten_note(engine: Engine, rows: Any) -> list[str]:
 
 def largest_of(engine: Engine, rows: Any, number: int, most: int, impressions: int) -> Users:
     """Name a user with many of the impressions, if there is one."""
-    if most < LARGE * impressions:
+    if most <= LARGE * impressions:
         return Users(number, "", 0)
     each = rows.filter(rows.user.notnull()).group_by("user").agg(n=lambda t: t.count())
     return Users(number, engine.value(each.filter(each.n == most).user.min()) or "", most)

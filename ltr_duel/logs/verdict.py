@@ -146,5 +146,5 @@ def _by_outcome(evidence: Evidence) -> tuple[str, list[_PairFound], str]:
     unseen = "" if winner else never_shown(found.names, [(found.names[i], found.names[j]) for i, j in found.pairs])
     changed = change_seen(found, winner) if winner else ""
     changed = f"Its mean outcome is ahead over the whole log; {changed}" * bool(changed)
-    sentence = " ".join(filter(None, [f"at this look {said}({decided}). {planned}.", unseen, changed]))
+    sentence = " ".join(filter(None, [f"At this look {said}({decided}). {planned}.", unseen, changed]))
     return winner, [_PairFound(name, bool(name)) for name in better], sentence

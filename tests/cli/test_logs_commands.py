@@ -114,6 +114,19 @@ def test_a_plan_by_query_counts_new_queries_and_says_what_those_of_the_log_canno
     assert "new queries" not in ltr_duel("logs", "power", path, "--effect", 0.2).out
 
 
+def test_a_plan_names_no_leader_where_the_shrunk_mean_is_printed_as_0(ltr_duel, tmp_path):
+    """The first ranker was said to be ahead, also where the mean was below 0; a log without ties had a traceback."""
+    path = tmp_path / "log.jsonl"
+    written(path, [1, -1] * 19 + [-1, -1], range(40), [60 * k for k in range(40)])
+    nobody = f"By 40 impressions of {path}, nobody is clearly ahead (the estimate shrinks to 0)"
+    answer = ltr_duel("logs", "power", path)
+    assert f"{nobody}, so the plan is for an effect of 0.1; name yours with --effect.\n" in answer.out
+    assert "To find a mean outcome of 0.1 " in answer.out
+    assert f"{nobody}.\n" in ltr_duel("logs", "power", path, "--effect", 0.2).out
+    written(path, [1] * 30 + [0] * 10, range(40), [60 * k for k in range(40)])
+    assert " is ahead of " in ltr_duel("logs", "power", path).out
+
+
 def test_a_bad_log_is_told_by_line(ltr_duel, tmp_path):
     path = tmp_path / "clicks.jsonl"
     row = {"impression": 1, "time": 0, "query": "q", "shown": ["a"], "clicks": [2]}
@@ -181,7 +194,10 @@ def test_several_outcomes_have_one_primary(ltr_duel, tmp_path):
     assert any(line.split()[:6] == ["buy", "new", ">", "old", "60", "-0.5000"] for line in lines)  # beside it
     assert any(line.split()[:6] == ["phone", "new", ">", "old", "40", "+0.5000"] for line in lines)
     assert "parts by device are not shown to differ" in answer.out
-    assert lines[-1].startswith("at this look new wins (p ")
+    (line,) = (line for line in lines if "Bonferroni" in line)  # of both tables
+    assert line.startswith("interval: those of a table hold together with 0.95 ") and "Holm" in line
+    assert "Bonferroni" not in ltr_duel(*words[:-6]).out
+    assert lines[-1].startswith("At this look new wins (p ")
     lines = ltr_duel(*words, "--primary", "buy").out.splitlines()
     assert any(line.split()[:8] == ["old", ">", "new", "old", "wins", "60", "30", "0"] for line in lines)
     assert any(line.split()[:6] == ["click", "old", ">", "new", "60", "-0.5000"] for line in lines)

@@ -169,7 +169,7 @@ def test_files_that_are_cut_short(tmp_path):
 
 def test_csv_cells_and_head(tmp_path):
     path = tmp_path / "c.csv"
-    path.write_text("impression,time,query\n")
+    path.write_text("impression,time,query,time\n")
     with pytest.raises(InputError, match=":1: the first line of a CSV log must name the columns"):
         rows_of(ClickLog(path))
     with path.open("w", newline="") as file:
@@ -231,9 +231,9 @@ def test_compiled_and_plain_hashes_are_the_same(monkeypatch):
 
 
 def test_check_says_what_is_in_a_log(tmp_path):
-    rows = [{"user": "greedy" if k % 2 else k, "time": k, "clicks": [1, 2][: k % 3]} for k in range(60)]
+    rows = [{"user": "greedy" if k % 2 else k % 10, "time": k, "clicks": [1, 2][: k % 3]} for k in range(60)]
     facts = describe_log(ClickLog(json_log(tmp_path, *rows, {"time": 0}), skip_bad=None))
-    assert (facts.impressions, facts.users, facts.queries, facts.clicks, facts.clicked) == (60, 31, 1, 60, 40)
+    assert (facts.impressions, facts.users, facts.queries, facts.clicks, facts.clicked) == (60, 6, 1, 60, 40)
     assert (facts.largest_user, facts.largest_user_impressions) == ("greedy", 30)
     text = "\n".join(log_lines(facts))
     assert "user 'greedy' has 30 of the impressions (50%)" in text

@@ -70,9 +70,9 @@ def test_a_page_has_one_family_of_intervals(tmp_path):
 
 def test_one_look_decides_by_the_corrected_test_and_says_that_it_is_one(tmp_path):
     (line,) = decision_of(evidence_of(clear(tmp_path / "log.jsonl"), stop=False)).lines
-    assert line.startswith("at this look A wins (p ") and "use --stop-at" in line
+    assert line.startswith("At this look A wins (p ") and "use --stop-at" in line
     (line,) = decision_of(evidence_of(clear(tmp_path / "tie.jsonl", np.tile([1, -1], 50)), stop=False)).lines
-    assert line.startswith("at this look no ranker is shown to win (p = 1)")
+    assert line.startswith("At this look no ranker is shown to win (p = 1)")
 
 
 def test_the_page_of_a_log_that_a_bandit_collected_names_what_is_estimated(tmp_path):
@@ -125,7 +125,13 @@ def test_days_and_users_are_on_the_page_with_whether_they_differ(tmp_path):
     beside = [sliced(log, found, by, any_time=True) for by in ("day", "new", "heavy")]
     save_comparison(Evidence(found, 0.95, stopping_decisions(found), beside=beside), tmp_path / "page.html")
     text = text_of(tmp_path / "page.html")
-    for said in ("Day by day", "New and returning users", "Users who come often", "first seen", "(one look, p = "):
+    for said in (
+        "Day by day",
+        "New users: their first 24 hours, and later",
+        "Users who come often",
+        "first seen",
+        "(one look, p = ",
+    ):
         assert said in text
     assert (tmp_path / "page.html").read_text().count("<img") == 2
 

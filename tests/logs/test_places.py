@@ -162,7 +162,7 @@ OWNERLESS = "impression = 'impression'\nquery = 'query'\nrankers = ['old', 'new'
         ),
         ("[exposures]\nquery = 'query'", "[exposures] must map impression: impression = "),
         ("[exposures]\n{ok}time = 'time'\n[events]\nposition = 'place'", "[events] must map impression or user: impre"),
-        ("[exposures]\n{ok}time = 'time'\n[events]\n{ok2}", "[events] must map position, item or owner: position = "),
+        ("[exposures]\n{ok}time = 'time'\n[events]\n{ok2}", "[events] must map item or position: item = "),
         (
             "[exposures]\n{ok}time = 'time'\n[events]\n{ok2}position = 'place'".replace("{ok}", OWNERLESS),
             "whose an item is must be mapped: 'owner' in [events], or 'owners', 'rankings' or 'page' in [exposures]",

@@ -68,7 +68,7 @@ def test_a_user_is_new_for_a_day_and_returning_later(tmp_path):
     times = np.array([0, 0.5, 2, 2.5, 1.2]) * DAY
     log = written(tmp_path / "log.jsonl", [1, 1, -1, 1, 0], [1, 1, 1, 2, 1], times)
     table = sliced(log, compare_log(log), "new").frame
-    assert table[["new", "impressions", "mean"]].to_numpy().tolist() == [["new", 3, 1.0], ["returning", 2, -0.5]]
+    assert table[["new", "impressions", "mean"]].to_numpy().tolist() == [["first 24 hours", 3, 1.0], ["later", 2, -0.5]]
     assert sliced(written(tmp_path / "short.jsonl", [1, 0], [1, 2], [0, 5]), compare_log(log), "new") is None
 
 
@@ -140,10 +140,12 @@ def test_a_novelty_that_wears_off_is_found_and_tastes_of_users_are_not_taken_for
     times = day * DAY + rng.random(1200) * 3600
     steady = np.where(rng.random(1200) < (1 + taste) / 2, 1, -1)
     p, note = noted(tmp_path / "steady.jsonl", steady, users, times)
-    assert p > 0.05 and note.startswith("A > B: new and returning users are not shown to differ (one look, p = ")
+    assert p > 0.05 and note.startswith(
+        "A > B: the first 24 hours of users and later ones are not shown to differ (one look, p = "
+    )
     worn = np.where(rng.random(1200) < (1 + taste + np.where(day == 0, 0.25, 0.0)) / 2, 1, -1)
     p, note = noted(tmp_path / "worn.jsonl", worn, users, times)
-    assert p < 0.001 and note.startswith("A > B: new and returning users differ")
+    assert p < 0.001 and note.startswith("A > B: the first 24 hours of users and later ones differ")
 
 
 def test_the_test_of_interaction_is_that_of_hotelling_where_each_user_is_in_all_parts():

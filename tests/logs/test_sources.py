@@ -406,7 +406,9 @@ def test_a_position_that_is_no_whole_number_is_refused_and_a_log_without_a_click
 
 def test_a_log_that_lacks_columns_is_told_of_a_mapping(tmp_path):
     (tmp_path / "my.jsonl").write_text('{"id": 1, "query": "q", "shown": ["a"], "clicks": []}\n')
-    with pytest.raises(InputError, match=r"has no columns 'impression' or 'time'; .*\(map other names with --source\)"):
+    with pytest.raises(
+        InputError, match=r"has no columns 'impression' and 'time' \(it has clicks, id, .*map them with --source"
+    ):
         compare_log(ClickLog(tmp_path / "my.jsonl"))
 
 

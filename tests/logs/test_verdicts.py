@@ -81,10 +81,10 @@ def agrees(table, last):
             "wins" in v for v in verdicts.values()
         )
     if "wins" in last.partition(".")[0]:
-        return winners == {"A"} and last.startswith(("stop: A wins", "at this look A wins"))
+        return winners == {"A"} and last.startswith(("stop: A wins", "At this look A wins"))
     if last.startswith("no difference"):
         return set(verdicts.values()) == {"no difference"}
-    return last.startswith(("go on: ", "at this look no ranker is shown to win")) and not winners
+    return last.startswith(("go on: ", "At this look no ranker is shown to win")) and not winners
 
 
 @pytest.mark.parametrize(("checks", "guards"), [*itertools.product(CHECKS, GUARDS)])
@@ -103,7 +103,7 @@ def test_the_table_and_the_last_line_are_one_verdict(comparisons, stop, any_time
     ("name", "settings", "verdicts", "last"),
     [
         ("decided", {"stop": True}, ["A wins"], "stop: A wins. "),
-        ("decided", {"stop": False}, ["A wins"], "at this look A wins "),
+        ("decided", {"stop": False}, ["A wins"], "At this look A wins "),
         ("decided", {"stop": True, "checks": "failed"}, ["no decision"], "no decision: 1 check "),
         ("decided", {"stop": True, "guards": "broken"}, ["no decision"], "no decision: A is ahead, but 1 guardrail "),
         ("undecided", {"stop": True}, ["open"], "go on: "),

@@ -52,7 +52,7 @@ def opened(outcome: str, given: dict[str, Any]) -> ClickLog:
     from ltr_duel.logs import ClickLog
 
     file, exposures = given["file"], given["exposures"]
-    if (file is None) == (exposures is None):
+    if (not file) == (not exposures):
         raise InputError("give either a LOG, or --exposures with --events")
     return ClickLog(
         file or exposures,

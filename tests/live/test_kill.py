@@ -95,7 +95,8 @@ def survive(folder, times, monkeypatch):
         assert shown <= set(pages) and len(pages) - len(shown) <= seed * _BATCH
         assert {page: kept.get(page) for page in clicks} == clicks
         assert len(kept) - len(clicks) <= seed * 2 * _BATCH
-        assert state["pages"] == len(pages) and state["clicked"] + state["unclicked"] == len(kept)
+        closed = state["clicked"] + state["unclicked"] + state["expired"]  # on a busy machine deadlines pass
+        assert state["pages"] == len(pages) and closed == len(kept)
         assert set(known.waiting) == set(pages) - set(kept)
 
 

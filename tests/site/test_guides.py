@@ -48,6 +48,8 @@ ELSEWHERE = {  # how the texts begin that are not run from their page as printed
     "from ltr_duel.client import Client": "it needs a service: tests/serve/test_client.py",
     "import hashlib": "it needs services: tests/deploy/test_several_stores.py",
     "from pathlib import Path\n\nimport pandas as pd\n\nlogs = []": "exports: tests/deploy/test_several_stores.py",
+    "first = experiment.decide(": "it goes on with an open experiment: tests/live/test_paging.py",
+    "experiment.record(page.token, [": "it goes on with an open experiment: tests/live/test_outcomes.py",
     "from ltr_duel.advice import advise": "it takes many minutes: tests/advice",
     # what takes long
     "ltr-duel advise MQ2008/Fold1 --rankers features:1,5,23,40": "it takes many minutes: README, tests/advice",
@@ -61,6 +63,7 @@ ELSEWHERE = {  # how the texts begin that are not run from their page as printed
     "ltr-duel data info corpora/MSLR-WEB10K": "it needs a corpus that is not free: tests/data",
     "ltr-duel logs weigh": "it needs a log of rankers of that name: tests/logs",
     "ltr-duel logs compare --exposures": "it needs the tables of a reader: tests/cli/test_logs_commands.py",
+    "ltr-duel logs power clicks.parquet --pair old new": "it needs a log of rankers of that name: tests/cli",
     "ltr-duel logs compare clicks.parquet --history": "the file is the reader's: tests/logs/test_history.py",
     "ltr-duel replay": "it needs a service: tests/replay",
     "ltr-duel run mine.toml --out mine --backend dask": "it needs that machine: tests/experiment/test_cluster.py",

@@ -21,7 +21,7 @@ LONG = sorted(
     path.relative_to(DOCS).as_posix()
     for folder in ("tutorials", "explanations", "notebooks")
     for path in (DOCS / folder).glob("*.md")
-    if path.name not in ("index.md", "figure_on_mslr.md")
+    if path.name not in ("index.md", "figure_on_mslr.md") and len(list(blocks(path.relative_to(DOCS).as_posix()))) > 1
 )
 
 

@@ -13,6 +13,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import CancelledError
 from typing import Any, NamedTuple
 
 import joblib
@@ -130,7 +131,7 @@ def run_tasks(backend: Backend, tasks: Iterable[Sequence[Task]]) -> Iterator[lis
                 yield answer
             elif answer.error is None:
                 return
-            elif client is not None and client.status != "running":
+            elif client is not None and (client.status != "running" or isinstance(answer.error, CancelledError)):
                 raise SchedulerGoneError(client) from answer.error
             elif type(answer.error).__name__ in _DEAD:
                 raise WorkersDiedError from answer.error

@@ -78,6 +78,8 @@ def done_by_cluster(client: Any, calls: Iterator[Callable[[], Answer]], ahead: i
 
     under_way = as_completed(submitted(islice(calls, ahead)), loop=client.loop, with_results=True)
     for _, answer in under_way:
+        if isinstance(answer, BaseException):  # so it comes where the scheduler is gone
+            raise answer
         yield answer
         under_way.update(submitted(islice(calls, 1)))
 

@@ -60,6 +60,11 @@ class Settings:
             raise InputError(
                 f"the variance reduction 'integrated' needs one order of ties for each list; '{REDRAWN_RULE}' draws two"
             )
+        if self.integrated and not self.comparer.compiled:
+            raise InputError(
+                "the variance reduction 'integrated' needs a method that is compiled, and"
+                f" '{self.comparer.configured.component.name}' is plain Python"
+            )
         if self.antithetic and not (self.integrated and self.comparer.configured.component.name == "probabilistic"):
             raise InputError("the variance reduction 'antithetic' needs 'integrated' and probabilistic interleave")
 
@@ -181,9 +186,12 @@ def usual_reductions(comparer: Comparer) -> tuple[Reduction, ...]:
     """Return the variance reductions of an estimate that names none: all that fit, as measured in docs/preferences.md.
 
     Rankings whose ties are ordered a second time before clicks are credited get none: a list then has no fixed outcome.
+    Users of a method in plain Python are drawn.
     """
     if comparer.rankings.provenance.get("ties") == REDRAWN_RULE:
         return ()
+    if not comparer.compiled:
+        return ("control", "stratified")
     mirrored: tuple[Reduction, ...] = ("antithetic",) if comparer.configured.component.name == "probabilistic" else ()
     return (*mirrored, "control", "integrated", "stratified")
 

@@ -10,7 +10,6 @@ from ltr_duel.interleaving import METHODS
 from ltr_duel.preferences import estimate_preferences
 from ltr_duel.rankers import feature_rankers
 
-
 METHOD = """
 from ltr_duel.interleaving import register
 

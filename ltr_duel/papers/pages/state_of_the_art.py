@@ -25,9 +25,9 @@ _CAPTION = (
     " mean of the table. Bounds: of the ratio to the policy that is truly the best, for all policies of a table"
     " together with 95 % confidence (multiple comparisons with the best: Edwards and Hsu 1983, with the bootstrap-t"
     " of 4,000 resamples of the runs, balanced after Beran 1988; not for fewer than six runs).{tables} They do not"
-    " cover events so rare that they happened in no run. A lower bound of 1: the policy may be the best. ≈: it may"
-    " be, and pays at most {close:g} times the least; ?: it may be, and these runs do not tell. > 1,000: larger than"
-    " 1,000.{few}"
+    " cover events so rare that they happened in no run. A lower bound of 1: the policy may be the best; > 1.00: it"
+    " is not, though its ratio may be close to 1. ≈: it may be, and pays at most"
+    " {close:g} times the least; ?: it may be, and these runs do not tell. > 1,000: larger than 1,000.{few}"
 )
 _MEANING = {
     col.REGRET: "A step adds the mean gap of the compared rankers; the gap of a ranker is the probability that the"

@@ -212,6 +212,7 @@ def _parts(
 def _print_evidence(evidence: Evidence, rows: int) -> None:
     """Print what a decision rests on, and last the decision."""
     from ltr_duel.logs import (
+        beside_note,
         beside_table,
         column_notes,
         comparison_table,
@@ -233,10 +234,7 @@ def _print_evidence(evidence: Evidence, rows: int) -> None:
         for note in one.notes:
             click.echo(note)
     if evidence.beside:
-        click.echo(
-            f"interval: those of a table hold together with {evidence.confidence:.4g} (Bonferroni). p is corrected by"
-            " Holm's rule, which is sharper, so an interval may hold 0 beside a small p."
-        )
+        click.echo(beside_note(evidence.confidence))
     click.echo()
     for line in decision_of(evidence).lines:
         click.echo(line)

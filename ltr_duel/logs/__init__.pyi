@@ -12,6 +12,7 @@ from .guardrail import guardrails as guardrails
 from .history import History as History
 from .log import ClickLog as ClickLog
 from .looks import Look as Look
+from .method_words import beside_note as beside_note
 from .method_words import method_lines as method_lines
 from .named_look_words import named_looks_sentence as named_looks_sentence
 from .named_look_words import named_looks_table as named_looks_table

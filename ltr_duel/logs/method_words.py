@@ -21,6 +21,14 @@ def whose(found: LogComparison) -> str:
     return _WHOSE[found.cluster].format(several(found.provenance["queries"], "query"))
 
 
+def beside_note(confidence: float) -> str:
+    """Say what intervals and p of a table of parts or of further outcomes are corrected for."""
+    return (
+        f"The intervals of each such table hold together with {confidence:.0%} (Bonferroni). p is corrected for its"
+        " rows by Holm's rule, which is sharper, so an interval may hold 0 beside a small p."
+    )
+
+
 def method_lines(evidence: Evidence) -> list[str]:
     """Return what the numbers estimate, which of them share an error, and what they assume.
 
@@ -54,9 +62,8 @@ def method_lines(evidence: Evidence) -> list[str]:
         )
     if evidence.beside:
         lines.append(
-            "Secondary outcomes and parts of the log explain and do not decide. The intervals of each such table hold"
-            f" together with {evidence.confidence:.0%} (Bonferroni), and p is corrected for its rows (Holm). Days and"
-            " weeks are those of UTC, and as a day that is over does not change, their intervals are for one"
+            "Secondary outcomes and parts of the log explain and do not decide."
+            f" {beside_note(evidence.confidence)} Days and weeks are those of UTC, and as a day that is over does not change, their intervals are for one"
             " look. A user is new for 24 hours from the first impression in the log."
         )
     if evidence.findings is not None:

@@ -64,7 +64,8 @@ def method_lines(evidence: Evidence) -> list[str]:
         lines.append(
             "Secondary outcomes and parts of the log explain and do not decide."
             f" {beside_note(evidence.confidence)} Days and weeks are those of UTC, and as a day that is over does not"
-            " change, their intervals are for one look. A user is new for 24 hours from the first impression in the log."
+            " change, their intervals are for one look. A user is new for 24 hours from the first impression in the"
+            " log."
         )
     if evidence.findings is not None:
         lines.append("Checks: each test fails for one sound log of a hundred.")

@@ -18,6 +18,7 @@ from ltr_duel.data.store.converted import is_converted, open_converted, open_par
 from ltr_duel.data.store.folders import default_name, feature_files, is_pipe
 from ltr_duel.data.store.known_files import Identity, identity_of
 from ltr_duel.data.text.chunks import FileDigest, estimate_text_bytes
+from ltr_duel.data.text.dialects import recognise_dialect
 from ltr_duel.data.text.feature_buffers import MemoryBuffer
 from ltr_duel.data.text.options import ReadOptions
 from ltr_duel.data.text.reading import Naming, read_files
@@ -125,7 +126,8 @@ def _opened(
             return open_converted(converted)
         if (split or fold) and options.labels != "distinct" and (whole := find_converted(path, options)):
             every = feature_files(path)
-            return open_parts(whole, [every.index(file) for file in files], name)
+            if options.dialect or recognise_dialect(every[0]) == recognise_dialect(files[0]):
+                return open_parts(whole, [every.index(file) for file in files], name)
     return None
 
 
@@ -135,10 +137,10 @@ def _read(files: Sequence[Path], name: str, options: ReadOptions, workers: int, 
     began = time.monotonic()
     with FileDigest(workers) as digest:
         buffer = MemoryBuffer(estimate_text_bytes(files), options.limit_bytes)
-        dataset, part_starts = read_files(files, options, buffer, Naming(name), digest, workers)
+        dataset, parts = read_files(files, options, buffer, Naming(name), digest, workers)
     if identity is None or time.monotonic() - began <= KEPT_AFTER:
         return dataset
-    folder = keep_read(dataset, files, options, part_starts, digest.files, identity)
+    folder = keep_read(dataset, files, options, parts, digest.files, identity)
     with suppress(InputError):  # evicted meanwhile
         return open_converted(folder) if folder else dataset
     return dataset

@@ -299,3 +299,35 @@ def test_folds_that_are_not_complete_are_named(tmp_path: Path) -> None:
     (folder / "Fold3" / "test.txt").unlink()
     with pytest.raises(InputError, match="needs the test parts of five folds, but there is none in Fold3;"):
         load_dataset(folder)
+
+
+def lines(query: int, features: int, document: str, documents: int = 4) -> str:
+    rows = (f"qid:{query} {' '.join(f'{i}:{k + i}' for i in range(1, features + 1))}" for k in range(documents))
+    return "".join(f"{k} {row} #docid = {document}{k}\n" for k, row in enumerate(rows))
+
+
+@pytest.mark.parametrize("change", ["features, grades, names", "declared features", "encoding", "dialect", "NULL"])
+@pytest.mark.parametrize("split", ["train", "vali", "test"])
+def test_a_part_of_what_was_converted_is_as_its_text_alone(
+    tmp_path: Path, split: str, change: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = {"train": lines(1, 2, "GX", 2), "vali": lines(2, 4, "G"), "test": lines(3, 45, "") + lines(4, 25, "GX", 3)}
+    how: dict[str, Any] = {}
+    match change:
+        case "declared features":
+            how = {"features": 60}
+        case "encoding":
+            texts["vali"] = texts["vali"].replace("\n", " perch\xe9\n")
+            texts["train"] = texts["train"].replace("\n", " perch\xc3\xa9\n")
+        case "dialect":
+            texts["train"] = lines(1, 25, "GX").replace(".", "")
+        case "NULL":
+            how = {"fill": "min"}
+            texts["test"] = texts["test"].replace(" 12:13", " 12:NULL")
+    for name, text in texts.items():
+        (tmp_path / f"{name}.txt").write_bytes(text.encode("latin-1"))
+    read = load_dataset(tmp_path, split=split, cache=False, **how)
+    convert(tmp_path, ReadOptions(**how))
+    if "features" in change:
+        monkeypatch.setattr(load, "read_files", None)  # no text is read any more
+    assert_same(load_dataset(tmp_path, split=split, **how), read)

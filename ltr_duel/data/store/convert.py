@@ -25,7 +25,7 @@ from ltr_duel.data.text import chunks
 from ltr_duel.data.text.dialects import sidecar_of
 from ltr_duel.data.text.feature_buffers import FileBuffer
 from ltr_duel.data.text.options import ReadOptions
-from ltr_duel.data.text.reading import NUMBERS, Naming, read_files
+from ltr_duel.data.text.reading import NUMBERS, Naming, Part, read_files
 from ltr_duel.data.text.scan import count_documents
 
 _LEAST_BUFFERS = 8 * 2**20
@@ -105,14 +105,14 @@ def convert(
         with new_entry(folder) as temporary:
             buffer = FileBuffer(temporary / FEATURES, documents, options.limit_bytes)
             try:
-                dataset, part_starts = read_files(files, options, buffer, naming, again, workers, size)
+                dataset, parts = read_files(files, options, buffer, naming, again, workers, size)
             except OSError as error:
                 raise InputError(f"{folder}: cannot be written ({error.strerror})") from None
             finally:
                 buffer.close()
             if again.hexdigest() != digest.hexdigest():
                 raise InputError(f"{path}: the files changed while they were read; convert them again")
-            provenance = _provenance(naming.corpus, options, files, part_starts, digest.files)
+            provenance = _provenance(naming, options, files, parts, digest.files)
             write_tables(temporary, dataset, provenance)
             del dataset
     keep(folder)
@@ -124,7 +124,7 @@ def keep_read(
     dataset: Dataset,
     files: Sequence[Path],
     options: ReadOptions,
-    part_starts: Sequence[int],
+    parts: Sequence[Part],
     digests: Sequence[str],
     identity: Identity,
 ) -> Path | None:
@@ -144,7 +144,7 @@ def keep_read(
             return None
         with new_entry(folder) as temporary:
             write_features(temporary, dataset.features)
-            write_tables(temporary, dataset, _provenance(None, options, files, part_starts, digests))
+            write_tables(temporary, dataset, _provenance(Naming(dataset.name), options, files, parts, digests))
         remember_digest(identity, digest)
     except (InputError, OSError):  # reading goes on without the cache
         return None
@@ -183,14 +183,16 @@ def content_key(files: Sequence[Path], digest: str, options: ReadOptions) -> dic
 
 
 def _provenance(
-    corpus: str | None, options: ReadOptions, files: Sequence[Path], part_starts: Sequence[int], digests: Sequence[str]
+    naming: Naming, options: ReadOptions, files: Sequence[Path], parts: Sequence[Part], digests: Sequence[str]
 ) -> dict[str, object]:
     """Return how a corpus was made."""
-    parts = [
-        {"file": str(file.resolve()), "first_query": first, "sha256": sha256}
-        for file, first, sha256 in zip(files, part_starts, digests, strict=True)
+    made_of = [
+        {"file": str(file.resolve()), **part._asdict(), "sha256": sha256}
+        for file, part, sha256 in zip(files, parts, digests, strict=True)
     ]
-    return {"corpus": corpus, "options": _kept(options), "parts": parts}
+    return {
+        "corpus": naming.corpus, "declared_grades": naming.grades, "options": _kept(options), "parts": made_of,
+    }  # fmt: skip
 
 
 def _identity(files: Sequence[Path]) -> Identity:

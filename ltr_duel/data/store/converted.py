@@ -21,12 +21,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ltr_duel.core import InputError, arguments, handed_over, mapped
+from ltr_duel.data.corpora.feature_names import is_ohsumed
 from ltr_duel.data.dataset import Dataset
 from ltr_duel.data.store.entries import is_sound
 from ltr_duel.data.text.chunks import joined_digest
 from ltr_duel.data.text.feature_buffers import npy_header
 from ltr_duel.data.text.options import ReadOptions
-from ltr_duel.data.text.reading import identity
+from ltr_duel.data.text.reading import column_names, identity
+from ltr_duel.data.text.values import usual_grades
 
 Kind = TypeVar("Kind", bound=np.generic)
 
@@ -167,29 +169,47 @@ def open_converted(folder: Path) -> Dataset:
     )
 
 
-def open_parts(folder: Path, numbers: Sequence[int], name: str) -> Dataset:
+def open_parts(folder: Path, numbers: Sequence[int], name: str) -> Dataset | None:
     """Open some of the files that a converted corpus was made of, by their numbers, without reading text again.
 
     A fold is put together from the five test parts like this. The features are a view of the memory map where the parts
     stand side by side in it, else a copy.
+
+    Returns
+    -------
+    Dataset or None
+        What reading the text of these files alone returns, but for grades and names that were declared for the corpus;
+        None where that cannot be told from what was kept of the whole.
     """
     whole = open_converted(folder)
     meta = read_meta(folder)
     parts: list[dict[str, Any]] = meta["parts"]
+    columns = max(parts[n].get("columns", 0) for n in numbers)  # 0: kept by a version that did not note it
+    words = whole.doc_ids, whole.comments, whole.query_ids
+    if not columns or not all(map(_is_ascii, words)):  # how bytes are decoded depends on all of them
+        return None
+    options = ReadOptions(**meta["options"])
     starts = [part["first_query"] for part in parts] + [whole.n_queries]
     queries = [(starts[n], starts[n + 1]) for n in numbers]
     rows = [(int(whole.query_ptr[a]), int(whole.query_ptr[b])) for a, b in queries]
     sizes = np.concatenate([np.diff(whole.query_ptr[a : b + 1]) for a, b in queries])
+    relevance, features = _taken(whole.relevance, rows), _rows(whole.features[:, :columns], rows)
+    documents, comments = (_taken_words(column, rows) for column in (whole.doc_ids, whole.comments))
+    first, first_of_whole = ("" if ids is None else str(ids[0]) for ids in (documents, whole.doc_ids))
+    if options.fill == "min" and is_ohsumed(columns, first) != is_ohsumed(whole.n_features, first_of_whole):
+        return None
     return replace(
         whole,
-        features=handed_over(_rows(whole.features, rows)),
-        relevance=_taken(whole.relevance, rows),
+        features=handed_over(features),
+        relevance=relevance,
         query_ptr=np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64),
         query_ids=_taken(whole.query_ids, queries),
-        doc_ids=None if whole.doc_ids is None else _taken(whole.doc_ids, rows),
-        comments=None if whole.comments is None else _taken(whole.comments, rows),
+        doc_ids=documents if documents is None else handed_over(documents),
+        comments=comments,
         name=name,
-        sha256=identity(joined_digest([parts[n]["sha256"] for n in numbers]), ReadOptions(**meta["options"]).digested),
+        grades=meta["declared_grades"] or usual_grades(int(relevance.max())),
+        feature_names=tuple(column_names(features, first, options.first_id)),
+        sha256=identity(joined_digest([parts[n]["sha256"] for n in numbers]), options.digested),
     )
 
 
@@ -219,6 +239,16 @@ def _as_numpy(column: Any) -> NDArray[Any]:
 
 def _taken(values: NDArray[Kind], ranges: list[tuple[int, int]]) -> NDArray[Kind]:
     return np.concatenate([values[start:end] for start, end in ranges])
+
+
+def _taken_words(words: NDArray[np.str_] | None, ranges: list[tuple[int, int]]) -> NDArray[np.str_] | None:
+    """Return the words of these rows; None if none has one."""
+    taken = None if words is None else _taken(words, ranges)
+    return taken if taken is not None and np.any(taken != "") else None
+
+
+def _is_ascii(words: NDArray[np.str_] | None) -> bool:
+    return words is None or bool(np.all(words.view(np.uint32) < 128))
 
 
 def _rows(features: NDArray[np.float32], ranges: list[tuple[int, int]]) -> NDArray[np.float32]:

@@ -41,6 +41,19 @@ class Naming(NamedTuple):
     corpus: str | None = None  # the name under which it is registered in CORPORA
 
 
+class Part(NamedTuple):
+    """One file of a corpus.
+
+    Examples
+    --------
+    >>> Part(first_query=471, columns=46).columns
+    46
+    """
+
+    first_query: int  # its position in the corpus
+    columns: int  # how many features it has when it is read alone
+
+
 def read_files(
     files: Sequence[Path],
     options: ReadOptions,
@@ -49,7 +62,7 @@ def read_files(
     digest: FileDigest,
     jobs: int,
     chunk_bytes: int = 0,
-) -> tuple[Dataset, list[int]]:
+) -> tuple[Dataset, list[Part]]:
     """Read files, one after the other, as one corpus; the first one shows the dialect, if none is named.
 
     All bytes of the files go through ``digest``. ``chunk_bytes`` is how much text to take at a time (0: the default).
@@ -58,8 +71,8 @@ def read_files(
     -------
     dataset : Dataset
         Its features are the buffer's matrix.
-    part_starts : list of int
-        First query of each file.
+    parts : list of Part
+        One for each file.
     """
     dialect = dialect_named(options.dialect) if options.dialect else recognise_dialect(files[0])
     declared = options.features or dialect.features
@@ -79,12 +92,12 @@ def read_files(
             chunk_bytes=chunk_bytes,
             limit=options.limit_bytes,
         )
-        assembly.end_file()
+        assembly.end_file(declared)
         digest.end_file()
     columns = declared or assembly.width
     if columns == 0:
         raise InputError(f"{files[0]}: no line has a feature; a line is '0 qid:1 1:0.5 2:3'")
-    return assembly.dataset(buffer.matrix(columns), dialect, naming, digest), assembly.part_starts
+    return assembly.dataset(buffer.matrix(columns), dialect, naming, digest), assembly.parts
 
 
 class _Assembly:
@@ -92,7 +105,7 @@ class _Assembly:
 
     def __init__(self, options: ReadOptions, buffer: FeatureBuffer) -> None:
         self.width = 0
-        self.part_starts: list[int] = []  # first query of each file
+        self.parts: list[Part] = []
         self._rows = 0
         self._query_starts: list[int] = []
         self._queries: dict[bytes, str] = {}  # query -> where it starts
@@ -107,10 +120,11 @@ class _Assembly:
         self._file = file
         self._sizes = sizes
         self._lines = 0
+        self._file_width = 0
+        self._queries_before_file = len(self._query_starts)
         self._last_query: bytes | None = None
         self._last_shape: tuple[int, bool] | None = None
         self._rows_before_file = self._rows
-        self.part_starts.append(len(self._query_starts))
 
     def add(self, parsed: Parsed) -> Copy:
         """Take the next chunk, and return what copies its features to their place; see `FeatureBuffer.put`.
@@ -141,16 +155,18 @@ class _Assembly:
             self._comments.append(nothing if parsed.comments is None else parsed.comments)
             self._documents.append(nothing if parsed.documents is None else parsed.documents)
             copy = self._buffer.put(parsed.features, len(parsed.text))
+        self._file_width = max(self._file_width, parsed.width)
         self.width = max(self.width, parsed.width)
         self._rows += rows
         self._lines += int(state.lines)
         return copy
 
-    def end_file(self) -> None:
+    def end_file(self, declared: int | None) -> None:
         """Check that the file held anything, and give the sizes of its queries their place."""
         rows = self._rows - self._rows_before_file
         if rows == 0:
             raise InputError(f"{self._file}: there is no document in it, only empty lines or comments")
+        self.parts.append(Part(self._queries_before_file, declared or self._file_width))
         if self._sizes is None:
             return
         if sum(self._sizes) != rows:
@@ -184,15 +200,10 @@ class _Assembly:
             name=naming.name,
             grades=naming.grades or usual_grades(int(relevance.max())),
             sha256=identity(digest.hexdigest(), self._options.digested),
-            feature_names=tuple(naming.feature_names or self._names(matrix, first)),
+            feature_names=tuple(naming.feature_names or column_names(matrix, first, self._options.first_id)),
             lower_is_better=dialect.lower_is_better,
             comments=_text_or_none(self._comments),
         )
-
-    def _names(self, matrix: NDArray[np.float32], first_document: str) -> Sequence[str]:
-        if self._options.first_id == 0:  # no corpus that is known by its columns is written like that
-            return [str(column) for column in range(matrix.shape[1])]
-        return known_names(matrix, first_document)
 
     def _again(self, query: str, where: str, began: str) -> InputError:
         """Return the error for a query that was there before."""
@@ -216,6 +227,13 @@ class _Assembly:
             self._queries[query] = where
             self._query_starts.append(self._rows + row)
             self._last_query = query
+
+
+def column_names(features: NDArray[np.float32], first_document: str, first_id: int) -> Sequence[str]:
+    """Return the names of the columns of a corpus, where nobody gave any."""
+    if first_id == 0:  # no corpus that is known by its columns is written like that
+        return [str(column) for column in range(features.shape[1])]
+    return known_names(features, first_document)
 
 
 def identity(digest: str, choices: Mapping[str, object]) -> str:

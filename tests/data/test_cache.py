@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import shutil
 import time
@@ -14,7 +15,7 @@ import pytest
 from ltr_duel.core.errors import InputError
 from ltr_duel.data import load
 from ltr_duel.data.load import load_dataset
-from ltr_duel.data.store import entries, known_files
+from ltr_duel.data.store import cache, entries, known_files
 from ltr_duel.data.store.cache import cached_arrays
 from ltr_duel.data.store.convert import convert
 from ltr_duel.data.store.converted import open_converted
@@ -312,3 +313,64 @@ def test_what_the_user_keeps_in_the_same_folder_stays(corpora: Path, monkeypatch
     monkeypatch.setenv("LTR_DUEL_CACHE_GB", "0.000001")
     entries.make_room(900)
     assert entries.clear() == 0 and mine.is_file() and (corpora / ".git").is_dir()
+
+
+def test_an_array_that_is_evicted_before_it_is_opened_is_computed_again(
+    corpora: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[int] = []
+    numbers(calls)
+    monkeypatch.setattr(cache, "is_sound", lambda folder: entries.clear() > 0)
+    assert numbers(calls).tolist() == [[0, 1, 2], [3, 4, 5]] and len(calls) == 2
+
+
+def test_clearing_the_cache_while_arrays_are_written_loses_none(corpora: Path) -> None:
+    def compute(made: dict[str, np.ndarray]) -> None:
+        entries.clear()
+        made["orders"][:] = 7
+
+    assert cached_arrays({}, {"orders": (np.int16, (2,))}, compute)["orders"].tolist() == [7, 7]
+    assert not kept(corpora.parent / "arrays")
+
+
+def test_arrays_that_the_disk_has_no_space_for_are_not_kept(corpora: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the space being reserved, a write to the mapped file would end the process."""
+
+    def full(file: int, size: int) -> None:
+        assert size == os.fstat(file).st_size > 12
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("ltr_duel.core.host.reserve", full)
+    assert numbers([]).tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert not kept(corpora.parent / "arrays")
+
+
+def test_what_vanishes_while_the_cache_is_looked_through_is_passed_over(
+    corpora: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(entries, "_own", lambda folder, **_: [folder / "gone-00000000000000000000"])
+    assert entries.make_room(1) and entries.entries() == [] and entries.unfinished() == (2, 0)
+
+
+@pytest.mark.parametrize("name", ["..txt", "x" * 250 + ".txt", "x" * 251 + ".gz"])
+def test_strange_names_of_files_are_names(tmp_path: Path, name: str) -> None:
+    if name.endswith(".gz"):
+        (tmp_path / name).write_bytes(gzip.compress(b"0 qid:1 1:1\n"))
+    else:
+        (tmp_path / name).write_text("0 qid:1 1:1\n")
+    assert load_dataset(tmp_path / name).n_docs == load_dataset(tmp_path / name).n_docs == 1
+
+
+def test_converting_goes_on_where_no_note_of_it_can_be_kept(tmp_path: Path, corpora: Path) -> None:
+    (corpora.parent / "known_files.json").mkdir(parents=True)
+    assert open_converted(convert(text_file(tmp_path))).n_queries == 30
+    with pytest.raises(InputError, match=r"known_files.json: cannot be written: Is a directory"):
+        entries.clear()
+
+
+def test_what_cannot_be_deleted_is_said(tmp_path: Path, corpora: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    load_dataset(text_file(tmp_path))
+    monkeypatch.setattr(Path, "rename", lambda *_: (_ for _ in ()).throw(PermissionError(13, "Permission denied")))
+    with pytest.raises(InputError, match=r"a-[0-9a-f]{20}: cannot be deleted; a file is in use"):
+        entries.clear()
+    assert len(kept(corpora)) == 1

@@ -8,7 +8,8 @@ known_files.json        see `known_files`
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ltr_duel.core import cache_home, handed_over, mapped
+from ltr_duel.core import InputError, cache_home, handed_over, host, mapped
 from ltr_duel.core import digest as core_digest
 from ltr_duel.data.store.entries import is_sound, make_room, new_entry
 
@@ -44,18 +45,27 @@ def cached_arrays(
     """
     named = {**key, "kinds": {kind: (np.dtype(dtype).str, shape) for kind, (dtype, shape) in kinds.items()}}
     folder = cache_home() / "arrays" / f"{'-'.join(kinds)}-{_short(named)}"
-    if not is_sound(folder):
-        if not make_room(sum(prod(shape) * np.dtype(dtype).itemsize for dtype, shape in kinds.values())):
-            made = {kind: mapped.new_array(shape, dtype) for kind, (dtype, shape) in kinds.items()}
-            compute(made)
-            return {kind: handed_over(array) for kind, array in made.items()}
-        with new_entry(folder) as temporary:
-            made = {
-                kind: np.lib.format.open_memmap(temporary / f"{kind}.npy", mode="w+", dtype=dtype, shape=shape)
-                for kind, (dtype, shape) in kinds.items()
-            }
-            compute(made)
-            del made
+    if is_sound(folder):
+        with suppress(OSError):  # another process has evicted it
+            return _opened(folder, kinds)
+    if make_room(sum(prod(shape) * np.dtype(dtype).itemsize for dtype, shape in kinds.values())):
+        with suppress(OSError, InputError):  # as before, or the disk is full
+            with new_entry(folder) as temporary:
+                compute({kind: _new_file(temporary / f"{kind}.npy", *how) for kind, how in kinds.items()})
+            return _opened(folder, kinds)
+    made = {kind: mapped.new_array(shape, dtype) for kind, (dtype, shape) in kinds.items()}
+    compute(made)
+    return {kind: handed_over(array) for kind, array in made.items()}
+
+
+def _new_file(path: Path, dtype: DTypeLike, shape: tuple[int, ...]) -> NDArray[Any]:
+    array = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
+    with path.open("rb+") as file:
+        host.reserve(file.fileno(), path.stat().st_size)  # a write to a mapped file on a full disk ends the process
+    return array
+
+
+def _opened(folder: Path, kinds: Iterable[str]) -> dict[str, NDArray[Any]]:
     return {kind: np.asarray(np.load(folder / f"{kind}.npy", mmap_mode="r", allow_pickle=False)) for kind in kinds}
 
 

@@ -60,7 +60,7 @@ def new_entry(path: Path) -> Iterator[Path]:
     InputError
         If the cache cannot be written to.
     """
-    if not is_sound(path):
+    if path.exists() and not is_sound(path):
         remove(path)
     with core_files.replacing_folder(path) as temporary:
         yield temporary
@@ -133,8 +133,9 @@ def make_room(size: int) -> bool:
         return False
     for kind in KINDS:
         for path in _own(home / kind, unfinished=True):
-            if time.time() - path.stat().st_mtime > _ABANDONED:
-                shutil.rmtree(path, ignore_errors=True)
+            with suppress(OSError):  # its process has finished it
+                if time.time() - path.stat().st_mtime > _ABANDONED:
+                    shutil.rmtree(path, ignore_errors=True)
     evictable = [entry for entry in entries() if not entry.kept]
     total = sum(entry.size for entry in evictable)
     for entry in evictable:
@@ -178,31 +179,55 @@ def clear() -> int:
     """Delete corpora and arrays, what a killed process left behind included; return the bytes freed.
 
     The folder may be the user's: what has not the name of an entry stays.
+
+    Raises
+    ------
+    InputError
+        If something could not be deleted; the rest is.
     """
-    freed = 0
+    freed, stuck = 0, []
     for kind in KINDS:
         for path in (*_own(cache_home() / kind), *_own(cache_home() / kind, unfinished=True)):
-            freed += _size(path)
+            size = _size(path)
             remove(path)
+            if path.exists():
+                stuck.append(path)
+            else:
+                freed += size
         with suppress(OSError):  # something of the user's is in it
             (cache_home() / kind).rmdir()
     forget_digests()
+    if stuck:
+        others = f", nor {len(stuck) - 1} others" if len(stuck) > 1 else ""
+        raise InputError(f"{stuck[0]}: cannot be deleted{others}; a file is in use, or the folder is read-only")
     return freed
 
 
 def _own(folder: Path, *, unfinished: bool = False) -> list[Path]:
     """Return the entries of a folder, or what a killed process left of them."""
     name = _UNFINISHED if unfinished else _NAME
-    return [path for path in folder.iterdir() if name.fullmatch(path.name)] if folder.is_dir() else []
+    return [path for path in _listed(folder) if name.fullmatch(path.name)]
 
 
 def _visible(folder: Path) -> list[Path]:
-    return [e for e in folder.iterdir() if not e.name.startswith(".")] if folder.is_dir() else []
+    return [path for path in _listed(folder) if not path.name.startswith(".")]
+
+
+def _listed(folder: Path) -> list[Path]:
+    with suppress(OSError):  # there is none, or another process has removed it
+        return list(folder.iterdir())
+    return []
 
 
 def _size(path: Path) -> int:
-    files = path.rglob("*") if path.is_dir() and not path.is_symlink() else [path]
-    return sum(file.lstat().st_size for file in files if file.is_file())
+    """Return the bytes of what is still there of an entry."""
+    size = 0
+    folders = os.walk(path) if path.is_dir() and not path.is_symlink() else [(path.parent, (), (path.name,))]
+    for folder, _, names in folders:
+        for name in names:
+            with suppress(OSError):
+                size += Path(folder, name).lstat().st_size
+    return size
 
 
 def _checksums(file: Path) -> list[int]:

@@ -10,10 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from ltr_duel.core import cache_home
+from ltr_duel.core import InputError, cache_home, places
 from ltr_duel.core import digest as core_digest
 from ltr_duel.core import files as core_files
 from ltr_duel.data.text.chunks import joined_digest
@@ -65,17 +66,25 @@ def known_digest(files: Sequence[Path]) -> str | None:
 
 
 def remember_digest(identity: Identity, digest: str) -> None:
-    """Keep the digest of files that were just read."""
+    """Keep the digest of files that were just read; where that is not possible, they are read again."""
     known = {**_known_files()}
     known.pop(identity.content, None)  # to be the newest
     known[identity.content] = [digest, identity.status]
-    with core_files.replacing(cache_home() / _KNOWN_FILES) as temporary:
+    with suppress(InputError), core_files.replacing(cache_home() / _KNOWN_FILES) as temporary:
         temporary.write_text(json.dumps(dict([*known.items()][-_MOST_KNOWN:]), indent=1))
 
 
 def forget_digests() -> None:
-    """Forget all of them."""
-    (cache_home() / _KNOWN_FILES).unlink(missing_ok=True)
+    """Forget all of them.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be deleted.
+    """
+    path = cache_home() / _KNOWN_FILES
+    with places.said_of(path):
+        path.unlink(missing_ok=True)
 
 
 def _known_files() -> dict[str, list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -79,12 +80,12 @@ def _of_line(line: bytes, file: Path) -> Dialect:
 
 def sidecar_of(file: Path) -> Path | None:
     """Return the file with the sizes of the queries: ``x.query`` beside ``x``, ``x.txt`` or ``x.gz``."""
-    plain = file.with_name(file.name.removesuffix(".gz"))
-    stem = plain.with_name(plain.name.removesuffix(".txt"))
-    for candidate in (plain, stem):
-        sidecar = candidate.with_name(candidate.name + ".query")
-        if sidecar.is_file():
-            return sidecar
+    plain = file.name.removesuffix(".gz")
+    for name in (plain, plain.removesuffix(".txt")):
+        sidecar = file.parent / f"{name}.query"
+        with suppress(OSError):  # the name of the file is as long as names can be
+            if sidecar.is_file():
+                return sidecar
     return None
 
 

@@ -59,5 +59,6 @@ def relabelled(oracle: Any, order: IntVector) -> Any:
     """
     if isinstance(oracle, MatrixOracle):
         require_memory(f"a copy of the matrix of {len(order):,} arms", 2 * oracle.p.nbytes)
-        return MatrixOracle(oracle.p.take(order, 0).take(order, 1))
+        places = order[:, np.newaxis] * len(order) + order  # in the rows one after the other: faster than by axes
+        return MatrixOracle(oracle.p.take(places))
     return Relabelled(oracle, order, np.zeros(len(order), np.int64))

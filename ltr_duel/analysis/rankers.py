@@ -75,7 +75,7 @@ def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
 def winner_sentence(matrix: PreferenceMatrix) -> str:
     """Name the Condorcet winner, its margin over the strongest rival and how sure it is, or state that there is none.
 
-    Undecided is an estimate of which the one or the other is true with a probability below 95 %.
+    Undecided is an estimate of which the one or the other is true with a probability below 95%.
 
     Parameters
     ----------
@@ -264,7 +264,7 @@ def property_lines(matrix: PreferenceMatrix) -> list[str]:
         lines.append(f"({_UNSURE}: the winner's smallest gap is within its standard error)")
     if any(noise.values()):
         lines.append(
-            "(noise alone, worlds like this one: the middle 95 % of strongly transitive worlds, closest to this one,"
+            "(noise alone, worlds like this one: the middle 95% of strongly transitive worlds, closest to this one,"
             " with its noise; not an error of the number before it)"
         )
     return lines

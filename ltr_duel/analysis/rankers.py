@@ -169,7 +169,7 @@ def confidence_sentence(matrix: PreferenceMatrix) -> str:
 def winner_row(matrix: PreferenceMatrix) -> dict[str, str]:
     """Return the Condorcet winner, the likeliest one, its probability, that of none, and cycles, as table cells.
 
-    The first cell is `UNDECIDED` where `winner_sentence` says so.
+    The winner is `UNDECIDED` where `winner_sentence` calls it so.
     """
     sure, noise = condorcet_confidence(matrix), null_words(matrix)
     best, none = int(sure.argmax()), max(0.0, 1 - float(sure.sum()))

@@ -42,19 +42,12 @@ _MOST_OPEN = 4  # problems that one process keeps open; runs come sorted by prob
 class Problem:
     """A problem in memory, while an experiment is planned.
 
-    Parameters
-    ----------
-    name : str
-        For people; different for each problem of an experiment.
-    facts : dict
-        What the tidy table says of it: corpus, clicks, method, rankers and so on.
-    matrix : PreferenceMatrix
-    answers : dict
-        How an oracle is made: ``{"kind": "matrix"}``, ``{"kind": "independent_coins"}`` (for policies of sets too),
-        ``{"kind": "sweeps"}`` (the same coins, whole sweeps at once), ``{"kind": "live", ...}`` or
-        ``{"kind": "utilities", ...}``.
-    rankings : Rankings, optional
-        For live answers.
+    name: for people; different for each problem of an experiment.
+    facts: what the tidy table says of it: corpus, clicks, method, rankers and so on.
+    answers: how an oracle is made: ``{"kind": "matrix"}``, ``{"kind": "independent_coins"}`` (for policies of sets
+        too), ``{"kind": "sweeps"}`` (the same coins, whole sweeps at once), ``{"kind": "live", ...}`` or ``{"kind":
+        "utilities", ...}``.
+    rankings: for live answers.
     """
 
     name: str
@@ -126,10 +119,7 @@ class OpenProblem(NamedTuple):
 def open_problem(folder: str) -> OpenProblem:
     """Open a problem of the cache; its arrays are mapped, not read.
 
-    Raises
-    ------
-    InputError
-        If this machine does not see the folder, or the folder is not what its name says.
+    Raises `InputError` if this machine does not see the folder, or the folder is not what its name says.
     """
     path = Path(folder)
     if not (path / "problem.json").is_file():

@@ -210,10 +210,7 @@ class Method(components.Component):
 def bind(method: Method) -> None:
     """Make a method's functions known to the stubs above.
 
-    Raises
-    ------
-    InputError
-        If a list could be drawn but not credited, or the other way round, or neither.
+    Raises `InputError` if a list could be drawn but not credited, or the other way round, or neither.
     """
     pairs, slates = (method.draw_pair, method.credit_pair), (method.draw_slate, method.credit_slate)
     functions: list[Callable[..., Any] | None] = [*pairs, *slates]

@@ -42,15 +42,8 @@ _toss: Any = interpreted(coin)
 class Actions:
     """Changes what is in the store and in memory alike; a call that raises `InputError` has changed neither.
 
-    Parameters
-    ----------
-    settings : Settings
-    store : Store
-    keys : Keys
-    mark : str
-        Of this opening of the store, see `ltr_duel.live.marks`.
-    steps : Steps
-        Of the clock.
+    mark: of this opening of the store, see `ltr_duel.live.marks`.
+    steps: of the clock.
     """
 
     def __init__(self, settings: Settings, store: Store, keys: Keys, mark: str, steps: Steps) -> None:

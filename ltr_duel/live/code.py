@@ -32,27 +32,14 @@ def code_of(settings: Settings) -> dict[str, Any]:
 def go_on_with_code(store: Store, settings: Settings, place: Path, at: float, *, accept: bool) -> dict[str, Any] | None:
     """Compare the code of a store with the installed code, and record the installed code in the store.
 
-    Parameters
-    ----------
-    store : Store
-        A store of an earlier version has no record of its code; it gets one without a comparison.
-    settings : Settings
-    place : Path
-        Of the store.
-    at : float
-        The time.
-    accept : bool
-        Whether to continue with other code; the event is then added to the store's ``accepted code``.
+    store: a store of an earlier version has no record of its code; it gets one without a comparison.
+    place: of the store.
+    at: the time.
+    accept: whether to continue with other code; the event is then added to the store's ``accepted code``.
 
-    Returns
-    -------
-    dict or None
-        The event, if other code was accepted: ``at``, ``before`` and ``now``.
+    Returns the event, if other code was accepted: ``at``, ``before`` and ``now``.
 
-    Raises
-    ------
-    InputError
-        If the policy has another numbers version or another file, and ``accept`` is False.
+    Raises `InputError` if the policy has another numbers version or another file, and ``accept`` is False.
     """
     said, now = store.about(CODE), code_of(settings)
     before = json.loads(said) if said else now

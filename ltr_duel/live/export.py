@@ -127,10 +127,7 @@ def _batches(
 ) -> Iterator[tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]]:
     """Yield rows of pages, and of the outcomes of these pages.
 
-    Raises
-    ------
-    InputError
-        If a page is damaged.
+    Raises `InputError` if a page is damaged.
     """
     waiting: dict[str, list[tuple[int, set[int]]]] = {}
     n_arms, page, time = len(settings.rankers), 0, -math.inf

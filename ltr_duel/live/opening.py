@@ -31,18 +31,7 @@ def open_store(
 ) -> tuple[Store, Settings, Users, dict[str, Any] | None]:
     """Open a store, or make one; see `ltr_duel.live.Experiment.open`.
 
-    Returns
-    -------
-    store : Store
-    settings : Settings
-        Those that hold.
-    users : Users
-    accepted : dict or None
-        The change of code that was accepted.
-
-    Raises
-    ------
-    InputError
+    Returns the store, the settings and the users that hold, and the change of code that was accepted.
     """
     path = arguments.as_path("a store", path)
     about = {}
@@ -78,10 +67,7 @@ def open_store(
 def _require_same_law(settings: Settings, kept: Settings, place: Path) -> None:
     """Refuse settings under which an experiment could not go on.
 
-    Raises
-    ------
-    InputError
-        Saying which of them is another one.
+    Raises `InputError` saying which of them is another one.
     """
     for one in fields(settings):
         before, now = getattr(kept, one.name), getattr(settings, one.name)

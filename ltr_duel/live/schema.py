@@ -79,10 +79,7 @@ MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {  # from a versio
 def make_store(path: Path, about: dict[str, Any]) -> None:
     """Make an empty store; it appears whole or not at all.
 
-    Raises
-    ------
-    InputError
-        If it cannot be written there.
+    Raises `InputError` if it cannot be written there.
     """
     with files.replacing(path) as temporary:
         temporary.chmod(0o600)  # queries and users are in it
@@ -123,20 +120,11 @@ def has_log(path: Path) -> bool:
 def connected(path: Path, *, writes: bool, migrates: bool = False, without_log: bool = False) -> sqlite3.Connection:
     """Connect to a store that exists.
 
-    Parameters
-    ----------
-    path : Path
-    writes : bool
-    migrates : bool
-        Bring a store of an earlier version up to date; a service of that version may write to it, unless its lock is
-        held.
-    without_log : bool
-        Accept a file that was copied without its log.
+    migrates: bring a store of an earlier version up to date; a service of that version may write to it, unless its lock
+        is held.
+    without_log: accept a file that was copied without its log.
 
-    Raises
-    ------
-    InputError
-        If it is none, is damaged, or of another version, or a copy without its log.
+    Raises `InputError` if it is none, is damaged, or of another version, or a copy without its log.
     """
     if not places.is_file(path):
         raise InputError(f"{path}: there is no store of a live experiment")

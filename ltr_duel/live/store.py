@@ -57,10 +57,7 @@ class Store(Transactions):
     def shown(self, page: int) -> tuple[Any, ...]:
         """Return time, query, arms, ids, sheet and depth of a page; the depth is None where all were seen.
 
-        Raises
-        ------
-        TypeError
-            If it is not there.
+        Raises `TypeError` if it is not there.
         """
         words = "SELECT at, query, arms, shown, sheet, depth FROM pages WHERE page = ?"
         return (*self._db.execute(words, (page,)).fetchone(),)

@@ -21,33 +21,20 @@ NEEDS = ("real data", "paper scale")
 class Claim:
     """One claim of one paper.
 
-    Parameters
-    ----------
-    id, paper, where, says : str
-        A name; the paper; section and figure; the claim in our words.
-    figure : tuple of str
-        Names of the figures whose tables it is tested on; if there are several, the column ``figure`` tells them apart.
-    measure : str
-        Name of a registered measure.
-    criterion : Criterion
-        Where the number must lie.
-    partly : Criterion, optional
-        The weaker range, see `ltr_duel.papers.verdicts`.
-    rows : dict
-        The selection of rows that the claim is about (`ltr_duel.papers.checks.rows`).
-    panels : dict of str to list
-        Columns, and the values that each must have; every combination is measured on its own. Values that the table has
-        besides make panels, too. Without columns all rows are one panel.
-    settings : dict
-        Of the measure.
-    needs : tuple of {"real data", "paper scale"}
-        What the claim cannot be decided without.
-    truth : float, optional
-        The number in a world in which the claim is true, for its reliability (`ltr_duel.papers.reliability`).
-    note : str
-        What a reader of the verdict must know: that the criterion was changed, say, and why.
-    data_note : str
-        The same of the data that the claim is about; left out where a panel is from other data.
+    id, paper, where, says: a name; the paper; section and figure; the claim in our words.
+    figure: names of the figures whose tables it is tested on; if there are several, the column ``figure`` tells them
+        apart.
+    measure: name of a registered measure.
+    criterion: where the number must lie.
+    partly: the weaker range, see `ltr_duel.papers.verdicts`.
+    rows: the selection of rows that the claim is about (`ltr_duel.papers.checks.rows`).
+    panels: columns, and the values that each must have; every combination is measured on its own. Values that the table
+        has besides make panels, too. Without columns all rows are one panel.
+    settings: of the measure.
+    needs: what the claim cannot be decided without.
+    truth: the number in a world in which the claim is true, for its reliability (`ltr_duel.papers.reliability`).
+    note: what a reader of the verdict must know: that the criterion was changed, say, and why.
+    data_note: the same of the data that the claim is about; left out where a panel is from other data.
     """
 
     id: str
@@ -70,10 +57,7 @@ class Claim:
 def read_claims(path: str | Path) -> list[Claim]:
     """Read a file of claims.
 
-    Raises
-    ------
-    InputError
-        If the file cannot be read or an entry is not legal; the sentence names the claim and the key.
+    Raises `InputError` if the file cannot be read or an entry is not legal; the sentence names the claim and the key.
     """
     path = Path(path)
     try:

@@ -37,17 +37,11 @@ class _Settings:
 class Source(_Settings):
     """One way to get the data of a problem; its settings are keys of the problem that hold for this source alone.
 
-    Parameters
-    ----------
-    kind : str
-        One of `SOURCES`.
-    paths : sequence of str
-        Where a corpus may lie below the user's folder of data, best first: a feature file or folder, or the catalogue
-        name of a corpus that was converted. One of them must be there.
-    file : str
-        Where a matrix lies below that folder; it must be there too.
-    note : str
-        What is special about it, for the reader of the figure.
+    kind: one of `SOURCES`.
+    paths: where a corpus may lie below the user's folder of data, best first: a feature file or folder, or the
+        catalogue name of a corpus that was converted. One of them must be there.
+    file: where a matrix lies below that folder; it must be there too.
+    note: what is special about it, for the reader of the figure.
     """
 
     kind: str
@@ -183,27 +177,15 @@ def figure(
     The docstring has paragraphs: the title; what there is to see; ``Setting: ...``, what was done, as printed; and any
     number of ``Note: ...``, what differs and why.
 
-    Parameters
-    ----------
-    paper : str
-        A key of `PAPERS`.
-    number : str
-        For example "Figure 2 (top)".
-    drawing : str
-        Name of a drawing (`ltr_duel.papers.DRAWINGS`).
-    seconds : tuple of float, optional
-        How long it takes on two cores, about: at the quick scale, and at that of the paper.
-    notes : sequence of str
-        Notes that several figures share; they come first.
-    store : str
-        Name of the folder of runs, where figures share one.
-    **options
-        Of the drawing.
+    paper: a key of `PAPERS`.
+    number: for example "Figure 2 (top)".
+    drawing: name of a drawing (`ltr_duel.papers.DRAWINGS`).
+    seconds: how long it takes on two cores, about: at the quick scale, and at that of the paper.
+    notes: notes that several figures share; they come first.
+    store: name of the folder of runs, where figures share one.
+    **options: of the drawing.
 
-    Raises
-    ------
-    InputError
-        If there is no such paper, a text is missing, or the parts are none or of both kinds.
+    Raises `InputError` if there is no such paper, a text is missing, or the parts are none or of both kinds.
     """
     errors.require_one_of("paper", paper, PAPERS)
 

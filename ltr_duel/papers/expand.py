@@ -21,10 +21,8 @@ def expand(figure: Figure, scale: str, root: Path | None) -> list[dict[str, Any]
     without problems too. A published matrix in place of a corpus becomes one of the matrices, and keeps of the corpus's
     settings what a matrix can have; of the click models only a single one, with which it was estimated.
 
-    Raises
-    ------
-    InputError
-        If what results is not a legal experiment (the sentence names figure, study and key), or data are missing.
+    Raises `InputError` if what results is not a legal experiment (the sentence names figure, study and key), or data
+    are missing.
     """
     tables = []
     for number, study in enumerate(figure.studies, 1):

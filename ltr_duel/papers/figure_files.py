@@ -30,10 +30,7 @@ def list_figures(folder: Path) -> dict[str, Figure]:
 
     The files are run, as any Python module that is imported.
 
-    Raises
-    ------
-    InputError
-        If a file fails (the sentence names the line), two figures have one name, or there are none.
+    Raises `InputError` if a file fails (the sentence names the line), two figures have one name, or there are none.
     """
     figures: dict[str, Figure] = {}
     for path, module in _imported(folder.resolve()):

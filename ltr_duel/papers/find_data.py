@@ -34,17 +34,9 @@ class Found(NamedTuple):
 def first_present(sources: Sequence[Source], scale: str, root: Path | None) -> Found:
     """Return the first source that is there; one that names no path and no file always is.
 
-    Parameters
-    ----------
-    sources : sequence of Source
-    scale : {"quick", "paper"}
-    root : Path, optional
-        The folder of the user's data.
+    root: the folder of the user's data.
 
-    Raises
-    ------
-    NoDataError
-        If none is there.
+    Raises `NoDataError` if none is there.
     """
     for source in sources:
         path = next(filter(None, (_corpus(name, root) for name in source.paths)), None)

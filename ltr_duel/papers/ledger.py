@@ -77,11 +77,7 @@ def save_ledger(ledger: pd.DataFrame, abouts: Mapping[str, Mapping[str, Any]], f
 def ledger_markdown(ledger: pd.DataFrame, abouts: Mapping[str, Mapping[str, Any]]) -> str:
     """Write the ledger as Markdown: circumstances, counts of verdicts, and a table for each paper.
 
-    Parameters
-    ----------
-    ledger : DataFrame
-    abouts : mapping of str to mapping
-        The ``about.json`` of each figure; machine, date, scale and seconds are quoted.
+    abouts: the ``about.json`` of each figure; machine, date, scale and seconds are quoted.
     """
     lines = [f"{ledger_sentence(ledger)} {circumstances(abouts)}".rstrip(), ""]
     for paper, rows in ledger.groupby("paper", sort=False):

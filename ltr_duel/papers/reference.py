@@ -22,22 +22,13 @@ def reference_of(
 ) -> dict[str, Any]:
     """Return what a problem is measured against, as JSON.
 
-    Parameters
-    ----------
-    matrix : PreferenceMatrix
-        By which average regret and accuracy are measured.
-    source : str
-        Where the problem comes from; it tells an exact matrix from one that was published without standard errors.
-    ndcg : ndarray of float64, shape (K,), optional
-        By which NDCG regret is measured.
-    users : Rankings, optional
-        What simulated users are shown.
+    matrix: by which average regret and accuracy are measured.
+    source: where the problem comes from; it tells an exact matrix from one that was published without standard errors.
+    ndcg: shape (K,); by which NDCG regret is measured.
+    users: what simulated users are shown.
 
-    Returns
-    -------
-    dict
-        ``winner``: the Condorcet winner, or None; ``probability`` that it truly is; ``best``: the rankers with
-        the highest NDCG@10, or None where that is not known; ``text``: all of it in sentences.
+    Returns ``winner``: the Condorcet winner, or None; ``probability`` that it truly is; ``best``: the rankers with the
+    highest NDCG@10, or None where that is not known; ``text``: all of it in sentences.
     """
     winner, sure = matrix.condorcet_winner, condorcet_confidence(matrix)
     best = None if ndcg is None else np.flatnonzero(ndcg >= ndcg.max() - _ALIKE)

@@ -24,20 +24,11 @@ _FEW_TIES = 0.01  # share of documents below which their order is not spoken of
 def tie_order_sentences(plan: Plan, table: Mapping[str, Any], folder: Path, jobs: int) -> dict[str, str]:
     """Estimate the references of a study's corpora again, and name the winner of each order.
 
-    Parameters
-    ----------
-    plan : Plan
-        Of the study.
-    table : mapping
-        The study, as the TOML file says it.
-    folder : Path
-        Where the studies with other orders are written; their estimates are kept in the cache.
-    jobs : int
+    plan: of the study.
+    table: the study, as the TOML file says it.
+    folder: where the studies with other orders are written; their estimates are kept in the cache.
 
-    Returns
-    -------
-    dict of str to str
-        A sentence for each problem whose users see documents that tie.
+    Returns a sentence for each problem whose users see documents that tie.
     """
     usual = {
         problem.name: problem.matrix

@@ -28,18 +28,11 @@ _LINKS: dict[str, Callable[[FloatMatrix], FloatMatrix]] = {
 def from_utilities(utilities: ArrayLike, link: Link = "logistic", names: Sequence[str] = ()) -> PreferenceMatrix:
     """Return the matrix in which the difference of two utilities decides.
 
-    Parameters
-    ----------
-    utilities : array_like of float, shape (K,)
-    link : {"linear", "logistic", "normal"}
-        ``(1 + u - v) / 2``; ``1 / (1 + exp(v - u))`` (Bradley and Terry); or the chance that a score drawn from
-        N(u, 1) exceeds one from N(v, 1) (Thurstone, case V).
-    names : sequence of str, optional
+    utilities: shape (K,)
+    link: {"linear", "logistic", "normal"}; ``(1 + u - v) / 2``; ``1 / (1 + exp(v - u))`` (Bradley and Terry); or the
+        chance that a score drawn from N(u, 1) exceeds one from N(v, 1) (Thurstone, case V).
 
-    Raises
-    ------
-    InputError
-        For an unknown link, or differences beyond 1 with the linear one.
+    Raises `InputError` for an unknown link, or differences beyond 1 with the linear one.
     """
     errors.require_one_of("link", link, _LINKS)
     u = np.asarray(utilities, np.float64)

@@ -17,17 +17,9 @@ _MOST = 200_000  # bytes that are compared
 class KeyFiles:
     """The keys of a service. A file that cannot be read, or holds what is no key, leaves the former keys in use.
 
-    Parameters
-    ----------
-    folder : Path
-        Where the names of files start.
-    settings : ServiceSettings
-    log : EventLog
+    folder: where the names of files start.
 
-    Raises
-    ------
-    InputError
-        If a file cannot be read at the start, or holds what is no key.
+    Raises `InputError` if a file cannot be read at the start, or holds what is no key.
     """
 
     def __init__(self, folder: Path, settings: ServiceSettings, log: EventLog) -> None:

@@ -85,10 +85,7 @@ class ApiKeys:
 def read_api_keys(path: Path | None) -> list[str]:
     """Read the keys of a file, or of the environment where there is no file.
 
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or a key is short or not plain.
+    Raises `InputError` if the file cannot be read, or a key is short or not plain.
     """
     if path is None:
         return _checked([os.environ[VARIABLE]], VARIABLE) if os.environ.get(VARIABLE) else []
@@ -108,10 +105,7 @@ def read_api_keys(path: Path | None) -> list[str]:
 def signing_keys(path: Path | None) -> Keys:
     """Return the secrets that sign tokens; a file that is not there is made, for its owner alone to read.
 
-    Raises
-    ------
-    InputError
-        If the file can neither be read nor made, or holds what is no key.
+    Raises `InputError` if the file can neither be read nor made, or holds what is no key.
     """
     if path is not None and not path.exists():
         _make_secret(path)

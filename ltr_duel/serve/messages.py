@@ -18,10 +18,7 @@ _SWITCHES = {"pause": (), "resume": (), "winner": ("ranker",), "share": ("share"
 def read_object(body: bytes) -> dict[str, Any]:
     """Read a JSON object in UTF-8, strictly.
 
-    Raises
-    ------
-    InputError
-        If it is none, has a key twice, or holds what JSON does not know or Unicode cannot write.
+    Raises `InputError` if it is none, has a key twice, or holds what JSON does not know or Unicode cannot write.
     """
     try:
         given = json.loads(body.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_constant)
@@ -48,10 +45,6 @@ def read_decide(
     """Check a request for a page; without the lists of those that are ``needed`` there is none, by default of all.
 
     Lists are checked alike whether or not they are needed now, but for those of rankers that were dropped.
-
-    Raises
-    ------
-    InputError
     """
     _require_keys(given, ("query", "rankings"), ("user", "offset", "limit", "token", "context"))
     query, user, rankings = given["query"], given.get("user", ""), given["rankings"]
@@ -87,12 +80,7 @@ def read_decide(
 
 
 def read_record(given: dict[str, Any], limits: ServiceSettings) -> Record:
-    """Check the clicks of a page.
-
-    Raises
-    ------
-    InputError
-    """
+    """Check the clicks of a page."""
     _require_keys(given, ("token", "clicks"), ("final",))
     if not isinstance(given.get("final", True), bool):
         raise InputError(f"'final' must be true or false, not {_named(given['final'])}")
@@ -102,12 +90,7 @@ def read_record(given: dict[str, Any], limits: ServiceSettings) -> Record:
 
 
 def read_events(given: dict[str, Any], limits: ServiceSettings) -> Record:
-    """Check outcomes of a page, which may be closed.
-
-    Raises
-    ------
-    InputError
-    """
+    """Check outcomes of a page, which may be closed."""
     _require_keys(given, ("token", "events"), ())
     _require_text("'token'", given["token"], _LONGEST_TOKEN)
     _require_outcomes("'events'", given["events"], limits)
@@ -117,12 +100,7 @@ def read_events(given: dict[str, Any], limits: ServiceSettings) -> Record:
 
 
 def read_switch(given: dict[str, Any], by: str) -> Switch:
-    """Check the use of a switch; ``by`` is the name of the key.
-
-    Raises
-    ------
-    InputError
-    """
+    """Check the use of a switch; ``by`` is the name of the key."""
     what = given.get("switch", "pause")
     for name in ("switch", "ranker"):
         _require_text(f"'{name}'", given.get(name, ""), _LONGEST_TOKEN, least=0)

@@ -35,10 +35,7 @@ class _Answer:
 class Repeats:
     """The answers to the latest requests with a key. They are lost with the process.
 
-    Parameters
-    ----------
-    ask : function
-        Makes an answer.
+    ask: makes an answer.
     """
 
     def __init__(self, ask: Callable[[Decide | Record], Coroutine[Any, Any, Any]]) -> None:

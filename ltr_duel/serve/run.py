@@ -102,10 +102,7 @@ class _Plan(NamedTuple):
 def _plans(paths: Sequence[Path], given: Mapping[str, Any], log: EventLog) -> list[_Plan]:
     """Read files of settings, and compile what the experiments need.
 
-    Raises
-    ------
-    InputError
-        Also for two experiments of one name or store, or a name that is no part of an address.
+    Raises `InputError` also for two experiments of one name or store, or a name that is no part of an address.
     """
     plans: list[_Plan] = []
     for path in paths:

@@ -23,13 +23,7 @@ _Call = Decide | Record | Drop | Switch
 class Worker:
     """Takes requests from the loop, and gives answers once they are on the disk.
 
-    Parameters
-    ----------
-    experiment : Experiment
-    waiting : int
-        Requests that may wait; more are refused.
-    metrics : Metrics
-    log : EventLog
+    waiting: requests that may wait; more are refused.
     """
 
     def __init__(self, experiment: Experiment, waiting: int, metrics: Metrics, log: EventLog) -> None:

@@ -79,13 +79,9 @@ def sample_lists(orders: list[list[int]], length: int, count: int, rng: Generato
 def solve(sample: NDArray[np.int64], credits: NDArray[np.float64], rough: bool) -> Choice:
     """Find the probabilities of the sampled lists.
 
-    Parameters
-    ----------
-    sample : ndarray of int64, shape (n_lists, length)
-    credits : ndarray of float64, shape (rankers, documents)
-        1 / rank.
-    rough : bool
-        Whether to minimise differences instead of forbidding them.
+    sample: shape (n_lists, length)
+    credits: shape (rankers, documents); 1 / rank.
+    rough: whether to minimise differences instead of forbidding them.
     """
     n_lists, length = sample.shape
     earned = np.cumsum(credits[:, sample], axis=2)  # (rankers, lists, depth): credit down to each depth

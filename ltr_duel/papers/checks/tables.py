@@ -42,12 +42,7 @@ def _with_cell(worlds: Sample, population: Sample, target: float, *, take: str |
 def value(panel: pd.DataFrame, *, column: str = "value", take: str | None = None) -> Sample:
     """Read a cell, or the least, the greatest or the mean of several.
 
-    Parameters
-    ----------
-    panel : DataFrame
-    column : str
-    take : {"mean", "least", "greatest"}, optional
-        Without it there must be one row.
+    take: {"mean", "least", "greatest"}; without it there must be one row.
     """
     if take is None and len(panel) > 1:
         raise Missing(f"one cell was expected, there are {len(panel)}")

@@ -33,14 +33,8 @@ class Panel(NamedTuple):
 def split(frame: pd.DataFrame, about: Mapping[str, Any], by: str, titles: Sequence[str] = ()) -> list[Panel]:
     """Return a panel for each value of a column, in order of appearance.
 
-    Parameters
-    ----------
-    frame : DataFrame
-    about : mapping
-    by : str
-        The column; if the table has none of that name, there is one panel.
-    titles : sequence of str
-        The panels' titles; by default the values.
+    by: the column; if the table has none of that name, there is one panel.
+    titles: the panels' titles; by default the values.
     """
     if by not in frame:
         return [Panel(titles[0] if titles else "", "", source_of(frame, about), frame)]

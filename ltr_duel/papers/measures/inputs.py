@@ -16,10 +16,7 @@ from ltr_duel.rankers import feature_rankers
 def load_corpus(found: Found, *, jobs: int) -> Dataset:
     """Return the corpus that was found.
 
-    Raises
-    ------
-    InputError
-        If what was found is no corpus.
+    Raises `InputError` if what was found is no corpus.
     """
     if "path" in found.entry:
         return load_dataset(found.entry["path"], jobs=jobs, **found.reading)

@@ -39,13 +39,8 @@ class Reproduced(NamedTuple):
 def reproduction_page(figures: Sequence[Reproduced], ledger: pd.DataFrame, *, title: str) -> str:
     """Return the page as HTML.
 
-    Parameters
-    ----------
-    figures : sequence of Reproduced
-        In the order in which they are shown; grouped by paper.
-    ledger : DataFrame
-        From `ltr_duel.papers.claims.check_claims`; may be empty.
-    title : str
+    figures: in the order in which they are shown; grouped by paper.
+    ledger: from `ltr_duel.papers.claims.check_claims`; may be empty.
     """
     shown = [str(figure.about["name"]) for figure in figures]
     claims: dict[str, list[dict[str, Any]]] = {}

@@ -56,13 +56,8 @@ implement(evaluate, Played, _play)
 class Worker:
     """What one thread needs to count comparisons: scratch arrays, made once.
 
-    Parameters
-    ----------
-    settings : Settings
-    open_evaluator : callable
-        Allocates the evaluator that the settings ask for.
-    taken : ndarray of float64, shape (K, n_queries) or (0, 0)
-        What is taken off outcomes.
+    open_evaluator: allocates the evaluator that the settings ask for.
+    taken: shape (K, n_queries) or (0, 0); what is taken off outcomes.
     """
 
     def __init__(

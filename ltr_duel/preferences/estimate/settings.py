@@ -38,13 +38,8 @@ REDRAWN_RULE = "redraw_at_inference"  # the tie rule with two orders of ties for
 class Settings:
     """How rankers are compared, and how the simulation spends its comparisons.
 
-    Parameters
-    ----------
-    comparer : Comparer
-        For a method that compares pairs.
-    seed : int
-    reductions : tuple of str
-        Names in `REDUCTIONS`.
+    comparer: for a method that compares pairs.
+    reductions: names in `REDUCTIONS`.
     """
 
     comparer: Comparer = field(repr=False)

@@ -29,37 +29,20 @@ from ltr_duel.preferences.properties.von_neumann import von_neumann_winner
 class Properties:
     """Winners, order and hardness of a matrix. What needs a Condorcet winner is None without one.
 
-    Parameters
-    ----------
-    condorcet_winner : str or None
-    condorcet_confidence : dict of str to float
-        Pr(it truly is the Condorcet winner), for those above one in a thousand.
-    copeland_winners, borda_winner, borda_winners
-        See `PreferenceMatrix`.
-    copeland_confidence, borda_confidence : dict of str to float
-        Share of plausible matrices in which a ranker wins, for those above one in a thousand.
-    von_neumann_winner : dict of str to float
-        Rankers with positive weight.
-    top_cycle : tuple of str
-        The smallest set of rankers that all beat every one outside it.
-    even_pairs : int
-        Pairs at exactly 1/2: neither beats the other.
-    total_order : bool
-    cyclic_triples : int
-    cycle : tuple of str or None
-        One of them.
-    strong_violations, strong_triples : int
-        Triples that break strong stochastic transitivity, out of how many.
-    gamma_btm, gamma_rucb : float or None
-        Two readings of relaxed transitivity.
-    triangle_violations : int or None
-        Pairs of rivals that break the stochastic triangle inequality.
-    smallest_gap, smallest_gap_error : float or None
-        Of the winner over its strongest rival.
-    lower_bound, multiduel_bound : float or None
-        Constants of ``ln T``; see `ltr_duel.preferences.properties.bounds`.
-    least_condorcet_share : float
-        The smallest P_K: how rarely a random subset has a Condorcet winner, at worst.
+    condorcet_confidence: Pr(it truly is the Condorcet winner), for those above one in a thousand.
+    copeland_winners, borda_winner, borda_winners: see `PreferenceMatrix`.
+    copeland_confidence, borda_confidence: share of plausible matrices in which a ranker wins, for those above one in a
+        thousand.
+    von_neumann_winner: rankers with positive weight.
+    top_cycle: the smallest set of rankers that all beat every one outside it.
+    even_pairs: pairs at exactly 1/2: neither beats the other.
+    cycle: one of them.
+    strong_violations, strong_triples: triples that break strong stochastic transitivity, out of how many.
+    gamma_btm, gamma_rucb: two readings of relaxed transitivity.
+    triangle_violations: pairs of rivals that break the stochastic triangle inequality.
+    smallest_gap, smallest_gap_error: of the winner over its strongest rival.
+    lower_bound, multiduel_bound: constants of ``ln T``; see `ltr_duel.preferences.properties.bounds`.
+    least_condorcet_share: the smallest P_K: how rarely a random subset has a Condorcet winner, at worst.
     """
 
     condorcet_winner: str | None

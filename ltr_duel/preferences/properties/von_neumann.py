@@ -17,14 +17,6 @@ def von_neumann_winner(matrix: PreferenceMatrix) -> FloatVector:
     Dudik, Hofmann, Schapire, Slivkins, Zoghi. Contextual Dueling Bandits. COLT 2015. It is a maximin strategy of the
     game ``p - 1/2``, whose value is 0; found as a linear program with HiGHS. Where several mixtures do, one of them is
     returned. A Condorcet winner has all the weight.
-
-    Parameters
-    ----------
-    matrix : PreferenceMatrix
-
-    Returns
-    -------
-    ndarray of float64, shape (K,)
     """
     size = len(matrix)
     cost = np.append(np.zeros(size), -1.0)  # maximise v

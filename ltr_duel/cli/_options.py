@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import shutil
 import sys
@@ -13,15 +12,14 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from ltr_duel.core import InputError, alone, errors, places, threads
+from ltr_duel.cli._words import click_model_names, method_names
+from ltr_duel.core import InputError, alone, errors, files, places, threads
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
-    from ltr_duel.cli._reading import Reading
     from ltr_duel.core import plugins as core_plugins
-    from ltr_duel.data import Dataset
-    from ltr_duel.rankers import Rankings
 
 
 class Count(click.ParamType):  # type: ignore[type-arg]  # generic only in new versions of click
@@ -156,89 +154,16 @@ checked_plugin_option = click.option("--plugin", expose_value=False, **_PLUGIN |
 plugins_option = click.option("--plugin", "plugins", **_PLUGIN)  # for commands that keep what was loaded
 
 
-def _worded(ctx: click.Context, param: click.Parameter, words: tuple[str, ...]) -> tuple[str, ...]:
-    """Refuse an empty word before any work is done."""
-    if not all(map(str.strip, words)):
-        raise InputError("an empty word names no ranker")
-    return words
-
-
-rankers_option = click.option(
-    "--rankers",
-    "words",
-    multiple=True,
-    callback=_worded,
-    metavar="WORD",
-    help="features, features:1,5, run:FILE, lightgbm:FILE, xgboost:FILE, onnx:FILE, scores:FILE, lists:FILE, with NAME="
-    " in front if wanted; may be repeated.  [default: all features]",
-)
-
-
-_TIES = (
-    click.option(
-        "--ties",
-        default="fixed_random",
-        show_default=True,
-        help="Order of documents with equal scores: fixed_random, shared, file, resample or redraw_at_inference.",
-    ),
-    click.option(
-        "--tie-seed",
-        type=COUNT,
-        default=0,
-        show_default=True,
-        help="Seed of the order under --ties; --seed does not change the order.",
-    ),
-)
-
-
-def ties_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of the tie rule; the command gets them as ``ties``, arguments of `rankings_of`."""
-
-    @functools.wraps(function)
-    def with_ties(*args: Any, ties: str, tie_seed: int, **given: Any) -> Any:
-        return function(*args, ties={"ties": ties, "seed": tie_seed}, **given)
-
-    for option in reversed(_TIES):
-        option(with_ties)
-    return with_ties
-
-
-def corpus_at(path: Path, words: Sequence[str], reading: Reading) -> Dataset:
-    """Read the corpus at a path; ``qrels:FILE`` is made of judgements and of the runs among the rankers."""
-    from ltr_duel.rankers import pool_named
-
-    pool = pool_named(str(path), words, reading=reading.is_given)
-    if pool is None:
-        return reading.load(path)
-    click.echo(
-        f"{path}: {pool.dataset.n_queries:,} queries, {pool.dataset.n_docs:,} documents (judged, or among the"
-        f" first {pool.depth} of a run), of which {pool.unjudged:,} are"
-        f" not judged and have grade 0; "
-        + (f"{pool.negative:,} judgements below 0 count as 0; " if pool.negative else "")
-        + f"{pool.left_out:,} queries without judgements or documents are left out",
-        err=True,
+def clicks_option(about: str = "Click model.") -> Callable[..., Any]:
+    """Return the option of one click model."""
+    return click.option(
+        "--clicks", default="navigational", show_default=True, shell_complete=click_model_names, help=about
     )
-    return pool.dataset
 
 
-def rankings_of(dataset: Dataset, words: Sequence[str], **options: Any) -> Rankings:
-    """Build the rankers that the words name; print which order nothing, and what their files have beyond the corpus."""
-    from ltr_duel.cli import _reading
-    from ltr_duel.rankers import rankers_named
-
-    rankings = rankers_named(dataset, words, **options)
-    _reading.print_constant(dataset, rankings.names, all_named="features" in (words or ("features",)))
-    for name, about in rankings.provenance.get("rankers", {}).items():
-        strange = [
-            f"{about[key]:,} {key.removeprefix('unknown_')}"
-            for key in about
-            if key.startswith("unknown_") and about[key]
-        ]
-        if strange:
-            click.echo(
-                f"{name}: {dataset.name} lacks {' and '.join(strange)} of {about['file']}; they are left out", err=True
-            )
-    return rankings
+def method_option(about: str, default: str = "probabilistic") -> Callable[..., Any]:
+    """Return the option of one comparison method."""
+    return click.option("--method", default=default, show_default=True, shell_complete=method_names, help=about)
 
 
 def only_writer(out: Path | None) -> None:
@@ -290,6 +215,22 @@ def _parts(widths: Sequence[int], width: int) -> list[list[int]]:
             parts.append([])
         parts[-1].append(place)
     return parts
+
+
+def echo_lines(lines: Iterable[object]) -> None:
+    """Print each on a line."""
+    for line in lines:
+        click.echo(line)
+
+
+def save_measured(out: Path, name: str, frame: pd.DataFrame, drawn: Axes) -> None:
+    """Write a table and its picture into a folder, and print where they are."""
+    from ltr_duel.analysis import save_figure
+
+    with files.replacing(out / f"{name}.parquet") as temporary:
+        frame.to_parquet(temporary, index=False)
+    save_figure(drawn, out / f"{name}.png")
+    click.echo(f"\n{out / f'{name}.parquet'}, {out / f'{name}.png'}")
 
 
 def print_rest(rows: int, total: int, what: str) -> None:

@@ -3,36 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from ltr_duel.cli._options import (
     COUNT,
     OUT_FOLDER,
-    corpus_at,
     jobs_option,
     only_writer,
     plugin_option,
     print_table,
-    rankers_option,
-    rankings_of,
+    save_measured,
     seed_option,
-    ties_options,
     wide_option,
 )
-from ltr_duel.cli._reading import Reading, reading_options
+from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command, click_model_names, method_names
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @click.command(cls=Command)
 @click.argument("path", type=click.Path(path_type=Path))
-@reading_options
-@rankers_option
-@ties_options
+@corpus_options
 @click.option("--sizes", default="3,10,100", show_default=True, help="Sizes of the sets.")
 @click.option(
     "--clicks",
@@ -60,19 +52,14 @@ if TYPE_CHECKING:
 @wide_option
 def command(
     path: Path,
-    words: tuple[str, ...],
-    ties: dict[str, Any],
-    reading: Reading,
+    corpus: Corpus,
     sizes: str,
     clicks: str,
-    methods: tuple[str, ...],
     multileavings: int,
     repetitions: int,
-    comparisons: int,
-    top: int,
-    seed: int,
     jobs: int,
     out: Path | None,
+    **settings: Any,
 ) -> None:
     """Measure the distortion of multileaving on rankers, by default the features, of the corpus at PATH.
 
@@ -80,22 +67,20 @@ def command(
     of the other rankers that beat the winner, its standard error over sets, and the percentage that beats it
     clearly, by more than two standard errors of a fair coin.
     """
+    from ltr_duel.analysis import plot_distortion
     from ltr_duel.simulation import distortion_table, measure_distortion
 
     wanted = [COUNT.convert(word.strip(), None, None) for word in sizes.split(",")]
     only_writer(out)
-    rankings = rankings_of(corpus_at(path, words, reading), words, **ties, drop_constant=True, jobs=jobs)
+    rankings = corpus.rankings(path, jobs)
     frame = measure_distortion(
         rankings,
         clicks=[word.strip() for word in clicks.split(",")],
-        methods=methods,
         sizes=wanted,
         multileavings=multileavings,
         repetitions=repetitions,
-        comparisons=comparisons,
-        top=top,
-        seed=seed,
         jobs=jobs,
+        **settings,
     )
     name = frame.attrs["corpus"]
     click.echo(f"{name}: {len(rankings)} rankers, {multileavings:,} multileavings of each of {repetitions} sets\n")
@@ -112,18 +97,9 @@ def command(
     for clicks_name, size in table.loc[table["repetitions"] == 0, ["clicks", "rankers"]].drop_duplicates().to_numpy():
         click.echo(f"With {clicks_name} clicks no set of {size} rankers has a Condorcet winner.", err=True)
     if out is not None:
-        _save(frame, out, f"{name}: {multileavings:,} multileavings of each of {repetitions} sets")
+        title = f"{name}: {multileavings:,} multileavings of each of {repetitions} sets"
+        save_measured(out, "distortion", frame, plot_distortion(frame, title=title))
 
 
 def _percent(value: float) -> str:
     return "-" if value != value else f"{value:.1f}"
-
-
-def _save(frame: pd.DataFrame, out: Path, title: str) -> None:
-    from ltr_duel.analysis import plot_distortion, save_figure
-    from ltr_duel.core import files
-
-    with files.replacing(out / "distortion.parquet") as temporary:
-        frame.to_parquet(temporary, index=False)
-    save_figure(plot_distortion(frame, title=title), out / "distortion.png")
-    click.echo(f"\n{out / 'distortion.parquet'}, {out / 'distortion.png'}")

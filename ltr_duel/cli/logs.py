@@ -13,18 +13,17 @@ from ltr_duel.cli._logs_sources import OUTCOMES, format_option, opened, skip_opt
 from ltr_duel.cli._options import (
     COUNT,
     OUT_FILE,
-    corpus_at,
+    clicks_option,
+    echo_lines,
     jobs_option,
+    method_option,
     plugin_option,
     print_table,
-    rankers_option,
-    rankings_of,
     seed_option,
-    ties_options,
     wide_option,
 )
-from ltr_duel.cli._reading import Reading, reading_options
-from ltr_duel.cli._words import Commands, click_model_names, method_names
+from ltr_duel.cli._reading import Corpus, corpus_options
+from ltr_duel.cli._words import Commands
 
 
 @click.group(cls=Commands)
@@ -63,8 +62,7 @@ def check(kind: str, outcome: str, planned: str, **given: Any) -> None:
 
     log = opened(outcome, given | {"kind": kind, "skip_bad": None})
     facts = describe_log(log)
-    for line in log_lines(facts):
-        click.echo(line)
+    echo_lines(log_lines(facts))
     found = check_log(log, planned=planned) if facts.rankers else []
     if found:
         click.echo("is the experiment sound?")
@@ -80,15 +78,9 @@ def check(kind: str, outcome: str, planned: str, **given: Any) -> None:
 @skip_option
 @click.option("--cluster", default="", help="user, query, both or impression.  [default: user, or query without users]")
 @click.option("--live", type=click.Path(path_type=Path), help="Instead of a LOG: simulated users of this corpus.")
-@reading_options
-@rankers_option
-@ties_options
-@click.option(
-    "--clicks", default="navigational", show_default=True, shell_complete=click_model_names, help="Of simulated users."
-)
-@click.option(
-    "--method", default="team_draft", show_default=True, shell_complete=method_names, help="How rankers are compared."
-)
+@corpus_options
+@clicks_option("Of simulated users.")
+@method_option("How rankers are compared.", default="team_draft")
 @click.option("--outcome", default="", help=f"Of a LOG: {OUTCOMES}. With --live: rule by which clicks name a winner.")
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown to them.")
 @click.option("--comparisons", type=COUNT, default=20_000, show_default=True, help="Simulated, of each pair.")
@@ -111,9 +103,7 @@ def power(
     skip_bad: int,
     cluster: str,
     live: Path | None,
-    words: tuple[str, ...],
-    ties: dict[str, Any],
-    reading: Reading,
+    corpus: Corpus,
     clicks: str,
     method: str,
     outcome: str,
@@ -166,7 +156,7 @@ def power(
         spreads, rankers = spreads_in_log(found), len(found.names)
         of = f"{found.impressions:,} impressions of {log.path}"
     else:
-        rankings = rankings_of(corpus_at(live, words, reading), words, **ties, drop_constant=True, jobs=jobs)
+        rankings = corpus.rankings(live, jobs)
         matrix = estimate_preferences(
             rankings,
             clicks=clicks,
@@ -248,7 +238,6 @@ def weigh(words: tuple[str, ...], outcome: str, confidence: float, model: str, *
     *files, first, second = words
     log = opened(outcome, given | {"file": files[0] if files else None})
     found = weigh_outcomes(log, first, second, confidence=confidence, click_model=model)
-    for line in weighted_lines(found):
-        click.echo(line)
+    echo_lines(weighted_lines(found))
     if found.refused:
         sys.exit(1)

@@ -46,15 +46,7 @@ _MORE = 20  # times as many comparisons tell the winner where the usual number l
 @seed_option
 @jobs_option
 @wide_option
-def winners(
-    path: Path,
-    clicks: str,
-    method: str,
-    tie_orders: int,
-    corpus: Corpus,
-    jobs: int,
-    **settings: Any,
-) -> None:
+def winners(path: Path, clicks: str, method: str, tie_orders: int, corpus: Corpus, jobs: int, **settings: Any) -> None:
     """Estimate the preferences on the corpus at PATH by each outcome rule: winners, how sure, and cycles.
 
     Where documents tie, the default outcome rule is tried with other orders of them as well: each tie seed is another

@@ -92,13 +92,7 @@ def fit(
     if out is not None and not sessions.graded:
         raise InputError(f"{out} cannot be written: a table for simulations needs grades on every row of {file}")
     fits = fit_click_models(
-        sessions,
-        models,
-        train=train,
-        iterations=iterations,
-        tolerance=tolerance,
-        smoothing=smoothing,
-        cluster=cluster,
+        sessions, models, train=train, iterations=iterations, tolerance=tolerance, smoothing=smoothing, cluster=cluster
     )
     if log.bad.count:
         click.echo(f"{log.bad.count:,} bad lines passed over")

@@ -105,13 +105,7 @@ def info(path: Path, reading: Reading) -> None:
 @click.option("--memory", type=float, help="Megabytes of memory to stay below.")
 @click.option("--jobs", default=-1, show_default=True, help="Threads; -1 for all cores.")
 @reading_options
-def convert(
-    path: Path,
-    corpus: str | None,
-    memory: float | None,
-    jobs: int,
-    reading: Reading,
-) -> None:
+def convert(path: Path, corpus: str | None, memory: float | None, jobs: int, reading: Reading) -> None:
     """Convert PATH once, so that it opens in milliseconds ever after; prints where it is kept."""
     from ltr_duel.data import CORPORA, Naming, default_name
     from ltr_duel.data import convert as convert_corpus

@@ -24,15 +24,7 @@ from ltr_duel.experiment.problem_specs import OF_A_MATRIX
 from ltr_duel.experiment.record import read_record
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.rankers import Rankings, ndcg
-from ltr_duel.simulation import (
-    INDEPENDENT_COINS,
-    FromMatrix,
-    FromUtilities,
-    Live,
-    NormalScores,
-    OracleSource,
-    places,
-)
+from ltr_duel.simulation import INDEPENDENT_COINS, FromMatrix, FromUtilities, Live, NormalScores, OracleSource, places
 
 _ABOUT = {"names": list, "answers": dict, "provenance": dict, "rankings": dict}
 _MOST_OPEN = 4  # problems that one process keeps open; runs come sorted by problem

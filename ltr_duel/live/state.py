@@ -17,13 +17,7 @@ from ltr_duel.live.settings import Settings
 from ltr_duel.live.switches import ENDED, PAUSED, WINNER, Switched, Switches, left_of
 from ltr_duel.live.tally import Tally
 from ltr_duel.live.turns import Key
-from ltr_duel.logs import (
-    RunningComparison,
-    StoppingDecision,
-    impressions_to_go,
-    stopping_decisions,
-    stopping_sentence,
-)
+from ltr_duel.logs import RunningComparison, StoppingDecision, impressions_to_go, stopping_decisions, stopping_sentence
 
 _FORGOT = (
     "Users who came back after their pages were forgotten (keep_days) count as new ones, so errors are too small and"

@@ -171,8 +171,7 @@ class Store(Transactions):
     def add_switch(self, page: int, at: float, switch: Switch) -> None:
         """Write that a switch was used."""
         self._db.execute(
-            "INSERT INTO switches (page, at, what, value, who) VALUES (?, ?, ?, ?, ?)",
-            (page, at, *pack_switch(switch)),
+            "INSERT INTO switches (page, at, what, value, who) VALUES (?, ?, ?, ?, ?)", (page, at, *pack_switch(switch))
         )
 
     def switches(self) -> list[Switched | None]:

@@ -13,16 +13,7 @@ from ltr_duel.core import columns as col
 from ltr_duel.papers.checks import MEASURES, Missing, Reading, Sample, format_value, in_words, select
 from ltr_duel.papers.claims_file import Claim
 from ltr_duel.papers.declaration import ORIGINAL
-from ltr_duel.papers.verdicts import (
-    INCOMPLETE,
-    NEEDS_DATA,
-    NEEDS_SCALE,
-    NOT_MADE,
-    Criterion,
-    answer,
-    hardest,
-    verdict,
-)
+from ltr_duel.papers.verdicts import INCOMPLETE, NEEDS_DATA, NEEDS_SCALE, NOT_MADE, Criterion, answer, hardest, verdict
 
 _MOST_NAMED = 6  # panels that one answer names
 

@@ -197,11 +197,7 @@ class _Service:
             self._switches = switches
             self._log.write("switches", **switches._asdict())
         for what, value, message in (
-            (
-                "damaged pages",
-                counts.damaged,
-                "pages that could not be read were closed without an outcome",
-            ),
+            ("damaged pages", counts.damaged, "pages that could not be read were closed without an outcome"),
             ("early pages", counts.early, "pages were closed before their deadline, as 'max_open' are open"),
             ("clock", delay, "seconds that the clock jumped, or no service ran: deadlines moved by as much"),
         ):

@@ -19,11 +19,7 @@ _WIDEST = 34  # letters in a cell before it is broken
 
 
 def table(
-    frame: pd.DataFrame,
-    about: Mapping[str, Any],
-    *,
-    rows: Sequence[str] = (),
-    columns: Sequence[str] = (),
+    frame: pd.DataFrame, about: Mapping[str, Any], *, rows: Sequence[str] = (), columns: Sequence[str] = ()
 ) -> Figure:
     """Draw a table: unchanged, or with the values of ``rows`` down and those of ``columns`` across.
 

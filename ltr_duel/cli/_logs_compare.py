@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ltr_duel.cli import _options as options
 from ltr_duel.cli._logs_sources import OUTCOMES, format_option, opened, skip_option, sources
-from ltr_duel.cli._options import OUT_FILE, ROWS, plugin_option, print_rest, print_table, seed_option, wide_option
+from ltr_duel.cli._options import OUT_FILE, ROWS
+from ltr_duel.cli._output import print_rest, print_table
 from ltr_duel.cli._words import Command
 
 if TYPE_CHECKING:
@@ -62,9 +64,9 @@ if TYPE_CHECKING:
 @click.option("--out", type=OUT_FILE, help="Preference matrix to write (.parquet, .csv).")
 @click.option("--report", type=OUT_FILE, help="One-page report to write (.html).")
 @click.option("--plot", type=OUT_FILE, help="Picture over time to write (.png, .svg, .pdf).")
-@plugin_option
-@seed_option
-@wide_option
+@options.plugin
+@options.seed
+@options.wide
 def compare(
     kind: str,
     skip_bad: int,

@@ -1,24 +1,18 @@
-"""Option types and printing that several commands share."""
+"""Options that several commands share, and their types."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from ltr_duel.cli._words import click_model_names, method_names
-from ltr_duel.core import InputError, alone, errors, files, places, threads
+from ltr_duel.core import InputError, places
 
 if TYPE_CHECKING:
-    import pandas as pd
-    from matplotlib.axes import Axes
-
     from ltr_duel.core import plugins as core_plugins
 
 
@@ -47,7 +41,7 @@ class Count(click.ParamType):  # type: ignore[type-arg]  # generic only in new v
         return number
 
 
-abscissa_option = click.option(
+abscissa = click.option(
     "--x",
     type=click.Choice(("steps", "outcomes")),
     default="steps",
@@ -87,15 +81,15 @@ class Place(click.Path):
 COUNT, ROWS = Count(), Count(least=0)
 OUT_FILE, OUT_FOLDER = Place(), Place(folder=True)
 
-jobs_option = click.option("--jobs", type=Jobs(), default=-1, show_default="all cores", help="Threads to use.")
-most_rankers_option = click.option(
+jobs = click.option("--jobs", type=Jobs(), default=-1, show_default="all cores", help="Threads to use.")
+most_rankers = click.option(
     "--most-rankers",
     type=COUNT,
     default=10_000,
     show_default=True,
     help="Larger matrices are refused, before memory is taken for them.",
 )
-seed_option = click.option("--seed", type=COUNT, default=0, show_default=True, help="Seed of everything random.")
+seed = click.option("--seed", type=COUNT, default=0, show_default=True, help="Seed of everything random.")
 
 
 def _load(ctx: click.Context, param: click.Parameter, paths: tuple[Path, ...]) -> tuple[core_plugins.Plugin, ...]:
@@ -149,91 +143,24 @@ _PLUGIN: dict[str, Any] = {
     "is_eager": True,
     "help": "A Python file with policies, comparison methods, click models or corpora of yours; may be repeated.",
 }
-plugin_option = click.option("--plugin", expose_value=False, **_PLUGIN)
-checked_plugin_option = click.option("--plugin", expose_value=False, **_PLUGIN | {"callback": _load_checked})
-plugins_option = click.option("--plugin", "plugins", **_PLUGIN)  # for commands that keep what was loaded
+plugin = click.option("--plugin", expose_value=False, **_PLUGIN)
+checked_plugin = click.option("--plugin", expose_value=False, **_PLUGIN | {"callback": _load_checked})
+plugins = click.option("--plugin", "plugins", **_PLUGIN)  # for commands that keep what was loaded
 
 
-def clicks_option(about: str = "Click model.") -> Callable[..., Any]:
+def clicks(about: str = "Click model.") -> Callable[..., Any]:
     """Return the option of one click model."""
     return click.option(
         "--clicks", default="navigational", show_default=True, shell_complete=click_model_names, help=about
     )
 
 
-def method_option(about: str, default: str = "probabilistic") -> Callable[..., Any]:
+def method(about: str, default: str = "probabilistic") -> Callable[..., Any]:
     """Return the option of one comparison method."""
     return click.option("--method", default=default, show_default=True, shell_complete=method_names, help=about)
 
 
-def only_writer(out: Path | None) -> None:
-    """Refuse a place that another process is writing to; keep others from it until the command ends."""
-    if out is not None:
-        click.get_current_context().with_resource(alone.sole_writer(out))
-
-
-def end(code: int, *, at_once: bool = False) -> NoReturn:
-    """End the process; without Python's shutdown where runs are still going on that nobody waits for."""
-    if not at_once and not threads.abandoned_threads_run():
-        sys.exit(code)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(code)
-
-
-wide_option = click.option(
+wide = click.option(
     "--wide", is_flag=True, expose_value=False, help="Print tables wider than the terminal.",
     callback=lambda context, _, wide: context.meta.update(wide=wide),
 )  # fmt: skip
-
-
-def print_table(frame: pd.DataFrame) -> None:
-    """Print a table of text: the first column to the left, the others to the right; control characters escaped.
-
-    Where it is wider than the terminal, parts of it with the first column and some others stand below each other.
-    """
-    columns = [[errors.in_one_line(str(cell)) for cell in (name, *frame[name])] for name in frame.columns]
-    widths = [max(len(cell) for cell in column) for column in columns]
-    context, parts = click.get_current_context(silent=True), [list(range(1, len(columns)))]
-    if sys.stdout.isatty() and not (context and context.meta.get("wide")):
-        parts = _parts(widths, shutil.get_terminal_size().columns)
-    for part in parts:
-        for row in zip(*columns, strict=True):
-            cells = [row[0].ljust(widths[0]), *(row[place].rjust(widths[place]) for place in part)]
-            click.echo("  ".join(cells).rstrip())
-        if len(parts) > 1:
-            click.echo()
-    if len(parts) > 1:
-        click.echo(f"the columns are in {len(parts)} parts, to fit the terminal; --wide prints them side by side")
-
-
-def _parts(widths: Sequence[int], width: int) -> list[list[int]]:
-    """Return the columns after the first one, in as few parts as fit beside it."""
-    parts: list[list[int]] = [[]]
-    for place in range(1, len(widths)):
-        if parts[-1] and sum(2 + widths[other] for other in (*parts[-1], place)) > width - widths[0]:
-            parts.append([])
-        parts[-1].append(place)
-    return parts
-
-
-def echo_lines(lines: Iterable[object]) -> None:
-    """Print each on a line."""
-    for line in lines:
-        click.echo(line)
-
-
-def save_measured(out: Path, name: str, frame: pd.DataFrame, drawn: Axes) -> None:
-    """Write a table and its picture into a folder, and print where they are."""
-    from ltr_duel.analysis import save_figure
-
-    with files.replacing(out / f"{name}.parquet") as temporary:
-        frame.to_parquet(temporary, index=False)
-    save_figure(drawn, out / f"{name}.png")
-    click.echo(f"\n{out / f'{name}.parquet'}, {out / f'{name}.png'}")
-
-
-def print_rest(rows: int, total: int, what: str) -> None:
-    """Print how many lines of a table were left out, if any, and the option that lists them."""
-    if total > rows:
-        click.echo(f"{total - rows:,} more {what}; --rows {total} lists them")

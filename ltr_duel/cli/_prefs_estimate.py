@@ -11,18 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ltr_duel.cli._options import (
-    COUNT,
-    OUT_FILE,
-    OUT_FOLDER,
-    clicks_option,
-    jobs_option,
-    method_option,
-    most_rankers_option,
-    only_writer,
-    plugin_option,
-    seed_option,
-)
+from ltr_duel.cli import _options as options
+from ltr_duel.cli._options import COUNT, OUT_FILE, OUT_FOLDER
+from ltr_duel.cli._output import only_writer
 from ltr_duel.cli._reading import Corpus, corpus_options, old_corpus_options
 from ltr_duel.cli._words import Command
 
@@ -76,8 +67,8 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.command(cls=Command)
 @click.argument("path", type=click.Path(path_type=Path))
-@clicks_option()
-@method_option("How two rankers are compared.")
+@options.clicks()
+@options.method("How two rankers are compared.")
 @click.option(
     "--outcome",
     default="",
@@ -98,9 +89,9 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
     help="auto (all that fit), none, or of common, stratified, integrated, antithetic, control.",
 )
 @click.option("--share", type=Part(), help="Count only this share into the store; a run without it adds up.")
-@plugin_option
-@seed_option
-@jobs_option
+@options.plugin
+@options.seed
+@options.jobs
 @click.option("--out", type=OUT_FILE, required=True, help="The Parquet file to write.")
 def estimate(
     path: Path,
@@ -135,9 +126,9 @@ def estimate(
 @click.option("--comparisons", type=COUNT, default=0, help="Comparisons for each pair, in all.")
 @old_corpus_options
 @goal_options
-@plugin_option
-@jobs_option
-@most_rankers_option
+@options.plugin
+@options.jobs
+@options.most_rankers
 @click.option("--out", type=OUT_FILE, help="The Parquet file to write.  [default: FILE]")
 def extend(
     file: Path,

@@ -7,17 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ltr_duel.cli._options import (
-    COUNT,
-    ROWS,
-    clicks_option,
-    jobs_option,
-    method_option,
-    plugin_option,
-    print_table,
-    seed_option,
-    wide_option,
-)
+from ltr_duel.cli import _options as options
+from ltr_duel.cli._options import COUNT, ROWS
+from ltr_duel.cli._output import print_table
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command
 
@@ -30,8 +22,8 @@ _MORE = 20  # times as many comparisons tell the winner where the usual number l
 
 @click.command(cls=Command)
 @click.argument("path", type=click.Path(path_type=Path))
-@clicks_option()
-@method_option("How two rankers are compared.")
+@options.clicks()
+@options.method("How two rankers are compared.")
 @click.option("--comparisons", type=COUNT, help="Of each pair.  [default: as of prefs estimate]")
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown.")
 @click.option(
@@ -42,10 +34,10 @@ _MORE = 20  # times as many comparisons tell the winner where the usual number l
     help="Orders of tied documents to compare: tie seeds of fixed_random, beside resample; 0 for none.",
 )
 @corpus_options
-@plugin_option
-@seed_option
-@jobs_option
-@wide_option
+@options.plugin
+@options.seed
+@options.jobs
+@options.wide
 def winners(path: Path, clicks: str, method: str, tie_orders: int, corpus: Corpus, jobs: int, **settings: Any) -> None:
     """Estimate the preferences on the corpus at PATH by each outcome rule: winners, how sure, and cycles.
 

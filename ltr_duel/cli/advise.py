@@ -8,17 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ltr_duel.cli._options import (
-    COUNT,
-    OUT_FOLDER,
-    checked_plugin_option,
-    echo_lines,
-    jobs_option,
-    only_writer,
-    print_table,
-    seed_option,
-    wide_option,
-)
+from ltr_duel.cli import _options as options
+from ltr_duel.cli._options import COUNT, OUT_FOLDER
+from ltr_duel.cli._output import echo_lines, only_writer, print_table
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command, click_model_names
 
@@ -58,11 +50,11 @@ if TYPE_CHECKING:
     show_default=True,
     help="Runs behind each claim, for each click model; time is in proportion.",
 )
-@checked_plugin_option
-@seed_option
-@jobs_option
+@options.checked_plugin
+@options.seed
+@options.jobs
 @click.option("--out", type=OUT_FOLDER, help="A folder for advice.html, advice.json, advice.png and live.toml.")
-@wide_option
+@options.wide
 def command(
     path: Path, corpus: Corpus, per_day: float | None, sure: bool, jobs: int, out: Path | None, **question: Any
 ) -> None:

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import click
 
+from ltr_duel.cli import _options as options
 from ltr_duel.cli._catalogue import print_catalogue
-from ltr_duel.cli._options import COUNT, plugin_option, print_table, wide_option
+from ltr_duel.cli._options import COUNT
+from ltr_duel.cli._output import print_table
 from ltr_duel.cli._words import click_model_names
 
 
@@ -33,7 +35,7 @@ def command() -> None:
 @command.command("list")
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=click_model_names)
 @click.option("--bibtex", is_flag=True, help="Print what to cite, instead.")
-@plugin_option
+@options.plugin
 def listed(names: tuple[str, ...], bibtex: bool) -> None:
     """List the click models, or only those named: click and stop probabilities of each grade."""
     from ltr_duel.clicks import CLICK_MODELS
@@ -55,7 +57,7 @@ def listed(names: tuple[str, ...], bibtex: bool) -> None:
 @click.option("--smoothing", type=float, default=1.0, show_default=True, help="Successes and failures added.")
 @click.option("--cluster", default="user", show_default=True, help="Of standard errors: user, query or both.")
 @click.option("--out", type=click.Path(path_type=Path), help="Table of the best to write (.json), for --clicks.")
-@wide_option
+@options.wide
 def fit(
     file: Path,
     kind: str,
@@ -114,8 +116,8 @@ def fit(
 
 @command.command()
 @click.argument("names", nargs=-1, required=True, metavar="FILE|NAME...")
-@plugin_option
-@wide_option
+@options.plugin
+@options.wide
 def compare(names: tuple[str, ...]) -> None:
     """Show fitted models (.json) beside others, by default perfect, navigational and informational."""
     from ltr_duel.clicks import models_table

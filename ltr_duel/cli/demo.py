@@ -7,16 +7,9 @@ from pathlib import Path
 
 import click
 
-from ltr_duel.cli._options import (
-    COUNT,
-    OUT_FOLDER,
-    clicks_option,
-    echo_lines,
-    jobs_option,
-    only_writer,
-    plugin_option,
-    seed_option,
-)
+from ltr_duel.cli import _options as options
+from ltr_duel.cli._options import COUNT, OUT_FOLDER
+from ltr_duel.cli._output import echo_lines, only_writer
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command, policy_names
 
@@ -30,7 +23,7 @@ from ltr_duel.cli._words import Command, policy_names
 )
 @click.option("--out", type=OUT_FOLDER, default="demo", show_default=True, help="The folder to write to.")
 @corpus_options
-@clicks_option()
+@options.clicks()
 @click.option("--comparisons", type=COUNT, default=1000, show_default=True, help="Comparisons for each pair.")
 @click.option(
     "--policy",
@@ -43,9 +36,9 @@ from ltr_duel.cli._words import Command, policy_names
 )
 @click.option("--horizon", type=COUNT, default=1_000_000, show_default=True, help="Steps in each run.")
 @click.option("--repetitions", type=COUNT, default=10, show_default=True, help="Runs of each policy.")
-@plugin_option
-@seed_option
-@jobs_option
+@options.plugin
+@options.seed
+@options.jobs
 def command(
     path: Path | None,
     out: Path,

@@ -7,17 +7,9 @@ from typing import Any
 
 import click
 
-from ltr_duel.cli._options import (
-    COUNT,
-    OUT_FOLDER,
-    jobs_option,
-    only_writer,
-    plugin_option,
-    print_table,
-    save_measured,
-    seed_option,
-    wide_option,
-)
+from ltr_duel.cli import _options as options
+from ltr_duel.cli._options import COUNT, OUT_FOLDER
+from ltr_duel.cli._output import only_writer, print_table, save_measured
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command, click_model_names, method_names
 
@@ -45,11 +37,11 @@ from ltr_duel.cli._words import Command, click_model_names, method_names
 @click.option("--repetitions", type=COUNT, default=30, show_default=True, help="Sets of each size.")
 @click.option("--comparisons", type=COUNT, default=4000, show_default=True, help="Of each pair, to find the winners.")
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown.")
-@plugin_option
-@seed_option
-@jobs_option
+@options.plugin
+@options.seed
+@options.jobs
 @click.option("--out", type=OUT_FOLDER, help="A folder for distortion.parquet and distortion.png.")
-@wide_option
+@options.wide
 def command(
     path: Path,
     corpus: Corpus,

@@ -11,7 +11,8 @@ from typing import Any
 
 import click
 
-from ltr_duel.cli._options import OUT_FILE, plugin_option
+from ltr_duel.cli import _options as options
+from ltr_duel.cli._options import OUT_FILE
 from ltr_duel.cli._words import Commands
 
 
@@ -35,7 +36,7 @@ def backup(store: Path, out: Path, without_log: bool) -> None:
 
 @command.command()
 @click.argument("store", type=click.Path(path_type=Path))
-@plugin_option
+@options.plugin
 def check(store: Path) -> None:
     """Look through STORE: its file, its rows and every page; the experiment may go on. Exit code 1 for complaints."""
     from ltr_duel.live import check_store
@@ -58,7 +59,7 @@ def check(store: Path) -> None:
 @click.option("--events", type=OUT_FILE, help="Table of clicks and other outcomes to write beside it, likewise.")
 @click.option("--without", multiple=True, type=click.Choice(["query", "user"]), help="A column to leave out.")
 @click.option("--spreadsheet", is_flag=True, help="Put ' before what a spreadsheet takes for a formula (CSV).")
-@plugin_option
+@options.plugin
 def export(store: Path, out: Path | None, events: Path | None, without: tuple[str, ...], spreadsheet: bool) -> None:
     """Write the pages of STORE whose clicks are in as a click log, for 'logs compare'; the experiment may go on."""
     from ltr_duel.core import several
@@ -79,7 +80,7 @@ def export(store: Path, out: Path | None, events: Path | None, without: tuple[st
     help="Instead of one user: forget the users and queries of all pages shown more than DAYS days ago.",
 )
 @click.option("--user-key-file", type=click.Path(path_type=Path), help="That of the service, if users are hashed.")
-@plugin_option
+@options.plugin
 def forget(store: Path, user: str, older_than: float | None, user_key_file: Path | None) -> None:
     """Forget who USER was in STORE, and what USER asked; counts stay. The experiment may go on."""
     from ltr_duel.core import several
@@ -104,7 +105,7 @@ def _switched(store: Path, what: str, **how: Any) -> None:
 
 @command.command()
 @click.argument("store", type=click.Path(path_type=Path))
-@plugin_option
+@options.plugin
 def pause(store: Path) -> None:
     """Pause the experiment of STORE: every search gets the incumbent's list. A service does so within a second."""
     _switched(store, "pause")
@@ -112,7 +113,7 @@ def pause(store: Path) -> None:
 
 @command.command()
 @click.argument("store", type=click.Path(path_type=Path))
-@plugin_option
+@options.plugin
 def resume(store: Path) -> None:
     """Resume the experiment of STORE, or the winner that was served before 'pause'; after 'winner', the experiment."""
     _switched(store, "resume")
@@ -121,7 +122,7 @@ def resume(store: Path) -> None:
 @command.command()
 @click.argument("store", type=click.Path(path_type=Path))
 @click.argument("ranker")
-@plugin_option
+@options.plugin
 def winner(store: Path, ranker: str) -> None:
     """Serve the list of RANKER to all users of STORE who are not held back, in place of the experiment."""
     _switched(store, "winner", ranker=ranker)
@@ -133,7 +134,7 @@ def winner(store: Path, ranker: str) -> None:
 @click.option(
     "--holdback", type=float, help="Part of the users that always gets the incumbent's list.  [default: as it is]"
 )
-@plugin_option
+@options.plugin
 def share(store: Path, share: float, holdback: float | None) -> None:
     """Let the part SHARE (0 to 1) of the users of STORE take part; the others get the incumbent's list."""
     _switched(store, "share", share=share, holdback=holdback)
@@ -142,7 +143,7 @@ def share(store: Path, share: float, holdback: float | None) -> None:
 @command.command()
 @click.argument("store", type=click.Path(path_type=Path))
 @click.argument("ranker")
-@plugin_option
+@options.plugin
 def drop(store: Path, ranker: str) -> None:
     """Remove RANKER from the experiment of STORE for good; a new policy gets the outcomes of the remaining rankers."""
     _switched(store, "drop", ranker=ranker)
@@ -150,7 +151,7 @@ def drop(store: Path, ranker: str) -> None:
 
 @command.command()
 @click.argument("store", type=click.Path(path_type=Path))
-@plugin_option
+@options.plugin
 def end(store: Path) -> None:
     """End the experiment of STORE for good: users get the list of the winner that is served, or the incumbent's."""
     _switched(store, "end")
@@ -159,7 +160,7 @@ def end(store: Path) -> None:
 @command.command()
 @click.argument("store", type=click.Path(path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), help="JSON lines to write, one for each use of a switch.")
-@plugin_option
+@options.plugin
 def switches(store: Path, out: Path | None) -> None:
     """Print the state of the switches of STORE, and each use of a switch with its page number."""
     from ltr_duel.core import files

@@ -8,20 +8,11 @@ from typing import Any
 
 import click
 
+from ltr_duel.cli import _options as options
 from ltr_duel.cli._logs_compare import compare
 from ltr_duel.cli._logs_sources import OUTCOMES, format_option, opened, skip_option, sources, tables
-from ltr_duel.cli._options import (
-    COUNT,
-    OUT_FILE,
-    clicks_option,
-    echo_lines,
-    jobs_option,
-    method_option,
-    plugin_option,
-    print_table,
-    seed_option,
-    wide_option,
-)
+from ltr_duel.cli._options import COUNT, OUT_FILE
+from ltr_duel.cli._output import echo_lines, print_table
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Commands
 
@@ -52,7 +43,7 @@ def columns() -> None:
 @format_option
 @click.option("--outcome", default="click", show_default=True, help=f"{OUTCOMES}.")
 @click.option("--planned", default="", help="even: all pairs were to be shown alike.  [default: not checked]")
-@plugin_option
+@options.plugin
 def check(kind: str, outcome: str, planned: str, **given: Any) -> None:
     """Say what is in a LOG, what is wrong, by line, and whether the experiment is sound.
 
@@ -79,8 +70,8 @@ def check(kind: str, outcome: str, planned: str, **given: Any) -> None:
 @click.option("--cluster", default="", help="user, query, both or impression.  [default: user, or query without users]")
 @click.option("--live", type=click.Path(path_type=Path), help="Instead of a LOG: simulated users of this corpus.")
 @corpus_options
-@clicks_option("Of simulated users.")
-@method_option("How rankers are compared.", default="team_draft")
+@options.clicks("Of simulated users.")
+@options.method("How rankers are compared.", default="team_draft")
 @click.option("--outcome", default="", help=f"Of a LOG: {OUTCOMES}. With --live: rule by which clicks name a winner.")
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown to them.")
 @click.option("--comparisons", type=COUNT, default=20_000, show_default=True, help="Simulated, of each pair.")
@@ -94,10 +85,10 @@ def check(kind: str, outcome: str, planned: str, **given: Any) -> None:
 @click.option("--per-day", type=click.FloatRange(1), help="Impressions of a day: the sequential test looks daily.")
 @click.option("--days", type=click.FloatRange(1), help="With --per-day: say what so many days would find.")
 @click.option("--plot", type=OUT_FILE, help="Curve to write (.png, .svg, .pdf).")
-@plugin_option
-@seed_option
-@jobs_option
-@wide_option
+@options.plugin
+@options.seed
+@options.jobs
+@options.wide
 def power(
     kind: str,
     skip_bad: int,

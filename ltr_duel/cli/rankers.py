@@ -6,17 +6,10 @@ from pathlib import Path
 
 import click
 
+from ltr_duel.cli import _options as options
 from ltr_duel.cli._catalogue import print_catalogue
-from ltr_duel.cli._options import (
-    OUT_FOLDER,
-    ROWS,
-    jobs_option,
-    only_writer,
-    plugin_option,
-    print_rest,
-    print_table,
-    wide_option,
-)
+from ltr_duel.cli._options import OUT_FOLDER, ROWS
+from ltr_duel.cli._output import only_writer, print_rest, print_table
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Commands
 
@@ -27,7 +20,7 @@ def command() -> None:
 
 
 @command.command()
-@plugin_option
+@options.plugin
 def kinds() -> None:
     """List where rankers may come from, and how that is written."""
     from ltr_duel.rankers import RANKER_KINDS
@@ -40,10 +33,10 @@ def kinds() -> None:
 @corpus_options
 @click.option("--measure", "measures", multiple=True, help="NDCG@k, ERR@k, MAP, MRR, P@k, R@k; may be repeated.")
 @click.option("--rows", type=ROWS, default=5, show_default=True, help="Rankers to list for each measure.")
-@plugin_option
-@jobs_option
+@options.plugin
+@options.jobs
 @click.option("--out", type=OUT_FOLDER, help="A folder for measures.parquet, .tex and .png.")
-@wide_option
+@options.wide
 def evaluate(path: Path, corpus: Corpus, measures: tuple[str, ...], rows: int, jobs: int, out: Path | None) -> None:
     """Measure rankers, by default the features, of the corpus at PATH by the relevance grades.
 

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import click
 
-from ltr_duel.cli._options import COUNT, clicks_option, echo_lines, plugin_option, seed_option
+from ltr_duel.cli import _options as options
+from ltr_duel.cli._options import COUNT
+from ltr_duel.cli._output import echo_lines
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command
 
@@ -16,14 +18,14 @@ from ltr_duel.cli._words import Command
 @click.option("--config", type=click.Path(path_type=Path), required=True, help="Settings of the live experiment.")
 @click.option("--url", required=True, help="Of its service: http://127.0.0.1:8080.")
 @corpus_options
-@clicks_option("Click model of simulated users.")
+@options.clicks("Click model of simulated users.")
 @click.option("--steps", type=COUNT, default=10_000, show_default=True, help="Pages to ask for.")
 @click.option("--concurrency", type=COUNT, default=1, show_default=True, help="Users at once.")
 @click.option("--lost", type=float, default=0.0, show_default=True, help="Share of pages that are never reported.")
 @click.option("--api-key-file", type=click.Path(path_type=Path), help="Its first key is sent.  [or LTR_DUEL_API_KEY]")
 @click.option("--allow-remote", is_flag=True, help="Also if the service is on another machine.")
-@plugin_option
-@seed_option
+@options.plugin
+@options.seed
 def command(
     path: Path,
     config: Path,

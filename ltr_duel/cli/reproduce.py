@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ltr_duel.cli._options import OUT_FOLDER, jobs_option, only_writer
+from ltr_duel.cli import _options as options
+from ltr_duel.cli._options import OUT_FOLDER
+from ltr_duel.cli._output import only_writer
 from ltr_duel.cli._words import Command
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ _STANDINGS = ("state_of_the_art", "real_corpora")  # the figures that have pages
     help="Folder of your corpora and published matrices; surrogates are generated for what is missing.",
 )
 @click.option("--out", type=OUT_FOLDER, help="Folder of figures; existing results are reused.")
-@jobs_option
+@options.jobs
 @click.option(
     "--experiments",
     type=click.Path(exists=True, file_okay=False, path_type=Path),

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ltr_duel.cli._options import COUNT, OUT_FILE, abscissa_option, plugin_option, print_table, wide_option
+from ltr_duel.cli import _options as options
+from ltr_duel.cli._options import COUNT, OUT_FILE
+from ltr_duel.cli._output import print_table
 from ltr_duel.cli._words import Command
 
 if TYPE_CHECKING:
@@ -35,11 +37,11 @@ _BAND = click.Choice(("quantiles", "standard error", "sd", "range", "none"))
 @click.option("--start", type=COUNT, default=1, show_default=True, help="First step that figures show.")
 @click.option("--methods", is_flag=True, help="Print a paragraph on methods for a paper, instead.")
 @click.option("--bibtex", is_flag=True, help="Print the works to cite, as BibTeX, instead.")
-@plugin_option
+@options.plugin
 @click.option("--format", "suffix", type=_FORMAT, default="png", show_default=True, help="Of the figures.")
-@abscissa_option
+@options.abscissa
 @click.option("--band", type=_BAND, default="quantiles", show_default=True, help="Around the lines.")
-@wide_option
+@options.wide
 def command(
     folder: Path,
     regrets: tuple[str, ...],

@@ -7,18 +7,9 @@ from typing import Any
 
 import click
 
-from ltr_duel.cli._options import (
-    COUNT,
-    OUT_FOLDER,
-    clicks_option,
-    jobs_option,
-    only_writer,
-    plugin_option,
-    print_table,
-    save_measured,
-    seed_option,
-    wide_option,
-)
+from ltr_duel.cli import _options as options
+from ltr_duel.cli._options import COUNT, OUT_FOLDER
+from ltr_duel.cli._output import only_writer, print_table, save_measured
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command, method_names
 
@@ -26,7 +17,7 @@ from ltr_duel.cli._words import Command, method_names
 @click.command(cls=Command)
 @click.argument("path", type=click.Path(path_type=Path))
 @corpus_options
-@clicks_option()
+@options.clicks()
 @click.option(
     "--method", "methods", multiple=True, show_default="all", shell_complete=method_names, help="May be repeated."
 )
@@ -36,11 +27,11 @@ from ltr_duel.cli._words import Command, method_names
 @click.option("--repetitions", type=COUNT, default=50, show_default=True, help="Of each pair.")
 @click.option("--accuracy", default=0.95, show_default=True, help="What a method has to reach.")
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown.")
-@plugin_option
-@seed_option
-@jobs_option
+@options.plugin
+@options.seed
+@options.jobs
 @click.option("--out", type=OUT_FOLDER, help="A folder for sensitivity.parquet and sensitivity.png.")
-@wide_option
+@options.wide
 def command(
     path: Path,
     corpus: Corpus,

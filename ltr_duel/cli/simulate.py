@@ -7,23 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ltr_duel.cli._options import (
-    COUNT,
-    OUT_FILE,
-    OUT_FOLDER,
-    ROWS,
-    abscissa_option,
-    checked_plugin_option,
-    clicks_option,
-    echo_lines,
-    jobs_option,
-    method_option,
-    most_rankers_option,
-    only_writer,
-    print_table,
-    seed_option,
-    wide_option,
-)
+from ltr_duel.cli import _options as options
+from ltr_duel.cli._options import COUNT, OUT_FILE, OUT_FOLDER, ROWS
+from ltr_duel.cli._output import echo_lines, only_writer, print_table
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command, method_names, policy_names
 
@@ -36,8 +22,8 @@ if TYPE_CHECKING:
 @click.argument("file", type=click.Path(path_type=Path), required=False)
 @click.option("--live", type=click.Path(path_type=Path), help="Ask simulated users of this corpus, not coins.")
 @corpus_options
-@clicks_option("Click model of simulated users.")
-@method_option("How they compare two rankers.")
+@options.clicks("Click model of simulated users.")
+@options.method("How they compare two rankers.")
 @click.option(
     "--outcome",
     default="",
@@ -61,17 +47,17 @@ if TYPE_CHECKING:
     required=True,
     help="A policy, with parameters if wanted (rucb:alpha=0.51); may be given several times. 'all' for all that fit.",
 )
-@checked_plugin_option
+@options.checked_plugin
 @click.option("--horizon", type=COUNT, default=1_000_000, show_default=True, help="Steps in each run.")
 @click.option("--repetitions", type=COUNT, default=20, show_default=True, help="Runs of each policy.")
-@seed_option
-@jobs_option
-@most_rankers_option
+@options.seed
+@options.jobs
+@options.most_rankers
 @click.option("--out", type=OUT_FOLDER, help="The folder to write to.  [default: simulation; with --log none]")
-@abscissa_option
+@options.abscissa
 @click.option("--log", type=OUT_FILE, help="With --live: the click log of the first run.")
 @click.option("--users", type=ROWS, default=0, help="With --log: so many users return, each with queries of his own.")
-@wide_option
+@options.wide
 def command(
     file: Path | None,
     live: Path | None,

@@ -10,7 +10,7 @@ import click
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._logs_sources import OUTCOMES, format_option, opened, skip_option, sources
 from ltr_duel.cli._options import OUT_FILE, ROWS
-from ltr_duel.cli._output import print_rest, print_table
+from ltr_duel.cli._output import echo_lines, print_rest, print_table
 from ltr_duel.cli._words import Command
 
 if TYPE_CHECKING:
@@ -153,8 +153,7 @@ def compare(
             *_parts(log, found, ways, rankers, always, report is not None),
         ],
     )
-    for line in comparison_lines(found):
-        click.echo(line)
+    echo_lines(comparison_lines(found))
     if not found.provenance["users"] and (hint := user_hint(log.other_columns)):
         click.echo(f"note: {hint}")
     if days is not None:
@@ -223,23 +222,19 @@ def _print_evidence(evidence: Evidence, rows: int) -> None:
         guardrail_lines,
     )
 
-    for line in finding_lines(list(evidence.findings or ()), only_failures=True):
-        click.echo(line)
+    echo_lines(finding_lines(list(evidence.findings or ()), only_failures=True))
     click.echo()
     print_table(comparison_table(evidence, rows))
     print_rest(rows, len(evidence.found.pairs), "pairs")
-    for line in [*column_notes(evidence), *guardrail_lines(list(evidence.guards))]:
-        click.echo(line)
+    echo_lines([*column_notes(evidence), *guardrail_lines(list(evidence.guards))])
     for one in evidence.beside:
         click.echo()
         print_table(beside_table(one, rows))
-        for note in one.notes:
-            click.echo(note)
+        echo_lines(one.notes)
     if evidence.beside:
         click.echo(beside_note(evidence.confidence))
     click.echo()
-    for line in decision_of(evidence).lines:
-        click.echo(line)
+    echo_lines(decision_of(evidence).lines)
 
 
 def _days(words: str, any_time: bool) -> list[float]:
@@ -264,8 +259,7 @@ def _print_named_looks(log: ClickLog, evidence: Evidence, days: list[float]) -> 
         raise InputError("--looks is for rankers that outcomes did not choose; --stop-at alone holds for this log")
     settings: dict[str, Any] = {"cluster": found.cluster, "rankers": found.names, "any_time": evidence.any_time}
     planned = look_at_days(log, days, found.confidence, **settings)
-    for line in finding_lines(findings, only_failures=True):
-        click.echo(line)
+    echo_lines(finding_lines(findings, only_failures=True))
     click.echo()
     print_table(named_looks_table(planned, findings))
     click.echo(named_looks_sentence(planned, days, found.names, findings))

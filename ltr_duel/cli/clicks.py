@@ -9,7 +9,7 @@ import click
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._catalogue import print_catalogue
 from ltr_duel.cli._options import COUNT
-from ltr_duel.cli._output import print_table
+from ltr_duel.cli._output import echo_lines, print_table
 from ltr_duel.cli._words import click_model_names
 
 
@@ -98,8 +98,7 @@ def fit(
     )
     if log.bad.count:
         click.echo(f"{log.bad.count:,} bad lines passed over")
-    for line in fit_lines(sessions, fits):
-        click.echo(line)
+    echo_lines(fit_lines(sessions, fits))
     click.echo()
     print_table(fits_table(fits))
     click.echo()

@@ -11,7 +11,7 @@ import click
 
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._options import COUNT, OUT_FILE, ROWS
-from ltr_duel.cli._output import print_rest, print_table
+from ltr_duel.cli._output import echo_lines, print_rest, print_table
 from ltr_duel.cli._prefs_estimate import Names, estimate, extend, rule_sentence
 from ltr_duel.cli._prefs_winners import winners
 from ltr_duel.cli._words import Commands
@@ -52,8 +52,7 @@ def show(file: Path, as_json: bool, rows: int, most_rankers: int) -> None:
     click.echo(winner_sentence(matrix))
     if differs := difference_from_paper(matrix):
         click.echo(differs)
-    for line in property_lines(matrix):
-        click.echo(line)
+    echo_lines(property_lines(matrix))
     click.echo()
     print_table(rankers_table(matrix, rows))
     print_rest(rows, len(matrix), "rankers")
@@ -76,8 +75,7 @@ def compare(a: Path, b: Path, rows: int, most_rankers: int) -> None:
     from ltr_duel.preferences import compare_matrices
 
     agreement = compare_matrices(_read(a, most_rankers), _read(b, most_rankers))
-    for line in agreement_lines(agreement):
-        click.echo(line)
+    echo_lines(agreement_lines(agreement))
     click.echo()
     print_table(agreement_table(agreement, rows))
     print_rest(rows, len(agreement.pairs), "pairs")

@@ -9,7 +9,7 @@ import click
 
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._options import COUNT, OUT_FILE
-from ltr_duel.cli._output import print_table
+from ltr_duel.cli._output import echo_lines, print_table
 from ltr_duel.cli._words import Command
 
 if TYPE_CHECKING:
@@ -91,8 +91,7 @@ def command(
         with files.replacing(latex) as temporary:
             temporary.write_text("\n".join(pages), encoding="utf-8")
     if plots is not None:
-        for path in _draw(results, plots, f".{suffix}", regret, band, x, start):
-            click.echo(path)
+        echo_lines(_draw(results, plots, f".{suffix}", regret, band, x, start))
     if facets is not None:
         click.echo(_draw_facets(results, facets, regrets, band, start))
 
@@ -111,8 +110,7 @@ def _print_table(results: StudyResults, regret: str, winners: list[str], *, name
     table = summary_table(summary)
     notes = [words.format(regret=errors.listed(names)), spread_sentence(table), *results.notes]
     print_table(table)
-    for note in notes:
-        click.echo(note)
+    echo_lines(notes)
     return latex_table(table, notes=[*notes, *winners])
 
 

@@ -9,7 +9,7 @@ import click
 
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._options import OUT_FOLDER
-from ltr_duel.cli._output import end
+from ltr_duel.cli._output import echo_lines, end
 from ltr_duel.cli._signals import interrupted
 from ltr_duel.cli._words import Command
 
@@ -59,8 +59,7 @@ def command(
         raise click.UsageError("give --out DIR, the folder of results (or --dry-run)")
     plan = make_plan(spec, plugins=[plugin.path for plugin in plugins], jobs=jobs, estimate=not dry_run)
     if dry_run:
-        for line in print_estimate(plan, part, out, where):
-            click.echo(line)
+        echo_lines(print_estimate(plan, part, out, where))
         return
     options.check_once(plan.plugins)
     at_once = backend == "dask"  # without waiting for the threads of its client

@@ -10,6 +10,7 @@ import click
 
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._options import COUNT
+from ltr_duel.cli._output import echo_lines
 from ltr_duel.cli._words import Command
 
 if TYPE_CHECKING:
@@ -48,7 +49,6 @@ def command(
 
 
 def _print_some(sentences: list[str]) -> None:
-    for sentence in sentences[:_MOST]:
-        click.echo(sentence)
+    echo_lines(sentences[:_MOST])
     if len(sentences) > _MOST:
         click.echo(f"... and {len(sentences) - _MOST} more")

@@ -34,19 +34,16 @@ _MOST_OPEN = 4  # problems that one process keeps open; runs come sorted by prob
 class Problem:
     """A problem in memory, while an experiment is planned.
 
-    name: for people; different for each problem of an experiment.
-    facts: what the tidy table says of it: corpus, clicks, method, rankers and so on.
     answers: how an oracle is made: ``{"kind": "matrix"}``, ``{"kind": "independent_coins"}`` (for policies of sets
         too), ``{"kind": "sweeps"}`` (the same coins, whole sweeps at once), ``{"kind": "live", ...}`` or ``{"kind":
         "utilities", ...}``.
-    rankings: for live answers.
     """
 
-    name: str
-    facts: dict[str, Any]
+    name: str  # for people; different for each problem of an experiment
+    facts: dict[str, Any]  # what the tidy table says of it: corpus, clicks, method, rankers and so on
     matrix: PreferenceMatrix
     answers: dict[str, Any]
-    rankings: Rankings | None = None
+    rankings: Rankings | None = None  # for live answers
 
     @functools.cached_property
     def oracle(self) -> OracleSource:

@@ -24,17 +24,10 @@ class Claim:
     id, paper, where, says: a name; the paper; section and figure; the claim in our words.
     figure: names of the figures whose tables it is tested on; if there are several, the column ``figure`` tells them
         apart.
-    measure: name of a registered measure.
-    criterion: where the number must lie.
-    partly: the weaker range, see `ltr_duel.papers.verdicts`.
     rows: the selection of rows that the claim is about (`ltr_duel.papers.checks.rows`).
     panels: columns, and the values that each must have; every combination is measured on its own. Values that the table
         has besides make panels, too. Without columns all rows are one panel.
-    settings: of the measure.
-    needs: what the claim cannot be decided without.
     truth: the number in a world in which the claim is true, for its reliability (`ltr_duel.papers.reliability`).
-    note: what a reader of the verdict must know: that the criterion was changed, say, and why.
-    data_note: the same of the data that the claim is about; left out where a panel is from other data.
     """
 
     id: str
@@ -42,16 +35,16 @@ class Claim:
     where: str
     says: str
     figure: tuple[str, ...]
-    measure: str
-    criterion: Criterion
-    partly: Criterion | None = None
+    measure: str  # name of a registered measure
+    criterion: Criterion  # where the number must lie
+    partly: Criterion | None = None  # the weaker range, see `ltr_duel.papers.verdicts`
     rows: dict[str, Any] = field(default_factory=dict)
     panels: dict[str, list[Any]] = field(default_factory=dict)
-    settings: dict[str, Any] = field(default_factory=dict)
-    needs: tuple[str, ...] = ()
+    settings: dict[str, Any] = field(default_factory=dict)  # of the measure
+    needs: tuple[str, ...] = ()  # what the claim cannot be decided without
     truth: float | None = None
-    note: str = ""
-    data_note: str = ""
+    note: str = ""  # what a reader of the verdict must know: that the criterion was changed, say, and why
+    data_note: str = ""  # the same of the data that the claim is about; left out where a panel is from other data
 
 
 def read_claims(path: str | Path) -> list[Claim]:

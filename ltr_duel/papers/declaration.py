@@ -37,17 +37,14 @@ class _Settings:
 class Source(_Settings):
     """One way to get the data of a problem; its settings are keys of the problem that hold for this source alone.
 
-    kind: one of `SOURCES`.
     paths: where a corpus may lie below the user's folder of data, best first: a feature file or folder, or the
         catalogue name of a corpus that was converted. One of them must be there.
-    file: where a matrix lies below that folder; it must be there too.
-    note: what is special about it, for the reader of the figure.
     """
 
-    kind: str
+    kind: str  # one of `SOURCES`
     paths: Sequence[str] = ()
-    file: str = ""
-    note: str = ""
+    file: str = ""  # where a matrix lies below the user's folder of data; it must be there too
+    note: str = ""  # what is special about it, for the reader of the figure
 
     def __post_init__(self) -> None:
         errors.require_one_of("source", self.kind, SOURCES)

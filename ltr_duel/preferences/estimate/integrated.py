@@ -16,7 +16,7 @@ import numpy as np
 from ltr_duel.core import dispatched, implement, kernel, vector
 from ltr_duel.interleaving import OUTCOMES, Comparison, Probabilistic, draw_pair, trace_clicks
 from ltr_duel.preferences.estimate.blocks import evaluate
-from ltr_duel.preferences.estimate.tree import Tree, note_click, outcome_so_far, walk_users
+from ltr_duel.preferences.estimate.tree import Duel, Tree, note_click, outcome_so_far, walk_users
 
 _MARGINAL_SIGN = OUTCOMES.index("marginal_sign")
 _EQUAL = 1e-12  # closer posteriors are a tie, as in the method itself
@@ -49,56 +49,38 @@ def mean_over_users(
         tree.stop[k] = c.users.p_stop[grade]
         tree.leave[k] = c.users.p_leave[grade]
         tree.go_on[k] = (1.0 - tree.click[k]) * (1.0 - tree.leave[k])
-    return mean_outcome(c.method, c, tree, query, first, second, length, rng)
+    return mean_outcome(c.method, c, tree, Duel(query, first, second, length), rng)
 
 
 @dispatched
-def mean_outcome(
-    method: Any,
-    comparison: Comparison,
-    tree: Tree,
-    query: int,
-    first: int,
-    second: int,
-    length: int,
-    rng: np.random.Generator,
-) -> float:
+def mean_outcome(method: Any, comparison: Comparison, tree: Tree, duel: Duel, rng: np.random.Generator) -> float:
     """As `mean_over_users`, which has written down what users do at each place."""
-    return walk_users(comparison, tree, query, first, second, length, rng)
+    return walk_users(comparison, tree, duel, rng)
 
 
 def _mean_of_probabilistic(
-    method: Probabilistic,
-    comparison: Comparison,
-    tree: Tree,
-    query: int,
-    first: int,
-    second: int,
-    length: int,
-    rng: np.random.Generator,
+    method: Probabilistic, comparison: Comparison, tree: Tree, duel: Duel, rng: np.random.Generator
 ) -> float:
-    find_contributors(method, comparison, tree, query, first, second, length)
+    find_contributors(method, comparison, tree, duel)
     if method.rule == _MARGINAL_SIGN:
         tree.owned[0, 0] = 1.0
-        return walk_users(comparison, tree, query, first, second, length, rng)
-    return mean_balance(tree, length)
+        return walk_users(comparison, tree, duel, rng)
+    return mean_balance(tree, duel.length)
 
 
 @kernel
-def find_contributors(
-    method: Probabilistic, comparison: Comparison, tree: Tree, query: int, first: int, second: int, length: int
-) -> None:
+def find_contributors(method: Probabilistic, comparison: Comparison, tree: Tree, duel: Duel) -> None:
     """Fill ``tree.q``, for the places that can be clicked: the credit of a user who clicks all of these."""
     c = comparison
     n = 0
-    for k in range(length):
+    for k in range(duel.length):
         if tree.click[k] > 0.0:
             c.page.clicks[n] = k
             n += 1
     if n > 0:
-        method.pair[0] = first
-        method.pair[1] = second
-        trace_clicks(method, c.lists, query, method.pair, 2, c.page, n)
+        method.pair[0] = duel.first
+        method.pair[1] = duel.second
+        trace_clicks(method, c.lists, duel.query, method.pair, 2, c.page, n)
     for m in range(n):
         tree.q[c.page.clicks[m]] = method.source[m, 0]
 
@@ -113,14 +95,7 @@ def _note_click_of_probabilistic(method: Probabilistic, comparison: Comparison, 
 
 
 def _outcome_of_probabilistic(
-    method: Probabilistic,
-    comparison: Comparison,
-    tree: Tree,
-    query: int,
-    first: int,
-    second: int,
-    length: int,
-    n_clicks: int,
+    method: Probabilistic, comparison: Comparison, tree: Tree, duel: Duel, n_clicks: int
 ) -> float:
     n, owned = n_clicks, tree.owned[n_clicks]
     difference = 0.0

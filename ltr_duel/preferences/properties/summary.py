@@ -29,45 +29,38 @@ from ltr_duel.preferences.properties.von_neumann import von_neumann_winner
 class Properties:
     """Winners, order and hardness of a matrix. What needs a Condorcet winner is None without one.
 
-    condorcet_confidence: Pr(it truly is the Condorcet winner), for those above one in a thousand.
     copeland_winners, borda_winner, borda_winners: see `PreferenceMatrix`.
     copeland_confidence, borda_confidence: share of plausible matrices in which a ranker wins, for those above one in a
         thousand.
-    von_neumann_winner: rankers with positive weight.
-    top_cycle: the smallest set of rankers that all beat every one outside it.
-    even_pairs: pairs at exactly 1/2: neither beats the other.
-    cycle: one of them.
     strong_violations, strong_triples: triples that break strong stochastic transitivity, out of how many.
     gamma_btm, gamma_rucb: two readings of relaxed transitivity.
-    triangle_violations: pairs of rivals that break the stochastic triangle inequality.
     smallest_gap, smallest_gap_error: of the winner over its strongest rival.
     lower_bound, multiduel_bound: constants of ``ln T``; see `ltr_duel.preferences.properties.bounds`.
-    least_condorcet_share: the smallest P_K: how rarely a random subset has a Condorcet winner, at worst.
     """
 
     condorcet_winner: str | None
-    condorcet_confidence: dict[str, float]
+    condorcet_confidence: dict[str, float]  # Pr(it truly is the Condorcet winner), for those above one in a thousand
     copeland_winners: tuple[str, ...]
     copeland_confidence: dict[str, float]
     borda_winner: str
     borda_winners: tuple[str, ...]
     borda_confidence: dict[str, float]
-    von_neumann_winner: dict[str, float]
-    top_cycle: tuple[str, ...]
-    even_pairs: int
+    von_neumann_winner: dict[str, float]  # rankers with positive weight
+    top_cycle: tuple[str, ...]  # the smallest set of rankers that all beat every one outside it
+    even_pairs: int  # pairs at exactly 1/2: neither beats the other
     total_order: bool
     cyclic_triples: int
-    cycle: tuple[str, ...] | None
+    cycle: tuple[str, ...] | None  # one of them
     strong_violations: int
     strong_triples: int
     gamma_btm: float | None
     gamma_rucb: float | None
-    triangle_violations: int | None
+    triangle_violations: int | None  # pairs of rivals that break the stochastic triangle inequality
     smallest_gap: float | None
     smallest_gap_error: float | None
     lower_bound: float | None
     multiduel_bound: float | None
-    least_condorcet_share: float
+    least_condorcet_share: float  # the smallest P_K: how rarely a random subset has a Condorcet winner, at worst
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as JSON."""

@@ -159,6 +159,5 @@ def switches(store: Path, out: Path | None) -> None:
     if out is None:
         echo_lines(lines)
         return
-    with files.replacing(out) as temporary:
-        temporary.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    files.write_text(out, "".join(f"{line}\n" for line in lines))
     click.echo(f"{out}: {len(lines):,} uses of switches")

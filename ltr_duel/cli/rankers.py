@@ -60,7 +60,6 @@ def evaluate(path: Path, corpus: Corpus, measures: tuple[str, ...], rows: int, j
         return
     with files.replacing(out / "measures.parquet") as temporary:
         table.to_parquet(temporary, index=False)
-    with files.replacing(out / "measures.tex") as temporary:
-        temporary.write_text(latex_table(text, caption=title), encoding="utf-8")
+    files.write_text(out / "measures.tex", latex_table(text, caption=title))
     save_figure(plot_measures(table, title=title), out / "measures.png")
     click.echo(f"\n{out / 'measures.parquet'}, {out / 'measures.tex'}, {out / 'measures.png'}")

@@ -88,8 +88,7 @@ def command(
     if csv is not None:
         results.to_csv(csv)
     if latex is not None:
-        with files.replacing(latex) as temporary:
-            temporary.write_text("\n".join(pages), encoding="utf-8")
+        files.write_text(latex, "\n".join(pages))
     if plots is not None:
         echo_lines(_draw(results, plots, f".{suffix}", regret, band, x, start))
     if facets is not None:

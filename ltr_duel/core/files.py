@@ -64,6 +64,12 @@ def replacing(path: str | Path, temporary: Path | None = None) -> Iterator[Path]
             sync_folder(target.parent)
 
 
+def write_text(path: str | Path, text: str) -> None:
+    """Write a file of text, whole or not at all, see `replacing`."""
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
 @contextmanager
 def replacing_folder(path: Path) -> Iterator[Path]:
     """Yield a temporary folder beside ``path``; on success it becomes ``path``, on failure it is removed.

@@ -56,23 +56,11 @@ def _add_switches(db: sqlite3.Connection) -> None:
     db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (SIDES, secrets.token_hex(16)))
 
 
-def _add_outcomes(db: sqlite3.Connection) -> None:
-    db.execute(_OUTCOMES)
-
-
-def _add_context(db: sqlite3.Connection) -> None:
-    db.execute("ALTER TABLE pages ADD COLUMN context TEXT")
-
-
-def _add_depth(db: sqlite3.Connection) -> None:
-    db.execute("ALTER TABLE pages ADD COLUMN depth INTEGER")
-
-
-MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {  # from a version to the next
+MIGRATIONS: dict[int, Callable[[sqlite3.Connection], object]] = {  # from a version to the next
     2: _add_switches,
-    3: _add_outcomes,
-    4: _add_context,
-    5: _add_depth,
+    3: lambda db: db.execute(_OUTCOMES),
+    4: lambda db: db.execute("ALTER TABLE pages ADD COLUMN context TEXT"),
+    5: lambda db: db.execute("ALTER TABLE pages ADD COLUMN depth INTEGER"),
 }
 
 
@@ -89,10 +77,8 @@ def make_store(path: Path, about: dict[str, Any]) -> None:
                 f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {SCHEMA_VERSION};"
                 f" BEGIN; {_TABLES} COMMIT;"
             )
-            _add_switches(connection)
-            _add_outcomes(connection)
-            _add_context(connection)
-            _add_depth(connection)
+            for step in MIGRATIONS.values():
+                step(connection)
             connection.executemany("INSERT INTO about VALUES (?, ?)", about.items())
             connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.Error as error:

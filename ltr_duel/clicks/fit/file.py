@@ -59,8 +59,7 @@ def save_clicks(fitted: FittedClicks, path: str | Path, *, source: str = "") -> 
         "train": _figures(fitted.train),
         "held_out": _figures(fitted.test),
     }
-    with files.replacing(path) as temporary:
-        temporary.write_text(json.dumps(about, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    files.write_text(path, json.dumps(about, indent=1, allow_nan=False) + "\n")
 
 
 def _errors_by(fitted: FittedClicks) -> str:

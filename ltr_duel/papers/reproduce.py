@@ -27,8 +27,7 @@ from ltr_duel.experiment import Backend, Plan, StudyResults, environment, make_p
 from ltr_duel.papers.declaration import SCALES, Figure
 from ltr_duel.papers.expand import expand
 from ltr_duel.papers.find_data import NoDataError, first_present
-from ltr_duel.papers.reference import reference_of
-from ltr_duel.papers.tie_orders import tie_order_sentences
+from ltr_duel.papers.reference import reference_of, tie_order_sentences
 from ltr_duel.preferences import lower_bound
 
 _Work = tuple[pd.DataFrame, dict[str, Any], int]  # the table; sources, runs and horizon; how many runs were done now

@@ -48,10 +48,7 @@ class Repeats:
         As `draft-ietf-httpapi-idempotency-key-header` has it, a key belongs to a client, an address and the bytes of
         a body.
 
-        Raises
-        ------
-        Refusal
-            If the key came with another body before.
+        Raises `Refusal` if the key came with another body before.
         """
         key = headers.get("idempotency-key", "")
         if not key:

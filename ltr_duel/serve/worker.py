@@ -41,10 +41,8 @@ class Worker:
     async def ask(self, request: _Call) -> Any:
         """Return the answer to a request; it is durable then.
 
-        Raises
-        ------
-        InputError
-            What the experiment says against it; `BusyError` where too many wait, `StoreError` where it cannot be kept.
+        Raises `InputError` what the experiment says against it; `BusyError` where too many wait, `StoreError` where it
+        cannot be kept.
         """
         if self.full:
             raise BusyError("too many requests wait for an answer")

@@ -16,10 +16,9 @@ import numpy as np
 
 from ltr_duel.core import InputError, IntMatrix, IntVector, files, parallel, places
 from ltr_duel.interleaving import Comparison
-from ltr_duel.preferences.estimate.antithetic import Antithetic
 from ltr_duel.preferences.estimate.blocks import NOTHING, Piece, Played, Worker, count_piece
 from ltr_duel.preferences.estimate.control import taken_off
-from ltr_duel.preferences.estimate.integrated import Integrated
+from ltr_duel.preferences.estimate.integrated import Antithetic, Integrated
 from ltr_duel.preferences.estimate.resampled import Resampled, resampled
 from ltr_duel.preferences.estimate.settings import Settings
 from ltr_duel.preferences.estimate.tree import open_tree

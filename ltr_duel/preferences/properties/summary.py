@@ -1,4 +1,4 @@
-"""Everything that can be said about a preference matrix, in one go."""
+"""Everything that can be said about a preference matrix, in one go; and the von Neumann winner, which always exists."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy  # its modules load when they are used
 
+from ltr_duel.core import FloatVector
 from ltr_duel.preferences.matrix import PreferenceMatrix, require_matrix
 from ltr_duel.preferences.properties.bounds import gaps, lower_bound, multiduel_bound
 from ltr_duel.preferences.properties.confidence import borda_confidence, condorcet_confidence, copeland_confidence
@@ -22,7 +24,8 @@ from ltr_duel.preferences.properties.transitivity import (
     total_order,
     triangle_violations,
 )
-from ltr_duel.preferences.properties.von_neumann import von_neumann_winner
+
+_NOTHING = 1e-9  # weights below this are rounding
 
 
 @dataclass(frozen=True)
@@ -144,3 +147,23 @@ def gaps_table(matrix: PreferenceMatrix) -> pd.DataFrame | None:
 def _likely(shares: dict[str, float]) -> dict[str, float]:
     chosen = sorted(((name, share) for name, share in shares.items() if share > 0.001), key=lambda item: -item[1])
     return dict(chosen)
+
+
+def von_neumann_winner(matrix: PreferenceMatrix) -> FloatVector:
+    """Return weights, adding up to 1, whose mixture beats or ties each ranker.
+
+    Dudik, Hofmann, Schapire, Slivkins, Zoghi. Contextual Dueling Bandits. COLT 2015. It is a maximin strategy of the
+    game ``p - 1/2``, whose value is 0; found as a linear program with HiGHS. Where several mixtures do, one of them is
+    returned. A Condorcet winner has all the weight.
+    """
+    size = len(matrix)
+    cost = np.append(np.zeros(size), -1.0)  # maximise v
+    worst = np.hstack([0.5 - matrix.p.T, np.ones((size, 1))])  # v <= sum_i w_i (p[i, j] - 1/2) for each j
+    sums = np.append(np.ones(size), 0.0)[None, :]
+    solved = scipy.optimize.linprog(
+        cost, A_ub=worst, b_ub=np.zeros(size), A_eq=sums, b_eq=[1.0], bounds=[(0, 1)] * size + [(-1, 1)], method="highs"
+    )
+    found = np.asarray(solved.x)[:-1]
+    weights = np.where(found < _NOTHING, 0.0, found)
+    result: FloatVector = weights / weights.sum()
+    return result

@@ -46,16 +46,9 @@ def relabelled(oracle: Any, order: IntVector) -> Any:
 
     A matrix is copied in the new order, so a coin takes no longer than before.
 
-    Parameters
-    ----------
-    oracle : NamedTuple
-    order : ndarray of int64, shape (K,)
-        Arm ``order[k]`` of the oracle is arm k of the policy.
+    order: shape (K,); arm ``order[k]`` of the oracle is arm k of the policy.
 
-    Raises
-    ------
-    InputError
-        If there is not enough memory for the copy.
+    Raises `InputError` if there is not enough memory for the copy.
     """
     if isinstance(oracle, MatrixOracle):
         require_memory(f"a copy of the matrix of {len(order):,} arms", 2 * oracle.p.nbytes)

@@ -59,10 +59,7 @@ class Tournament(NamedTuple):
 def new_tournament(n_arms: int, players: int) -> Tournament:
     """Make a tournament of fair coins, in which at most so many of the arms meet at once.
 
-    Raises
-    ------
-    InputError
-        For more players than losses can be counted of.
+    Raises `InputError` for more players than losses can be counted of.
     """
     if players > MOST:
         raise InputError(f"a sampled tournament takes at most {MOST:,} arms, not {players:,}")

@@ -158,14 +158,6 @@ def column_means(dataset: Dataset) -> NDArray[np.float64]:
     What LETOR calls normalisation on the query level; where that has been done already nothing changes. A feature
     that is constant within a query counts as 0 there, a missing value too.
 
-    Parameters
-    ----------
-    dataset : Dataset
-
-    Returns
-    -------
-    ndarray of float64, shape (n_features,)
-
     Examples
     --------
     >>> from ltr_duel.data import make_corpus

@@ -48,11 +48,8 @@ def standard_errors(form: Form, fit: Fit, sessions: Sessions, cluster: str = "us
     Nothing is known of parameters that were never asked for, and no error is stated at the border of 0..1. Where there
     are too many parameters (one for each document), or a single user or query, all are nan.
 
-    Parameters
-    ----------
-    form, fit, sessions
-    cluster : {"user", "query", "both"}
-        What other sessions would share: the queries, with other users; the users, with other queries; or neither.
+    cluster: {"user", "query", "both"}; what other sessions would share: the queries, with other users; the users, with
+        other queries; or neither.
     """
     n, user = fit.layout.size, sessions.user
     errors = np.full(n, np.nan)

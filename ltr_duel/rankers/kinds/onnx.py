@@ -33,10 +33,7 @@ UNLIMITED = frozenset(
 def operators_in(model: bytes) -> set[str]:
     """Return the names of all operators of a model, also of those inside others.
 
-    Raises
-    ------
-    ValueError
-        If the bytes are no model, or operators stand inside others too deeply.
+    Raises `ValueError` if the bytes are no model, or operators stand inside others too deeply.
     """
     found: set[str] = set()
     for number, value in _fields(memoryview(model)):

@@ -131,11 +131,7 @@ class _OfSets(_OfPolicy):
     def __init__(self, source: Source, streams: Streams, order: IntVector) -> None:
         world = source.world
         oracle = SetOracle(
-            source.comparer.open(),
-            world.yardstick,
-            world.turned,
-            np.zeros(1),
-            np.zeros(len(world.ndcg)),
+            source.comparer.open(), world.yardstick, world.turned, np.zeros(1), np.zeros(len(world.ndcg))
         )
         super().__init__(source, streams, order, oracle, compiled=source.compiled and source.comparer.compiled)
 

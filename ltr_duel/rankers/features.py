@@ -85,13 +85,7 @@ def feature_rankers(
     key = {"sha256": dataset.sha256, "features": names, "ties": ties, "seed": seed, "format": _FORMAT}
     make = partial(cached_arrays, {**key, "lower_is_better": dataset.lower_is_better}) if kept else None
     return rankings_from_scores(
-        dataset,
-        names,
-        lambda k: feature_scores(dataset, columns[k]),
-        ties=ties,
-        seed=seed,
-        jobs=jobs,
-        make=make,
+        dataset, names, lambda k: feature_scores(dataset, columns[k]), ties=ties, seed=seed, jobs=jobs, make=make
     )
 
 

@@ -29,12 +29,7 @@ _BLOCK = 2**16  # documents that a model gets at a time
 
 
 def model_rankers(
-    dataset: Dataset,
-    models: Mapping[str, Any],
-    *,
-    ties: TieRule = "fixed_random",
-    seed: int = 0,
-    jobs: int = -1,
+    dataset: Dataset, models: Mapping[str, Any], *, ties: TieRule = "fixed_random", seed: int = 0, jobs: int = -1
 ) -> Rankings:
     """Build one ranker for each fitted model.
 

@@ -188,12 +188,7 @@ def run_rankers(
                 f"run '{name}' was read for a corpus of {len(run.scores):,}, not {dataset.n_docs:,} documents"
             )
     rankings = rankings_from_scores(
-        dataset,
-        tuple(name for name, _ in named),
-        lambda k: named[k][1].scores,
-        ties=ties,
-        seed=seed,
-        jobs=jobs,
+        dataset, tuple(name for name, _ in named), lambda k: named[k][1].scores, ties=ties, seed=seed, jobs=jobs
     )
     about = {name: run.about for name, run in named}
     return replace(rankings, provenance={**rankings.provenance, "runs": about})

@@ -25,8 +25,7 @@ from pyarrow.fs import LocalFileSystem
 from ltr_duel.core import InputError, errors, files
 from ltr_duel.experiment import Backend, Plan, StudyResults, environment, make_plan, run_experiment
 from ltr_duel.papers.declaration import SCALES, Figure
-from ltr_duel.papers.expand import expand
-from ltr_duel.papers.find_data import NoDataError, first_present
+from ltr_duel.papers.expand import NoDataError, expand, first_present
 from ltr_duel.papers.reference import reference_of, tie_order_sentences
 from ltr_duel.preferences import lower_bound
 

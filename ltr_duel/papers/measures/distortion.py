@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from ltr_duel.papers.find_data import Found
+from ltr_duel.papers.expand import Found
 from ltr_duel.papers.measures.inputs import load_corpus
 from ltr_duel.rankers import constant_features, feature_rankers
 from ltr_duel.simulation import distortion_table, measure_distortion

@@ -8,7 +8,7 @@ import numpy as np
 
 from ltr_duel.core import InputError, stream
 from ltr_duel.data import Dataset, load_dataset, make_corpus
-from ltr_duel.papers.find_data import Found
+from ltr_duel.papers.expand import Found
 from ltr_duel.preferences import PreferenceMatrix, estimate_preferences, load_preferences
 from ltr_duel.rankers import feature_rankers
 

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ltr_duel.core import FloatMatrix, FloatVector, InputError, parallel, stream
 from ltr_duel.data import load_dataset
-from ltr_duel.papers.find_data import Found
+from ltr_duel.papers.expand import Found
 from ltr_duel.preferences import estimate_preferences, load_preferences
 from ltr_duel.rankers import Rankings, feature_rankers
 

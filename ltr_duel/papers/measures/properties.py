@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from ltr_duel.core import FloatMatrix, FloatVector, errors, parallel, stream
-from ltr_duel.papers.find_data import Found
+from ltr_duel.papers.expand import Found
 from ltr_duel.papers.measures.inputs import load_matrix
 from ltr_duel.preferences import (
     SYNTHETIC,

@@ -17,7 +17,7 @@ import pandas as pd
 import scipy  # its modules load when they are used
 
 from ltr_duel.core import FloatMatrix, parallel, stream
-from ltr_duel.papers.find_data import Found
+from ltr_duel.papers.expand import Found
 from ltr_duel.papers.measures.inputs import around, load_matrix
 from ltr_duel.preferences import condorcet_shares, total_order_share, wins_beyond_noise
 

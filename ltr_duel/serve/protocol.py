@@ -31,7 +31,11 @@ def http_options(settings: ServiceSettings, metrics: Metrics) -> dict[str, Any]:
     uvicorns = _uvicorns_protocol()
     if uvicorns is not None:
         return {"http": _limited(uvicorns, settings, metrics)}
-    return {"http": PLAIN, "limit_concurrency": settings.connections, "h11_max_incomplete_event_size": _LARGEST_HEAD}
+    return {
+        "http": PLAIN,
+        "limit_concurrency": settings.connections,
+        "h11_max_incomplete_event_size": _LARGEST_HEAD,
+    }
 
 
 def _uvicorns_protocol() -> Any:

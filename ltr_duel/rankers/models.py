@@ -101,15 +101,15 @@ def model_file(what: str, kind: str) -> Path:
 
 
 @contextmanager
-def needed_library(name: str, extra: str) -> Iterator[None]:
-    """Name the extra to install if the import of a library in this context fails.
+def needed_library(name: str) -> Iterator[None]:
+    """Name what to install if the import of a library of the extra ``models`` fails in this context.
 
     Raises `InputError` if it is not installed; the sentence says how to.
     """
     try:
         yield
     except ImportError:
-        raise InputError(f"{name} is not installed; install it with: pip install 'ltr-duel[{extra}]'") from None
+        raise InputError(f"{name} is not installed; install it with: pip install 'ltr-duel[models]'") from None
 
 
 def model_ranker(path: Path, kind: str, dataset: Dataset, predict: Predict) -> list[Ranker]:

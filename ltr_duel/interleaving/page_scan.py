@@ -129,15 +129,9 @@ def head_ends(data: Bytes, begin: IntVector, stop: IntVector, ends: IntVector) -
 
 @kernel
 def scan(
-    data: Bytes,
-    at: IntVector,
-    stop: IntVector,
-    shown: Listed,
-    room: IntVector,
-    flat: SmallIntVector,
-    seen: IntVector,
+    data: Bytes, at: IntVector, stop: IntVector, shown: Listed, room: IntVector, flat: SmallIntVector, seen: IntVector,
     found: Scanned,
-) -> None:
+) -> None:  # fmt: skip
     """Fill in what the pages say; ``flat`` is the orders, ``seen`` (documents,) scratch, all zero."""
     order, rank, ptr = found.lists.order, found.lists.rank, found.lists.query_ptr
     rankers, width = order.shape

@@ -139,16 +139,9 @@ def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: i
 
 
 def credit_slate(
-    state: State,
-    lists: Lists,
-    query: int,
-    slate: IntVector,
-    size: int,
-    page: Shown,
-    length: int,
-    n_clicks: int,
+    state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, length: int, n_clicks: int,
     won: SignMatrix,
-) -> None:
+) -> None:  # fmt: skip
     """Add up 1 / rank of the clicked documents."""
     rows = lists.query_ptr[query] + page.shown[page.clicks[:n_clicks]]
     scores = (1.0 / lists.rank[slate[:size]][:, rows].astype(np.float64)).sum(axis=1)

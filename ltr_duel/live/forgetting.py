@@ -97,7 +97,7 @@ def retain(store: Path, days: float, now: float) -> Iterator[int]:
 
     now: the time, in seconds.
 
-    Returns how many pages were forgotten in a transaction; a service may have its own ones in between.
+    Yields how many pages were forgotten in a transaction; a service may have its own ones in between.
 
     Raises `StoreError` if the store cannot be written.
     """

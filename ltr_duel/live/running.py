@@ -96,7 +96,7 @@ class Running:
     def retain(self) -> Iterator[int]:
         """Forget users and queries of pages older than ``keep_days``; other calls may happen between two parts.
 
-        Returns how many pages a part had.
+        Yields how many pages a part had.
 
         Raises `StoreError` if the store cannot be written.
         """

@@ -156,15 +156,9 @@ def open_tournament(tournament: Tournament, n_arms: int) -> None:
 
 @inlined
 def toss_arm(
-    tournament: Tournament,
-    odds: WordVector,
-    chance: FloatVector,
-    arms: IntVector,
-    i: int,
-    beaten: IntVector,
-    seed: np.uint64,
-    rng: Generator,
-) -> None:
+    tournament: Tournament, odds: WordVector, chance: FloatVector, arms: IntVector, i: int, beaten: IntVector,
+    seed: np.uint64, rng: Generator,
+) -> None:  # fmt: skip
     """Let number i of these arms meet all that it has not met.
 
     The odds are in the order of the arms, the chances are those of all. ``beaten`` are masks, in blocks of 32, of

@@ -68,31 +68,11 @@ if TYPE_CHECKING:
 @options.seed
 @options.wide
 def compare(
-    kind: str,
-    skip_bad: int,
-    cluster: str,
-    confidence: float,
-    stop_at: float | None,
-    margin: float,
-    any_time: bool,
-    named: str | None,
-    rankers: tuple[str, ...],
-    bootstrap: int,
-    outcomes: tuple[str, ...],
-    primary: str,
-    adjust: bool,
-    history: Path | None,
-    guards: tuple[str, ...],
-    guardrail_margin: float,
-    checks: bool,
-    ways: tuple[str, ...],
-    rows: int,
-    out: Path | None,
-    report: Path | None,
-    plot: Path | None,
-    seed: int,
-    **given: Any,
-) -> None:
+    kind: str, skip_bad: int, cluster: str, confidence: float, stop_at: float | None, margin: float, any_time: bool,
+    named: str | None, rankers: tuple[str, ...], bootstrap: int, outcomes: tuple[str, ...], primary: str, adjust: bool,
+    history: Path | None, guards: tuple[str, ...], guardrail_margin: float, checks: bool, ways: tuple[str, ...],
+    rows: int, out: Path | None, report: Path | None, plot: Path | None, seed: int, **given: Any,
+) -> None:  # fmt: skip
     """Say of each pair of rankers in LOG who won, how sure that is, and, with --stop-at, whether to stop."""
     from ltr_duel.core import InputError, errors
     from ltr_duel.logs import (

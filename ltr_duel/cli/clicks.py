@@ -59,18 +59,9 @@ def listed(names: tuple[str, ...], bibtex: bool) -> None:
 @click.option("--out", type=click.Path(path_type=Path), help="Table of the best to write (.json), for --clicks.")
 @options.wide
 def fit(
-    file: Path,
-    kind: str,
-    skip_bad: int,
-    models: tuple[str, ...],
-    by: str,
-    train: float,
-    iterations: int,
-    tolerance: float,
-    smoothing: float,
-    cluster: str,
-    out: Path | None,
-) -> None:
+    file: Path, kind: str, skip_bad: int, models: tuple[str, ...], by: str, train: float, iterations: int,
+    tolerance: float, smoothing: float, cluster: str, out: Path | None,
+) -> None:  # fmt: skip
     """Fit click models to the sessions of LOG, judge them by sessions held out, and name the best.
 
     Models: pbm, cascade, dcm, dbn, sdbn, ubm, ccm, and table, which is what simulations use.

@@ -61,15 +61,9 @@ def list_corpora() -> None:
 @reading_options
 @click.pass_context
 def fetch(
-    context: click.Context,
-    name: str,
-    accept_terms: bool,
-    archive: Path | None,
-    folder: Path | None,
-    urls: tuple[str, ...],
-    run: bool,
-    reading: Reading,
-) -> None:
+    context: click.Context, name: str, accept_terms: bool, archive: Path | None, folder: Path | None,
+    urls: tuple[str, ...], run: bool, reading: Reading,
+) -> None:  # fmt: skip
     """Get the corpus NAME and convert it: terms, download or your own archive, checksum, unpack, check, convert."""
     from ltr_duel.cli.demo import command as demo
     from ltr_duel.data import CORPORA, FetchOptions

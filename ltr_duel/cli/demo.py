@@ -40,17 +40,9 @@ from ltr_duel.cli._words import Command, policy_names
 @options.seed
 @options.jobs
 def command(
-    path: Path | None,
-    out: Path,
-    corpus: Corpus,
-    clicks: str,
-    comparisons: int,
-    policies: tuple[str, ...],
-    horizon: int,
-    repetitions: int,
-    seed: int,
-    jobs: int,
-) -> None:
+    path: Path | None, out: Path, corpus: Corpus, clicks: str, comparisons: int, policies: tuple[str, ...],
+    horizon: int, repetitions: int, seed: int, jobs: int,
+) -> None:  # fmt: skip
     """Find the best ranker under simulated clicks, and the regret of each policy until it is found.
 
     Reads a corpus (without --data it makes one of MSLR's shape, writes it as text, and reads that back), builds the

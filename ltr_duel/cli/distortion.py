@@ -43,16 +43,9 @@ from ltr_duel.cli._words import Command, click_model_names, method_names
 @click.option("--out", type=OUT_FOLDER, help="A folder for distortion.parquet and distortion.png.")
 @options.wide
 def command(
-    path: Path,
-    corpus: Corpus,
-    sizes: str,
-    clicks: str,
-    multileavings: int,
-    repetitions: int,
-    jobs: int,
-    out: Path | None,
-    **settings: Any,
-) -> None:
+    path: Path, corpus: Corpus, sizes: str, clicks: str, multileavings: int, repetitions: int, jobs: int,
+    out: Path | None, **settings: Any,
+) -> None:  # fmt: skip
     """Measure the distortion of multileaving on rankers, by default the features, of the corpus at PATH.
 
     Random sets of rankers that have a Condorcet winner are multileaved as a whole. The table gives the percentage

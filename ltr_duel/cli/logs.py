@@ -90,30 +90,11 @@ def check(kind: str, outcome: str, planned: str, **given: Any) -> None:
 @options.jobs
 @options.wide
 def power(
-    kind: str,
-    skip_bad: int,
-    cluster: str,
-    live: Path | None,
-    corpus: Corpus,
-    clicks: str,
-    method: str,
-    outcome: str,
-    top: int,
-    comparisons: int,
-    visits: float,
-    heavy: float,
-    correlation: float,
-    effects: tuple[float, ...],
-    power: float,
-    confidence: float,
-    pair: tuple[str, str],
-    per_day: float | None,
-    days: float | None,
-    plot: Path | None,
-    seed: int,
-    jobs: int,
-    **given: Any,
-) -> None:
+    kind: str, skip_bad: int, cluster: str, live: Path | None, corpus: Corpus, clicks: str, method: str, outcome: str,
+    top: int, comparisons: int, visits: float, heavy: float, correlation: float, effects: tuple[float, ...],
+    power: float, confidence: float, pair: tuple[str, str], per_day: float | None, days: float | None,
+    plot: Path | None, seed: int, jobs: int, **given: Any,
+) -> None:  # fmt: skip
     """Say how many impressions it takes to find an effect, by a fixed test and by one that may be looked at always.
 
     Impressions are those of the whole experiment, and all pairs of its rankers share the error. How much outcomes vary

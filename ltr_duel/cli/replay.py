@@ -27,18 +27,9 @@ from ltr_duel.cli._words import Command
 @options.plugin
 @options.seed
 def command(
-    path: Path,
-    config: Path,
-    url: str,
-    corpus: Corpus,
-    clicks: str,
-    steps: int,
-    concurrency: int,
-    lost: float,
-    api_key_file: Path | None,
-    allow_remote: bool,
-    seed: int,
-) -> None:
+    path: Path, config: Path, url: str, corpus: Corpus, clicks: str, steps: int, concurrency: int, lost: float,
+    api_key_file: Path | None, allow_remote: bool, seed: int,
+) -> None:  # fmt: skip
     """Let simulated users of CORPUS search and click at the service of a live experiment.
 
     The rankers of CONFIG are those of the corpus with the same names. One user at a time, and with the seed of CONFIG,

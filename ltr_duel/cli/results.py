@@ -43,19 +43,9 @@ _BAND = click.Choice(("quantiles", "standard error", "sd", "range", "none"))
 @click.option("--band", type=_BAND, default="quantiles", show_default=True, help="Around the lines.")
 @options.wide
 def command(
-    folder: Path,
-    regrets: tuple[str, ...],
-    csv: Path | None,
-    latex: Path | None,
-    plots: Path | None,
-    facets: Path | None,
-    start: int,
-    methods: bool,
-    bibtex: bool,
-    suffix: str,
-    x: str,
-    band: str,
-) -> None:
+    folder: Path, regrets: tuple[str, ...], csv: Path | None, latex: Path | None, plots: Path | None,
+    facets: Path | None, start: int, methods: bool, bibtex: bool, suffix: str, x: str, band: str,
+) -> None:  # fmt: skip
     """Summarise the finished runs in FOLDER: mean, spread, and paired tests against the best policy."""
     from ltr_duel.analysis import ENOUGH_RUNS, few_runs_sentence, winner_sentence
     from ltr_duel.core import InputError, errors, files

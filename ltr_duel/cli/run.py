@@ -33,18 +33,9 @@ _MOST = 10  # runs that are named
 @click.option("--time-limit", type=float, help="Seconds after which a run is killed and counts as failed.")
 @options.plugins
 def command(
-    spec: Path,
-    out: Path | None,
-    dry_run: bool,
-    backend: str,
-    jobs: int,
-    scheduler: str | None,
-    shard: str | None,
-    on_existing: str,
-    retry: bool,
-    time_limit: float | None,
-    plugins: tuple[core_plugins.Plugin, ...],
-) -> None:
+    spec: Path, out: Path | None, dry_run: bool, backend: str, jobs: int, scheduler: str | None, shard: str | None,
+    on_existing: str, retry: bool, time_limit: float | None, plugins: tuple[core_plugins.Plugin, ...],
+) -> None:  # fmt: skip
     """Do the runs of the experiment in the file SPEC that are not in the folder yet.
 
     Exit code: 0 all is done; 1 some runs failed or some files are damaged; 2 bad input; 130 or 143 interrupted.

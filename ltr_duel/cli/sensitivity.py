@@ -33,16 +33,9 @@ from ltr_duel.cli._words import Command, method_names
 @click.option("--out", type=OUT_FOLDER, help="A folder for sensitivity.parquet and sensitivity.png.")
 @options.wide
 def command(
-    path: Path,
-    corpus: Corpus,
-    clicks: str,
-    impressions: int,
-    repetitions: int,
-    accuracy: float,
-    jobs: int,
-    out: Path | None,
-    **settings: Any,
-) -> None:
+    path: Path, corpus: Corpus, clicks: str, impressions: int, repetitions: int, accuracy: float, jobs: int,
+    out: Path | None, **settings: Any,
+) -> None:  # fmt: skip
     """Measure how soon each method names the better of two rankers, by default features, of the corpus at PATH.
 
     The better one is that with the higher NDCG@10. The table gives, as the median over the pairs, the impressions after

@@ -155,15 +155,9 @@ def _batches(
 
 
 def _line(
-    settings: Settings,
-    user: str | None,
-    key: Key,
-    query: str,
-    text: str,
-    sheet: bytes,
-    clicks: bytes,
+    settings: Settings, user: str | None, key: Key, query: str, text: str, sheet: bytes, clicks: bytes,
     chance: float | None,
-) -> tuple[Any, ...]:
+) -> tuple[Any, ...]:  # fmt: skip
     """Return the cells of a row after its time."""
     for one in (query, user or ""):
         one.encode()  # a damaged text is none of Unicode

@@ -21,20 +21,9 @@ class Store(Transactions):
     """The rows of an open store."""
 
     def add_page(
-        self,
-        page: int,
-        at: float,
-        query: str,
-        user: str,
-        key: Key,
-        shown: str,
-        sheet: bytes,
-        chance: float | None,
-        expires: int,
-        seen: bytes | None,
-        context: str | None,
-        depth: int,
-    ) -> None:
+        self, page: int, at: float, query: str, user: str, key: Key, shown: str, sheet: bytes, chance: float | None,
+        expires: int, seen: bytes | None, context: str | None, depth: int,
+    ) -> None:  # fmt: skip
         """Write a page, which waits for its clicks from now on."""
         row = (page, at, query, user or None, array("H", key).tobytes(), shown, sheet, chance, context, depth)
         self._db.execute("INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)

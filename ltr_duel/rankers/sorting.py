@@ -33,16 +33,9 @@ def new_room(longest: int) -> IntMatrix:
 
 @kernel
 def rank_documents(
-    bits: IntVector,
-    query_ptr: IntVector,
-    documents: LongVector,
-    salt: np.uint64,
-    hashed: bool,
-    order: SmallIntVector,
-    rank: SmallIntVector,
-    tied: MarkVector,
-    room: IntMatrix,
-) -> int:
+    bits: IntVector, query_ptr: IntVector, documents: LongVector, salt: np.uint64, hashed: bool, order: SmallIntVector,
+    rank: SmallIntVector, tied: MarkVector, room: IntMatrix,
+) -> int:  # fmt: skip
     """Order the documents of each query by one ranker, and count those that tie.
 
     bits: shape (n_docs,); the bits of the scores as doubles. NaN counts as minus infinity, both zeros are equal.

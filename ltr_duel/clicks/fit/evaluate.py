@@ -40,17 +40,9 @@ def score(code: int, theta: FloatVector, layout: Layout, sessions: Sessions) -> 
 
 @kernel
 def add_likelihoods(
-    code: int,
-    theta: FloatVector,
-    layout: Layout,
-    item: IntVector,
-    click: NDArray[np.bool_],
-    ptr: IntVector,
-    chances: FloatVector,
-    product: FloatVector,
-    bits: FloatVector,
-    shown: FloatVector,
-) -> float:
+    code: int, theta: FloatVector, layout: Layout, item: IntVector, click: NDArray[np.bool_], ptr: IntVector,
+    chances: FloatVector, product: FloatVector, bits: FloatVector, shown: FloatVector,
+) -> float:  # fmt: skip
     """Add the bits of each place; return the sum over sessions of the mean log-likelihood of a place."""
     whole = 0.0  # logarithms cost more than all the rest, so they are taken of products
     for s in range(ptr.shape[0] - 1):

@@ -164,3 +164,4 @@ wide = click.option(
     "--wide", is_flag=True, expose_value=False, help="Print tables wider than the terminal.",
     callback=lambda context, _, wide: context.meta.update(wide=wide),
 )  # fmt: skip
+long = click.option("--long", "in_full", is_flag=True, help="Print all the facts of each.")

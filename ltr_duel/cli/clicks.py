@@ -7,9 +7,8 @@ from pathlib import Path
 import click
 
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._catalogue import print_catalogue
 from ltr_duel.cli._options import COUNT
-from ltr_duel.cli._output import echo_lines, print_table
+from ltr_duel.cli._output import echo_lines, print_catalogue, print_table
 from ltr_duel.cli._words import click_model_names
 
 

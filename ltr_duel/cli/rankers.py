@@ -7,9 +7,8 @@ from pathlib import Path
 import click
 
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._catalogue import print_catalogue
 from ltr_duel.cli._options import OUT_FOLDER, ROWS
-from ltr_duel.cli._output import only_writer, print_rest, print_table
+from ltr_duel.cli._output import only_writer, print_catalogue, print_rest, print_table
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Commands
 

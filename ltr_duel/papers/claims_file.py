@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from ltr_duel.core import InputError, errors
-from ltr_duel.papers.bibliography import PAPERS
 from ltr_duel.papers.checks import MEASURES
+from ltr_duel.papers.declaration import PAPERS
 from ltr_duel.papers.verdicts import Criterion
 
 NEEDS = ("real data", "paper scale")

@@ -12,8 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 from ltr_duel.core import InputError
-from ltr_duel.papers.bibliography import PAPERS
-from ltr_duel.papers.declaration import Figure
+from ltr_duel.papers.declaration import PAPERS, Figure
 
 _PACKAGE = "ltr_duel_figure_files"  # the name under which a folder is imported
 

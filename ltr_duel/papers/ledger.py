@@ -13,7 +13,7 @@ import pandas as pd
 
 from ltr_duel.analysis import markdown_table
 from ltr_duel.core import files
-from ltr_duel.papers.bibliography import paper_title
+from ltr_duel.papers.declaration import paper_title
 from ltr_duel.papers.verdicts import JUDGED, NOT_MADE, VERDICTS
 
 _MOST_PANELS = 6  # that a line can hold

@@ -15,7 +15,7 @@ from matplotlib.ticker import EngFormatter
 
 from ltr_duel.analysis import BOUND
 from ltr_duel.core import columns as col
-from ltr_duel.papers.bibliography import paper_title
+from ltr_duel.papers.declaration import paper_title
 
 _SOFT, _WARN = "#5d6670", "#a04000"
 _WIDTHS = {1: 7.0, 2: 4.6, 3: 3.6}

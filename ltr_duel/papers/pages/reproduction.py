@@ -11,7 +11,7 @@ import pandas as pd
 
 from ltr_duel.analysis import render_page
 from ltr_duel.core import columns as col
-from ltr_duel.papers.bibliography import paper_title
+from ltr_duel.papers.declaration import paper_title
 from ltr_duel.papers.figures.table import format_number
 from ltr_duel.papers.ledger import ledger_sentence
 from ltr_duel.papers.pages.state_of_the_art import state_of_the_art

@@ -45,28 +45,15 @@ def forget(
     forgotten together, so an exported log still groups them. A user who comes back afterwards is a new one, and of a
     user whose pages are forgotten in part the log has two.
 
-    Parameters
-    ----------
-    store : path
-    user : str
-        As the search page names the user.
-    older_than : float, optional
-        Days, at least 0; of pages that were shown earlier, all users and queries are forgotten.
-    user_key : bytes
-        By which the users of the store are hashed; empty if they are not.
-    now : float, optional
-        The time, in seconds; that of the clock if not given.
+    user: as the search page names the user.
+    older_than: days, at least 0; of pages that were shown earlier, all users and queries are forgotten.
+    user_key: by which the users of the store are hashed; empty if they are not.
+    now: the time, in seconds; that of the clock if not given.
 
-    Returns
-    -------
-    int
-        How many pages were concerned.
+    Returns how many pages were concerned.
 
-    Raises
-    ------
-    InputError
-        If neither or both of ``user`` and ``older_than`` are given, the key is not that of the store, or the file is no
-        store or cannot be written.
+    Raises `InputError` if neither or both of ``user`` and ``older_than`` are given, the key is not that of the store,
+    or the file is no store or cannot be written.
 
     Examples
     --------
@@ -108,22 +95,11 @@ def forget(
 def retain(store: Path, days: float, now: float) -> Iterator[int]:
     """Forget the users and queries of pages that were shown earlier than so many days ago, some pages at a time.
 
-    Parameters
-    ----------
-    store : Path
-    days : float
-    now : float
-        The time, in seconds.
+    now: the time, in seconds.
 
-    Yields
-    ------
-    int
-        How many pages were forgotten in a transaction; a service may have its own ones in between.
+    Yields how many pages were forgotten in a transaction; a service may have its own ones in between.
 
-    Raises
-    ------
-    StoreError
-        If the store cannot be written.
+    Raises `StoreError` if the store cannot be written.
     """
     with closing(_connected(store)) as db:
         try:

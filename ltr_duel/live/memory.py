@@ -29,12 +29,7 @@ _FEW = 1000  # deadlines of closed pages that may be kept
 class Memory:
     """What is known, from the latest snapshot and what has happened since.
 
-    Parameters
-    ----------
-    settings : Settings
-    store : Store
-    steps : Steps
-        Of the clock, by which deadlines have moved.
+    steps: of the clock, by which deadlines have moved.
     """
 
     def __init__(self, settings: Settings, store: Store, steps: Steps) -> None:

@@ -52,10 +52,7 @@ def live_policy(settings: Settings, *, labels: str = "random") -> LivePolicy:
 def policy_without(settings: Settings, left: tuple[int, ...]) -> LivePolicy:
     """Make a policy for some of the rankers, with random numbers that no other policy of the experiment has.
 
-    Raises
-    ------
-    InputError
-        If the policy cannot do with so few.
+    Raises `InputError` if the policy cannot do with so few.
     """
     rng = stream(settings.seed or 0, "left", *left)
     order = np.arange(len(left))

@@ -67,10 +67,7 @@ def switches_in(db: sqlite3.Connection) -> Iterator[Switched | None]:
 def settings_in(db: sqlite3.Connection, path: Path) -> Settings:
     """Return the settings of a store.
 
-    Raises
-    ------
-    InputError
-        If they are missing or damaged.
+    Raises `InputError` if they are missing or damaged.
     """
     row: Any = db.execute("SELECT value FROM about WHERE key = 'settings'").fetchone()
     if row is None:

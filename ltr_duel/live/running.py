@@ -32,19 +32,11 @@ _LOOK = 1.0  # seconds between two looks for switches that other processes used
 class Running:
     """An experiment that runs. Threads may share it.
 
-    Parameters
-    ----------
-    store : Store
-        Open.
-    settings : Settings
-    keys : Keys
-        That sign the tokens, and are believed.
-    users : Users
-        How users are kept.
-    clock : callable
-        Returns the time, in seconds.
-    monotonic : callable, optional
-        Returns seconds of a clock that never jumps, by which steps of the other one are noticed.
+    store: open.
+    keys: that sign the tokens, and are believed.
+    users: how users are kept.
+    clock: returns the time, in seconds.
+    monotonic: returns seconds of a clock that never jumps, by which steps of the other one are noticed.
     """
 
     def __init__(
@@ -79,23 +71,11 @@ class Running:
     def outside(self, call: Decide | Record, *, away: bool = False) -> Decision | Recorded | None:
         """Answer a search that takes no part in the experiment, or the clicks of its page; from memory, without a wait.
 
-        Parameters
-        ----------
-        call : Decide or Record
-        away : bool
-            Whether the store is away, so no search can take part: it gets the incumbent's list.
+        away: whether the store is away, so no search can take part: it gets the incumbent's list.
 
-        Returns
-        -------
-        Decision, Recorded or None
-            None for a search that takes part, and for the clicks of its page.
+        Returns None for a search that takes part, and for the clicks of its page.
 
-        Raises
-        ------
-        TokenError
-            If a token is none of this experiment's.
-        InputError
-            For a list that cannot be shown.
+        Raises `TokenError` if a token is none of this experiment's, and `InputError` for a list that cannot be shown.
         """
         if isinstance(call, Record):
             return self._outside.record(call)
@@ -116,15 +96,9 @@ class Running:
     def retain(self) -> Iterator[int]:
         """Forget users and queries of pages older than ``keep_days``; other calls may happen between two parts.
 
-        Yields
-        ------
-        int
-            How many pages a part had.
+        Yields how many pages a part had.
 
-        Raises
-        ------
-        StoreError
-            If the store cannot be written.
+        Raises `StoreError` if the store cannot be written.
         """
         if self.settings.keep_days:
             yield from retain(self._store.path, self.settings.keep_days, self.now)
@@ -132,10 +106,7 @@ class Running:
     def try_store(self) -> None:
         """Write something to the store.
 
-        Raises
-        ------
-        StoreError
-            If it cannot be written.
+        Raises `StoreError` if it cannot be written.
         """
         with self._changing() as actions:
             self._store.say("tried", self._now(actions))

@@ -17,14 +17,9 @@ _KEPT = 50  # steps that are kept for pages that are closed: how long they are s
 class Steps:
     """Compares the clock with one that never jumps.
 
-    Parameters
-    ----------
-    kept : str
-        The earlier steps, from `text`.
-    latest : float or None
-        The time of the clock when the store was used last.
-    monotonic : callable, optional
-        Returns seconds, of a clock that never jumps. Without it a step of the clock is time that has passed.
+    kept: the earlier steps, from `text`.
+    latest: the time of the clock when the store was used last.
+    monotonic: returns seconds, of a clock that never jumps. Without it a step of the clock is time that has passed.
 
     Attributes
     ----------
@@ -43,13 +38,9 @@ class Steps:
     def look(self, now: float, pages: int, first_open: Callable[[], int]) -> bool:
         """Take the time of the clock; return whether it has stepped.
 
-        Parameters
-        ----------
-        now : float
-        pages : int
-            Number of the last page.
-        first_open : callable
-            Returns the number of the earliest open page; steps before it are forgotten, but for the latest ones.
+        pages: number of the last page.
+        first_open: returns the number of the earliest open page; steps before it are forgotten, but for the latest
+            ones.
         """
         if self._monotonic is None:
             return False

@@ -14,11 +14,10 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 
 from ltr_duel.core import InputError
 from ltr_duel.live import Decide, Experiment, Record, State, StoreError
-from ltr_duel.serve.bodies import read_body
 from ltr_duel.serve.events import EventLog
 from ltr_duel.serve.gate import Endpoint, Gate
 from ltr_duel.serve.keys import VARIABLE, ApiKeys
-from ltr_duel.serve.messages import read_decide, read_events, read_object, read_record, read_switch
+from ltr_duel.serve.messages import read_body, read_decide, read_events, read_object, read_record, read_switch
 from ltr_duel.serve.metrics import Metrics
 from ltr_duel.serve.openapi import description, help_page
 from ltr_duel.serve.page import experiment_page
@@ -197,11 +196,7 @@ class _Service:
             self._switches = switches
             self._log.write("switches", **switches._asdict())
         for what, value, message in (
-            (
-                "damaged pages",
-                counts.damaged,
-                "pages that could not be read were closed without an outcome",
-            ),
+            ("damaged pages", counts.damaged, "pages that could not be read were closed without an outcome"),
             ("early pages", counts.early, "pages were closed before their deadline, as 'max_open' are open"),
             ("clock", delay, "seconds that the clock jumped, or no service ran: deadlines moved by as much"),
         ):

@@ -43,18 +43,9 @@ _ASK = {"www-authenticate": 'Bearer, Basic realm="ltr-duel", charset="UTF-8"'}
 class Gate:
     """Stands before the addresses of the service.
 
-    Parameters
-    ----------
-    routes : mapping of str to (str, function)
-        Method and function of each address; whatever a function raises becomes one sentence.
-    keys : ApiKeys
-    settings : ServiceSettings
-    metrics : Metrics
-    log : EventLog
-    lifespan : function
-        Returns the context in which the application runs.
-    problem : function
-        Returns why the service cannot work now; empty if it can.
+    routes: method and function of each address; whatever a function raises becomes one sentence.
+    lifespan: returns the context in which the application runs.
+    problem: returns why the service cannot work now; empty if it can.
 
     Attributes
     ----------

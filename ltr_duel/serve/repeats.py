@@ -35,10 +35,7 @@ class _Answer:
 class Repeats:
     """The answers to the latest requests with a key. They are lost with the process.
 
-    Parameters
-    ----------
-    ask : function
-        Makes an answer.
+    ask: makes an answer.
     """
 
     def __init__(self, ask: Callable[[Decide | Record], Coroutine[Any, Any, Any]]) -> None:
@@ -51,10 +48,7 @@ class Repeats:
         As `draft-ietf-httpapi-idempotency-key-header` has it, a key belongs to a client, an address and the bytes of
         a body.
 
-        Raises
-        ------
-        Refusal
-            If the key came with another body before.
+        Raises `Refusal` if the key came with another body before.
         """
         key = headers.get("idempotency-key", "")
         if not key:

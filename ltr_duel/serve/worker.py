@@ -23,13 +23,7 @@ _Call = Decide | Record | Drop | Switch
 class Worker:
     """Takes requests from the loop, and gives answers once they are on the disk.
 
-    Parameters
-    ----------
-    experiment : Experiment
-    waiting : int
-        Requests that may wait; more are refused.
-    metrics : Metrics
-    log : EventLog
+    waiting: requests that may wait; more are refused.
     """
 
     def __init__(self, experiment: Experiment, waiting: int, metrics: Metrics, log: EventLog) -> None:
@@ -47,10 +41,8 @@ class Worker:
     async def ask(self, request: _Call) -> Any:
         """Return the answer to a request; it is durable then.
 
-        Raises
-        ------
-        InputError
-            What the experiment says against it; `BusyError` where too many wait, `StoreError` where it cannot be kept.
+        Raises `InputError` what the experiment says against it; `BusyError` where too many wait, `StoreError` where it
+        cannot be kept.
         """
         if self.full:
             raise BusyError("too many requests wait for an answer")

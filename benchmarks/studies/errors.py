@@ -20,6 +20,7 @@ from tests.logs.drawn import (
     false_named_looks,
     false_stops,
     false_winners_asked_hourly,
+    parts_that_differ,
     plan_kept,
     plan_of_returning_users_kept,
     users_needed,
@@ -83,9 +84,16 @@ def hourly(experiments: int) -> Rows:
         yield f"looks at {', '.join(f'{day:g}' for day in days)}", [false_winners_asked_hourly(days, experiments)]
 
 
+def parts(experiments: int) -> Rows:
+    """Parts of a log that are the same and differ."""
+    for n, number in ((100, 5), (200, 5), (400, 20), (1200, 28)):
+        yield f"{n:,} impressions, {number} parts", [parts_that_differ(n, number, experiments)]
+
+
 PARTS = {
     "family": (family, f"Family-wise error at {LEVEL:.0%}", ["fixed", "daily looks"]),
     "intervals": (intervals, "95 % intervals that hold the truth", ["logs compare", "errors alone"]),
+    "parts": (parts, "Parts that differ: error", ["parts differ"]),
     "best": (best, "Family-wise error against the best", ["summary, ranks", "summary, means", "rankers evaluate"]),
     "looks": (looks, "Sequential test of all impressions: family-wise error", ["thirty looks"]),
     "named": (named, "Four looks that were named: error", ["all that is spent", "the first look alone"]),

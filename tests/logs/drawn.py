@@ -15,10 +15,13 @@ from scipy import special
 from ltr_duel.core import kernel, statistics, stream
 from ltr_duel.logs import Spread, plan_impressions
 from ltr_duel.logs.clustered_sequence import Clustered, normal_boundary
-from ltr_duel.logs.clusters import cautious_means, clustered_means, interval_ends, reach
+from ltr_duel.logs.clusters import cautious_means, clustered_means, interval_ends, naive_means, reach
+from ltr_duel.logs.compare import compared
+from ltr_duel.logs.interaction import interaction_tests
 from ltr_duel.logs.kinds import kinds_of
 from ltr_duel.logs.named_looks import looks_at_pair, looks_made
 from ltr_duel.logs.outcomes import UNIT
+from ltr_duel.logs.sums import PairSums, Sequences
 from ltr_duel.rankers import evaluate_rankers
 from ltr_duel.simulation import summarise
 from tests.conftest import random_rankings
@@ -120,6 +123,23 @@ def coverage(users, kind, ties, mean, experiments):
         plain = clustered_means(count, total)
         hits += low[0] <= mean <= high[0], abs(plain.mean[0] - mean) <= reach(plain, 0.95)[0]
     return hits
+
+
+def parts_that_differ(n, parts, experiments):
+    """Return how often parts of a log of identical rankers differ, by outcomes of 1 and -1 of users who come once."""
+    found, nothing = 0, np.zeros(parts, np.int64)
+    whole = naive_means(np.array([n + 2.0]), np.zeros(1), np.array([n + 2.0])).freedom
+    for k in range(experiments):
+        rng = stream(k, "parts", f"{n} {parts}")
+        part, won = rng.integers(0, parts, n), rng.random(n) < 0.5
+        wins, losses = (np.bincount(part[mark], minlength=parts) for mark in (won, ~won))
+        sums = PairSums(
+            "impression", wins, losses, nothing, wins - losses, wins + losses, Sequences(*[nothing] * 6), ()
+        )
+        given = {"confidence": 1 - LEVEL, "impressions": n, "provenance": {}}
+        split = compared(sums, ("a", "b"), np.zeros((parts, 2), np.int64), **given)
+        found += interaction_tests(None, None, split, parts, whole)[0] < LEVEL
+    return found
 
 
 def differences_from_the_best(items, experiments):

@@ -21,6 +21,7 @@ from tests.logs.drawn import (
     false_stops,
     false_winners_asked_hourly,
     parts_that_differ,
+    plan_from_a_log_kept,
     plan_kept,
     plan_of_returning_users_kept,
     users_needed,
@@ -65,6 +66,14 @@ def returning(experiments: int) -> Rows:
         yield f"{rankers} rankers, effect {effect}, {'5 % make half' if heavy else 'equally often'}", found
 
 
+def from_a_log(experiments: int) -> Rows:
+    """Plans from a log of few users, for power .8, that are kept; and those that find the effect in half at most."""
+    for users, visits, correlation in ((6, 200, 0.05), (15, 20, 0.0), (30, 20, 0.0), (100, 20, 0.1), (400, 20, 0.1)):
+        found = plan_from_a_log_kept(users, visits, correlation, experiments)
+        weak = 10 * (found <= 5).sum()
+        yield f"{users} users, {visits} impressions each, correlation {correlation}", [found.sum(), weak]
+
+
 def looks(experiments: int) -> Rows:
     """Identical rankers for one of which the test of all impressions stops."""
     for rankers, n, ties, kind in itertools.product(RANKERS, (100, 1000, 10_000), TIES, USERS):
@@ -99,6 +108,7 @@ PARTS = {
     "named": (named, "Four looks that were named: error", ["all that is spent", "the first look alone"]),
     "hourly": (hourly, "Named looks, computed every hour: error", ["ever a winner"]),
     "power": (power, "Effects found, where .8 was planned", ["fixed", "sequential"]),
+    "from_a_log": (from_a_log, "Effects found, where .8 was planned from a log", ["fixed", "plans with .5 or less"]),
     "returning": (returning, "Effects found of users who return, where .8 was planned", ["fixed", "sequential"]),
 }
 

@@ -208,6 +208,11 @@ def power(
     if spread.returning:
         who = "queries" if live is None and found.cluster == "query" else "users"
         click.echo(f"Plans are of other {who} that come as often, {spread.how_often}.")
+    for note in found.warnings if live is None else ():
+        if note.startswith("the errors rest on few clusters"):
+            click.echo(
+                f"note: {note}; so does how much clustering multiplies the variance, and the plan is a cautious one"
+            )
     print_table(plans_table(plans))
     if live is None and found.cluster == "query" and spread.returning:
         least = least_effect(spread, found.impressions, power=power, confidence=confidence, tests=tests)

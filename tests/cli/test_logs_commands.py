@@ -112,6 +112,9 @@ def test_a_plan_by_query_counts_new_queries_and_says_what_those_of_the_log_canno
     assert "Plans are of other queries that come as often, with about 20 impressions of the pair each." in answer.out
     path.write_text("".join(json.dumps(one | {"user": one["query"]}) + "\n" for one in rows))
     assert "new queries" not in ltr_duel("logs", "power", path, "--effect", 0.2).out
+    assert "few clusters" not in answer.out
+    path.write_text("".join(json.dumps(one | {"user": one["query"][:2]}) + "\n" for one in rows))
+    assert "\nnote: the errors rest on few clusters (user)" in ltr_duel("logs", "power", path, "--effect", 0.2).out
 
 
 def test_a_plan_names_no_leader_where_the_shrunk_mean_is_printed_as_0(ltr_duel, tmp_path):

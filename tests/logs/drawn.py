@@ -13,7 +13,7 @@ import pandas as pd
 from scipy import special
 
 from ltr_duel.core import kernel, statistics, stream
-from ltr_duel.logs import Spread, plan_impressions
+from ltr_duel.logs import Spread, plan_impressions, spreads_in_log
 from ltr_duel.logs.clustered_sequence import Clustered, normal_boundary
 from ltr_duel.logs.clusters import cautious_means, clustered_means, interval_ends, naive_means, reach
 from ltr_duel.logs.compare import compared
@@ -21,7 +21,7 @@ from ltr_duel.logs.interaction import interaction_tests
 from ltr_duel.logs.kinds import kinds_of
 from ltr_duel.logs.named_looks import looks_at_pair, looks_made
 from ltr_duel.logs.outcomes import UNIT
-from ltr_duel.logs.sums import PairSums, Sequences
+from ltr_duel.logs.sums import Clusters, PairSums, Sequences
 from ltr_duel.rankers import evaluate_rankers
 from ltr_duel.simulation import summarise
 from tests.conftest import random_rankings
@@ -123,6 +123,37 @@ def coverage(users, kind, ties, mean, experiments):
         plain = clustered_means(count, total)
         hits += low[0] <= mean <= high[0], abs(plain.mean[0] - mean) <= reach(plain, 0.95)[0]
     return hits
+
+
+def drawn_users(users, visits, correlation, effect, rng):
+    """Draw sums of outcomes of 1 and -1 of users who come equally often."""
+    mean = effect + correlation**0.5 * rng.choice([-1.0, 1.0], users)
+    return 2.0 * rng.binomial(visits, (1 + mean) / 2) - visits
+
+
+def plan_from_a_log_kept(users, visits, correlation, experiments, effect=0.1, each=10):
+    """Return how often the fixed test finds an effect with impressions planned from a log of so many users.
+
+    Experiments by ten share a log and its plan; also returned is how often one in ten of the plans at least does.
+    """
+    found, plans = [], max(experiments // each, 1)
+    count = np.full(users, visits)
+    for k in range(plans):
+        rng = stream(k, "plan from a log", f"{users} {visits} {correlation}")
+        total = drawn_users(users, visits, correlation, effect, rng).astype(np.int64)
+        clusters = Clusters(np.zeros(users, np.int64), count, total * UNIT, np.ones(users, np.int64))
+        wins, n = np.array([(users * visits + total.sum()) // 2]), np.array([users * visits])
+        nothing = np.zeros(1, np.int64)
+        sums = PairSums("user", wins, n - wins, nothing, 2 * wins - n, n, Sequences(*[nothing] * 6), (clusters,))
+        given = {"confidence": 1 - LEVEL, "impressions": int(n[0]), "provenance": {}}
+        (spread,) = spreads_in_log(compared(sums, ("a", "b"), np.array([[0, 1]]), **given))
+        (plan,) = plan_impressions(spread, [effect], draws=10)
+        enough = max(2, round(plan.fixed / visits))
+        drawn = [drawn_users(enough, visits, correlation, effect, rng) for _ in range(each)]
+        sizes = np.full((each, enough), float(visits))
+        p = looked_at(sizes, np.array(drawn), sizes.sum(axis=1), LEVEL).p
+        found.append(((p < LEVEL) & (np.sum(drawn, axis=1) > 0)).sum())
+    return np.array(found)
 
 
 def parts_that_differ(n, parts, experiments):

@@ -36,6 +36,7 @@ class Spread(NamedTuple):
     design: float = 1.0  # variance of the mean, as a multiple of what independent impressions would have; 1 if below
     users: Kinds = ((1.0, 1.0),)  # how often they come; impressions of the pair
     each: float = 1.0  # impressions of the whole log for one of the pair
+    half: float = 0.0  # half of the impressions are by users with so many of the pair or more; 0 to go by ``users``
 
     @property
     def visits(self) -> float:
@@ -53,7 +54,7 @@ class Spread(NamedTuple):
         if len(self.users) == 1:
             return f"with about {self.visits:,.0f} impressions of the pair each"
         shares = np.cumsum([share for _, share in self.users[::-1]])
-        size = self.users[::-1][int(np.searchsorted(shares, 0.5 - 1e-9))][0]
+        size = self.half or self.users[::-1][int(np.searchsorted(shares, 0.5 - 1e-9))][0]
         return f"where half of the impressions of the pair are by those with about {size:,.0f} of them or more"
 
     @property
@@ -124,6 +125,7 @@ def spreads_in_log(found: LogComparison) -> list[Spread]:
                     float(design[k]) if together else 1.0,
                     found.kinds[k] if together else ((1.0, 1.0),),
                     found.impressions / float(n[k]),
+                    found.half[k] if together else 0.0,
                 )
             )
     return _largest_first(spreads)

@@ -71,6 +71,15 @@ def test_a_plan_from_a_log_knows_how_often_its_users_come(tmp_path):
     assert Spread("a", "b", 0.1, 0.5, 2.0, ((20.0, 1.0),)).how_often == "with about 20 impressions of the pair each"
 
 
+def test_how_often_users_come_is_the_median_of_users_of_the_log(tmp_path):
+    """Half of the 60 impressions are of users with 6 or more; a node of the quadrature between the sizes was named."""
+    sizes = [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 7, 8, 9]
+    users = np.repeat(np.arange(len(sizes)), sizes).tolist()
+    (spread,) = spreads_in_log(compare_log(log_of(tmp_path / "log.jsonl", [1, 1, -1] * 20, range(60), users)))
+    assert sorted(spread.users)[2][0] != 6 and spread.half == 6
+    assert spread.how_often == "where half of the impressions of the pair are by those with about 6 of them or more"
+
+
 @pytest.mark.parametrize(("users", "visits"), [(6, 200), (40, 20)])
 def test_a_plan_takes_no_design_effect_of_few_users_for_certain(tmp_path, users, visits):
     """With two clusters as prior, as in the errors of the log; before, it was the estimate alone, which may be .1."""

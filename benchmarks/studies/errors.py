@@ -25,6 +25,7 @@ from tests.logs.drawn import (
     plan_kept,
     plan_of_returning_users_kept,
     users_needed,
+    winner_found,
 )
 
 RANKERS, IMPRESSIONS, TIES = (2, 5, 10, 20), (100, 300, 1000, 10_000), (0.0, 0.3, 0.95)
@@ -57,6 +58,12 @@ def power(experiments: int) -> Rows:
     """Plans for power .8 that are kept."""
     for rankers, effect in itertools.product((2, 3, 5, 10), (0.1, 0.3, 0.6, 0.9)):
         yield f"{rankers} rankers, effect {effect}", plan_kept(rankers, effect, experiments)
+
+
+def winner(experiments: int) -> Rows:
+    """Plans for power .8 of one pair, and of a winner against all others, that are kept."""
+    for rankers, effect in itertools.product((3, 5, 10), (0.1, 0.3)):
+        yield f"{rankers} rankers, effect {effect}", winner_found(rankers, effect, experiments)
 
 
 def returning(experiments: int) -> Rows:
@@ -109,6 +116,7 @@ PARTS = {
     "hourly": (hourly, "Named looks, computed every hour: error", ["ever a winner"]),
     "power": (power, "Effects found, where .8 was planned", ["fixed", "sequential"]),
     "from_a_log": (from_a_log, "Effects found, where .8 was planned from a log", ["fixed", "plans with .5 or less"]),
+    "winner": (winner, "Effects found, where .8 was planned", ["one pair", "a winner"]),
     "returning": (returning, "Effects found of users who return, where .8 was planned", ["fixed", "sequential"]),
 }
 

@@ -125,6 +125,26 @@ def coverage(users, kind, ties, mean, experiments):
     return hits
 
 
+def winner_found(rankers, effect, experiments, square=0.5):
+    """Return how often one ranker is ahead of a named other, and of all, with the plans of a pair and of a winner."""
+    pairs, found = rankers * (rankers - 1) // 2, np.zeros(2)
+    spread = Spread("a", "b", effect, square, each=float(pairs))
+    powers = 0.8, 1 - 0.2 / (rankers - 1)
+    plans = [plan_impressions(spread, tests=pairs, power=power, draws=10)[0].fixed for power in powers]
+    mean = np.where(np.arange(pairs) < rankers - 1, effect, 0.0)
+    chances = np.stack([(square + mean) / 2, (square - mean) / 2, np.full(pairs, 1 - square)], axis=1)
+    rng = stream(0, "winner", f"{rankers} {effect}")
+    for k, planned in enumerate(plans):
+        for _ in range(experiments):
+            n = rng.multinomial(int(planned), np.full(pairs, 1 / pairs))
+            won, lost, _ = rng.multinomial(n, chances).T
+            means = naive_means(n + 2.0, won - lost, won + lost + 2.0)
+            p = np.maximum(statistics.student_p(*means), statistics.sign_p(won, lost, won - lost, won + lost))
+            ahead = (statistics.holm(p) < LEVEL) & (won > lost)
+            found[k] += ahead[: rankers - 1].all() if k else ahead[0]
+    return found
+
+
 def drawn_users(users, visits, correlation, effect, rng):
     """Draw sums of outcomes of 1 and -1 of users who come equally often."""
     mean = effect + correlation**0.5 * rng.choice([-1.0, 1.0], users)

@@ -151,10 +151,10 @@ def drawn_users(users, visits, correlation, effect, rng):
     return 2.0 * rng.binomial(visits, (1 + mean) / 2) - visits
 
 
-def plan_from_a_log_kept(users, visits, correlation, experiments, effect=0.1, each=10):
-    """Return how often the fixed test finds an effect with impressions planned from a log of so many users.
+def plan_from_a_log_kept(users, visits, correlation, experiments, effect=0.1, each=100):
+    """Return how often the fixed test finds an effect with impressions planned from logs of so many users.
 
-    Experiments by ten share a log and its plan; also returned is how often one in ten of the plans at least does.
+    One entry a log, whose plan has ``each`` experiments.
     """
     found, plans = [], max(experiments // each, 1)
     count = np.full(users, visits)

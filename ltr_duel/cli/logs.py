@@ -144,11 +144,13 @@ def power(
         rankers = len(matrix)
         of = f"simulated users ({clicks}), {method}, {top} documents"
     spread, tests = spread_of(spreads, pair), rankers * (rankers - 1) // 2
-    wanted = effects or sorted({0.01, 0.02, 0.05, 0.1, *([abs(spread.effect)] if abs(spread.effect) >= 0.001 else [])})
+    usual = {0.01, 0.02, 0.05, 0.1, *([abs(spread.effect)] if abs(spread.effect) >= 0.001 else [])}
+    possible = sorted(one for one in usual if one <= max(spread.square, abs(spread.effect)))
+    wanted = effects or possible or [spread.square]
     settings: dict[str, Any] = {"power": power, "confidence": confidence, "tests": tests, "seed": seed}
     settings["every"] = per_day or 0.0
     plans = plan_impressions(spread, wanted, **settings)
-    shared = f", shared by {tests} pairs" if tests > 1 else ""
+    shared, one_pair = (f", shared by {tests} pairs", " of one pair") if tests > 1 else ("", "")
     looks = "a look a day" if per_day else "looks at any time"
     plan = next((one for one in plans if one.effect == abs(spread.effect)), plans[-1])
     ahead, behind = (spread.first, spread.second)[:: 1 if spread.effect >= 0 else -1]
@@ -159,17 +161,30 @@ def power(
         if not effects:
             leads += f", so the plan is for an effect of {plan.effect:g}; name yours with --effect"
     click.echo(
-        f"To find a mean outcome of {plan.effect:.4g} with power {power:g} at confidence {confidence:g}{shared},"
-        f" plan for {amounts['fixed test'].item()} impressions and one look at the end,\nor for"
+        f"To find a mean outcome of {plan.effect:.4g}{one_pair} with power {power:g} at confidence"
+        f" {confidence:g}{shared}, plan for {amounts['fixed test'].item()} impressions and one look at the end,\nor for"
         f" {amounts['sequential, with that power'].item()} with {looks}"
         f" ({amounts['sequential, in the mean'].item()} on average, as it may stop early).\n"
         f"By {of}, {leads}.\n"
         f"Outcomes have a mean square of {spread.square:.4f}; clustering multiplies the variance by {spread.design:.3f}"
         + (f"; one impression in {spread.each:.2f} is of this pair.\n" if spread.each > 1 else ".\n")
     )
+    if tests > 1:  # if each of the winner's pairs is found so often, all of them are found with the power (union bound)
+        all_pairs = plan_impressions(spread, [plan.effect], **settings | {"power": 1 - (1 - power) / (rankers - 1)})
+        amounts = plans_table(all_pairs)
+        click.echo(
+            f"To find one ranker ahead of each of the {rankers - 1} others, if all these pairs have that mean outcome:"
+            f" {amounts['fixed test'].item()} impressions and one look,\nor"
+            f" {amounts['sequential, with that power'].item()} with {looks}.\n"
+        )
     if spread.returning:
         who = "queries" if live is None and found.cluster == "query" else "users"
         click.echo(f"Plans are of other {who} that come as often, {spread.how_often}.")
+    for note in found.warnings if live is None else ():
+        if note.startswith("the errors rest on few clusters"):
+            click.echo(
+                f"note: {note}; so does how much clustering multiplies the variance, and the plan is a cautious one"
+            )
     print_table(plans_table(plans))
     if live is None and found.cluster == "query" and spread.returning:
         least = least_effect(spread, found.impressions, power=power, confidence=confidence, tests=tests)

@@ -32,8 +32,8 @@ def interaction_tests(engine: Any, cells: Any, split: LogComparison, parts: int,
     for k in range(len(p)):
         here = slice(k * parts, (k + 1) * parts)
         correlation = _correlation(split, products[:, here, here], here)
-        errors = split.cautious.error[here], split.cautious.freedom[here]
-        p[k] = interaction_p(split.means.mean[here], *errors, correlation, float(whole[k]))
+        mean, error, freedom = (values[here] for values in split.cautious)
+        p[k] = interaction_p(mean, error, freedom, correlation, float(whole[k]))
     return p
 
 

@@ -126,7 +126,12 @@ def sliced(
     if found.adaptive:
         return Beside(by, frame, [])
     p = interaction_tests(log.engine, cells, split, parts, found.cautious.freedom)
-    return Beside(by, frame, _notes(statistics.holm(p), found, signs[::parts], by))
+    once = (
+        [f"intervals and p of {_WHAT[by]} hold for one look only, also with --stop-at"]
+        if any_time and not looks
+        else []
+    )
+    return Beside(by, frame, [*once, *_notes(statistics.holm(p), found, signs[::parts], by)])
 
 
 def secondary(

@@ -181,8 +181,7 @@ class _Service:
                 with suppress(StoreError):  # the worker has logged it
                     await self.worker.expire()
                     if loop.time() >= forget:
-                        if pages := await self.worker.retain():
-                            self._log.write("forgotten", pages=pages)
+                        await self.worker.retain()
                         forget = loop.time() + _DAILY
             except Exception:  # an end of this loop would let all pages wait for ever
                 self._log.write("error", traceback=traceback.format_exc())

@@ -86,6 +86,11 @@ def test_the_unit_lets_the_service_end_and_keeps_its_files():
     assert "MemoryDenyWriteExecute" not in service  # numba compiles
 
 
+def test_the_unit_waits_for_the_clock_and_has_a_limit_of_memory():
+    assert "time-sync.target" in unit("ltr-duel.service")["Unit"]["After"].split()
+    assert unit("ltr-duel.service")["Service"]["MemoryMax"] == COMPOSE["experiment"]["mem_limit"].upper()
+
+
 def test_the_backup_is_of_the_store_and_is_kept_where_the_unit_may_write():
     words = unit_command("ltr-duel-backup.service")
     command, state = words[2].split(), unit("ltr-duel-backup.service")["Service"]["StateDirectory"].split()

@@ -10,7 +10,7 @@ import pytest
 
 from ltr_duel.core import InputError
 from ltr_duel.interleaving import interleave
-from ltr_duel.live import Drop, Experiment, ExpiredError, StoreError, UsedError, export_log
+from ltr_duel.live import Drop, Experiment, ExpiredError, StoreError, UsedError, check_store, export_log
 from ltr_duel.live.sheets import pack_page, unpack_page
 from ltr_duel.logs import ClickLog, compare_log
 from tests.live.shop import DOCUMENTS, KEYS, RANKINGS, Clock, opened, settings
@@ -218,7 +218,7 @@ def test_an_id_that_is_a_number_and_a_text_is_refused_and_the_log_can_be_read(tm
     assert compare_log(ClickLog(tmp_path / "log.csv"), rankers=("a", "b"), bootstrap=0).impressions == 1
 
 
-@pytest.mark.parametrize("change", ["one", "float", "arms", "asked", "order"])
+@pytest.mark.parametrize("change", ["one", "float", "arms", "asked", "order", "asks one", "asks three", "asks in half"])
 def test_a_damaged_snapshot_is_refused_before_a_kernel_reads_it(tmp_path, monkeypatch, change):
     monkeypatch.setattr("ltr_duel.live.actions._SNAPSHOT_EVERY", 5)
     given = settings(policy="double_thompson", rankers=tuple(f"r{k}" for k in range(40)))
@@ -239,9 +239,14 @@ def test_a_damaged_snapshot_is_refused_before_a_kernel_reads_it(tmp_path, monkey
             arrays["n_arms"] = np.array([10**9])
         elif change in ("asked", "order"):
             arrays[change] = arrays[change] + 1000
+        elif change.startswith("asks"):
+            asked = {"one": [0], "three": [0, 1, 2], "half": [0.5, 1.5]}[change.split()[-1]]
+            arrays["asked"] = np.array(asked)
         file = io.BytesIO()
         np.savez(file, **arrays)
         db.execute("UPDATE snapshot SET arrays = ?", (file.getvalue(),))
+    (said,) = check_store(tmp_path / "shop.db")
+    assert said.startswith("the snapshot is damaged: ")
     with pytest.raises(InputError, match=r"snapshot|number of arms"):
         opened(tmp_path, given)
 

@@ -17,7 +17,7 @@ from ltr_duel.live import Decide, Experiment, Record, State, StoreError
 from ltr_duel.serve.bodies import read_body
 from ltr_duel.serve.events import EventLog
 from ltr_duel.serve.gate import Endpoint, Gate
-from ltr_duel.serve.keys import VARIABLE, ApiKeys
+from ltr_duel.serve.keys import VARIABLE, ApiKeys, authorization
 from ltr_duel.serve.messages import read_decide, read_events, read_object, read_record, read_switch
 from ltr_duel.serve.metrics import Metrics
 from ltr_duel.serve.openapi import description, help_page
@@ -117,7 +117,7 @@ class _Service:
 
     async def switch(self, request: Request) -> Response:
         given = read_object(await read_body(request, self._settings))
-        by = self._keys.name(request.headers.get("authorization", "").encode("latin-1"))
+        by = self._keys.name(authorization(request.headers.raw))
         now = await self.worker.ask(read_switch(given, by))
         return JSONResponse(now._asdict())
 

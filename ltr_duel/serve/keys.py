@@ -8,7 +8,7 @@ import hashlib
 import hmac
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ltr_duel.core import InputError, files, places
@@ -80,6 +80,11 @@ class ApiKeys:
         for place, one in enumerate(self._digests):  # all of them, so that time does not tell which
             found = place if hmac.compare_digest(one, digest) else found
         return found
+
+
+def authorization(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+    """Return the header ``Authorization``, empty if there is none; the gate has refused a second one."""
+    return next((value for name, value in headers if name == b"authorization"), b"")
 
 
 def read_api_keys(path: Path | None) -> list[str]:

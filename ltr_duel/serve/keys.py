@@ -96,7 +96,10 @@ def read_api_keys(path: Path | None) -> list[str]:
         If the file cannot be read, or a key is short or not plain.
     """
     if path is None:
-        return _checked([os.environ[VARIABLE]], VARIABLE) if os.environ.get(VARIABLE) else []
+        given = os.environ.get(VARIABLE)
+        if given is not None and not given.strip():  # who sets it wants a key
+            raise InputError(f"{VARIABLE} is set and holds no key; unset it to serve without one")
+        return _checked([given], VARIABLE) if given else []
     try:
         with path.open("rb") as content:
             raw = content.read(_LONGEST_FILE + 1)

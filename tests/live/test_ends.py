@@ -81,6 +81,23 @@ def test_a_clock_that_jumps_closes_no_open_page(tmp_path):
         assert [experiment.record(page.token, []).page for page in pages[1:]] == [2, 3, 4, 5]
 
 
+@pytest.mark.parametrize("step", [4.9, -4.9, 0.3])
+def test_small_steps_of_the_clock_add_up_to_one(tmp_path, step):
+    clocks = TwoClocks()
+    with stepping(tmp_path, clocks) as experiment:
+        page = experiment.decide("q", RANKINGS)
+        for _ in range(round(120 / abs(step))):
+            clocks.now += step
+            clocks.passes(0.01)
+            assert experiment.expire() == 0
+        assert abs(abs(experiment.delay) - 120) < 10
+        clocks.passes(50)
+        assert experiment.expire() == 0
+        clocks.passes(15)  # the deadline is a minute
+        assert experiment.expire() == 1
+        assert page.page == 1
+
+
 def test_after_a_jump_pages_end_a_deadline_later_and_then_as_always(tmp_path):
     clocks = TwoClocks()
     with stepping(tmp_path, clocks) as experiment:

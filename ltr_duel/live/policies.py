@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ltr_duel.bandits import POLICIES, LivePolicy
-from ltr_duel.core import Streams, interpreted, shuffle, stream
+from ltr_duel.core import InputError, Streams, interpreted, shuffle, stream
 from ltr_duel.live.settings import Settings
 from ltr_duel.simulation import RunKey, run_order, run_streams
 
@@ -47,6 +51,24 @@ def live_policy(settings: Settings, *, labels: str = "random") -> LivePolicy:
     key, n_arms = _key(settings, labels), len(settings.rankers)
     rng, order = run_streams(key).policy, run_order(key, n_arms)
     return LivePolicy(settings.policy, n_arms, horizon=settings.horizon, rng=rng, order=order)
+
+
+def kept_policy(settings: Settings, arrays: Mapping[str, NDArray[Any]]) -> tuple[LivePolicy, tuple[int, ...]]:
+    """Return the policy of a snapshot, and the rankers that it has.
+
+    Raises
+    ------
+    InputError
+        For arrays that are no snapshot of the policy of the settings.
+    """
+    policy = LivePolicy.restore(settings.policy, arrays, accept_new_code=True)  # `code` checked it
+    every = range(len(settings.rankers))
+    left = tuple(arrays["left"].tolist()) if "left" in arrays else tuple(every)
+    if arrays["pulls"].shape != (len(every),) or int(arrays["n_arms"][0]) != len(left):
+        raise InputError("the snapshot is that of another number of rankers")
+    if not set(left) <= set(every):
+        raise InputError("the snapshot has rankers that there are not")
+    return policy, left
 
 
 def policy_without(settings: Settings, left: tuple[int, ...]) -> LivePolicy:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import sqlite3
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ltr_duel.core import InputError
@@ -47,6 +49,16 @@ class Snapshot(NamedTuple):
     pages: int
     arrays: Mapping[str, NDArray[Any]]
     lines: str
+
+
+def snapshot_in(db: sqlite3.Connection) -> Snapshot | None:
+    """Return the snapshot, if one was ever made."""
+    row = db.execute("SELECT events, pages, arrays, lines FROM snapshot").fetchone()
+    if row is None:
+        return None
+    events, pages, arrays, lines = row
+    with np.load(io.BytesIO(arrays), allow_pickle=False) as file:
+        return Snapshot(events, pages, dict(file), lines)
 
 
 def switches_in(db: sqlite3.Connection) -> Iterator[Switched | None]:

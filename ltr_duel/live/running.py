@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -53,8 +53,9 @@ class Running:
         self._lock, self._closed, self._retry, self._looked = threading.RLock(), False, -math.inf, -math.inf
         self._actions: Actions | None = None
         with store.reading():
-            self._steps = Steps(store.about("steps") or "[]", store.latest(), monotonic)
-            self._started = store.about("started")
+            self._started, used = store.about("started"), store.latest()
+            self._used = self._started if used is None else used
+            self._steps = Steps(store.about("steps") or "[]", used, monotonic)
             sides = bytes.fromhex(store.about(SIDES))
         actions = self._ready()
         self._outside = Outside(settings, actions.marks, sides, clock)
@@ -93,15 +94,19 @@ class Running:
         """What the switches say, as of the last transaction."""
         return self._outside.switches
 
-    def retain(self) -> Iterator[int]:
+    def retain(self) -> Generator[int, None, bool]:
         """Forget users and queries of pages older than ``keep_days``; other calls may happen between two parts.
 
-        Yields how many pages a part had.
+        Where the clock is more than two days ahead of the look before, nothing is forgotten until a look a day later
+        finds it still there: one start under a wrong clock must not forget everybody.
+
+        Yields how many pages a part had. Returns whether the clock was believed.
 
         Raises `StoreError` if the store cannot be written.
         """
-        if self.settings.keep_days:
-            yield from retain(self._store.path, self.settings.keep_days, self.now)
+        if not self.settings.keep_days:
+            return True
+        return (yield from retain(self._store.path, self.settings.keep_days, self.now, self._used))
 
     def try_store(self) -> None:
         """Write something to the store.

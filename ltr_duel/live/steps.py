@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-_SLACK = 5.0  # seconds between two looks by which clocks may differ
+_SLACK = 5.0  # seconds by which the clocks may differ from how they were at the latest step, or at the start
 _KEPT = 50  # steps that are kept for pages that are closed: how long they are shown again goes by their deadlines
 
 
@@ -48,10 +48,10 @@ class Steps:
         if self._apart is not None:
             step = apart - self._apart
         else:
-            step = 0.0 if self._latest is None else now - self._latest
-        self._apart = apart
-        if abs(step) <= _SLACK:
+            step, self._apart = 0.0 if self._latest is None else now - self._latest, apart
+        if abs(step) <= _SLACK:  # small ones add up: what is compared with stays
             return False
+        self._apart = apart
         first = first_open()
         old = [one for one in self._steps[:-_KEPT] if one[0] >= first]
         self._steps = [*old, *self._steps[-_KEPT:], (pages, round(step * 1000))]

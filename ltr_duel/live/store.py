@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ltr_duel.live.rows import Event, Snapshot, key_of, switches_in
+from ltr_duel.live.rows import Event, Snapshot, key_of, snapshot_in, switches_in
 from ltr_duel.live.schema import ENDED
 from ltr_duel.live.sheets import in_bytes
 from ltr_duel.live.switches import Switch, Switched, pack_switch
@@ -169,12 +169,7 @@ class Store(Transactions):
 
     def snapshot(self) -> Snapshot | None:
         """Return the snapshot, if one was ever made."""
-        row = self._db.execute("SELECT events, pages, arrays, lines FROM snapshot").fetchone()
-        if row is None:
-            return None
-        events, pages, arrays, lines = row
-        with np.load(io.BytesIO(arrays), allow_pickle=False) as file:
-            return Snapshot(events, pages, dict(file), lines)
+        return snapshot_in(self._db)
 
     def save(self, snapshot: Snapshot) -> None:
         """Write a snapshot in place of the one before."""

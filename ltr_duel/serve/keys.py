@@ -11,7 +11,7 @@ import hashlib
 import hmac
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ltr_duel.core import InputError, files, places
@@ -88,13 +88,21 @@ class ApiKeys:
         return found
 
 
+def authorization(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+    """Return the header ``Authorization``, empty if there is none; the gate has refused a second one."""
+    return next((value for name, value in headers if name == b"authorization"), b"")
+
+
 def read_api_keys(path: Path | None) -> list[str]:
     """Read the keys of a file, or of the environment where there is no file.
 
     Raises `InputError` if the file cannot be read, or a key is short or not plain.
     """
     if path is None:
-        return _checked([os.environ[VARIABLE]], VARIABLE) if os.environ.get(VARIABLE) else []
+        given = os.environ.get(VARIABLE)
+        if given is not None and not given.strip():  # who sets it wants a key
+            raise InputError(f"{VARIABLE} is set and holds no key; unset it to serve without one")
+        return _checked([given], VARIABLE) if given else []
     try:
         with path.open("rb") as content:
             raw = content.read(_LONGEST_FILE + 1)

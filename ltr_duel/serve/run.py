@@ -149,7 +149,7 @@ def _run(
             server.run([listener])
         finally:
             for name, experiment in experiments.items():
-                log.write("stop", experiment=name, pages=experiment.pages)
+                log.write("stop", experiment=name, pages=experiment.counts.pages)  # the store may be away
             log.close()
 
 

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from ltr_duel.analysis.lines import STEPS, describe_means
-from ltr_duel.analysis.regret import BOUND, plot_regret
+from ltr_duel.analysis.regret import BOUND, COPELAND, defined_regret, plot_regret
 from ltr_duel.analysis.style import require_table
 from ltr_duel.bandits import marked
 from ltr_duel.core import InputError
@@ -83,7 +83,7 @@ def plot_facets(
     handles: dict[str, Any] = {}
     for place, ((problem, column), ax) in enumerate(zip(panels, grid.flat, strict=False)):
         rows = results[results[core_columns.PROBLEM] == problem]
-        drawn = _defined(rows, column, columns)
+        drawn = column if COPELAND in columns else defined_regret(rows, column)
         label = core_columns.regret_label(drawn)
         title = str(problem) if len(columns) == 1 and drawn == column else f"{problem}, {label}"
         title = textwrap.fill(title if drawn == column else f"{title} (no Condorcet winner)", _TITLE)
@@ -117,13 +117,6 @@ def plot_facets(
     )  # fmt: skip
     legend.get_title().set_color("#5d6670")
     return figure
-
-
-def _defined(rows: pd.DataFrame, column: str, columns: Sequence[str]) -> str:
-    """Return Copeland regret in place of a regret that is not defined for this problem, if only that is known of it."""
-    copeland = core_columns.regret_column("copeland")
-    instead = copeland in rows and copeland not in columns and rows[copeland].notna().any()
-    return copeland if instead and rows[column].isna().all() else column
 
 
 def _seen(line: Line2D, ax: Axes) -> bool:

@@ -241,6 +241,15 @@ def rankings_of(dataset: Dataset, words: Sequence[str], **options: Any) -> Ranki
     return rankings
 
 
+overwrite_option = click.option("--overwrite", is_flag=True, help="Replace the click log or matrix if it exists.")
+
+
+def require_new(path: Path, overwrite: bool) -> None:
+    """Refuse to replace a click log or a matrix, which may have taken weeks or hours, unless that was asked for."""
+    if not overwrite and places.is_file(path):
+        raise InputError(f"{path}: exists already; give another name, or --overwrite to replace it")
+
+
 def only_writer(out: Path | None) -> None:
     """Refuse a place that another process is writing to; keep others from it until the command ends."""
     if out is not None:

@@ -19,9 +19,11 @@ from ltr_duel.cli._options import (
     jobs_option,
     most_rankers_option,
     only_writer,
+    overwrite_option,
     plugin_option,
     rankers_option,
     rankings_of,
+    require_new,
     seed_option,
     ties_options,
 )
@@ -114,6 +116,7 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
 @seed_option
 @jobs_option
 @click.option("--out", type=OUT_FILE, required=True, help="The Parquet file to write.")
+@overwrite_option
 def estimate(
     path: Path,
     clicks: str,
@@ -135,6 +138,7 @@ def estimate(
     seed: int,
     jobs: int,
     out: Path,
+    overwrite: bool,
 ) -> None:
     """Estimate the preference matrix of rankers, by default the features, of the corpus at PATH.
 
@@ -144,6 +148,8 @@ def estimate(
     from ltr_duel.preferences import estimate_preferences
 
     only_writer(None if share else out)
+    if not share:
+        require_new(out, overwrite)
     dataset = corpus_at(path, words, reading)
     rankings = rankings_of(dataset, words, **ties, drop_constant=drop_constant, jobs=jobs)
     del dataset  # gigabytes of features

@@ -18,9 +18,11 @@ from ltr_duel.cli._options import (
     jobs_option,
     most_rankers_option,
     only_writer,
+    overwrite_option,
     print_table,
     rankers_option,
     rankings_of,
+    require_new,
     seed_option,
     ties_options,
     wide_option,
@@ -90,6 +92,7 @@ if TYPE_CHECKING:
 @abscissa_option
 @click.option("--log", type=OUT_FILE, help="With --live: the click log of the first run.")
 @click.option("--users", type=ROWS, default=0, help="With --log: so many users return, each with queries of his own.")
+@overwrite_option
 @wide_option
 def command(
     file: Path | None,
@@ -114,6 +117,7 @@ def command(
     x: str,
     log: Path | None,
     users: int,
+    overwrite: bool,
 ) -> None:
     """Run policies against the preference matrix in FILE, and plot their regret.
 
@@ -152,6 +156,8 @@ def command(
         raise InputError(f"--outcome {outcome} tosses a coin with the list, which a log lacks; 'sampled' has its mean")
     out = out or (None if log is not None else Path("simulation"))
     only_writer(out)
+    if log is not None:
+        require_new(log, overwrite)
     if "all" in policies:
         able = [one.name for one in POLICIES if one.feedback == "duel" or sets or live is not None]
         policies = (*able, *(text for text in policies if ":" in text))

@@ -260,7 +260,10 @@ def test_a_log_by_a_rule_that_random_clicks_move_says_so_everywhere_and_the_docu
     (tmp_path / "expectation.toml").write_text(text.partition("```toml\n")[2].partition("```")[0])
     said = ltr_duel("logs", "compare", path, "--source", tmp_path / "expectation.toml").out
     assert "by probabilistic (expectation)" in said and "random clicks" not in said
-    answer = ltr_duel(*simulate, "--outcome", "sampled")
+    before = path.read_bytes()
+    refused = ltr_duel(*simulate, "--outcome", "sampled")
+    assert refused.code == 2 and f"{path}: exists already" in refused.err and path.read_bytes() == before
+    answer = ltr_duel(*simulate, "--outcome", "sampled", "--overwrite")
     assert answer.code == 0 and "random clicks" not in answer.out + ltr_duel("logs", "compare", path).out
     answer = ltr_duel(*simulate, "--outcome", "marginal_bernoulli")
     assert answer.code == 2 and "'sampled' has its mean" in answer.err

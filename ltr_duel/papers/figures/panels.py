@@ -13,7 +13,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
-from ltr_duel.analysis import BOUND
+from ltr_duel.analysis import BOUND, defined_regret
 from ltr_duel.core import columns as col
 from ltr_duel.papers.bibliography import paper_title
 
@@ -54,6 +54,15 @@ def split(frame: pd.DataFrame, about: Mapping[str, Any], by: str, titles: Sequen
         size = f"K = {sizes[0]}" if len(sizes) == 1 and not said else ""
         panels.append(Panel(title, size, source_of(rows, about), rows))
     return panels
+
+
+def drawable(panel: Panel, column: str) -> tuple[Panel, str]:
+    """Return a panel and its regret: without a Condorcet winner Copeland regret, which the panel then names."""
+    drawn = defined_regret(panel.rows, column)
+    if drawn == column:
+        return panel, column
+    named = f"{col.regret_label(drawn)} (no Condorcet winner)"
+    return panel._replace(about="; ".join(filter(None, (panel.about, named)))), drawn
 
 
 def source_of(rows: pd.DataFrame, about: Mapping[str, Any]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+import click
 import pytest
 
 from tests.logs.test_page import clear, text_of
@@ -269,6 +270,16 @@ def test_a_log_by_a_rule_that_random_clicks_move_says_so_everywhere_and_the_docu
     assert answer.code == 2 and "'sampled' has its mean" in answer.err
     answer = ltr_duel("simulate", "arxiv.npy", "--policy", "rucb", "--outcome", "sampled")
     assert answer.code == 2 and "--outcome goes with --live" in answer.err
+
+
+def test_files_are_written_before_anything_is_printed(ltr_duel, log, tmp_path, monkeypatch):
+    """Piped into head, the command ended at its first lines, without the page."""
+    page, matrix, picture = (tmp_path / name for name in ("page.html", "m.csv", "p.svg"))
+    there = []
+    echo = click.echo
+    monkeypatch.setattr("click.echo", lambda *said, **how: (there.append(page.exists()), echo(*said, **how)))
+    answer = ltr_duel("logs", "compare", log, "--report", page, "--out", matrix, "--plot", picture)
+    assert answer.code == 0 and there and all(there) and answer.out.endswith(f"{matrix}\n{page}\n{picture}\n")
 
 
 def test_a_log_alone_leaves_no_folder(ltr_duel, log, corpus, tmp_path, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -129,10 +130,12 @@ def test_the_outcome_rule_and_whether_it_is_the_default_are_named(ltr_duel, corp
 
 
 def test_a_probability_names_the_queries_and_users_that_it_is_about(ltr_duel, corpus, tmp_path):
-    estimate(ltr_duel, corpus, tmp_path / "m.parquet", "--comparisons", "100")
+    said = estimate(ltr_duel, corpus, tmp_path / "m.parquet", "--comparisons", "100").out
     shown = ltr_duel("prefs", "show", tmp_path / "m.parquet").out
     queries = load_preferences(tmp_path / "m.parquet").provenance["queries"]
-    assert f"P is for the {queries} queries and simulated users of this estimate, not for new queries.\n" in shown
+    assert f"P is for these {queries} queries and the simulated users of this estimate, not for new queries." in shown
+    headline = rf"P\([^)]*\) [<=>] [0-9.]+ for these {queries} queries\."
+    assert re.search(headline, said), "the sentence holds for these queries alone"
     assert "new queries" not in ltr_duel("prefs", "show", "arxiv").out
 
 

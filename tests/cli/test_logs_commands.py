@@ -274,7 +274,7 @@ def test_a_log_by_a_rule_that_random_clicks_move_says_so_everywhere_and_the_docu
 
 def test_files_are_written_before_anything_is_printed(ltr_duel, log, tmp_path, monkeypatch):
     """Piped into head, the command ended at its first lines, without the page."""
-    page, matrix, picture = (tmp_path / name for name in ("page.html", "m.csv", "p.svg"))
+    page, matrix, picture = (tmp_path / name for name in ("page.html", "m.parquet", "p.svg"))
     there = []
     echo = click.echo
     monkeypatch.setattr("click.echo", lambda *said, **how: (there.append(page.exists()), echo(*said, **how)))

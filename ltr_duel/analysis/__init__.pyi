@@ -19,7 +19,6 @@ from .rankers import search_sentence as search_sentence
 from .rankers import winner_row as winner_row
 from .rankers import winner_sentence as winner_sentence
 from .regret import BOUND as BOUND
-from .regret import defined_regret as defined_regret
 from .regret import plot_against_arms as plot_against_arms
 from .regret import plot_regret as plot_regret
 from .report import render_report as render_report

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from ltr_duel.analysis.lines import STEPS, describe_means
-from ltr_duel.analysis.regret import BOUND, COPELAND, defined_regret, plot_regret
+from ltr_duel.analysis.regret import BOUND, plot_regret
 from ltr_duel.analysis.style import require_table
 from ltr_duel.bandits import marked
 from ltr_duel.core import InputError
@@ -83,7 +83,7 @@ def plot_facets(
     handles: dict[str, Any] = {}
     for place, ((problem, column), ax) in enumerate(zip(panels, grid.flat, strict=False)):
         rows = results[results[core_columns.PROBLEM] == problem]
-        drawn = column if COPELAND in columns else defined_regret(rows, column)
+        drawn = column if core_columns.COPELAND in columns else core_columns.defined_regret(rows, column)
         label = core_columns.regret_label(drawn)
         title = str(problem) if len(columns) == 1 and drawn == column else f"{problem}, {label}"
         title = textwrap.fill(title if drawn == column else f"{title} (no Condorcet winner)", _TITLE)

@@ -27,7 +27,6 @@ from ltr_duel.core import columns, errors
 from ltr_duel.simulation import Results, averaged, final_rows
 
 BOUND = "lower bound (asymptotic, pairs)"
-COPELAND = columns.regret_column("copeland")
 _NAME = "_name of a line"
 _MOST_ENDS = 6  # more lines than this get a legend instead of a name at their end
 
@@ -110,7 +109,7 @@ def plot_regret(
     (over, label), frame, own = ABSCISSAE[x], tidy(results), ax is None
     if not column:
         known = columns.REGRET in frame and frame[columns.REGRET].notna().any()
-        column, title = (columns.REGRET, title) if known else (COPELAND, title or "no Condorcet winner")
+        column, title = (columns.REGRET, title) if known else (columns.COPELAND, title or "no Condorcet winner")
     ax = prepared_axes(ax, 7.2, 4.8, title)
     if over not in frame:
         raise errors.unknown_name("column", over, [str(name) for name in frame.columns])
@@ -131,12 +130,6 @@ def plot_regret(
     if legend:
         _name_the_lines(ax, own, by_ends=not order)
     return ax
-
-
-def defined_regret(rows: pd.DataFrame, column: str) -> str:
-    """Return Copeland regret in place of a regret that is not defined for these rows, if only that is known of them."""
-    known = COPELAND in rows and rows[COPELAND].notna().any()
-    return COPELAND if known and rows[column].isna().all() else column
 
 
 def plot_against_arms(

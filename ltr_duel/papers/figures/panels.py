@@ -13,7 +13,7 @@ from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.ticker import EngFormatter
 
-from ltr_duel.analysis import BOUND, defined_regret
+from ltr_duel.analysis import BOUND
 from ltr_duel.core import columns as col
 from ltr_duel.papers.bibliography import paper_title
 
@@ -58,7 +58,7 @@ def split(frame: pd.DataFrame, about: Mapping[str, Any], by: str, titles: Sequen
 
 def drawable(panel: Panel, column: str) -> tuple[Panel, str]:
     """Return a panel and its regret: without a Condorcet winner Copeland regret, which the panel then names."""
-    drawn = defined_regret(panel.rows, column)
+    drawn = col.defined_regret(panel.rows, column)
     if drawn == column:
         return panel, column
     named = f"{col.regret_label(drawn)} (no Condorcet winner)"

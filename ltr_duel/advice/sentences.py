@@ -132,10 +132,10 @@ def _runner_up(advice: Advice) -> list[str]:
         others_left = []
     close = [advice.names[k] for k in others_left if k in often]
     if close:
-        line += f" By what users lose {listed(close)} could not be told apart from the candidate that is advised."
+        line += f" The runs do not show that users lose more by {listed(close)} than by the candidate that is advised."
     seldom = [advice.names[k] for k in others_left if k not in often]
     if seldom:
-        line += f" Dropped after few runs, and not shown to lose more, on the way and after together: {listed(seldom)}."
+        line += f" Dropped after few runs, which do not show that users lose more: {listed(seldom)}."
     return [line]
 
 

@@ -83,7 +83,7 @@ def plot_facets(
     handles: dict[str, Any] = {}
     for place, ((problem, column), ax) in enumerate(zip(panels, grid.flat, strict=False)):
         rows = results[results[core_columns.PROBLEM] == problem]
-        drawn = _defined(rows, column, columns)
+        drawn = column if core_columns.COPELAND in columns else core_columns.defined_regret(rows, column)
         label = core_columns.regret_label(drawn)
         title = str(problem) if len(columns) == 1 and drawn == column else f"{problem}, {label}"
         title = textwrap.fill(title if drawn == column else f"{title} (no Condorcet winner)", _TITLE)
@@ -117,13 +117,6 @@ def plot_facets(
     )  # fmt: skip
     legend.get_title().set_color("#5d6670")
     return figure
-
-
-def _defined(rows: pd.DataFrame, column: str, columns: Sequence[str]) -> str:
-    """Return Copeland regret in place of a regret that is not defined for this problem, if only that is known of it."""
-    copeland = core_columns.regret_column("copeland")
-    instead = copeland in rows and copeland not in columns and rows[copeland].notna().any()
-    return copeland if instead and rows[column].isna().all() else column
 
 
 def _seen(line: Line2D, ax: Axes) -> bool:

@@ -104,7 +104,7 @@ def winner_sentence(matrix: PreferenceMatrix) -> str:
         return (
             f"{said} ranker beats all others. {_listed(copeland, 3)} {beat} the most ({beaten:g} of {len(matrix) - 1});"
             f" {_listed(borda, 3)} {win} most often on average."
-        ) + (f" P(there is none) {equal_words(none)}.{_about_ties(matrix)}" if estimated else "")
+        ) + (f" P(there is none) {equal_words(none)}{_of_queries(matrix)}.{_about_ties(matrix)}" if estimated else "")
     best = matrix.index(winner)
     row = matrix.p[best].copy()
     row[best] = 1
@@ -123,7 +123,15 @@ def winner_sentence(matrix: PreferenceMatrix) -> str:
     else:
         said = f"Undecided. In this estimate {winner} beats all others; it {margin} P(it is the Condorcet winner)"
         rest = f" P(there is none) {equal_words(none)}."
-    return f"{said} {equal_words(float(sure[best]))}.{rest}{_about_ties(matrix)}"
+    return f"{said} {equal_words(float(sure[best]))}{_of_queries(matrix)}.{rest}{_about_ties(matrix)}"
+
+
+def _of_queries(matrix: PreferenceMatrix) -> str:
+    """Return the queries that a probability is about; empty where none were searched by simulated users."""
+    queries = matrix.provenance.get("queries")
+    if "clicks" not in matrix.provenance or not isinstance(queries, int):  # the matrix of a log is about real users
+        return ""
+    return f" for {'this query' if queries == 1 else f'these {queries:,} queries'}"
 
 
 def _about_ties(matrix: PreferenceMatrix) -> str:
@@ -229,10 +237,8 @@ def property_lines(matrix: PreferenceMatrix) -> list[str]:
             for kind, chances in (("Copeland", about.copeland_confidence), ("Borda", about.borda_confidence))
         )
         lines.append(f"Probability to win: {shares}")
-        queries = matrix.provenance.get("queries")
-        if "clicks" in matrix.provenance and isinstance(queries, int):  # the matrix of a log is about real users
-            about_these = f"the {several(queries, 'query')} and simulated users of this estimate"
-            lines.append(f"P is for {about_these}, not for new queries.")
+        if about_these := _of_queries(matrix):
+            lines.append(f"P is{about_these} and the simulated users of this estimate, not for new queries.")
     order = "a total order" if about.total_order else "no total order"
     such = f" such as {' > '.join(about.cycle)}" if about.cycle else ""
     cycles = "cycle" if about.cyclic_triples == 1 else "cycles"

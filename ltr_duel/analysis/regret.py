@@ -109,9 +109,7 @@ def plot_regret(
     (over, label), frame, own = ABSCISSAE[x], tidy(results), ax is None
     if not column:
         known = columns.REGRET in frame and frame[columns.REGRET].notna().any()
-        column, title = (
-            (columns.REGRET, title) if known else (columns.regret_column("copeland"), title or "no Condorcet winner")
-        )
+        column, title = (columns.REGRET, title) if known else (columns.COPELAND, title or "no Condorcet winner")
     ax = prepared_axes(ax, 7.2, 4.8, title)
     if over not in frame:
         raise errors.unknown_name("column", over, [str(name) for name in frame.columns])

@@ -117,7 +117,9 @@ def study_answer(results: Results) -> list[str]:
         line = f"{row.policy}: {name} {mean:,.{digits}f}"
         line += f" ± {error:,.{digits}f} (standard error of {n} runs)" if n > 1 else ""
         line += f" after {results.runs[0].key.horizon:,} steps"
-        line += f", ± at most {moved:,.{digits}f} more, as the matrix is itself an estimate" if moved > 0 else ""
+        line += (
+            f"; one standard error of the estimated matrix moves it by at most {moved:,.{digits}f}" if moved > 0 else ""
+        )
         lines.append(line + (f"; {round(row.accuracy * n)} of {n} runs name the winner." if won else "."))
     return [*lines, *results.notes]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 import pandas as pd
@@ -13,6 +14,7 @@ from ltr_duel.simulation import Results
 _SPECIAL = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "<": "$<$", ">": "$>$", "±": r"$\pm$",
 }  # fmt: skip
 
 
@@ -218,7 +220,8 @@ def _cell(value: object) -> str:
 
 
 def _escaped(text: str, special: Mapping[str, str] = _SPECIAL) -> str:
-    return "".join(special.get(letter, letter) for letter in text).replace("±", r"$\pm$")
+    escaped = "".join(special.get(letter, letter) for letter in text).replace("--", "-{}-")
+    return re.sub(r"`([^`]*)`", r"\\texttt{\1}", escaped)
 
 
 def _looks_numeric(column: pd.Series) -> bool:

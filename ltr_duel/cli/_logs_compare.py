@@ -85,7 +85,6 @@ def compare(
         stopping_decisions,
         user_hint,
     )
-    from ltr_duel.preferences import save_preferences
 
     if named is not None and stop_at is None:
         raise InputError("--looks goes with --stop-at, whose confidence all looks share: add --stop-at .95")
@@ -133,6 +132,7 @@ def compare(
             *_parts(log, found, ways, rankers, always, report is not None),
         ],
     )
+    written = _written(evidence, out, report, plot, stop_at, margin)  # first: a reader such as head ends the printing
     echo_lines(comparison_lines(found))
     if not found.provenance["users"] and (hint := user_hint(log.other_columns)):
         click.echo(f"note: {hint}")
@@ -140,20 +140,28 @@ def compare(
         _print_named_looks(log, evidence, days)
     else:
         _print_evidence(evidence, rows)
+    for path in written:
+        click.echo(f"{path}")
+
+
+def _written(
+    evidence: Evidence, out: Path | None, report: Path | None, plot: Path | None, stop_at: float | None, margin: float
+) -> list[Path]:
+    """Write what was asked for: matrix, page and picture."""
     if out is not None:
-        save_preferences(found.preferences, out)
-        click.echo(f"{out}")
+        from ltr_duel.preferences import save_preferences
+
+        save_preferences(evidence.found.preferences, out)
     if report is not None:
         from ltr_duel.logs import save_comparison
 
         save_comparison(evidence, report)
-        click.echo(f"{report}")
     if plot is not None:
         from ltr_duel.analysis import save_figure
         from ltr_duel.logs import plot_comparison
 
-        save_figure(plot_comparison(found, confidence=stop_at, margin=margin), plot)
-        click.echo(f"{plot}")
+        save_figure(plot_comparison(evidence.found, confidence=stop_at, margin=margin), plot)
+    return [path for path in (out, report, plot) if path is not None]
 
 
 def _guarded(

@@ -160,6 +160,15 @@ def method(about: str, default: str = "probabilistic") -> Callable[..., Any]:
     return click.option("--method", default=default, show_default=True, shell_complete=method_names, help=about)
 
 
+overwrite = click.option("--overwrite", is_flag=True, help="Replace the click log or matrix if it exists.")
+
+
+def require_new(path: Path, overwrite: bool) -> None:
+    """Refuse to replace a click log or a matrix, which may have taken weeks or hours, unless that was asked for."""
+    if not overwrite and places.is_file(path):
+        raise InputError(f"{path}: exists already; give another name, or --overwrite to replace it")
+
+
 wide = click.option(
     "--wide", is_flag=True, expose_value=False, help="Print tables wider than the terminal.",
     callback=lambda context, _, wide: context.meta.update(wide=wide),

@@ -93,6 +93,7 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
 @options.seed
 @options.jobs
 @click.option("--out", type=OUT_FILE, required=True, help="The Parquet file to write.")
+@options.overwrite
 def estimate(
     path: Path,
     corpus: Corpus,
@@ -101,6 +102,7 @@ def estimate(
     share: tuple[int, int] | None,
     jobs: int,
     out: Path,
+    overwrite: bool,
     **settings: Any,
 ) -> None:
     """Estimate the preference matrix of rankers, by default the features, of the corpus at PATH.
@@ -111,6 +113,8 @@ def estimate(
     from ltr_duel.preferences import estimate_preferences
 
     only_writer(None if share else out)
+    if not share:
+        options.require_new(out, overwrite)
     rankings = corpus.rank(corpus.load(path), jobs=jobs, drop_constant=drop_constant)
     parts = store or _parts_of(out)
     matrix = estimate_preferences(rankings, jobs=jobs, store=parts, share=share, **settings)

@@ -88,6 +88,9 @@ def _in_days(advice: Advice, per_day: float) -> str:
     def days(impressions: int) -> str:
         return several(ceil(impressions / per_day), "day")
 
-    reached = advice.deploy.worst.sure_at.value if advice.deploy else None
-    soon = f", and {100 * advice.settings['confidence']:g}% takes {days(reached)}" if reached else ""
+    reached = advice.deploy.worst.sure_at if advice.deploy else None
+    soon = ""
+    if reached and reached.value:
+        longer = " or longer" if reached.high is None else ""
+        soon = f", and {100 * advice.settings['confidence']:g}% takes {days(reached.value)}{longer}"
     return f"At {per_day:,.0f} impressions a day the budget lasts {days(advice.settings['budget'])}{soon}."

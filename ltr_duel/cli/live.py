@@ -101,7 +101,8 @@ def _switched(store: Path, what: str, **how: Any) -> None:
     with suppress(OSError, KeyError, ImportError):  # a user without a name
         by = getuser()
     now = switch_store(store, Switch(what, by=by, **how))
-    click.echo(f"{store}: {now.words}")
+    done = "resumed: " if what == "resume" else ""
+    click.echo(f"{store}: {done}{now.words}")
 
 
 @_of_store

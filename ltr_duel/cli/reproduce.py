@@ -110,6 +110,8 @@ def _make(figures: list[Figure], out: Path, scale: str, data: Path | None, jobs:
         else:
             sources = ", ".join(dict.fromkeys(one["source"] for one in made.about["sources"]))
             click.echo(f"{made.folder}: {sources}; {duration(made.about['seconds'])}")
+            for note in made.about.get("notes", []):
+                click.echo(note, err=True)
     return failed
 
 

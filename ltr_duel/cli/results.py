@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -97,10 +98,11 @@ def _print_table(results: StudyResults, regret: str, winners: list[str], *, name
     names = summary["regret"].unique().tolist() if "regret" in summary else [columns.regret_label(column)]
     words = TESTS if len(summary) > 1 else f"{TESTS.partition('.')[0]}."
     table = summary_table(summary)
+    told = [re.sub(r" `--[^.]*[.]", "", one) for one in winners]  # a table of a paper gives no advice on commands
     notes = [words.format(regret=errors.listed(names)), spread_sentence(table), *results.notes]
     print_table(table)
     echo_lines(notes)
-    return latex_table(table, notes=[*notes, *winners])
+    return latex_table(table, notes=[*notes, *told])
 
 
 def _defined(results: StudyResults, summary: pd.DataFrame) -> pd.DataFrame:

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 @options.abscissa
 @click.option("--log", type=OUT_FILE, help="With --live: the click log of the first run.")
 @click.option("--users", type=ROWS, default=0, help="With --log: so many users return, each with queries of his own.")
+@options.overwrite
 @options.wide
 def command(
     file: Path | None,
@@ -75,6 +76,7 @@ def command(
     x: str,
     log: Path | None,
     users: int,
+    overwrite: bool,
     **run: Any,  # horizon, repetitions, seed and jobs
 ) -> None:
     """Run policies against the preference matrix in FILE, and plot their regret.
@@ -114,6 +116,8 @@ def command(
         raise InputError(f"--outcome {outcome} tosses a coin with the list, which a log lacks; 'sampled' has its mean")
     out = out or (None if log is not None else Path("simulation"))
     only_writer(out)
+    if log is not None:
+        options.require_new(log, overwrite)
     if "all" in policies:
         able = [one.name for one in POLICIES if one.feedback == "duel" or sets or live is not None]
         policies = (*able, *(text for text in policies if ":" in text))

@@ -6,7 +6,10 @@ column is called and means is declared here and nowhere else.
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Column(NamedTuple):
@@ -100,3 +103,10 @@ def regret_label(column: str) -> str:
 
 
 REGRET: Final = regret_column("average")
+COPELAND: Final = regret_column("copeland")
+
+
+def defined_regret(rows: pd.DataFrame, column: str) -> str:
+    """Return Copeland regret in place of a regret that is not defined for these rows, if only that is known of them."""
+    known = COPELAND in rows and rows[COPELAND].notna().any()
+    return COPELAND if known and rows[column].isna().all() else column

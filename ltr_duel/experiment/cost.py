@@ -54,7 +54,8 @@ def print_estimate(plan: Plan, shard: Shard | None, folder: Path | None, backend
     yield f"{several(len(plan.problems), 'problem')}: {_listed([problem.name for problem in plan.problems])}"
     yield f"{several(len(plan.policies), 'policy')}: {_listed(list(spec.labels))}"
     horizons = ", ".join(f"{horizon:,}" for horizon in spec.horizon)
-    yield f"horizons {horizons}; {several(spec.repetitions, 'repetition')}; seed {spec.seed}"
+    plural = "s" * (len(spec.horizon) > 1)
+    yield f"horizon{plural} {horizons}; {several(spec.repetitions, 'repetition')}; seed {spec.seed}"
     yield (
         several(runs, "run")
         + (f", {done:,} of them done" if done else "")

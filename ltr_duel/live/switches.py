@@ -65,7 +65,7 @@ class Switches(NamedTuple):
     Examples
     --------
     >>> Switches().words
-    'all users take part'
+    'the experiment goes on, with all users'
     """
 
     mode: str = RUNS  # "experiment", "paused", "winner" or "ended"
@@ -79,7 +79,9 @@ class Switches(NamedTuple):
     def words(self) -> str:
         """What holds, for people."""
         mode = {
-            RUNS: "all users take part" if self.share == 1 else f"{self.share:.3g} of the users take part",
+            RUNS: "the experiment goes on, with all users"
+            if self.share == 1
+            else f"{self.share:.3g} of the users take part",
             PAUSED: f"paused; 'resume' serves {self.winner}" if self.winner else "paused",
             WINNER: f"{self.winner} is served",
             ENDED: f"ended; {self.winner} is served" if self.winner else "ended",

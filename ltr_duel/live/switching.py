@@ -74,7 +74,7 @@ def read_switches(store: str | Path) -> tuple[Switches, list[Switched]]:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     Experiment.open(Path(folder) / "shoes.db", settings).close()
     ...     read_switches(Path(folder) / "shoes.db")[0].words
-    'all users take part'
+    'the experiment goes on, with all users'
     """
     path = arguments.as_path("a store", store)
     with closing(connected(path, writes=False)) as db:

@@ -18,7 +18,7 @@ from ltr_duel.logs.crediting import Clicked, credit_rows
 from ltr_duel.logs.hashing import hash_rows, hash_texts
 from ltr_duel.logs.lists import MOST_RANKERS, number_rows, ranked, wrong_rows
 from ltr_duel.logs.pages import ANOTHER_LIST, PageReader, Pages
-from ltr_duel.logs.table import NO_RANKERS, Impressions, ragged
+from ltr_duel.logs.table import NO_CREDIT, NO_RANKERS, Impressions, ragged
 
 Wrong = dict[int, str]
 
@@ -73,7 +73,7 @@ class Creditor:
         for form, rows in sorted(rests, key=lambda one: one[1][0]):  # the first row decides what the method is
             found += self._tokens(have, rows, wrong) if form == "page" else self._rows(have, rows, form, wrong)
         for r in np.flatnonzero(left & self.needed):
-            wrong[int(r)] = "nothing says how to credit its clicks: no page token, no rankings and no owners"
+            wrong[int(r)] = NO_CREDIT
         if not found:
             return Outcomes(np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)), wrong
         row, pair, y = (np.concatenate(parts) for parts in zip(*found, strict=True))

@@ -18,6 +18,7 @@ from ltr_duel.logs.bad import refused
 from ltr_duel.logs.credit import Creditor
 from ltr_duel.logs.engine import Engine
 from ltr_duel.logs.log import ClickLog
+from ltr_duel.logs.table import NO_CREDIT
 
 UNIT = 1 << 30  # of an outcome: one that is won is +UNIT
 _OUTCOMES = "line BIGINT, time DOUBLE, user VARCHAR, query VARCHAR, pair INTEGER, y BIGINT, square BIGINT"
@@ -95,7 +96,7 @@ def _by_owners(log: ClickLog, rows: Any, creditor: Creditor) -> tuple[dict[int, 
             if not kind["given"]:
                 if not creditor.needed:
                     continue
-                raise InputError("nothing says how to credit its clicks: no page token, no rankings and no owners")
+                raise InputError(NO_CREDIT)
             _, _, _, numbers = creditor.rules("owners", **about)
             for a, b in combinations(numbers, 2):
                 creditor.pair(a, b)

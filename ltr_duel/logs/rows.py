@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from ltr_duel.logs.table import LEGAL, LOG_COLUMNS, NO_RANKERS, date_words
 
 Row = dict[str, Any]
 FACTS: dict[str, Callable[..., Any]] = {"n": sum, "named": sum, "clicked": any, "first": min, "last": max}
+_AS_JSON = "a list in JSON, such as [1, 3] (lists in another form: --source, see docs/logs.md)"
 _GRADES = 1000  # the largest
 _LATEST = 1e11  # where times in milliseconds have been made seconds, what is still so large is neither
 
@@ -107,8 +109,18 @@ def fault_sentence(row: Row) -> str:
         strange = [one for one in value if isinstance(one, str) and one not in given["rankers"]]
         if strange:
             return f"owner {short(strange[0])} is not a ranker: {_names(given['rankers'])}"
-    legal = "a list in JSON, such as [1, 3]" if isinstance(value, str) and name in _LISTS else LEGAL[name]
+    if name == "owners" and not given.get("rankers") and _has_names(value):
+        return f"'owners' holds names, but {NO_RANKERS}"
+    legal = _AS_JSON if isinstance(value, str) and name in _LISTS else LEGAL[name]
     return f"'{name}' must be {legal}, not {short(value)}"
+
+
+def _has_names(value: Any) -> bool:
+    """Whether a list, perhaps in JSON, holds texts."""
+    if isinstance(value, str):
+        with suppress(ValueError, RecursionError):
+            value = json.loads(value)
+    return isinstance(value, list) and any(isinstance(one, str) for one in value)
 
 
 def short(value: Any) -> str:

@@ -296,7 +296,20 @@ def _by_what(found: LogComparison | RunningComparison, winner: str, decisions: S
         return f"{said}; {changed}" if changed else f"{said}."
     if any((one.per_user < 0) if winner == one.first else (one.per_user > 0) for one in met):
         return f"So far its mean outcome over impressions is ahead; per user it is not shown to be; {later}"
+    if unsure := [one for one in met if one.per_user_low <= 0 <= one.per_user_high]:
+        each = ", ".join(_not_yet_certain(one, winner, several=len(met) > 1) for one in unsure)
+        return f"So far its mean outcome over impressions is ahead; over users {each}; {later}"
     return f"So far its mean outcome over impressions is ahead, and over users too; {later}"
+
+
+def _not_yet_certain(one: StoppingDecision, winner: str, *, several: bool) -> str:
+    """Return the winner's mean over users, whose interval holds 0."""
+    if winner == one.first:
+        rival, mean, low, high = one.second, one.per_user, one.per_user_low, one.per_user_high
+    else:
+        rival, mean, low, high = one.first, -one.per_user, -one.per_user_high, -one.per_user_low
+    against = f"against {rival} " if several else ""
+    return f"{against}{mean:+.3f}, not yet certain ({low:+.3f} to {high:+.3f})"
 
 
 def never_shown(names: Sequence[str], shown: Collection[tuple[str, str]]) -> str:

@@ -46,7 +46,11 @@ LOG_COLUMNS: Final[dict[str, LogColumn]] = {
     "clicks": LogColumn(_WHOLE, True, "places that were clicked, in any order; 1 is the top; an empty list for none"),
     "page": LogColumn(_TEXT, False, "the page token of `interleave`: what `Page.to_json` returned"),
     "rankers": LogColumn(_TEXTS, False, "names of the rankers that were interleaved"),
-    "owners": LogColumn(_WHOLE, False, "the ranker of each shown document: 0 is the first, -1 or null is no ranker"),
+    "owners": LogColumn(
+        _WHOLE,
+        False,
+        "the ranker of each shown document: its name or its place in 'rankers' from 0; null or -1 is no ranker",
+    ),
     "rankings": LogColumn(pa.list_(_TEXTS), False, "for each ranker the ids of all documents, best first"),
     "method": LogColumn(_TEXT, False, "the comparison method, with parameters; team_draft if it is not said"),
     "outcome": LogColumn(_TEXT, False, "its outcome rule; the method's default if it is not said"),
@@ -67,6 +71,10 @@ LEGAL: Final = {  # what a column must be, for sentences
     "propensity": "a number",
     "dwell": "a list of numbers",
 }
+NO_CREDIT: Final = (
+    "nothing says how to credit its clicks: no page token, no rankings and no owners; an A/B test (one ranker a list)"
+    " is not interleaved, which is what this program compares"
+)
 NO_RANKERS: Final = (  # in any row, or in one
     '\'rankers\' is missing; where all rows have the same, --source can map it: rankers = ["old", "new"]'
 )

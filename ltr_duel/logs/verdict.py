@@ -138,7 +138,7 @@ def _by_outcome(evidence: Evidence) -> tuple[str, list[_PairFound], str]:
     side = np.where(found.means.mean >= 0, 0, 1)
     better = [found.names[pair[k]] if one else "" for pair, k, one in zip(found.pairs, side, sure, strict=True)]
     winner = next((name for name in found.names if better.count(name) == len(found.names) - 1), "")
-    p = f"p {'< 1e-12' if found.p_corrected.max() < 1e-12 else f'= {found.p_corrected.max():.2g}'}"
+    p = f"p {'< 1e-12' if found.p_corrected.max() < 1e-12 else f'= {found.p_corrected.max():.3g}'}"
     decided = p if len(found.pairs) == 1 else f"{sure.sum()} of {len(found.pairs)} pairs are decided"
     others = f"against each of the {len(found.names) - 1} others " if len(found.names) > 2 else ""
     said = f"{winner} wins {others}" if winner else f"no ranker is shown to win {others}"

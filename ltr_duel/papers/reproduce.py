@@ -22,7 +22,7 @@ import pandas as pd
 import tomli_w
 from pyarrow.fs import LocalFileSystem
 
-from ltr_duel.core import InputError, errors, files
+from ltr_duel.core import InputError, columns, errors, files
 from ltr_duel.experiment import Backend, Plan, StudyResults, environment, make_plan, run_experiment
 from ltr_duel.papers.declaration import SCALES, Figure
 from ltr_duel.papers.expand import NoDataError, expand, first_present
@@ -167,7 +167,18 @@ def _run(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) ->
     for name, sentence in orders.items():
         references[name]["text"] += f" {sentence}"
     facts = {"sources": sources, "runs": planned, "horizon": max(max(plan.file.spec.horizon) for plan in plans)}
-    return _table(store, plans, references), facts | {"references": references}, new
+    facts |= {"references": references, "notes": _without_winner(figure, references)}
+    return _table(store, plans, references), facts, new
+
+
+def _without_winner(figure: Figure, references: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return the sentence on problems for which average regret, if it is drawn, is not defined."""
+    undecided = [name for name, one in references.items() if one["winner"] is None]
+    if not undecided or figure.about.get("options", {}).get("column", columns.REGRET) != columns.REGRET:
+        return []
+    left_out = figure.about["drawing"] == "frontier"  # its cells would be ratios of different regrets
+    instead = "they are left out" if left_out else "the regret is the Copeland regret"
+    return [f"no Condorcet winner, so {instead}: {', '.join(undecided)}"]
 
 
 def _table(store: Path, plans: Sequence[Plan], references: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
@@ -180,7 +191,10 @@ def _table(store: Path, plans: Sequence[Plan], references: Mapping[str, Mapping[
     parts = []
     for number, plan in enumerate(plans, 1):
         results, one_mean = StudyResults(store, plans=[plan.digest]), ["problem", "policy", "horizon"]
-        frame = results.to_frame().drop(columns="note", errors="ignore")
+        asked = plan.file.spec.regrets
+        undecided = "average" in asked and any(one.matrix.condorcet_winner is None for one in plan.problems)
+        regrets = dict.fromkeys((*asked, "copeland") if undecided else asked)  # drawn in place of average regret
+        frame = results.to_frame(tuple(regrets)).drop(columns="note", errors="ignore")
         if "average" in plan.file.spec.regrets:
             frame = frame.merge(results.summary()[[*one_mean, "reference_error"]], "left", one_mean)
         frame.insert(0, "study", number)

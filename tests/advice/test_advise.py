@@ -77,7 +77,9 @@ def test_the_sentences_name_what_to_deploy_and_the_incumbent(advice):
         if text.partition("Runner-up: ")[2].startswith(" with ".join(name.split("/"))):
             assert f"'{name}'" not in rest, "the runner-up is named once"
         else:
-            assert (f"'{name}' could not be told apart" if name in often else "not shown to lose more: ") in rest
+            close = "The runs do not show that users lose more by "
+            assert (close if name in often else "which do not show that users lose more: ") in rest
+            assert f"'{name}'" in rest
     assert "they click exactly by 'perfect', answer at once" in text
     assert sum(line.count(". ") + 1 for line in advice.lines()[:ANSWER]) <= 4, "sentences before the first table"
     assert text.endswith("Intervals are those of the simulation alone.")

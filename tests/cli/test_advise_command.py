@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 
 from ltr_duel.advice import api
+from ltr_duel.advice.answer import Reached
+from ltr_duel.cli.advise import _in_days
 
 
 @pytest.fixture
@@ -34,6 +38,14 @@ def test_advice_is_printed_and_saved(ltr_duel, corpus, tmp_path, plain):
     assert "\nAt 30 impressions a day the budget lasts 4 days" in answer.out
     assert "eploy " in answer.out and "Runner-up: " in answer.out and str(out / "live.toml") in answer.out
     assert sorted(path.name for path in out.iterdir()) == ["advice.html", "advice.json", "advice.png", "live.toml"]
+
+
+@pytest.mark.parametrize("high, said", [(None, "95% takes 2 days or longer."), (70, "95% takes 2 days.")])
+def test_days_without_an_upper_end_are_named_so(high, said):
+    sure_at = Reached(value=45, low=30, high=high)
+    row = SimpleNamespace(worst=SimpleNamespace(sure_at=sure_at))
+    advice = SimpleNamespace(deploy=row, settings={"confidence": 0.95, "budget": 120})
+    assert _in_days(advice, 30).endswith(said)
 
 
 @pytest.mark.parametrize(

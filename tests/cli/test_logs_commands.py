@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+import click
 import pytest
 
 from tests.logs.test_page import clear, text_of
@@ -277,12 +278,25 @@ def test_a_log_by_a_rule_that_random_clicks_move_says_so_everywhere_and_the_docu
     (tmp_path / "expectation.toml").write_text(text.partition("```toml\n")[2].partition("```")[0])
     said = ltr_duel("logs", "compare", path, "--source", tmp_path / "expectation.toml").out
     assert "by probabilistic (expectation)" in said and "random clicks" not in said
-    answer = ltr_duel(*simulate, "--outcome", "sampled")
+    before = path.read_bytes()
+    refused = ltr_duel(*simulate, "--outcome", "sampled")
+    assert refused.code == 2 and f"{path}: exists already" in refused.err and path.read_bytes() == before
+    answer = ltr_duel(*simulate, "--outcome", "sampled", "--overwrite")
     assert answer.code == 0 and "random clicks" not in answer.out + ltr_duel("logs", "compare", path).out
     answer = ltr_duel(*simulate, "--outcome", "marginal_bernoulli")
     assert answer.code == 2 and "'sampled' has its mean" in answer.err
     answer = ltr_duel("simulate", "arxiv.npy", "--policy", "rucb", "--outcome", "sampled")
     assert answer.code == 2 and "--outcome goes with --live" in answer.err
+
+
+def test_files_are_written_before_anything_is_printed(ltr_duel, log, tmp_path, monkeypatch):
+    """Piped into head, the command ended at its first lines, without the page."""
+    page, matrix, picture = (tmp_path / name for name in ("page.html", "m.parquet", "p.svg"))
+    there = []
+    echo = click.echo
+    monkeypatch.setattr("click.echo", lambda *said, **how: (there.append(page.exists()), echo(*said, **how)))
+    answer = ltr_duel("logs", "compare", log, "--report", page, "--out", matrix, "--plot", picture)
+    assert answer.code == 0 and there and all(there) and answer.out.endswith(f"{matrix}\n{page}\n{picture}\n")
 
 
 def test_a_log_alone_leaves_no_folder(ltr_duel, log, corpus, tmp_path, monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -61,7 +62,7 @@ def test_a_goal_is_reached(ltr_duel, corpus, tmp_path):
         "1",
         "3",
     )
-    estimate(ltr_duel, corpus, out, "--comparisons", "200", "--target-error", ".01",
+    estimate(ltr_duel, corpus, out, "--overwrite", "--comparisons", "200", "--target-error", ".01",
              "--variance-reduction", "stratified,integrated,antithetic")  # fmt: skip
     assert load_preferences(out).standard_error.max() <= 0.01
 
@@ -119,17 +120,22 @@ def test_the_outcome_rule_and_whether_it_is_the_default_are_named(ltr_duel, corp
     assert estimate(ltr_duel, corpus, out, "--comparisons", "100").out.endswith(last)
     assert ltr_duel("prefs", "show", out).out.endswith(last)
     named = ("--comparisons", "100", "--outcome", "marginal_sign")
-    assert estimate(ltr_duel, corpus, out, *named).out.endswith("outcome rule: marginal_sign\n")
+    refused = ltr_duel("prefs", "estimate", corpus, "--out", out, *named)
+    assert refused.code == 2 and f"{out}: exists already" in refused.err, "another matrix is not replaced"
+    assert load_preferences(out).provenance["outcome"] == "marginal_bernoulli"
+    assert estimate(ltr_duel, corpus, out, "--overwrite", *named).out.endswith("outcome rule: marginal_sign\n")
     assert "marginal_bernoulli" in ltr_duel("prefs", "estimate", "--help").out
     answer = ltr_duel("prefs", "winners", out)
     assert answer.code == 2 and "prefs winners wants a corpus" in answer.err
 
 
 def test_a_probability_names_the_queries_and_users_that_it_is_about(ltr_duel, corpus, tmp_path):
-    estimate(ltr_duel, corpus, tmp_path / "m.parquet", "--comparisons", "100")
+    said = estimate(ltr_duel, corpus, tmp_path / "m.parquet", "--comparisons", "100").out
     shown = ltr_duel("prefs", "show", tmp_path / "m.parquet").out
     queries = load_preferences(tmp_path / "m.parquet").provenance["queries"]
-    assert f"P is for the {queries} queries and simulated users of this estimate, not for new queries.\n" in shown
+    assert f"P is for these {queries} queries and the simulated users of this estimate, not for new queries." in shown
+    headline = rf"P\([^)]*\) [<=>] [0-9.]+ for these {queries} queries\."
+    assert re.search(headline, said), "the sentence holds for these queries alone"
     assert "new queries" not in ltr_duel("prefs", "show", "arxiv").out
 
 

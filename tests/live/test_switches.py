@@ -24,6 +24,7 @@ from ltr_duel.live.switches import side_of, switches_of
 from ltr_duel.logs import ClickLog, compare_log
 from tests.live.shop import DOCUMENTS, NAMES, RANKINGS, Clock, opened, settings
 from tests.live.test_experiment import use
+from tests.site.snippets import run_command
 
 TOP = 10
 
@@ -324,6 +325,16 @@ def test_a_switch_from_beside_is_seen_by_the_next_call(tmp_path):
     assert [(one.page, one.switch.what, one.switch.by) for one in used] == [
         (1, "pause", "ann"), (1, "resume", ""), (2, "drop", ""),
     ]  # fmt: skip
+
+
+def test_the_command_answers_with_what_was_done_and_what_holds(tmp_path):
+    opened(tmp_path).close()
+    for command, said in (
+        ("pause", "paused"), ("resume", "resumed: the experiment goes on, with all users"),
+        ("switches", "the experiment goes on, with all users"),
+    ):  # fmt: skip
+        code, printed = run_command(["live", command, str(tmp_path / "shop.db")])
+        assert code == 0 and printed.splitlines()[0] == f"{tmp_path / 'shop.db'}: {said}"
 
 
 def test_a_use_from_beside_holds_no_call_up_while_it_looks_whether_a_policy_can_go_on(tmp_path, monkeypatch):

@@ -116,7 +116,10 @@ TOSSED = {"method": "probabilistic", "outcome": "marginal_bernoulli", "rankings"
         ({"rankers": ["a", "a"]}, "'rankers' must name from 2 to 200 different rankers, not ['a', 'a']"),
         ({"rankers": ["a"], "owners": [0, 0]}, "'rankers' must name from 2 to 200 different rankers, not ['a']"),
         ({"rankers": None}, "'rankers' is missing"),
-        ({"owners": None}, "nothing says how to credit its clicks"),
+        (
+            {"owners": None},
+            "nothing says how to credit its clicks: no page token, no rankings and no owners; an A/B test (one ranker",
+        ),
         ({"page": "hello"}, "not a page: the text is no JSON"),
         (TOSSED, "the rule 'marginal_bernoulli' of 'probabilistic' tosses a coin with the list: give the page token"),
         (
@@ -380,6 +383,11 @@ def test_users_who_come_often_decide_the_mean_over_impressions_and_the_answer_na
     assert sentence.startswith("stop: B wins. So far its mean outcome over impressions is ahead")
     assert decision.per_user_low < 0 < decision.per_user_high  # users alone do not decide
     assert ("per user it is not shown to be" in sentence) == (decision.per_user > 0) and "is behind" not in sentence
+    ahead = [decision._replace(per_user=-0.02, per_user_low=-0.05, per_user_high=0.01)]  # of A, the first
+    unsure = "over users +0.020, not yet certain (-0.010 to +0.050); a later change"
+    assert unsure in stopping_sentence(found, ahead) and "over users too" not in stopping_sentence(found, ahead)
+    certain = [ahead[0]._replace(per_user_high=-0.01)]
+    assert "ahead, and over users too; a later change" in stopping_sentence(found, certain)
     sure = [decision._replace(per_user_low=0.01)]
     assert stopping_sentence(found, sure).endswith("is ahead; per user, by first impressions, it is behind.")
 

@@ -167,6 +167,21 @@ def test_files_that_are_cut_short(tmp_path):
             rows_of(ClickLog(tmp_path / name, skip_bad=None))
 
 
+@pytest.mark.parametrize("suffix", ["csv", "jsonl"])
+def test_owners_by_name_without_rankers_are_refused_for_what_is_missing(tmp_path, suffix):
+    path = tmp_path / f"c.{suffix}"
+    row = {"impression": "a", "time": 1, "query": "q", "shown": ["x", "y"], "clicks": [1], "owners": ["new", "old"]}
+    if suffix == "csv":
+        with path.open("w", newline="") as file:
+            cells = [one if isinstance(one, str) else json.dumps(one) for one in row.values()]
+            csv.writer(file).writerows([row, cells])
+    else:
+        path.write_text(json.dumps(row) + "\n")
+    log = ClickLog(path, skip_bad=None)
+    assert rows_of(log) == []
+    assert "'owners' holds names, but 'rankers' is missing" in log.bad.sentences[0]
+
+
 def test_csv_cells_and_head(tmp_path):
     path = tmp_path / "c.csv"
     path.write_text("impression,time,query,time\n")
@@ -176,7 +191,8 @@ def test_csv_cells_and_head(tmp_path):
         csv.writer(file).writerows([[*LINE], ["1", "1970-01-01T00:01:00Z", "q", '["a"]', "1 3"], ["2", "3"]])
     log = ClickLog(path, skip_bad=None)
     assert rows_of(log) == []
-    assert log.bad.sentences[0].endswith(":2: 'clicks' must be a list in JSON, such as [1, 3], not '1 3'")
+    other = "(lists in another form: --source, see docs/logs.md)"
+    assert log.bad.sentences[0].endswith(f":2: 'clicks' must be a list in JSON, such as [1, 3] {other}, not '1 3'")
     assert log.bad.sentences[1].endswith(":3: 2 cells, but the first line names 5 columns")
 
 

@@ -69,8 +69,11 @@ def test_a_page_has_one_family_of_intervals(tmp_path):
 
 
 def test_one_look_decides_by_the_corrected_test_and_says_that_it_is_one(tmp_path):
-    (line,) = decision_of(evidence_of(clear(tmp_path / "log.jsonl"), stop=False)).lines
+    evidence = evidence_of(clear(tmp_path / "log.jsonl", CLEAR[:75]), stop=False)
+    (line,) = decision_of(evidence).lines
     assert line.startswith("At this look A wins (p ") and "use --stop-at" in line
+    (p,) = comparison_table(evidence)["p, corrected"]
+    assert f"(p = {p})" in line, "one number has one rounding"
     (line,) = decision_of(evidence_of(clear(tmp_path / "tie.jsonl", np.tile([1, -1], 50)), stop=False)).lines
     assert line.startswith("At this look no ranker is shown to win (p = 1)")
 

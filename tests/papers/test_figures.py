@@ -129,6 +129,19 @@ def test_regret_stands_above_accuracy():
     assert share.min() >= 0 and share.max() == 1
 
 
+@pytest.mark.parametrize("drawing", ["regret", "regret_and_accuracy", "size"])
+def test_without_a_winner_a_panel_shows_copeland_regret_and_names_it(drawing):
+    frame = runs()
+    frame["regret_copeland"] = 2 * frame["regret_average"]
+    undecided = frame["problem"] == "sixteen"
+    frame.loc[undecided, "regret_average"] = np.nan
+    axes = DRAWINGS[drawing](frame, about()).axes
+    named = [any("Copeland regret (no Condorcet winner)" in text.get_text() for text in ax.texts) for ax in axes[:2]]
+    assert named == [True, False], "the first panel alone has no winner"
+    assert line(axes[0], RUCB).get_ydata().size, "the panel is not blank"
+    assert axes[0].get_ylabel().startswith("cumulative Copeland regret")
+
+
 def test_where_there_is_no_winner_accuracy_says_so():
     figure = DRAWINGS["regret_and_accuracy"](runs(correct=np.nan), about())
     assert "no Condorcet winner" in texts(figure)

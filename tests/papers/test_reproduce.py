@@ -44,6 +44,7 @@ def small():
         study(["savage"], toy, horizon=[100, 200], repetitions=2, regrets=["average", "strong"]),
     ]
 '''
+CIRCLE = [[0.5, 0.6, 0.4], [0.4, 0.5, 0.6], [0.6, 0.4, 0.5]]
 SECOND = '        study(["savage"], toy, horizon=[100, 200], repetitions=2, regrets=["average", "strong"]),\n'
 
 
@@ -90,6 +91,18 @@ def test_what_problems_are_measured_against_is_said_with_its_probability(tmp_pat
     assert made.frame["best_by_ndcg"].isna().all(), "no regret in NDCG was asked for"
     errors = made.frame[made.frame["t"] == made.frame["horizon"]].groupby("problem")["reference_error"].min()
     assert errors["equal_gaps K=3"] == 0 < errors["toy"]
+
+
+@pytest.mark.parametrize(
+    "drawing, instead", [('"regret"', "the regret is the Copeland regret"), ('"frontier"', "they are left out")]
+)
+def test_a_problem_without_a_winner_gets_copeland_regret_and_is_named(tmp_path, drawing, instead):
+    circle = SMALL.replace('family="equal_gaps", size=[3, 4]', f"name='circle', p={CIRCLE}")
+    circle = circle.replace('"regret"', drawing)
+    made = make_figure(write(tmp_path / "files", circle), tmp_path / "out", scale="quick", root=None, jobs=1)
+    rows = made.frame[made.frame["problem"] == "circle"]
+    assert rows["regret_average"].isna().all() and rows["regret_copeland"].notna().all()
+    assert made.about["notes"] == [f"no Condorcet winner, so {instead}: circle"]
 
 
 def test_queries_that_no_document_answers_are_counted():

@@ -161,8 +161,6 @@ def as_a_shell(word):
 @pytest.mark.long
 @pytest.mark.parametrize("page", PAGES)
 def test_a_guide_runs_as_printed(page, desk, capsys):
-    if page == "docs/preferences.md":
-        (desk / "mq2008.parquet").unlink()  # its first command makes it
     names, done = {"__name__": "__main__"}, 0
     for kind, step in steps_of(page):
         if kind == "file":
@@ -173,6 +171,8 @@ def test_a_guide_runs_as_printed(page, desk, capsys):
         if kind == "python":
             exec(compile(step, page, "exec"), names)
         else:
+            for word in re.findall(r"(?:estimate|simulate) .*--(?:out|log) (\S+[.]\w+)", step):
+                (desk / word).unlink(missing_ok=True)  # of the fixture, or of another page
             code, printed = run_command([word for one in shlex.split(step)[1:] for word in as_a_shell(one)])
             assert code == 0, f"{page}: {step}\n{printed}"
         done += 1

@@ -93,7 +93,8 @@ def final_values(frame: pd.DataFrame, column: str) -> pd.Series[float]:
     if not values.index.is_unique:
         raise Missing("runs of the same name differ")
     if values.isna().any():
-        raise Missing(f"'{column}' is not known, as there is no best ranker")
+        name = column if col.regret_name(column) == column else col.regret_label(column)
+        raise Missing(f"{name} is not defined: no Condorcet winner")
     return values
 
 

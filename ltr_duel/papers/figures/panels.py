@@ -50,6 +50,15 @@ def split(frame: pd.DataFrame, about: Mapping[str, Any], by: str, titles: Sequen
     return panels
 
 
+def drawable(panel: Panel, column: str) -> tuple[Panel, str]:
+    """Return a panel and its regret: without a Condorcet winner Copeland regret, which the panel then names."""
+    drawn = col.defined_regret(panel.rows, column)
+    if drawn == column:
+        return panel, column
+    named = f"{col.regret_label(drawn)} (no Condorcet winner)"
+    return panel._replace(about="; ".join(filter(None, (panel.about, named)))), drawn
+
+
 def source_of(rows: pd.DataFrame, about: Mapping[str, Any]) -> str:
     """Return the source of these rows in words: the column ``source``, else what ``about`` says of the problems."""
     if col.SOURCE in rows:

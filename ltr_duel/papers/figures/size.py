@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from ltr_duel.analysis import describe_means, plot_against_arms
 from ltr_duel.core import columns as col
-from ltr_duel.papers.figures.panels import finish, grid, head, outer_labels, plain_numbers, split
+from ltr_duel.papers.figures.panels import drawable, finish, grid, head, outer_labels, plain_numbers, split
 from ltr_duel.simulation import final_rows
 
 
@@ -38,9 +38,10 @@ def size(
     ends = final_rows(frame, [col.PROBLEM, col.POLICY])
     parts, among = split(ends, about, panel, titles), list(ends[col.POLICY].unique())
     figure, axes = grid(len(parts), columns=columns, height=3.4)
-    for ax, part in zip(axes.flat, parts, strict=False):
+    for ax, whole in zip(axes.flat, parts, strict=False):
+        part, drawn = drawable(whole, column)
         plot_against_arms(
-            part.rows, ax, x=x, xlabel=label, column=column, spread=spread, log=log, legend=False, among=among
+            part.rows, ax, x=x, xlabel=label, column=drawn, spread=spread, log=log, legend=False, among=among
         )
         if "y" not in log:
             plain_numbers(ax.yaxis)

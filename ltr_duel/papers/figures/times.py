@@ -10,7 +10,16 @@ from matplotlib.figure import Figure
 
 from ltr_duel.analysis import COLOURS, describe_means, plot_accuracy, plot_regret
 from ltr_duel.core import columns as col
-from ltr_duel.papers.figures.panels import finish, grid, head, outer_labels, plain_numbers, same_ordinate, split
+from ltr_duel.papers.figures.panels import (
+    drawable,
+    finish,
+    grid,
+    head,
+    outer_labels,
+    plain_numbers,
+    same_ordinate,
+    split,
+)
 from ltr_duel.papers.standings import SETS, kind_of
 
 _OF_SETS = " (sets)"
@@ -42,9 +51,10 @@ def regret(
     parts, among = split(frame, about, panel, titles), list(frame[col.POLICY].unique())
     figure, axes = grid(len(parts), columns=columns)
     marked = _marked_sets(among) if kinds else {}
-    for ax, part in zip(axes.flat, parts, strict=False):
+    for ax, whole in zip(axes.flat, parts, strict=False):
+        part, drawn = drawable(whole, column)
         plot_regret(
-            part.rows, ax, column=column, spread=spread, start=start, log=log, bound=bound, legend=False, among=among,
+            part.rows, ax, column=drawn, spread=spread, start=start, log=log, bound=bound, legend=False, among=among,
             **marked,
         )  # fmt: skip
         for line in ax.get_lines() if kinds else ():
@@ -87,9 +97,10 @@ def regret_and_accuracy(
     """
     parts, among = split(frame, about, panel, titles), list(frame[col.POLICY].unique())
     figure, axes = grid(len(parts), rows=2, columns=len(parts))
-    for place, part in enumerate(parts):
+    for place, whole in enumerate(parts):
         above, below = axes[:, place]
-        plot_regret(part.rows, above, column=column, spread=spread, start=start, bound=bound, legend=False, among=among)
+        part, drawn = drawable(whole, column)
+        plot_regret(part.rows, above, column=drawn, spread=spread, start=start, bound=bound, legend=False, among=among)
         head(above, part)
         plot_accuracy(part.rows, below, start=start, legend=False, among=among).set_xlim(above.get_xlim())
         above.set_xlabel("")

@@ -135,7 +135,7 @@ def _figure(figure: Reproduced, claims: Sequence[Mapping[str, Any]]) -> dict[str
         "shows": str(described.get("shows", "")),
         "png": figure.png,
         "facts": {key: value for key, value in facts.items() if value},
-        "notes": [str(one) for one in described.get("notes", [])],
+        "notes": [str(one) for one in (*about.get("notes", []), *described.get("notes", []))],
         "claims": claims,
         "csv": text,
         "csv_words": words,

@@ -15,10 +15,9 @@ from scipy import special, stats
 
 from ltr_duel.core import FloatVector, InputError, errors, statistics, stream
 from ltr_duel.logs.clusters import naive_means
-from ltr_duel.logs.returning_users import Returning, clustered_times, impressions_needed
+from ltr_duel.logs.returning_users import Returning, clustered_times, impressions_needed, stopping_times
 from ltr_duel.logs.sequential import TUNED_AT, Bets
 from ltr_duel.logs.spread import Spread
-from ltr_duel.logs.stopping_times import stopping_times
 
 _NORMAL = 1500.0  # impressions from which on the tests are that of a normal mean
 _CLEAREST = 5.0  # an effect has at most so many standard deviations

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ltr_duel.core import FloatVector, InputError, errors
+from ltr_duel.logs.clusters import Kinds, kinds_by_share
 from ltr_duel.logs.compare import LogComparison
-from ltr_duel.logs.kinds import Kinds, kinds_by_share
 from ltr_duel.logs.stopping import outcomes_go_together
 from ltr_duel.preferences import PreferenceMatrix
 

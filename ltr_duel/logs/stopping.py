@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from ltr_duel.core import FloatVector, IntMatrix, errors
 from ltr_duel.logs.clustered_sequence import Clustered
 from ltr_duel.logs.compare import LogComparison
-from ltr_duel.logs.drift import CHANGED
-from ltr_duel.logs.looks import days_to_a_whole_week
+from ltr_duel.logs.looks import CHANGED, days_to_a_whole_week
 from ltr_duel.logs.sequential import Observed
 from ltr_duel.logs.sums import Sequences
 

@@ -10,7 +10,7 @@ import numpy as np
 from ltr_duel.core import several
 from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.findings import Finding
-from ltr_duel.logs.guardrail import Guardrail
+from ltr_duel.logs.limits import Guardrail
 from ltr_duel.logs.slices import Beside
 from ltr_duel.logs.stopping import (
     StoppingDecision,

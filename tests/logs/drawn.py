@@ -15,8 +15,7 @@ from scipy import special
 from ltr_duel.core import kernel, statistics, stream
 from ltr_duel.logs import Spread, plan_impressions
 from ltr_duel.logs.clustered_sequence import Clustered, normal_boundary
-from ltr_duel.logs.clusters import cautious_means, clustered_means, interval_ends, reach
-from ltr_duel.logs.kinds import kinds_of
+from ltr_duel.logs.clusters import cautious_means, clustered_means, interval_ends, kinds_of, reach
 from ltr_duel.logs.named_looks import looks_at_pair, looks_made
 from ltr_duel.logs.outcomes import UNIT
 from ltr_duel.rankers import evaluate_rankers

@@ -25,11 +25,11 @@ from .off_policy import weighted_lines as weighted_lines
 from .parts import USUAL as USUAL
 from .parts import usual_parts as usual_parts
 from .picture import plot_comparison as plot_comparison
-from .plans import plans_table as plans_table
-from .plans import plot_plans as plot_plans
+from .picture import plot_plans as plot_plans
 from .power import ImpressionPlan as ImpressionPlan
 from .power import least_effect as least_effect
 from .power import plan_impressions as plan_impressions
+from .power import plans_table as plans_table
 from .power import smallest_effects as smallest_effects
 from .report import beside_note as beside_note
 from .report import comparison_lines as comparison_lines

@@ -5,8 +5,8 @@ users or queries that a hash has put together: clusters that are independent of 
 grouped, so groups lose nothing but degrees of freedom, and there is a fixed number of them, however long the log.
 
 What a test sees of clusters depends on the sums of powers of their sizes: of the second power the error, of the third
-and the fourth its degrees of freedom. Gauss's quadrature finds a few sizes and shares with the same sums, a few kinds of
-users (Golub, Welsch, Mathematics of Computation 1969; by the steps of Lanczos, so that a histogram is enough).
+and the fourth its degrees of freedom. Gauss's quadrature finds a few sizes and shares with the same sums, a few kinds
+of users (Golub, Welsch, Mathematics of Computation 1969; by the steps of Lanczos, so that a histogram is enough).
 """
 
 from __future__ import annotations
@@ -17,6 +17,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ltr_duel.core import FloatMatrix, FloatVector, errors, statistics, stream
+
+Kinds = tuple[tuple[float, float], ...]  # impressions of a user, and the share of impressions by users of that kind
+_MOST = 4  # kinds, which agree in the first eight powers
+_HEAVY = 0.05  # of the users are heavy
 
 
 class Means(NamedTuple):
@@ -75,10 +79,6 @@ def cautious_means(count: FloatMatrix, total: FloatMatrix, square: FloatVector) 
         As of `clustered_means`.
     square : ndarray of float64, shape (pairs,)
         Sum of the squared outcomes.
-
-    Returns
-    -------
-    Means
     """
     once, sum_y = count.sum(axis=1), total.sum(axis=1)
     squared = count * count
@@ -238,11 +238,6 @@ def bootstrap_means(count: FloatMatrix, total: FloatMatrix, *, draws: int, seed:
         with np.errstate(invalid="ignore"):
             means[start : start + some] = (weights @ total.T) / (weights @ count.T)
     return means
-
-
-Kinds = tuple[tuple[float, float], ...]  # impressions of a user, and the share of impressions by users of that kind
-_MOST = 4  # kinds, which agree in the first eight powers
-_HEAVY = 0.05  # of the users are heavy
 
 
 def kinds_of(size: FloatVector, number: FloatVector) -> Kinds:

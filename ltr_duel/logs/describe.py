@@ -15,15 +15,17 @@ from ltr_duel.logs.outcomes import credited
 from ltr_duel.logs.summed import users_of
 from ltr_duel.logs.table import LOG_COLUMNS, date_words
 
+_NAMES_USERS = re.compile("user|visitor|session|client|cookie", re.IGNORECASE)
+_RESTS = {
+    "page": "the page token",
+    "rankings": "rankings and method",
+    "owners": "the owners of the shown documents",
+    "nothing": "nothing: these impressions can tell about users, not about rankers",
+}
+
 
 class LogFacts(NamedTuple):
-    """What `describe_log` found.
-
-    Examples
-    --------
-    >>> "users" in LogFacts._fields
-    True
-    """
+    """What `describe_log` found."""
 
     format: str
     impressions: int
@@ -141,21 +143,8 @@ def _not_compared(log: ClickLog) -> int | None:
     return log.bad.count
 
 
-_NAMES_USERS = re.compile("user|visitor|session|client|cookie", re.IGNORECASE)
-_RESTS = {
-    "page": "the page token",
-    "rankings": "rankings and method",
-    "owners": "the owners of the shown documents",
-    "nothing": "nothing: these impressions can tell about users, not about rankers",
-}
-
-
 def log_lines(facts: LogFacts) -> list[str]:
     """Say what is in a log.
-
-    Parameters
-    ----------
-    facts : LogFacts
 
     Returns
     -------

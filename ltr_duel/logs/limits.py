@@ -114,13 +114,6 @@ def guardrails(
     ------
     InputError
         For a margin or a confidence out of range.
-
-    Examples
-    --------
-    See `compare_log`, which makes what it takes.
-
-    >>> callable(guardrails)
-    True
     """
     errors.require_between("the margin of a guardrail", margin, 1e-9, 1)
     errors.require_between("the confidence of a guardrail", confidence, 0.5 + 1e-9, 1 - 1e-9)
@@ -139,14 +132,6 @@ def guardrails(
 
 def guardrail_lines(found: list[Guardrail]) -> list[str]:
     """Say whether guardrails hold.
-
-    Parameters
-    ----------
-    found : list of Guardrail
-
-    Returns
-    -------
-    list of str
 
     Examples
     --------

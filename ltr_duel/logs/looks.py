@@ -1,9 +1,9 @@
 """How a comparison came about: its state at the end of each hour, day or week, and whether its mean changed.
 
-A test of drift compares the first half of the impressions of a pair with the second. Novelty wears off, heavy users come
-first, rankers are retrained: then no mean is the one that a decision will meet. The variance of the second half's sum is
-taken to be what the whole has more than the first. If outcomes of a user in both halves go together, that is too much, and
-so is the variance of the difference: the test errs on the quiet side. (The p-values are corrected for the pairs by Holm.)
+A test of drift compares the first half of the impressions of a pair with the second. Novelty wears off, heavy users
+come first, rankers are retrained: then no mean is the one that a decision will meet. The variance of the second half's
+sum is taken to be what the whole has more than the first. If outcomes of a user in both halves go together, that is too
+much, and so is the variance of the difference: the test errs on the quiet side.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ from ltr_duel.logs.walk import products_of, walked
 
 _STEPS = (1, 10, 60, 600, 3600, 6 * 3600, 86400, 7 * 86400, 28 * 86400, 364 * 86400)  # seconds
 _MOST = 64  # looks
+CHANGED = "users or rankers changed"
+_LEVEL = 0.05
+_FEWEST = 20.0  # effective clusters
 
 
 class Look(NamedTuple):
@@ -155,11 +158,6 @@ def _moments(t: Any, of: dict[str, Any]) -> Any:
     first = _sequence(t.y, value * value * UNIT, t.n == 1)
     products = {name: one.sum() for name, one in products_of(t.n, t.total, value).items()}
     return t.group_by("pair", "block").agg(**_plain(t), **products, **first)
-
-
-CHANGED = "users or rankers changed"
-_LEVEL = 0.05
-_FEWEST = 20.0  # effective clusters
 
 
 def drift_notes(looks: Sequence[Look], names: Sequence[tuple[str, str]]) -> list[str]:

@@ -31,13 +31,7 @@ _KEYS = {"user": "user", "query": "query", "impression": "line"}
 
 
 class NamedLook(NamedTuple):
-    """What a look says of a pair.
-
-    Examples
-    --------
-    >>> "boundary" in NamedLook._fields
-    True
-    """
+    """What a look says of a pair."""
 
     first: str
     second: str
@@ -297,10 +291,6 @@ def named_looks_sentence(
     rankers : sequence of str
     findings : sequence of Finding
         Of the checks of the experiment. One that fails comes before any winner.
-
-    Returns
-    -------
-    str
 
     Examples
     --------

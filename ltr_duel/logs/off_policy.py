@@ -37,13 +37,7 @@ FARTHEST = 3.0  # errors of the mean weight from its expectation
 
 
 class WeightedOutcome(NamedTuple):
-    """What a log says of two rankers by importance weights.
-
-    Examples
-    --------
-    >>> "effective" in WeightedOutcome._fields
-    True
-    """
+    """What a log says of two rankers by importance weights."""
 
     first: str
     second: str
@@ -245,14 +239,6 @@ def _refusal(effective: float, n: float, within: Reach, away: float, error: floa
 
 def weighted_lines(found: WeightedOutcome) -> list[str]:
     """Say in sentences what the weights say.
-
-    Parameters
-    ----------
-    found : WeightedOutcome
-
-    Returns
-    -------
-    list of str
 
     Examples
     --------

@@ -23,18 +23,16 @@ _HEADINGS = {
     "new": "New users: their first 24 hours, and later",
     "heavy": "Users who come often",
 }
+_WHOSE = {
+    "impression": "these {}",
+    "user": "users who ask these {}",
+    "query": "queries like these",
+    "both": "users and queries like these",
+}
 
 
 def comparison_lines(found: LogComparison) -> list[str]:
     """Say in sentences what a comparison rests on.
-
-    Parameters
-    ----------
-    found : LogComparison
-
-    Returns
-    -------
-    list of str
 
     Examples
     --------
@@ -68,21 +66,7 @@ def _robust(cluster: str) -> str:
 
 
 def save_comparison(evidence: Evidence, path: str | Path, *, title: str = "") -> None:
-    """Write a decision, and all that it rests on, as one self-contained HTML page.
-
-    Parameters
-    ----------
-    evidence : Evidence
-    path : path
-    title : str
-
-    Examples
-    --------
-    See `compare_log`, which makes what it takes.
-
-    >>> callable(save_comparison)
-    True
-    """
+    """Write a decision, and all that it rests on, as one self-contained HTML page."""
     from ltr_duel.analysis import png_bytes, render_page  # with matplotlib, which the terminal does not need
     from ltr_duel.logs.picture import plot_comparison, plot_parts
 
@@ -114,14 +98,6 @@ def save_comparison(evidence: Evidence, path: str | Path, *, title: str = "") ->
         temporary.write_text(page, encoding="utf-8")
 
 
-_WHOSE = {
-    "impression": "these {}",
-    "user": "users who ask these {}",
-    "query": "queries like these",
-    "both": "users and queries like these",
-}
-
-
 def whose(found: LogComparison) -> str:
     """Return for whom an answer holds, by how errors are clustered."""
     return _WHOSE[found.cluster].format(several(found.provenance["queries"], "query"))
@@ -136,23 +112,7 @@ def beside_note(confidence: float) -> str:
 
 
 def method_lines(evidence: Evidence) -> list[str]:
-    """Return what the numbers estimate, which of them share an error, and what they assume.
-
-    Parameters
-    ----------
-    evidence : Evidence
-
-    Returns
-    -------
-    list of str
-
-    Examples
-    --------
-    See `compare_log`, which makes what it takes.
-
-    >>> callable(method_lines)
-    True
-    """
+    """Return what the numbers estimate, which of them share an error, and what they assume."""
     about = evidence.found.provenance
     lines = [
         f"Outcome: {about['events']}, credited by {about['method']} ({about['outcome']}). The mean outcome is from"

@@ -1,9 +1,9 @@
 """When sequential tests stop, and what the tests of users who return see, simulated for a plan.
 
-Users who return are of a few kinds. They come one after the other; or a log has so many impressions, is filled up by users of the
-first kind, and has the others, who come more often, by chance. A user's mean outcome has a Beta distribution from -1
-to 1. Of many users of a kind only the sum of their sums is drawn, as normal, and that of their squares. From these
-follow mean and error as the test has them, and nearly the exact test by signs.
+Users who return are of a few kinds. They come one after the other; or a log has so many impressions, is filled up by
+users of the first kind, and has the others, who come more often, by chance. A user's mean outcome has a Beta
+distribution from -1 to 1. Of many users of a kind only the sum of their sums is drawn, as normal, and that of their
+squares. From these follow mean and error as the test has them, and nearly the exact test by signs.
 """
 
 from __future__ import annotations
@@ -174,7 +174,6 @@ def clustered_times(
         if len(open_ones) == 0:
             break
     return times, right
-
 
 
 def stopping_times(

@@ -280,10 +280,6 @@ def observations_needed(
     most : float
         Where it would take more, infinity is returned.
 
-    Returns
-    -------
-    ndarray of float64, shape (pairs,)
-
     Examples
     --------
     >>> d, ties, none = np.array([0.1, 0.05, 0.0]), np.full(3, 0.4), np.zeros(3)

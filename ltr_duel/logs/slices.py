@@ -1,8 +1,8 @@
 """Means beside those that decide: the primary outcome in parts of the log, and secondary outcomes.
 
 Each part of each pair is summed as a pair of its own, so that means, errors and sequences are those of the whole. The
-intervals of a table hold together (Bonferroni over all its rows), p-values are corrected by Holm's rule. One test of all
-parts of a pair shows whether they differ, though users are in several of them.
+intervals of a table hold together (Bonferroni over all its rows), p-values are corrected by Holm's rule. One test of
+all parts of a pair shows whether they differ, though users are in several of them.
 """
 
 from __future__ import annotations
@@ -33,13 +33,7 @@ _WHAT = {
 
 
 class Beside(NamedTuple):
-    """Means beside those that decide: parts of the primary outcome, or secondary outcomes.
-
-    Examples
-    --------
-    >>> "by" in Beside._fields
-    True
-    """
+    """Means beside those that decide: parts of the primary outcome, or secondary outcomes."""
 
     by: str  # the first column: day, week, new, heavy, outcome, or a column of the log
     frame: pd.DataFrame  # a row for each pair and part; outcomes are those of the ranker that is ahead in the whole log
@@ -145,17 +139,6 @@ def secondary(
         Of all intervals of the table together.
     any_time : bool
         Whether they hold at all looks together.
-
-    Returns
-    -------
-    Beside
-
-    Examples
-    --------
-    See `compare_log`, which makes what it takes.
-
-    >>> callable(secondary)
-    True
     """
     leads = ahead(limits(found, confidence, any_time=any_time).mean)
     tests = sum(len(other.pairs) for other in others.values())

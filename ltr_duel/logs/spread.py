@@ -75,10 +75,6 @@ def shrunk(mean: FloatVector, error: FloatVector) -> FloatVector:
 def spreads_in_log(found: LogComparison) -> list[Spread]:
     """Return what a log shows of the outcomes of its pairs, the largest effect first.
 
-    Parameters
-    ----------
-    found : LogComparison
-
     Returns
     -------
     list of Spread
@@ -89,13 +85,6 @@ def spreads_in_log(found: LogComparison) -> list[Spread]:
     InputError
         If there is none, and for a log whose rankers were chosen by earlier outcomes: there neither the share of a pair
         nor its errors are those of an experiment that could be planned.
-
-    Examples
-    --------
-    See `plan_impressions`, which takes what it returns.
-
-    >>> callable(spreads_in_log)
-    True
     """
     if "policies" in found.provenance:
         names = " and ".join(found.provenance["policies"])
@@ -129,15 +118,6 @@ def spreads_in_log(found: LogComparison) -> list[Spread]:
 
 def spread_of(spreads: Sequence[Spread], pair: tuple[str, str]) -> Spread:
     """Return the spread of two rankers, in either order; of the first pair if they are not named.
-
-    Parameters
-    ----------
-    spreads : sequence of Spread
-    pair : tuple of str
-
-    Returns
-    -------
-    Spread
 
     Raises
     ------

@@ -30,13 +30,7 @@ class RunningComparison(NamedTuple):
 
 
 class StoppingDecision(NamedTuple):
-    """What may be decided on a pair, whenever one looks.
-
-    Examples
-    --------
-    >>> "verdict" in StoppingDecision._fields
-    True
-    """
+    """What may be decided on a pair, whenever one looks."""
 
     first: str
     second: str
@@ -216,10 +210,6 @@ def stopping_sentence(
         As given there.
     any_time : bool
         Whether a log of two weeks or more may decide within a week.
-
-    Returns
-    -------
-    str
 
     Examples
     --------

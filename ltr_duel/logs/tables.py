@@ -29,13 +29,6 @@ def comparison_table(evidence: Evidence, rows: int = ROWS) -> pd.DataFrame:
     -------
     pandas.DataFrame
         Of texts. The ranker that is ahead comes first. The mean is over impressions, or over users' first ones.
-
-    Examples
-    --------
-    See `compare_log`, which makes what it takes.
-
-    >>> callable(comparison_table)
-    True
     """
     found, decisions, verdicts = evidence.found, evidence.decisions, decision_of(evidence).pairs
     names = [tuple(found.names[k] for k in pair) for pair in found.pairs]

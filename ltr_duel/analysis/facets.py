@@ -51,7 +51,7 @@ def plot_facets(
     -------
     Figure
         Where average regret is not defined, without a Condorcet winner, a panel shows Copeland regret, if the table has
-        it and no panel of its own is asked for; its title says so.
+        it and no panel of its own is asked for; the title of the panel says so.
 
     Raises
     ------

@@ -75,7 +75,7 @@ def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
 def winner_sentence(matrix: PreferenceMatrix) -> str:
     """Name the Condorcet winner, its margin over the strongest rival and how sure it is, or state that there is none.
 
-    Undecided is an estimate of which the one or the other is true with a probability below 95 %.
+    Undecided is an estimate of which the one or the other is true with a probability below 95%.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def confidence_sentence(matrix: PreferenceMatrix) -> str:
 def winner_row(matrix: PreferenceMatrix) -> dict[str, str]:
     """Return the Condorcet winner, the likeliest one, its probability, that of none, and cycles, as table cells.
 
-    The first cell is `UNDECIDED` where `winner_sentence` says so.
+    The winner is `UNDECIDED` where `winner_sentence` calls it so.
     """
     sure, noise = condorcet_confidence(matrix), null_words(matrix)
     best, none = int(sure.argmax()), max(0.0, 1 - float(sure.sum()))
@@ -264,7 +264,7 @@ def property_lines(matrix: PreferenceMatrix) -> list[str]:
         lines.append(f"({_UNSURE}: the winner's smallest gap is within its standard error)")
     if any(noise.values()):
         lines.append(
-            "(noise alone, worlds like this one: the middle 95 % of strongly transitive worlds, closest to this one,"
+            "(noise alone, worlds like this one: the middle 95% of strongly transitive worlds, closest to this one,"
             " with its noise; not an error of the number before it)"
         )
     return lines

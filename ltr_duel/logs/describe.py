@@ -33,7 +33,7 @@ class LogFacts(NamedTuple):
     last: float
     queries: int  # different ones
     users: int  # different ones; 0 if the log does not say
-    largest_user: str  # a user with more than 5 %, and than is usual among so many; empty if there is none
+    largest_user: str  # a user with more than 5%, and than is usual among so many; empty if there is none
     largest_user_impressions: int
     shown: tuple[int, int]  # the shortest and the longest list; 0, 0 if the log has no lists
     clicks: int

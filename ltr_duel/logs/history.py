@@ -9,7 +9,7 @@ the mean, which would shrink. Each slope costs a degree of freedom (see `fewer_d
 If rankers are the same, outcomes and coins of a user are together as likely as their negatives. Slopes without an
 intercept are the same for all these signs, so what they leave of a user's sum has the sign of the user, and counting
 signs of it is an exact test. With an intercept it would not be: of 30 users and three covariates it found a difference
-in 8 of 100 logs without one, at 5 %.
+in 8 of 100 logs without one, at 5%.
 
 Deng, Xu, Kohavi, Walker. Improving the Sensitivity of Online Controlled Experiments by Utilizing Pre-Experiment Data.
 WSDM 2013 (there x is balanced between two groups of users by the coin of each user; here all users are in one group,

@@ -54,7 +54,7 @@ def try_criteria(
     DataFrame
         claim (id), says, criterion, scale, panels, runs (fewest independent ones of a panel; 0 for cells), worlds,
         called (false worlds in which the claim was said to hold), found (true ones), and reliable: called in at most
-        5 %, found in at least 80 %. Claims of which a panel is missing are left out.
+        5%, found in at least 80%. Claims of which a panel is missing are left out.
     """
     rows = []
     for claim in claims:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from ltr_duel.bandits import POLICIES, Policy, Run, new_recorder, random_order, relabelled, require_room
 from ltr_duel.core import (
+    FloatMatrix,
     InputError,
     IntVector,
     Streams,
@@ -26,6 +28,9 @@ from ltr_duel.simulation.oracle import INDEPENDENT_COINS, FromMatrix, OracleSour
 from ltr_duel.simulation.regret import places
 from ltr_duel.simulation.results import Results
 from ltr_duel.simulation.run_result import RunKey, RunResult, source_of
+
+_kept = threading.local()  # of each thread, room for a relabelled matrix: a run after another takes the same memory
+_MOST_KEPT = 1000  # arms
 
 _LONGEST = 10**15  # pulls of 2 T must fit in 64 bits with room to spare
 _DENSEST = 10_000  # checkpoints per decade
@@ -236,7 +241,7 @@ def run_once(
         policy,
         configured.params,
         size,
-        relabelled(oracle.open(), order),
+        relabelled(oracle.open(), order, _room(size)),
         run_streams(key),
         counts,
         horizon=key.horizon,
@@ -257,6 +262,15 @@ def run_once(
         handed_over(counts.worst.take(back, 1)),
         counts.outcomes,
     )
+
+
+def _room(size: int) -> FloatMatrix | None:
+    if size > _MOST_KEPT:
+        return None
+    room: FloatMatrix | None = getattr(_kept, "matrix", None)
+    if room is None or len(room) != size:
+        room = _kept.matrix = np.empty((size, size))
+    return room
 
 
 def run_streams(key: RunKey) -> Streams:

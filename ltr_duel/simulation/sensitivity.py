@@ -6,7 +6,7 @@ outcomes (nobody ahead: a fair coin, counted as half right). Its accuracy is the
 is the better one. Multileaving methods compare the two rankers as a set.
 
 After Hofmann, Whiteson, de Rijke. Fidelity, Soundness, and Efficiency of Interleaved Comparison Methods. TOIS 2013,
-Section 5.3 (efficiency). A method need not reach 100 %: what users prefer is not what NDCG prefers for every pair.
+Section 5.3 (efficiency). A method need not reach 100%: what users prefer is not what NDCG prefers for every pair.
 """
 
 from __future__ import annotations

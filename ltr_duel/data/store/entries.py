@@ -4,8 +4,8 @@
     <kind>/<name>-<key>/checksums.json  size and checksums of each of them; modified whenever the entry is used
     <kind>/<name>-<key>/kept            marks what the user converted: such an entry is never evicted
 
-An entry is written under another name and renamed. Nothing is synced: after a power cut its files may have lost their
-last blocks, so checksums are compared once after each start of the machine, and again where a file has changed since.
+An entry is written under another name, synced and renamed. Not every disk has what it reports to have: checksums are
+compared once after each start of the machine, and again where a file has changed since.
 """
 
 from __future__ import annotations

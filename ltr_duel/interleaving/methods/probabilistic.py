@@ -342,7 +342,7 @@ def credit_slate(
     """Compare the clicks owned by each pair of rankers.
 
     Let a own M clicks and b own N. Whatever they are, ``sign(M - N)`` is at least ``[M > 0] - N`` and at most
-    ``M - [N > 0]``. The means of these settle nearly all pairs of many rankers: of 100 random ones, 95 to 99 %.
+    ``M - [N > 0]``. The means of these settle nearly all pairs of many rankers: of 100 random ones, 95 to 99%.
     """
     trace_clicks(state, lists, query, slate, size, page, n_clicks)
     bound_owned(state, size, n_clicks)

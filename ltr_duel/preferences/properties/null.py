@@ -39,7 +39,7 @@ from ltr_duel.preferences.properties.transitivity import (
 )
 
 _REFITS, _REFITTED = 12, 600  # least number of refits, and of refitted rankers
-_OUTSIDE = 0.05  # intervals are of 95 %
+_OUTSIDE = 0.05  # intervals are of 95%
 
 
 class Statistic(NamedTuple):
@@ -112,7 +112,7 @@ def transitive_null(
     Returns
     -------
     DataFrame
-        property; observed; low, median, high (the middle 95 % of the transitive worlds; infinite if a world has no
+        property; observed; low, median, high (the middle 95% of the transitive worlds; infinite if a world has no
         Condorcet winner and the property needs one); p_value (Monte Carlo share of transitive worlds that are at least
         as intransitive; two-sided for the lower bound, which does not measure transitivity).
 

@@ -205,8 +205,9 @@ def _error_and_reach(means: Means, scatter: float, effective: float, confidence:
 def robust_estimate(users: HashVector, found: Residuals, effective: float, confidence: float) -> Estimate:
     """Return the doubly robust estimate; ``effective`` is n^2 over the expected sum of squared weights."""
     groups = (users & np.uint64(_GROUPS - 1)).astype(np.int64)
-    count, total = (np.bincount(groups, value, _GROUPS)[None] for value in (None, found.value))
-    means = clustered_means(count.astype(np.float64), total)
+    count = np.bincount(groups, minlength=_GROUPS).astype(np.float64)[None]
+    total = np.bincount(groups, found.value, _GROUPS).astype(np.float64)[None]
+    means = clustered_means(count, total)
     near = float(means.mean[0])
     return Estimate(near + found.beyond, near, *_error_and_reach(means, found.scatter, effective, confidence))
 

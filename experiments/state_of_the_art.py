@@ -30,9 +30,18 @@ ARXIV = [
     [0.39, 0.42, 0.49, 0.46, 0.50, 0.51],
     [0.39, 0.40, 0.44, 0.50, 0.49, 0.50],
 ]
+CAVEATS = [
+    "P, errors and bounds hold for the queries of each corpus, not for others like them; NP2004 and MSLR are only 15"
+    " and 36 of theirs. In these 15, sitemap score propagation and sitemap term propagation have the same first ten"
+    " documents. The probability that the one beats the other differs from 1/2 by less than 1e-6, if at all, so which"
+    " of the two is named, and with which P, is noise.",
+    "Documents with equal scores stand in one order (fixed_random, tie seed 0), for users, references and NDCG. On"
+    " OHSUMED another order has another Condorcet winner. So average regret on OHSUMED, and the share of runs that name"
+    " the winner, hold for this order alone.",
+]
 
 
-@figure("state_of_the_art", "Comparison", drawing="frontier", seconds=(100, 2700))
+@figure("state_of_the_art", "Comparison", drawing="frontier", seconds=(100, 2700), notes=CAVEATS)
 def state_of_the_art():
     """Policies of the papers and others, on the same problems.
 
@@ -55,15 +64,6 @@ def state_of_the_art():
     tuned on these corpora: of 2, 3, 5, 10 and 20 it had the least mean regret with these users on MQ2008, OHSUMED and
     MSLR, clearly on MQ2008 and MSLR (50,000 steps, regret by matrices of the rule marginal_sign; NP2004 was not tried).
     Its rivals have the parameters of their papers.
-
-    Note: P, errors and bounds hold for the queries of each corpus, not for others like them; NP2004 and MSLR are only
-    15 and 36 of theirs. In these 15, sitemap score propagation and sitemap term propagation have the same first ten
-    documents. The probability that the one beats the other differs from 1/2 by less than 1e-6, if at all, so which of
-    the two is named, and with which P, is noise.
-
-    Note: Documents with equal scores stand in one order (fixed_random, tie seed 0), for users, references and NDCG. On
-    OHSUMED another order has another Condorcet winner. So average regret on OHSUMED, and the share of runs that name
-    the winner, hold for this order alone.
 
     Note: No set is compared on a matrix: independent coins for all pairs hold more information than clicks.
     """
@@ -94,7 +94,7 @@ def state_of_the_art():
 
 @figure(
     "state_of_the_art", "Real corpora", drawing="regret", column="regret_ndcg", columns=2, spread="quantiles",
-    kinds=True, store="state_of_the_art", seconds=(120, 3240),
+    kinds=True, store="state_of_the_art", seconds=(120, 3240), notes=CAVEATS,
 )  # fmt: skip
 def real_corpora():
     """Regret with simulated users of real corpora.
@@ -114,15 +114,6 @@ def real_corpora():
     Note: multi_self_sparring compares sets of 5, a size that was tuned on these corpora: of 2, 3, 5, 10 and 20 it had
     the least mean regret with these users on MQ2008, OHSUMED and MSLR, clearly on MQ2008 and MSLR (50,000 steps, regret
     by matrices of the rule marginal_sign; NP2004 was not tried). Its rivals have the parameters of their papers.
-
-    Note: P, errors and bounds hold for the queries of each corpus, not for others like them; NP2004 and MSLR are only
-    15 and 36 of theirs. In these 15, sitemap score propagation and sitemap term propagation have the same first ten
-    documents. The probability that the one beats the other differs from 1/2 by less than 1e-6, if at all, so which of
-    the two is named, and with which P, is noise.
-
-    Note: Documents with equal scores stand in one order (fixed_random, tie seed 0), for users, references and NDCG. On
-    OHSUMED another order has another Condorcet winner. So average regret on OHSUMED, and the share of runs that name
-    the winner, hold for this order alone.
     """
     policies = [*SETS, "rmed1", "rucb", "merge_rucb", "self_sparring"]
     quick = {"horizon": 100_000, "repetitions": 3}

@@ -149,8 +149,10 @@ class Client:
             )
         try:
             if not why:
-                rankers, total = tuple(said["rankers"]), said.get("total", len(said["page"]))
-                return Shown(tuple(said["page"]), said["token"], rankers, said["served"], total=total)
+                page, token, rankers = said["page"], said["token"], said["rankers"]
+                if not (isinstance(page, list) and isinstance(token, str) and isinstance(rankers, list)):
+                    raise TypeError  # a text would be a page of its letters
+                return Shown(tuple(page), token, tuple(rankers), said["served"], total=said.get("total", len(page)))
         except (KeyError, TypeError):
             why = "the answer is none of this service"
         shown = tuple(rankings[self._incumbent][: self._top])

@@ -20,9 +20,12 @@ from tests.logs.drawn import (
     false_named_looks,
     false_stops,
     false_winners_asked_hourly,
+    parts_that_differ,
+    plan_from_a_log_kept,
     plan_kept,
     plan_of_returning_users_kept,
     users_needed,
+    winner_found,
 )
 
 RANKERS, IMPRESSIONS, TIES = (2, 5, 10, 20), (100, 300, 1000, 10_000), (0.0, 0.3, 0.95)
@@ -57,11 +60,25 @@ def power(experiments: int) -> Rows:
         yield f"{rankers} rankers, effect {effect}", plan_kept(rankers, effect, experiments)
 
 
+def winner(experiments: int) -> Rows:
+    """Plans for power .8 of one pair, and of a winner against all others, that are kept."""
+    for rankers, effect in itertools.product((3, 5, 10), (0.1, 0.3)):
+        yield f"{rankers} rankers, effect {effect}", winner_found(rankers, effect, experiments)
+
+
 def returning(experiments: int) -> Rows:
     """Plans of users who return, for power .8, that are kept."""
     for rankers, effect, heavy in itertools.product((2, 3, 5, 10), (0.1, 0.3), (False, True)):
         found = plan_of_returning_users_kept(rankers, effect, heavy, experiments)
         yield f"{rankers} rankers, effect {effect}, {'5 % make half' if heavy else 'equally often'}", found
+
+
+def from_a_log(experiments: int) -> Rows:
+    """Plans from a log of few users, for power .8, that are kept; and those with a power of .6 or less."""
+    for users, visits, correlation in ((6, 200, 0.05), (15, 20, 0.0), (30, 20, 0.0), (100, 20, 0.1), (400, 20, 0.1)):
+        found = plan_from_a_log_kept(users, visits, correlation, experiments)
+        weak = 100 * (found <= 60).sum()
+        yield f"{users} users, {visits} impressions each, correlation {correlation}", [found.sum(), weak]
 
 
 def looks(experiments: int) -> Rows:
@@ -83,14 +100,23 @@ def hourly(experiments: int) -> Rows:
         yield f"looks at {', '.join(f'{day:g}' for day in days)}", [false_winners_asked_hourly(days, experiments)]
 
 
+def parts(experiments: int) -> Rows:
+    """Parts of a log that are the same and differ."""
+    for n, number in ((100, 5), (200, 5), (400, 20), (1200, 28)):
+        yield f"{n:,} impressions, {number} parts", [parts_that_differ(n, number, experiments)]
+
+
 PARTS = {
     "family": (family, f"Family-wise error at {LEVEL:.0%}", ["fixed", "daily looks"]),
     "intervals": (intervals, "95 % intervals that hold the truth", ["logs compare", "errors alone"]),
+    "parts": (parts, "Parts that differ: error", ["parts differ"]),
     "best": (best, "Family-wise error against the best", ["summary, ranks", "summary, means", "rankers evaluate"]),
     "looks": (looks, "Sequential test of all impressions: family-wise error", ["thirty looks"]),
     "named": (named, "Four looks that were named: error", ["all that is spent", "the first look alone"]),
     "hourly": (hourly, "Named looks, computed every hour: error", ["ever a winner"]),
     "power": (power, "Effects found, where .8 was planned", ["fixed", "sequential"]),
+    "from_a_log": (from_a_log, "Effects found, where .8 was planned from a log", ["fixed", "plans with .6 or less"]),
+    "winner": (winner, "Effects found, where .8 was planned", ["one pair", "a winner"]),
     "returning": (returning, "Effects found of users who return, where .8 was planned", ["fixed", "sequential"]),
 }
 

@@ -14,6 +14,7 @@ from ltr_duel.client import Client
 
 HERE = Path(__file__).resolve().parent
 BOOKS = json.loads((HERE / "books.json").read_text(encoding="utf-8"))  # title, author, year
+LARGEST = 100_000  # bytes of a request
 SCRIPT = HERE.parents[1] / "clients" / "js" / "clicks.js"  # copy it to where your site has its scripts
 
 
@@ -64,7 +65,11 @@ class Search(BaseHTTPRequestHandler):
             self.send_error(404)
 
     def do_POST(self):
-        said, client = json.loads(self.rfile.read(int(self.headers["content-length"]))), self.server.client
+        size, client = self.headers["content-length"] or "", self.server.client
+        if not (size.isascii() and size.isdigit() and int(size[:20]) <= LARGEST):
+            self.send_error(413)
+            return
+        said = json.loads(self.rfile.read(int(size)))
         if self.path == "/search":
             answer = search(client, said["query"])
         else:

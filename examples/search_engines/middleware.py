@@ -54,7 +54,8 @@ class Experiment:
     def clicks(self, environ, start_response):
         """Answer a report."""
         size = environ.get("CONTENT_LENGTH") or "0"
-        given = environ["wsgi.input"].read(int(size)) if size.isdigit() and int(size) <= LARGEST else b""
+        whole = size.isascii() and size.isdigit() and int(size[:20]) <= LARGEST
+        given = environ["wsgi.input"].read(int(size)) if whole else b""
         status, body = self.report(given)
         headers = [("content-type", "application/json"), ("content-length", str(len(body)))]
         start_response(f"{status.value} {status.phrase}", headers)
@@ -65,6 +66,6 @@ class Experiment:
         try:
             said = json.loads(given)
             recorded = self.client.clicks(said["token"], said["clicks"], final=said["final"])
-        except (ValueError, LookupError, TypeError):
+        except (ValueError, LookupError, TypeError, RecursionError):
             return HTTPStatus.BAD_REQUEST, b""
         return HTTPStatus.OK, json.dumps({"recorded": recorded}).encode()

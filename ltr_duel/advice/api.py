@@ -175,19 +175,10 @@ def try_candidates(
 
 
 def _question(
-    rankings: Rankings,
-    budget: int,
-    clicks: str | ClickModel | Sequence[str | ClickModel],
-    confidence: float,
-    margin: float,
-    aim: str,
-    candidates: Sequence[str],
-    top: int,
-    simulations: int,
-    seed: int,
-    jobs: int,
+    rankings: Rankings, budget: int, clicks: str | ClickModel | Sequence[str | ClickModel], confidence: float,
+    margin: float, aim: str, candidates: Sequence[str], top: int, simulations: int, seed: int, jobs: int,
     compiled: bool,
-) -> tuple[Question, list[World]]:
+) -> tuple[Question, list[World]]:  # fmt: skip
     """Check everything, and put it together."""
     require_rankings(rankings)
     if not 2 <= len(rankings) <= _MOST_RANKERS:

@@ -55,11 +55,8 @@ class Candidate(NamedTuple):
 def candidates_named(words: Sequence[str] = ()) -> list[Candidate]:
     """Return the candidates of those names; without any, the usual ones.
 
-    Raises
-    ------
-    InputError
-        For a name that is not ``policy/method``, is given twice, or joins a policy with a method that compares
-        something else; or where only the A/B test is left.
+    Raises `InputError` for a name that is not ``policy/method``, is given twice, or joins a policy with a method that
+    compares something else; or where only the A/B test is left.
     """
     if not isinstance(words, Sequence):
         raise InputError(f"candidates are a list of texts, not {errors.shown(words)}")

@@ -32,24 +32,13 @@ class Played(NamedTuple):
 
 @dataclass(frozen=True)
 class Source:
-    """A candidate in a world: what all its runs share.
-
-    Parameters
-    ----------
-    candidate : Candidate
-    world : World
-    comparer : Comparer
-    budget : int
-        Impressions, which policies that need a horizon are told.
-    compiled : bool
-        False runs the same text as plain Python.
-    """
+    """A candidate in a world: what all its runs share."""
 
     candidate: Candidate
     world: World
     comparer: Comparer
-    budget: int
-    compiled: bool = True
+    budget: int  # impressions, which policies that need a horizon are told
+    compiled: bool = True  # false runs the same text as plain Python
 
     @classmethod
     def of(cls, candidate: Candidate, world: World, budget: int, *, compiled: bool = True) -> Source:
@@ -142,11 +131,7 @@ class _OfSets(_OfPolicy):
     def __init__(self, source: Source, streams: Streams, order: IntVector) -> None:
         world = source.world
         oracle = SetOracle(
-            source.comparer.open(),
-            world.yardstick,
-            world.turned,
-            np.zeros(1),
-            np.zeros(len(world.ndcg)),
+            source.comparer.open(), world.yardstick, world.turned, np.zeros(1), np.zeros(len(world.ndcg))
         )
         super().__init__(source, streams, order, oracle, compiled=source.compiled and source.comparer.compiled)
 

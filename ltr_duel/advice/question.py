@@ -32,15 +32,9 @@ class Question:
     """What was asked, and what has been simulated for it."""
 
     def __init__(
-        self,
-        rankings: Rankings,
-        worlds: list[World],
-        candidates: list[Candidate],
-        confidence: float,
-        aim: str,
-        simulations: int,
-        laboratory: Laboratory,
-    ) -> None:
+        self, rankings: Rankings, worlds: list[World], candidates: list[Candidate], confidence: float, aim: str,
+        simulations: int, laboratory: Laboratory,
+    ) -> None:  # fmt: skip
         self._rankings, self._worlds = rankings, worlds
         self._candidates = [one for one in candidates if one.may_be_deployed]
         self._apart = [one for one in candidates if not one.may_be_deployed]

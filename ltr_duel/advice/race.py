@@ -104,18 +104,11 @@ class Proof(NamedTuple):
 def race(shoot: Shoot, sizes: Sequence[int], proof: Proof, *, floor: float = 0.0, sure_first: bool = False) -> Finish:
     """Let candidates race.
 
-    Parameters
-    ----------
-    shoot : callable
-        Does the runs that it is asked for.
-    sizes : sequence of int
-        How many runs a candidate has in a world after being tried once, twice, ...; at least 2.
-    proof : Proof
-        For so many candidates and worlds.
-    floor : float
-        A loss that is too small to matter.
-    sure_first : bool
-        Candidates that are not in doubt lead before those that are.
+    shoot: does the runs that it is asked for.
+    sizes: how many runs a candidate has in a world after being tried once, twice, ...; at least 2.
+    proof: for so many candidates and worlds.
+    floor: a loss that is too small to matter.
+    sure_first: candidates that are not in doubt lead before those that are.
     """
     nothing = Shots(np.zeros(0), np.zeros(0, np.uint8))
     shots = [[nothing] * proof.worlds for _ in range(proof.candidates)]

@@ -55,13 +55,7 @@ class Wanted(NamedTuple):
 class Laboratory:
     """Where runs are done.
 
-    Parameters
-    ----------
-    budget : int
-    times : ndarray of int64
-        Checkpoints.
-    seed, jobs : int
-    compiled : bool
+    times: checkpoints.
     """
 
     def __init__(self, budget: int, times: IntVector, seed: int, jobs: int, *, compiled: bool = True) -> None:

@@ -25,31 +25,17 @@ DEPTH = 10  # of NDCG, or the documents shown where those are fewer
 class World:
     """Rankers, users, and what is right.
 
-    Parameters
-    ----------
-    rankings : Rankings
-    users : ClickModel
-    top : int
-        Documents shown.
-    ndcg : ndarray of float64, shape (K,)
-        Of each ranker, at 10 or at ``top``, in the mean over the queries.
-    yardstick : Yardstick
-        What the lists that users see are measured by.
-    margin : float
-        NDCG below the best that is as good.
-    turned : ndarray of float64, shape (K, K)
-        The share of decided outcomes of each pair that is turned round; symmetric.
-    errors : mapping of str to tuple of float
-        Standard errors of the users' probabilities, by the names of the fields of `ClickModel`; empty for exact ones.
+    errors: standard errors of the users' probabilities, by the names of the fields of `ClickModel`; empty for exact
+        ones.
     """
 
     rankings: Rankings
     users: ClickModel
-    top: int
-    ndcg: FloatVector
-    yardstick: Yardstick
-    margin: float
-    turned: FloatMatrix
+    top: int  # documents shown
+    ndcg: FloatVector  # shape (K,); of each ranker, at 10 or at ``top``, in the mean over the queries
+    yardstick: Yardstick  # what the lists that users see are measured by
+    margin: float  # NDCG below the best that is as good
+    turned: FloatMatrix  # shape (K, K); the share of decided outcomes of each pair that is turned round; symmetric
     errors: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def drawn_users(self, rng: Generator) -> ClickModel:
@@ -85,10 +71,8 @@ class World:
 def worlds_of(rankings: Rankings, clicks: tuple[str | ClickModel, ...], top: int, margin: float) -> list[World]:
     """Return one world for each click model.
 
-    Raises
-    ------
-    InputError
-        For rankings whose ties are ordered anew for each page, an unknown click model, or one that is given twice.
+    Raises `InputError` for rankings whose ties are ordered anew for each page, an unknown click model, or one that is
+    given twice.
     """
     if rankings.provenance.get("ties") in REDRAWING:
         raise InputError(

@@ -21,10 +21,8 @@ class Chosen(NamedTuple):
     def names(self, drawn: Iterable[str], among: Collection[str] = ()) -> list[str]:
         """Return the names that are drawn, those of the chosen order first.
 
-        Raises
-        ------
-        InputError
-            For a name that is neither drawn nor ``among`` those of other figures, or for an unknown colour.
+        Raises `InputError` for a name that is neither drawn nor ``among`` those of other figures, or for an unknown
+        colour.
         """
         for word, given in (("colors", self.colors), ("labels", self.labels)):
             if not isinstance(given, Mapping):

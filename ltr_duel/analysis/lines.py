@@ -106,27 +106,13 @@ def draw_over_time(
 
     Against outcomes, each checkpoint stands at the mean number of outcomes that the runs had received by then.
 
-    Parameters
-    ----------
-    ax : Axes
-    frame : DataFrame
-    column : str
-    spread : str
-    start : float
-        The first step shown, but never more than a tenth of the last one.
-    log : {"xy", "x", "y", ""}
-        The logarithmic axes.
-    among : iterable of str
-        All policies that share out the colours; by default those that are drawn.
-    x : str
-        The column of the abscissa: `T` or `OUTCOMES`.
-    chosen : Chosen
-        Colours, labels and order of policies.
+    start: the first step shown, but never more than a tenth of the last one.
+    log: {"xy", "x", "y", ""}; the logarithmic axes.
+    among: all policies that share out the colours; by default those that are drawn.
+    x: the column of the abscissa: `T` or `OUTCOMES`.
+    chosen: colours, labels and order of policies.
 
-    Returns
-    -------
-    DataFrame
-        What is drawn, see `averaged`.
+    Returns what is drawn, see `averaged`.
     """
     rows = comparable_rows(frame)
     rows = rows[rows[columns.T] >= min(start, float(rows[columns.T].max()) / 10)]

@@ -14,15 +14,9 @@ from ltr_duel.core import errors
 def measures_table(evaluation: pd.DataFrame) -> pd.DataFrame:
     """Return an evaluation as text.
 
-    Parameters
-    ----------
-    evaluation : DataFrame
-        From `evaluate_rankers`.
+    evaluation: from `evaluate_rankers`.
 
-    Returns
-    -------
-    DataFrame
-        Columns ranker, measure, mean, 95 % interval (of the mean), to the best, and p (Holm).
+    Returns columns ranker, measure, mean, 95 % interval (of the mean), to the best, and p (Holm).
 
     Examples
     --------

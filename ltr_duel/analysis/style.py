@@ -107,14 +107,7 @@ def looks_of(labels: Iterable[str]) -> dict[str, Look]:
     A policy keeps the colour of `look_of`, unless an earlier one has it; then it takes the first that is free. Variants
     of a policy share its hue and differ in markers.
 
-    Parameters
-    ----------
-    labels : iterable of str
-        All policies of a figure, or of a study whose figures should agree, always in the same order.
-
-    Returns
-    -------
-    dict of str to Look
+    labels: all policies of a figure, or of a study whose figures should agree, always in the same order.
 
     Examples
     --------
@@ -184,12 +177,7 @@ def _number(text: str) -> int:
 
 
 def require_table(frame: Any, *columns: str) -> None:
-    """Refuse what is not a table with these columns, before anything is drawn of it.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse what is not a table with these columns, before anything is drawn of it."""
     if not isinstance(frame, pd.DataFrame):
         table = "; take the table of one problem from its .to_frame()" if hasattr(frame, "to_frame") else ""
         raise InputError(f"a figure is drawn of results or a DataFrame, not of {errors.shown(frame)}{table}")

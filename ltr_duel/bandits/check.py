@@ -69,14 +69,7 @@ def check_compiled(policy: Policy | str) -> None:
     Arms are in range, and the compiled functions do what their text does: numba may drop a write to an array that was
     unpacked from the state. A policy that is not good passes. It takes the time of compiling it, one to two seconds.
 
-    Parameters
-    ----------
-    policy : Policy or str
-
-    Raises
-    ------
-    PolicyError
-        With the first thing that is wrong, in one sentence.
+    Raises `PolicyError` with the first thing that is wrong, in one sentence.
 
     Examples
     --------

@@ -23,14 +23,8 @@ def loop_for(
     is compiled in this process and never stored, and one that numba cannot compile gets the loop's Python text. A page
     may take functions from another page: it imports them, so an edit there is noticed too.
 
-    Parameters
-    ----------
-    policy : Policy
-    loop : callable
-    compiled : bool
-        False for the loop's Python text.
-    plain : bool
-        True for Python text at any depth, helpers of the policy included: there a wrong index is an error.
+    compiled: false for the loop's Python text.
+    plain: true for Python text at any depth, helpers of the policy included: there a wrong index is an error.
     """
     if plain:
         return _plain_loop(policy, loop)
@@ -97,10 +91,8 @@ def plain_text(
 def run_loop(policy: Policy, loop: Callable[..., int], args: tuple[Any, ...]) -> int:
     """Run a loop, which is compiled at its first call for such arguments if it is to be.
 
-    Raises
-    ------
-    PolicyError
-        If one of the policy's functions cannot be compiled: which one, where, and what the compiler missed.
+    Raises `PolicyError` if one of the policy's functions cannot be compiled: which one, where, and what the compiler
+    missed.
     """
     try:
         return loop(*args)

@@ -48,18 +48,10 @@ def relabelled(oracle: Any, order: IntVector, room: FloatMatrix | None = None) -
 
     A matrix is copied in the new order, so a coin takes no longer than before.
 
-    Parameters
-    ----------
-    oracle : NamedTuple
-    order : ndarray of int64, shape (K,)
-        Arm ``order[k]`` of the oracle is arm k of the policy.
-    room : ndarray of float64, shape (K, K), optional
-        Where to put the copy, for who makes one after another: fresh memory takes longer than the copy itself.
+    order: shape (K,); arm ``order[k]`` of the oracle is arm k of the policy.
+    room: shape (K, K); where to put the copy, for who makes one after another: fresh memory takes longer than the copy.
 
-    Raises
-    ------
-    InputError
-        If there is not enough memory for the copy.
+    Raises `InputError` if there is not enough memory for the copy.
     """
     if isinstance(oracle, MatrixOracle):
         if room is None:

@@ -130,16 +130,9 @@ def largest_above(
 
 @kernel
 def largest_below(
-    levels: Levels,
-    row: int,
-    count: int,
-    good: IntVector,
-    bad: IntVector,
-    prior: int,
-    log_mass: FloatVector,
-    least: float,
-    rng: Generator,
-) -> int:
+    levels: Levels, row: int, count: int, good: IntVector, bad: IntVector, prior: int, log_mass: FloatVector,
+    least: float, rng: Generator,
+) -> int:  # fmt: skip
     """Return which of the first ``count`` arms of ``some``, all below the level, has the largest sample.
 
     -1 if none is above ``least``.
@@ -167,15 +160,9 @@ def is_due(levels: Levels, row: int) -> bool:
 
 @kernel
 def set_level(
-    levels: Levels,
-    row: int,
-    count: int,
-    good: IntVector,
-    bad: IntVector,
-    prior: int,
-    log_mass: FloatVector,
+    levels: Levels, row: int, count: int, good: IntVector, bad: IntVector, prior: int, log_mass: FloatVector,
     least: float,
-) -> None:
+) -> None:  # fmt: skip
     """Give a row a level, at least ``least``, that fits what is known of the first ``count`` arms of ``some``."""
     for n in range(count):
         a, b = good[levels.some[n]] - prior + 1.0, bad[levels.some[n]] - prior + 1.0

@@ -5,7 +5,7 @@ The functions are those of the simulation, run as plain Python; a step takes mic
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -220,10 +220,8 @@ class LivePolicy:
             name
             for name, fits in (
                 ("order", order.shape == (n_arms,) and set(order.tolist()) == set(range(n_arms))),
-                (
-                    "asked",
-                    asked.ndim == 1 and len(asked) <= max(2, n_arms) and set(asked.tolist()) <= set(range(n_arms)),
-                ),
+                ("asked", asked.ndim == 1 and asked.dtype.kind == "i" and len(asked) in self._sizes(n_arms)),
+                ("the arms of asked", set(asked.ravel().tolist()) <= set(range(n_arms))),
                 ("t", arrays["t"].shape == (1,) and arrays["t"][0] >= 1),
                 ("rng", rng.shape == (4,) and rng.dtype == np.uint64),
             )
@@ -232,6 +230,10 @@ class LivePolicy:
         if wrong:
             raise InputError(f"this is no snapshot of policy '{self._label}' for {n_arms} arms: {', '.join(wrong)}")
         return n_arms
+
+    def _sizes(self, n_arms: int) -> Collection[int]:
+        """Return how many arms may have been asked for; none once their outcome was told."""
+        return (0, 2) if self._policy.feedback == "duel" else range(n_arms + 1)
 
     def _require_own(self, arrays: Mapping[str, NDArray[Any]], accept_new_code: bool) -> None:
         """Refuse the snapshot of another policy, or of the same with other numbers."""

@@ -62,17 +62,9 @@ def run_pairs(
 
 @kernel
 def run_slates(
-    state: Any,
-    params: Any,
-    oracle: Any,
-    streams: Streams,
-    recorder: Recorder,
-    start: int,
-    stop: int,
-    jump: bool,
-    slate: IntVector,
-    won: SignMatrix,
-) -> int:
+    state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, start: int, stop: int, jump: bool,
+    slate: IntVector, won: SignMatrix,
+) -> int:  # fmt: skip
     """Let a policy compare sets of arms. ``slate`` (K,) and ``won`` (K, K) are scratch."""
     decisions, t = 0, start
     while t <= stop:
@@ -97,16 +89,9 @@ def run_slates(
 
 @kernel
 def run_sweeps(
-    state: Any,
-    params: Any,
-    oracle: Any,
-    streams: Streams,
-    recorder: Recorder,
-    start: int,
-    stop: int,
-    jump: bool,
+    state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, start: int, stop: int, jump: bool,
     met: IntMatrix,
-) -> int:
+) -> int:  # fmt: skip
     """Let a policy walk from checkpoint to checkpoint, to the last. ``met`` (K, K): duels of each pair until now."""
     decisions, t = 0, start
     for row in range(recorder.times.shape[0]):

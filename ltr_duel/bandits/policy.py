@@ -215,10 +215,8 @@ class Policy(components.Component):
 def bind(policy: Policy) -> None:
     """Make a policy's functions known to the simulation loop.
 
-    Raises
-    ------
-    PolicyError
-        If another policy has the same class of states, or a function takes other arguments than it should.
+    Raises `PolicyError` if another policy has the same class of states, or a function takes other arguments than it
+    should.
     """
     parts = policy.select, policy.update, policy.recommend, policy.idle_until
     functions = tuple(interpreted(part) for part in parts if part is not None)

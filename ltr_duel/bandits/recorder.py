@@ -45,15 +45,9 @@ def new_recorder(
 ) -> Recorder:
     """Make an empty recorder.
 
-    Parameters
-    ----------
-    n_arms : int
-    times : array of int, shape (C,)
-        The checkpoints, ascending.
-    place : array of int, shape (K,), optional
-        Without it arm 0 counts as the best, arm 1 as the next, and so on.
-    path : (int, int)
-        How many steps of the path to keep, and in how many columns.
+    times: shape (C,); the checkpoints, ascending.
+    place: shape (K,); without it arm 0 counts as the best, arm 1 as the next, and so on.
+    path: how many steps of the path to keep, and in how many columns.
     """
     at = np.array(times, np.int64)
     pulls, best, worst = np.zeros((3, len(at), n_arms), np.int64)

@@ -22,21 +22,11 @@ def require_room(
 ) -> None:
     """Refuse to let a policy compare more arms than there is memory for.
 
-    Parameters
-    ----------
-    policy : Policy
-    params : NamedTuple
-    n_arms, horizon : int
-        What ``init`` will be told.
-    in_sweeps : bool
-        Whether the policy takes whole sweeps at once.
-    runs : int
-        How many runs there will be at once.
+    n_arms, horizon: what ``init`` will be told.
+    in_sweeps: whether the policy takes whole sweeps at once.
+    runs: how many runs there will be at once.
 
-    Raises
-    ------
-    InputError
-        Which policy needs how much, and how much there is.
+    Raises `InputError` saying which policy needs how much, and how much there is.
     """
     if n_arms <= FEW:
         return

@@ -59,10 +59,7 @@ class Tournament(NamedTuple):
 def new_tournament(n_arms: int, players: int) -> Tournament:
     """Make a tournament of fair coins, in which at most so many of the arms meet at once.
 
-    Raises
-    ------
-    InputError
-        For more players than losses can be counted of.
+    Raises `InputError` for more players than losses can be counted of.
     """
     if players > MOST:
         raise InputError(f"a sampled tournament takes at most {MOST:,} arms, not {players:,}")
@@ -159,15 +156,9 @@ def open_tournament(tournament: Tournament, n_arms: int) -> None:
 
 @inlined
 def toss_arm(
-    tournament: Tournament,
-    odds: WordVector,
-    chance: FloatVector,
-    arms: IntVector,
-    i: int,
-    beaten: IntVector,
-    seed: np.uint64,
-    rng: Generator,
-) -> None:
+    tournament: Tournament, odds: WordVector, chance: FloatVector, arms: IntVector, i: int, beaten: IntVector,
+    seed: np.uint64, rng: Generator,
+) -> None:  # fmt: skip
     """Let number i of these arms meet all that it has not met.
 
     The odds are in the order of the arms, the chances are those of all. ``beaten`` are masks, in blocks of 32, of

@@ -81,16 +81,9 @@ def new_seed(rng: Generator) -> np.uint64:
 
 @inlined
 def toss_block(
-    lane: LaneVector,
-    seed: np.uint64,
-    drawn: int,
-    odds: WordVector,
-    chance: FloatVector,
-    arms: IntVector,
-    at: int,
-    mask: int,
-    rng: Generator,
-) -> int:
+    lane: LaneVector, seed: np.uint64, drawn: int, odds: WordVector, chance: FloatVector, arms: IntVector, at: int,
+    mask: int, rng: Generator,
+) -> int:  # fmt: skip
     """Toss those coins of a row, in the block at place ``at``, that are in the mask; return the mask of those that win.
 
     ``odds[k]`` holds the first bits of the probability ``chance[arms[k]]``; ``drawn`` numbers of the seed are used up.

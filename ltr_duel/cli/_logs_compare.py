@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from ltr_duel.cli import _options as options
 from ltr_duel.cli._logs_sources import OUTCOMES, format_option, opened, skip_option, sources
-from ltr_duel.cli._options import OUT_FILE, ROWS, plugin_option, print_rest, print_table, seed_option, wide_option
+from ltr_duel.cli._options import OUT_FILE, ROWS
+from ltr_duel.cli._output import echo_lines, print_rest, print_table
 from ltr_duel.cli._words import Command
 
 if TYPE_CHECKING:
@@ -62,35 +64,15 @@ if TYPE_CHECKING:
 @click.option("--out", type=OUT_FILE, help="Preference matrix to write (.parquet, .csv).")
 @click.option("--report", type=OUT_FILE, help="One-page report to write (.html).")
 @click.option("--plot", type=OUT_FILE, help="Picture over time to write (.png, .svg, .pdf).")
-@plugin_option
-@seed_option
-@wide_option
+@options.plugin
+@options.seed
+@options.wide
 def compare(
-    kind: str,
-    skip_bad: int,
-    cluster: str,
-    confidence: float,
-    stop_at: float | None,
-    margin: float,
-    any_time: bool,
-    named: str | None,
-    rankers: tuple[str, ...],
-    bootstrap: int,
-    outcomes: tuple[str, ...],
-    primary: str,
-    adjust: bool,
-    history: Path | None,
-    guards: tuple[str, ...],
-    guardrail_margin: float,
-    checks: bool,
-    ways: tuple[str, ...],
-    rows: int,
-    out: Path | None,
-    report: Path | None,
-    plot: Path | None,
-    seed: int,
-    **given: Any,
-) -> None:
+    kind: str, skip_bad: int, cluster: str, confidence: float, stop_at: float | None, margin: float, any_time: bool,
+    named: str | None, rankers: tuple[str, ...], bootstrap: int, outcomes: tuple[str, ...], primary: str, adjust: bool,
+    history: Path | None, guards: tuple[str, ...], guardrail_margin: float, checks: bool, ways: tuple[str, ...],
+    rows: int, out: Path | None, report: Path | None, plot: Path | None, seed: int, **given: Any,
+) -> None:  # fmt: skip
     """Say of each pair of rankers in LOG who won, how sure that is, and, with --stop-at, whether to stop."""
     from ltr_duel.core import InputError, errors
     from ltr_duel.logs import (
@@ -151,8 +133,7 @@ def compare(
             *_parts(log, found, ways, rankers, always, report is not None),
         ],
     )
-    for line in comparison_lines(found):
-        click.echo(line)
+    echo_lines(comparison_lines(found))
     if not found.provenance["users"] and (hint := user_hint(log.other_columns)):
         click.echo(f"note: {hint}")
     if days is not None:
@@ -221,23 +202,19 @@ def _print_evidence(evidence: Evidence, rows: int) -> None:
         guardrail_lines,
     )
 
-    for line in finding_lines(list(evidence.findings or ()), only_failures=True):
-        click.echo(line)
+    echo_lines(finding_lines(list(evidence.findings or ()), only_failures=True))
     click.echo()
     print_table(comparison_table(evidence, rows))
     print_rest(rows, len(evidence.found.pairs), "pairs")
-    for line in [*column_notes(evidence), *guardrail_lines(list(evidence.guards))]:
-        click.echo(line)
+    echo_lines([*column_notes(evidence), *guardrail_lines(list(evidence.guards))])
     for one in evidence.beside:
         click.echo()
         print_table(beside_table(one, rows))
-        for note in one.notes:
-            click.echo(note)
+        echo_lines(one.notes)
     if evidence.beside:
         click.echo(beside_note(evidence.confidence))
     click.echo()
-    for line in decision_of(evidence).lines:
-        click.echo(line)
+    echo_lines(decision_of(evidence).lines)
 
 
 def _days(words: str, any_time: bool) -> list[float]:
@@ -262,8 +239,7 @@ def _print_named_looks(log: ClickLog, evidence: Evidence, days: list[float]) -> 
         raise InputError("--looks is for rankers that outcomes did not choose; --stop-at alone holds for this log")
     settings: dict[str, Any] = {"cluster": found.cluster, "rankers": found.names, "any_time": evidence.any_time}
     planned = look_at_days(log, days, found.confidence, **settings)
-    for line in finding_lines(findings, only_failures=True):
-        click.echo(line)
+    echo_lines(finding_lines(findings, only_failures=True))
     click.echo()
     print_table(named_looks_table(planned, findings))
     click.echo(named_looks_sentence(planned, days, found.names, findings))

@@ -11,22 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ltr_duel.cli._options import (
-    COUNT,
-    OUT_FILE,
-    OUT_FOLDER,
-    corpus_at,
-    jobs_option,
-    most_rankers_option,
-    only_writer,
-    plugin_option,
-    rankers_option,
-    rankings_of,
-    seed_option,
-    ties_options,
-)
-from ltr_duel.cli._reading import Reading, reading_options
-from ltr_duel.cli._words import Command, click_model_names, method_names
+from ltr_duel.cli import _options as options
+from ltr_duel.cli._options import COUNT, OUT_FILE, OUT_FOLDER
+from ltr_duel.cli._output import only_writer
+from ltr_duel.cli._reading import Corpus, corpus_options, old_corpus_options
+from ltr_duel.cli._words import Command
 
 if TYPE_CHECKING:
     from ltr_duel.preferences import PreferenceMatrix
@@ -78,16 +67,8 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
 
 @click.command(cls=Command)
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option(
-    "--clicks", default="navigational", show_default=True, shell_complete=click_model_names, help="Click model."
-)
-@click.option(
-    "--method",
-    default="probabilistic",
-    show_default=True,
-    shell_complete=method_names,
-    help="How two rankers are compared.",
-)
+@options.clicks()
+@options.method("How two rankers are compared.")
 @click.option(
     "--outcome",
     default="",
@@ -96,10 +77,8 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
 )
 @click.option("--comparisons", type=COUNT, help="Of each pair.  [default: 1,000; without variance reduction 4,000]")
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown.")
-@ties_options
 @click.option("--drop-constant", is_flag=True, help="Leave out features that are constant within each query.")
-@reading_options
-@rankers_option
+@corpus_options
 @click.option("--against", help="Only pairs with this ranker.")
 @goal_options
 @click.option(
@@ -110,31 +89,19 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
     help="auto (all that fit), none, or of common, stratified, integrated, antithetic, control.",
 )
 @click.option("--share", type=Part(), help="Count only this share into the store; a run without it adds up.")
-@plugin_option
-@seed_option
-@jobs_option
+@options.plugin
+@options.seed
+@options.jobs
 @click.option("--out", type=OUT_FILE, required=True, help="The Parquet file to write.")
 def estimate(
     path: Path,
-    clicks: str,
-    method: str,
-    outcome: str,
-    comparisons: int | None,
-    top: int,
-    ties: dict[str, Any],
+    corpus: Corpus,
     drop_constant: bool,
-    words: tuple[str, ...],
-    reading: Reading,
-    against: str | None,
-    target_error: float | None,
-    until_winner: float | None,
-    at_most: int,
     store: Path | None,
-    variance_reduction: tuple[str, ...],
     share: tuple[int, int] | None,
-    seed: int,
     jobs: int,
     out: Path,
+    **settings: Any,
 ) -> None:
     """Estimate the preference matrix of rankers, by default the features, of the corpus at PATH.
 
@@ -144,27 +111,9 @@ def estimate(
     from ltr_duel.preferences import estimate_preferences
 
     only_writer(None if share else out)
-    dataset = corpus_at(path, words, reading)
-    rankings = rankings_of(dataset, words, **ties, drop_constant=drop_constant, jobs=jobs)
-    del dataset  # gigabytes of features
+    rankings = corpus.rank(corpus.load(path), jobs=jobs, drop_constant=drop_constant)
     parts = store or _parts_of(out)
-    matrix = estimate_preferences(
-        rankings,
-        clicks=clicks,
-        method=method,
-        outcome=outcome,
-        comparisons=comparisons,
-        top=top,
-        seed=seed,
-        jobs=jobs,
-        against=against,
-        target_error=target_error,
-        until_winner=until_winner,
-        at_most=at_most,
-        variance_reduction=variance_reduction,
-        store=parts,
-        share=share,
-    )
+    matrix = estimate_preferences(rankings, jobs=jobs, store=parts, share=share, **settings)
     if share:
         click.echo(f"{parts}: share {share[0]} of {share[1]} is counted")
         return
@@ -175,26 +124,21 @@ def estimate(
 @click.argument("file", type=click.Path(path_type=Path))
 @click.argument("path", type=click.Path(path_type=Path))
 @click.option("--comparisons", type=COUNT, default=0, help="Comparisons for each pair, in all.")
-@reading_options
-@rankers_option
+@old_corpus_options
 @goal_options
-@plugin_option
-@jobs_option
-@most_rankers_option
+@options.plugin
+@options.jobs
+@options.most_rankers
 @click.option("--out", type=OUT_FILE, help="The Parquet file to write.  [default: FILE]")
 def extend(
     file: Path,
     path: Path,
-    comparisons: int,
-    words: tuple[str, ...],
-    reading: Reading,
-    target_error: float | None,
-    until_winner: float | None,
-    at_most: int,
+    corpus: Corpus,
     store: Path | None,
     jobs: int,
     most_rankers: int,
     out: Path | None,
+    **goals: Any,
 ) -> None:
     """Add comparisons to the matrix in FILE, estimated on the corpus at PATH, under its own settings.
 
@@ -207,34 +151,25 @@ def extend(
     matrix = load_preferences(file, most_rankers=most_rankers)
     if matrix.tally is None:
         raise InputError(f"{file}: this matrix has no counts to add to: it was not estimated here")
-    about, dataset = matrix.provenance, corpus_at(path, words, reading)
+    about, dataset = matrix.provenance, corpus.load(path)
     if about.get("corpus_sha256") != dataset.sha256:
         raise InputError(
             f"{path}: not the corpus that {file} was estimated on ('{about.get('corpus')}'), or read in another way"
         )
-    settings: dict[str, Any] = {"ties": about["ties"], "seed": about.get("tie_seed", 0), "jobs": jobs}
+    ties = {"ties": about["ties"], "seed": about.get("tie_seed", 0)}
     if about.get("rankers"):
-        if not words:
+        if not corpus.words:
             raise InputError(f"{file}: some of its rankers came from files; name them again by --rankers")
-        rankings = rankings_of(dataset, words, **settings)
+        rankings = corpus._replace(ties=ties).rank(dataset, jobs=jobs, drop_constant=False)
         if rankings.provenance.get("rankers") != about["rankers"]:
             raise InputError(f"{file}: was estimated with other rankers, or their files changed since")
     else:
-        rankings = feature_rankers(dataset, features=matrix.names, **settings)
+        rankings = feature_rankers(dataset, features=matrix.names, **ties, jobs=jobs)
     del dataset  # gigabytes of features
     out = out or file
     only_writer(out)
     parts = store or _parts_of(out)
-    grown = extend_preferences(
-        matrix,
-        rankings,
-        comparisons=comparisons,
-        jobs=jobs,
-        target_error=target_error,
-        until_winner=until_winner,
-        at_most=at_most,
-        store=parts,
-    )
+    grown = extend_preferences(matrix, rankings, jobs=jobs, store=parts, **goals)
     _save(grown, out, parts)
 
 

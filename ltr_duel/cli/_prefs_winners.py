@@ -7,21 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ltr_duel.cli._options import (
-    COUNT,
-    ROWS,
-    corpus_at,
-    jobs_option,
-    plugin_option,
-    print_table,
-    rankers_option,
-    rankings_of,
-    seed_option,
-    ties_options,
-    wide_option,
-)
-from ltr_duel.cli._reading import Reading, reading_options
-from ltr_duel.cli._words import Command, click_model_names, method_names
+from ltr_duel.cli import _options as options
+from ltr_duel.cli._options import COUNT, ROWS
+from ltr_duel.cli._output import print_table
+from ltr_duel.cli._reading import Corpus, corpus_options
+from ltr_duel.cli._words import Command
 
 if TYPE_CHECKING:
     from ltr_duel.rankers import Rankings
@@ -32,11 +22,10 @@ _MORE = 20  # times as many comparisons tell the winner where the usual number l
 
 @click.command(cls=Command)
 @click.argument("path", type=click.Path(path_type=Path))
-@click.option("--clicks", default="navigational", show_default=True, shell_complete=click_model_names)
-@click.option("--method", default="probabilistic", show_default=True, shell_complete=method_names)
+@options.clicks()
+@options.method("How two rankers are compared.")
 @click.option("--comparisons", type=COUNT, help="Of each pair.  [default: as of prefs estimate]")
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown.")
-@ties_options
 @click.option(
     "--tie-orders",
     type=ROWS,
@@ -44,25 +33,12 @@ _MORE = 20  # times as many comparisons tell the winner where the usual number l
     show_default=True,
     help="Orders of tied documents to compare: tie seeds of fixed_random, beside resample; 0 for none.",
 )
-@reading_options
-@rankers_option
-@plugin_option
-@seed_option
-@jobs_option
-@wide_option
-def winners(
-    path: Path,
-    clicks: str,
-    method: str,
-    comparisons: int | None,
-    top: int,
-    ties: dict[str, Any],
-    tie_orders: int,
-    words: tuple[str, ...],
-    reading: Reading,
-    seed: int,
-    jobs: int,
-) -> None:
+@corpus_options
+@options.plugin
+@options.seed
+@options.jobs
+@options.wide
+def winners(path: Path, clicks: str, method: str, tie_orders: int, corpus: Corpus, jobs: int, **settings: Any) -> None:
     """Estimate the preferences on the corpus at PATH by each outcome rule: winners, how sure, and cycles.
 
     Where documents tie, the default outcome rule is tried with other orders of them as well: each tie seed is another
@@ -82,24 +58,16 @@ def winners(
             f" 'ltr-duel prefs show {path}' prints a matrix"
         )
     chosen = METHODS.configure(method).component
-    dataset = corpus_at(path, words, reading)
-    settings: dict[str, Any] = {
-        "clicks": clicks,
-        "method": method,
-        "comparisons": comparisons,
-        "top": top,
-        "seed": seed,
-        "jobs": jobs,
-    }
+    dataset = corpus.load(path)
 
     def estimated(rankings: Rankings, rule: str) -> dict[str, str]:
-        matrix = estimate_preferences(rankings, outcome=rule, **settings)
+        matrix = estimate_preferences(rankings, outcome=rule, clicks=clicks, method=method, jobs=jobs, **settings)
         spent.append(int(matrix.comparisons.max()))
         found.append({ORDER: matrix.tie_order, **winner_row(matrix)})
         return found[-1]
 
     found, spent = list[dict[str, str]](), list[int]()
-    rankings = rankings_of(dataset, words, **ties, drop_constant=True, jobs=jobs)
+    rankings = corpus.rank(dataset, jobs=jobs)
     by_rule = {rule: estimated(rankings, rule) for rule in chosen.outcomes}
     usual = chosen.research_outcome
     click.echo(f"{dataset.name}: {len(rankings)} rankers, {clicks} clicks, {method}")
@@ -110,10 +78,10 @@ def winners(
         click.echo(f"{share:.1%} of documents tie (mean over rankers); their order: {by_rule[usual][ORDER]}")
     if tie_orders and share:
         rows = []
-        for order in _orders(ties, tie_orders, chosen.compiled):
+        for order in _orders(corpus.ties, tie_orders, chosen.compiled):
             row = by_rule[usual]
-            if order != ties:
-                other = rankers_named(dataset, words, **order, drop_constant=True, jobs=jobs)
+            if order != corpus.ties:
+                other = rankers_named(dataset, corpus.words, **order, drop_constant=True, jobs=jobs)
                 row = estimated(other, usual)
             rows.append(row)
         click.echo(f"\nby the order of tied documents, outcome rule {usual}:")

@@ -1,4 +1,4 @@
-"""How the feature files of a corpus are read: the same options for every command that reads one."""
+"""How a corpus is read, and which rankers it gets: the same options for every command that reads one."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from ltr_duel.cli._options import COUNT
+from ltr_duel.core import InputError
 
 if TYPE_CHECKING:
     from ltr_duel.data import Dataset, ReadOptions
+    from ltr_duel.rankers import Rankings
 
 
 class Reading(NamedTuple):
@@ -41,8 +43,6 @@ class Reading(NamedTuple):
     @property
     def for_files(self) -> tuple[str | None, int | None, dict[str, Any]]:
         """Split, fold and options, for what converts whole files."""
-        from ltr_duel.core import InputError
-
         if self.queries is not None:
             raise InputError(
                 "--queries chooses among the queries of a corpus when it is used, not when it is converted"
@@ -97,7 +97,108 @@ def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return with_reading
 
 
-def print_constant(dataset: Dataset, rankers: Collection[str], *, all_named: bool) -> None:
+class Corpus(NamedTuple):
+    """What the user said of a corpus and of its rankers."""
+
+    reading: Reading
+    words: tuple[str, ...]  # that name the rankers
+    ties: dict[str, Any]  # the tie rule, as arguments of `rankers_named`
+
+    def load(self, path: Path) -> Dataset:
+        """Read the corpus at a path; ``qrels:FILE`` is made of judgements and of the runs among the rankers."""
+        from ltr_duel.rankers import pool_named
+
+        pool = pool_named(str(path), self.words, reading=self.reading.is_given)
+        if pool is None:
+            return self.reading.load(path)
+        click.echo(
+            f"{path}: {pool.dataset.n_queries:,} queries, {pool.dataset.n_docs:,} documents (judged, or among the"
+            f" first {pool.depth} of a run), of which {pool.unjudged:,} are"
+            f" not judged and have grade 0; "
+            + (f"{pool.negative:,} judgements below 0 count as 0; " if pool.negative else "")
+            + f"{pool.left_out:,} queries without judgements or documents are left out",
+            err=True,
+        )
+        return pool.dataset
+
+    def rank(self, dataset: Dataset, *, jobs: int, drop_constant: bool = True) -> Rankings:
+        """Build the rankers; print which order nothing, and what their files have beyond the corpus."""
+        from ltr_duel.rankers import rankers_named
+
+        rankings = rankers_named(dataset, self.words, **self.ties, drop_constant=drop_constant, jobs=jobs)
+        _print_constant(dataset, rankings.names, all_named="features" in (self.words or ("features",)))
+        for name, about in rankings.provenance.get("rankers", {}).items():
+            unknown = {key.removeprefix("unknown_"): about[key] for key in about if key.startswith("unknown_")}
+            if strange := [f"{count:,} {what}" for what, count in unknown.items() if count]:
+                lacks = f"{dataset.name} lacks {' and '.join(strange)} of {about['file']}"
+                click.echo(f"{name}: {lacks}; they are left out", err=True)
+        return rankings
+
+    def rankings(self, path: Path, jobs: int) -> Rankings:
+        """Build the rankers of the corpus at a path, without those that order nothing."""
+        return self.rank(self.load(path), jobs=jobs)
+
+
+def _worded(ctx: click.Context, param: click.Parameter, words: tuple[str, ...]) -> tuple[str, ...]:
+    """Refuse an empty word before any work is done."""
+    if not all(map(str.strip, words)):
+        raise InputError("an empty word names no ranker")
+    return words
+
+
+_RANKERS = click.option(
+    "--rankers",
+    "words",
+    multiple=True,
+    callback=_worded,
+    metavar="WORD",
+    help="features, features:1,5, run:FILE, lightgbm:FILE, xgboost:FILE, onnx:FILE, scores:FILE, lists:FILE, with NAME="
+    " in front if wanted; may be repeated.  [default: all features]",
+)
+_TIES = click.option(
+    "--ties",
+    default="fixed_random",
+    show_default=True,
+    help="Order of documents with equal scores: fixed_random, shared, file, resample or redraw_at_inference.",
+)
+_TIE_SEED = click.option(
+    "--tie-seed",
+    type=COUNT,
+    default=0,
+    show_default=True,
+    help="Seed of the order under --ties; --seed does not change the order.",
+)
+
+
+def corpus_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options of a corpus and its rankers; the command gets them as one `Corpus`, ``corpus``."""
+
+    @reading_options
+    @_RANKERS
+    @_TIES
+    @_TIE_SEED
+    @functools.wraps(function)
+    def with_corpus(
+        *args: Any, reading: Reading, words: tuple[str, ...], ties: str, tie_seed: int, **given: Any
+    ) -> Any:
+        return function(*args, corpus=Corpus(reading, words, {"ties": ties, "seed": tie_seed}), **given)
+
+    return with_corpus
+
+
+def old_corpus_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the same options but those of the tie rule, where a matrix has one; the command gets a `Corpus`, too."""
+
+    @reading_options
+    @_RANKERS
+    @functools.wraps(function)
+    def with_corpus(*args: Any, reading: Reading, words: tuple[str, ...], **given: Any) -> Any:
+        return function(*args, corpus=Corpus(reading, words, {}), **given)
+
+    return with_corpus
+
+
+def _print_constant(dataset: Dataset, rankers: Collection[str], *, all_named: bool) -> None:
     """Print on stderr which features order nothing, why, and whether they are among the rankers."""
     from ltr_duel.rankers import constant_features
 

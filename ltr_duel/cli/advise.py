@@ -8,21 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ltr_duel.cli._options import (
-    COUNT,
-    OUT_FOLDER,
-    checked_plugin_option,
-    corpus_at,
-    jobs_option,
-    only_writer,
-    print_table,
-    rankers_option,
-    rankings_of,
-    seed_option,
-    ties_options,
-    wide_option,
-)
-from ltr_duel.cli._reading import Reading, reading_options
+from ltr_duel.cli import _options as options
+from ltr_duel.cli._options import COUNT, OUT_FOLDER
+from ltr_duel.cli._output import echo_lines, only_writer, print_table
+from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command, click_model_names
 
 if TYPE_CHECKING:
@@ -31,9 +20,7 @@ if TYPE_CHECKING:
 
 @click.command(cls=Command)
 @click.argument("path", type=click.Path(path_type=Path))
-@reading_options
-@rankers_option
-@ties_options
+@corpus_options
 @click.option(
     "--clicks",
     multiple=True,
@@ -63,29 +50,13 @@ if TYPE_CHECKING:
     show_default=True,
     help="Runs behind each claim, for each click model; time is in proportion.",
 )
-@checked_plugin_option
-@seed_option
-@jobs_option
+@options.checked_plugin
+@options.seed
+@options.jobs
 @click.option("--out", type=OUT_FOLDER, help="A folder for advice.html, advice.json, advice.png and live.toml.")
-@wide_option
+@options.wide
 def command(
-    path: Path,
-    words: tuple[str, ...],
-    ties: dict[str, Any],
-    reading: Reading,
-    clicks: tuple[str, ...],
-    budget: int,
-    per_day: float | None,
-    confidence: float,
-    margin: float,
-    sure: bool,
-    incumbent: str | None,
-    candidates: tuple[str, ...],
-    top: int,
-    simulations: int,
-    seed: int,
-    jobs: int,
-    out: Path | None,
+    path: Path, corpus: Corpus, per_day: float | None, sure: bool, jobs: int, out: Path | None, **question: Any
 ) -> None:
     """Say what to deploy for rankers, by default the features, of the corpus at PATH.
 
@@ -96,33 +67,16 @@ def command(
     from ltr_duel.advice import ANSWER, advise
 
     only_writer(out)
-    dataset = corpus_at(path, words, reading)
-    rankings = rankings_of(dataset, words, **ties, drop_constant=True, jobs=jobs)
-    advice = advise(
-        rankings,
-        budget=budget,
-        clicks=clicks,
-        confidence=confidence,
-        margin=margin,
-        aim="sure" if sure else "least loss",
-        incumbent=incumbent,
-        candidates=candidates,
-        top=top,
-        simulations=simulations,
-        seed=seed,
-        jobs=jobs,
-    )
+    advice = advise(corpus.rankings(path, jobs), aim="sure" if sure else "least loss", jobs=jobs, **question)
     lines = advice.lines()
-    for line in lines[:ANSWER]:
-        click.echo(line)
+    echo_lines(lines[:ANSWER])
     if per_day:
         click.echo(_in_days(advice, per_day))
     if advice.rows:
         click.echo()
         print_table(advice.table())
         click.echo()
-    for line in lines[ANSWER:]:
-        click.echo(line)
+    echo_lines(lines[ANSWER:])
     if out is not None:
         click.echo("\n" + ", ".join(str(file) for file in advice.save(out)))
 

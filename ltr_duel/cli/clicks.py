@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from ltr_duel.cli._catalogue import print_catalogue
-from ltr_duel.cli._options import COUNT, plugin_option, print_table, wide_option
+from ltr_duel.cli import _options as options
+from ltr_duel.cli._options import COUNT
+from ltr_duel.cli._output import echo_lines, print_catalogue, print_table
 from ltr_duel.cli._words import click_model_names
 
 
@@ -33,7 +34,7 @@ def command() -> None:
 @command.command("list")
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=click_model_names)
 @click.option("--bibtex", is_flag=True, help="Print what to cite, instead.")
-@plugin_option
+@options.plugin
 def listed(names: tuple[str, ...], bibtex: bool) -> None:
     """List the click models, or only those named: click and stop probabilities of each grade."""
     from ltr_duel.clicks import CLICK_MODELS
@@ -55,20 +56,11 @@ def listed(names: tuple[str, ...], bibtex: bool) -> None:
 @click.option("--smoothing", type=float, default=1.0, show_default=True, help="Successes and failures added.")
 @click.option("--cluster", default="user", show_default=True, help="Of standard errors: user, query or both.")
 @click.option("--out", type=click.Path(path_type=Path), help="Table of the best to write (.json), for --clicks.")
-@wide_option
+@options.wide
 def fit(
-    file: Path,
-    kind: str,
-    skip_bad: int,
-    models: tuple[str, ...],
-    by: str,
-    train: float,
-    iterations: int,
-    tolerance: float,
-    smoothing: float,
-    cluster: str,
-    out: Path | None,
-) -> None:
+    file: Path, kind: str, skip_bad: int, models: tuple[str, ...], by: str, train: float, iterations: int,
+    tolerance: float, smoothing: float, cluster: str, out: Path | None,
+) -> None:  # fmt: skip
     """Fit click models to the sessions of LOG, judge them by sessions held out, and name the best.
 
     Models: pbm, cascade, dcm, dbn, sdbn, ubm, ccm, and table, which is what simulations use.
@@ -92,18 +84,11 @@ def fit(
     if out is not None and not sessions.graded:
         raise InputError(f"{out} cannot be written: a table for simulations needs grades on every row of {file}")
     fits = fit_click_models(
-        sessions,
-        models,
-        train=train,
-        iterations=iterations,
-        tolerance=tolerance,
-        smoothing=smoothing,
-        cluster=cluster,
+        sessions, models, train=train, iterations=iterations, tolerance=tolerance, smoothing=smoothing, cluster=cluster
     )
     if log.bad.count:
         click.echo(f"{log.bad.count:,} bad lines passed over")
-    for line in fit_lines(sessions, fits):
-        click.echo(line)
+    echo_lines(fit_lines(sessions, fits))
     click.echo()
     print_table(fits_table(fits))
     click.echo()
@@ -120,8 +105,8 @@ def fit(
 
 @command.command()
 @click.argument("names", nargs=-1, required=True, metavar="FILE|NAME...")
-@plugin_option
-@wide_option
+@options.plugin
+@options.wide
 def compare(names: tuple[str, ...]) -> None:
     """Show fitted models (.json) beside others, by default perfect, navigational and informational."""
     from ltr_duel.clicks import models_table

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ltr_duel.cli._options import plugin_option
+from ltr_duel.cli import _options as options
 from ltr_duel.cli._reading import Reading, column_label, reading_options
 from ltr_duel.cli._words import Commands
 from ltr_duel.core import InputError
@@ -26,7 +26,7 @@ def command() -> None:
 
 
 @command.command("list")
-@plugin_option
+@options.plugin
 def list_corpora() -> None:
     """Print the known corpora: size, grades, licence, how to get them, whether converted."""
     import json
@@ -52,7 +52,7 @@ def list_corpora() -> None:
 
 @command.command()
 @click.argument("name")
-@plugin_option
+@options.plugin
 @click.option("--accept-terms", is_flag=True, help="I have read and accept the terms of the corpus.")
 @click.option("--archive", type=_PATH, help="The archive, downloaded by hand.")
 @click.option("--folder", type=_PATH, help="Where the archive and its files are kept.  [default: corpora/NAME]")
@@ -61,15 +61,9 @@ def list_corpora() -> None:
 @reading_options
 @click.pass_context
 def fetch(
-    context: click.Context,
-    name: str,
-    accept_terms: bool,
-    archive: Path | None,
-    folder: Path | None,
-    urls: tuple[str, ...],
-    run: bool,
-    reading: Reading,
-) -> None:
+    context: click.Context, name: str, accept_terms: bool, archive: Path | None, folder: Path | None,
+    urls: tuple[str, ...], run: bool, reading: Reading,
+) -> None:  # fmt: skip
     """Get the corpus NAME and convert it: terms, download or your own archive, checksum, unpack, check, convert."""
     from ltr_duel.cli.demo import command as demo
     from ltr_duel.data import CORPORA, FetchOptions
@@ -100,47 +94,41 @@ def info(path: Path, reading: Reading) -> None:
 
 @command.command()
 @click.argument("path", type=_PATH)
-@plugin_option
+@options.plugin
 @click.option("--corpus", help="Which corpus of `ltr-duel data list` this is: sets how it is read, and its grades.")
 @click.option("--memory", type=float, help="Megabytes of memory to stay below.")
 @click.option("--jobs", default=-1, show_default=True, help="Threads; -1 for all cores.")
 @reading_options
-def convert(
-    path: Path,
-    corpus: str | None,
-    memory: float | None,
-    jobs: int,
-    reading: Reading,
-) -> None:
+def convert(path: Path, corpus: str | None, memory: float | None, jobs: int, reading: Reading) -> None:
     """Convert PATH once, so that it opens in milliseconds ever after; prints where it is kept."""
     from ltr_duel.data import CORPORA, Naming, default_name
     from ltr_duel.data import convert as convert_corpus
 
     split, fold, _ = reading.for_files
-    options, naming = reading.options, None
+    how, naming = reading.options, None
     if corpus:
         known = CORPORA[corpus]
-        options = known.reading(**reading.given)
-        naming = Naming(default_name(path, split, fold), known.grades_read(options), None, corpus)
+        how = known.reading(**reading.given)
+        naming = Naming(default_name(path, split, fold), known.grades_read(how), None, corpus)
         if known.reading_choices:
             click.echo(f"{corpus} is read with {known.reading_choices}, unless you say otherwise", err=True)
     if memory is not None and not 0 < memory < math.inf:
         raise InputError(f"--memory must be a number of megabytes above 0, not {memory}")
     room = int(memory * 2**20) if memory is not None else None
-    click.echo(convert_corpus(path, options, naming=naming, split=split, fold=fold, jobs=jobs, memory=room))
+    click.echo(convert_corpus(path, how, naming=naming, split=split, fold=fold, jobs=jobs, memory=room))
 
 
 @command.command()
 @click.argument("path", type=_PATH)
 @click.option("--corpus", help="Which corpus of `ltr-duel data list` this should be.")
-@plugin_option
+@options.plugin
 @reading_options
 def check(path: Path, corpus: str | None, reading: Reading) -> None:
     """Compare PATH with published checksums and counts, and name the lines that break the format."""
     from ltr_duel.data import CORPORA, check_file, count_problems, expected_digests, feature_files
 
-    options = CORPORA[corpus].reading(**reading.given) if corpus else reading.options
-    reports = [check_file(file, options) for file in feature_files(path, *reading.for_files[:2])]
+    how = CORPORA[corpus].reading(**reading.given) if corpus else reading.options
+    reports = [check_file(file, how) for file in feature_files(path, *reading.for_files[:2])]
     problems = []
     for report in reports:
         click.echo(f"{report.file}: {report.documents:,} documents, {report.queries:,} queries")

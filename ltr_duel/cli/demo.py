@@ -4,24 +4,14 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any
 
 import click
 
-from ltr_duel.cli._options import (
-    COUNT,
-    OUT_FOLDER,
-    corpus_at,
-    jobs_option,
-    only_writer,
-    plugin_option,
-    rankers_option,
-    rankings_of,
-    seed_option,
-    ties_options,
-)
-from ltr_duel.cli._reading import Reading, reading_options
-from ltr_duel.cli._words import Command, click_model_names, policy_names
+from ltr_duel.cli import _options as options
+from ltr_duel.cli._options import COUNT, OUT_FOLDER
+from ltr_duel.cli._output import echo_lines, only_writer
+from ltr_duel.cli._reading import Corpus, corpus_options
+from ltr_duel.cli._words import Command, policy_names
 
 
 @click.command(cls=Command)
@@ -31,19 +21,9 @@ from ltr_duel.cli._words import Command, click_model_names, policy_names
     type=click.Path(path_type=Path),
     help="A feature file or a folder, or qrels:FILE with runs as rankers; a synthetic corpus if not given.",
 )
-@click.option(
-    "--out",
-    type=OUT_FOLDER,
-    default="demo",
-    show_default=True,
-    help="The folder to write to.",
-)
-@reading_options
-@rankers_option
-@ties_options
-@click.option(
-    "--clicks", default="navigational", show_default=True, shell_complete=click_model_names, help="Click model."
-)
+@click.option("--out", type=OUT_FOLDER, default="demo", show_default=True, help="The folder to write to.")
+@corpus_options
+@options.clicks()
 @click.option("--comparisons", type=COUNT, default=1000, show_default=True, help="Comparisons for each pair.")
 @click.option(
     "--policy",
@@ -56,23 +36,13 @@ from ltr_duel.cli._words import Command, click_model_names, policy_names
 )
 @click.option("--horizon", type=COUNT, default=1_000_000, show_default=True, help="Steps in each run.")
 @click.option("--repetitions", type=COUNT, default=10, show_default=True, help="Runs of each policy.")
-@plugin_option
-@seed_option
-@jobs_option
+@options.plugin
+@options.seed
+@options.jobs
 def command(
-    path: Path | None,
-    out: Path,
-    words: tuple[str, ...],
-    ties: dict[str, Any],
-    reading: Reading,
-    clicks: str,
-    comparisons: int,
-    policies: tuple[str, ...],
-    horizon: int,
-    repetitions: int,
-    seed: int,
-    jobs: int,
-) -> None:
+    path: Path | None, out: Path, corpus: Corpus, clicks: str, comparisons: int, policies: tuple[str, ...],
+    horizon: int, repetitions: int, seed: int, jobs: int,
+) -> None:  # fmt: skip
     """Find the best ranker under simulated clicks, and the regret of each policy until it is found.
 
     Reads a corpus (without --data it makes one of MSLR's shape, writes it as text, and reads that back), builds the
@@ -88,7 +58,7 @@ def command(
     from ltr_duel.rankers import constant_features
     from ltr_duel.simulation import Live, checkpoints, simulate
 
-    if path is None and reading.is_given:
+    if path is None and corpus.reading.is_given:
         raise InputError("options of how feature files are read go with --data")
     CLICK_MODELS.configure(clicks)
     parallel.checked_jobs(jobs)
@@ -99,19 +69,19 @@ def command(
     for policy in policies:
         POLICIES.configure(policy)
     began = time.perf_counter()
-    dataset = corpus_at(_synthetic_corpus(out, seed) if path is None else path, words, reading)
+    dataset = corpus.load(_synthetic_corpus(out, seed) if path is None else path)
     click.echo(
         f"{dataset.name}: {dataset.n_queries:,} queries, {dataset.n_docs:,} documents,"
         f" {dataset.n_features or 'no'} features, grades 0..{dataset.grades - 1}"
     )
     notes = ["This is a synthetic corpus; its features mean nothing."] if path is None else []
-    constant = () if words else constant_features(dataset)
+    constant = () if corpus.words else constant_features(dataset)
     if constant:
         notes.append(
             f"{len(constant)} features are constant within each query, order nothing, and were left out:"
             f" {', '.join(constant)}."
         )
-    rankings = rankings_of(dataset, words, **ties, drop_constant=True, jobs=jobs)
+    rankings = corpus.rank(dataset, jobs=jobs)
     click.echo(f"{len(rankings)} rankers; {comparisons:,} comparisons for each pair, {clicks} clicks ...")
     matrix = estimate_preferences(rankings, clicks=clicks, comparisons=comparisons, seed=seed, jobs=jobs)
     click.echo(f"{', '.join(policies)}: {repetitions} runs of {horizon:,} steps each, every step a simulated user ...")
@@ -119,11 +89,10 @@ def command(
     results = simulate(
         users, policies, preferences=matrix, horizon=horizon, repetitions=repetitions, seed=seed, jobs=jobs
     )
-    title = f"{dataset.name}, {clicks} clicks: {len(rankings)} {'' if words else 'feature '}rankers"
+    title = f"{dataset.name}, {clicks} clicks: {len(rankings)} {'' if corpus.words else 'feature '}rankers"
     answer = save_study(results, out, title=title, notes=notes)
     click.echo()
-    for line in answer:
-        click.echo(line)
+    echo_lines(answer)
     click.echo(f"\n{out / 'report.html'} and the files beside it ({time.perf_counter() - began:.0f} s)")
 
 

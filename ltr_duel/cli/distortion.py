@@ -3,36 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from ltr_duel.cli._options import (
-    COUNT,
-    OUT_FOLDER,
-    corpus_at,
-    jobs_option,
-    only_writer,
-    plugin_option,
-    print_table,
-    rankers_option,
-    rankings_of,
-    seed_option,
-    ties_options,
-    wide_option,
-)
-from ltr_duel.cli._reading import Reading, reading_options
+from ltr_duel.cli import _options as options
+from ltr_duel.cli._options import COUNT, OUT_FOLDER
+from ltr_duel.cli._output import only_writer, print_table, save_measured
+from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command, click_model_names, method_names
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @click.command(cls=Command)
 @click.argument("path", type=click.Path(path_type=Path))
-@reading_options
-@rankers_option
-@ties_options
+@corpus_options
 @click.option("--sizes", default="3,10,100", show_default=True, help="Sizes of the sets.")
 @click.option(
     "--clicks",
@@ -53,49 +37,35 @@ if TYPE_CHECKING:
 @click.option("--repetitions", type=COUNT, default=30, show_default=True, help="Sets of each size.")
 @click.option("--comparisons", type=COUNT, default=4000, show_default=True, help="Of each pair, to find the winners.")
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown.")
-@plugin_option
-@seed_option
-@jobs_option
+@options.plugin
+@options.seed
+@options.jobs
 @click.option("--out", type=OUT_FOLDER, help="A folder for distortion.parquet and distortion.png.")
-@wide_option
+@options.wide
 def command(
-    path: Path,
-    words: tuple[str, ...],
-    ties: dict[str, Any],
-    reading: Reading,
-    sizes: str,
-    clicks: str,
-    methods: tuple[str, ...],
-    multileavings: int,
-    repetitions: int,
-    comparisons: int,
-    top: int,
-    seed: int,
-    jobs: int,
-    out: Path | None,
-) -> None:
+    path: Path, corpus: Corpus, sizes: str, clicks: str, multileavings: int, repetitions: int, jobs: int,
+    out: Path | None, **settings: Any,
+) -> None:  # fmt: skip
     """Measure the distortion of multileaving on rankers, by default the features, of the corpus at PATH.
 
     Random sets of rankers that have a Condorcet winner are multileaved as a whole. The table gives the percentage
     of the other rankers that beat the winner, its standard error over sets, and the percentage that beats it
     clearly, by more than two standard errors of a fair coin.
     """
+    from ltr_duel.analysis import plot_distortion
     from ltr_duel.simulation import distortion_table, measure_distortion
 
     wanted = [COUNT.convert(word.strip(), None, None) for word in sizes.split(",")]
     only_writer(out)
-    rankings = rankings_of(corpus_at(path, words, reading), words, **ties, drop_constant=True, jobs=jobs)
+    rankings = corpus.rankings(path, jobs)
     frame = measure_distortion(
         rankings,
         clicks=[word.strip() for word in clicks.split(",")],
-        methods=methods,
         sizes=wanted,
         multileavings=multileavings,
         repetitions=repetitions,
-        comparisons=comparisons,
-        top=top,
-        seed=seed,
         jobs=jobs,
+        **settings,
     )
     name = frame.attrs["corpus"]
     click.echo(f"{name}: {len(rankings)} rankers, {multileavings:,} multileavings of each of {repetitions} sets\n")
@@ -112,18 +82,9 @@ def command(
     for clicks_name, size in table.loc[table["repetitions"] == 0, ["clicks", "rankers"]].drop_duplicates().to_numpy():
         click.echo(f"With {clicks_name} clicks no set of {size} rankers has a Condorcet winner.", err=True)
     if out is not None:
-        _save(frame, out, f"{name}: {multileavings:,} multileavings of each of {repetitions} sets")
+        title = f"{name}: {multileavings:,} multileavings of each of {repetitions} sets"
+        save_measured(out, "distortion", frame, plot_distortion(frame, title=title))
 
 
 def _percent(value: float) -> str:
     return "-" if value != value else f"{value:.1f}"
-
-
-def _save(frame: pd.DataFrame, out: Path, title: str) -> None:
-    from ltr_duel.analysis import plot_distortion, save_figure
-    from ltr_duel.core import files
-
-    with files.replacing(out / "distortion.parquet") as temporary:
-        frame.to_parquet(temporary, index=False)
-    save_figure(plot_distortion(frame, title=title), out / "distortion.png")
-    click.echo(f"\n{out / 'distortion.parquet'}, {out / 'distortion.png'}")

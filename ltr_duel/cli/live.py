@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from getpass import getuser
 from pathlib import Path
@@ -11,7 +12,9 @@ from typing import Any
 
 import click
 
-from ltr_duel.cli._options import OUT_FILE, plugin_option
+from ltr_duel.cli import _options as options
+from ltr_duel.cli._options import OUT_FILE
+from ltr_duel.cli._output import echo_lines
 from ltr_duel.cli._words import Commands
 
 
@@ -33,9 +36,12 @@ def backup(store: Path, out: Path, without_log: bool) -> None:
     click.echo(f"{out}: {several(pages, 'page')}")
 
 
-@command.command()
-@click.argument("store", type=click.Path(path_type=Path))
-@plugin_option
+def _of_store(function: Callable[..., None]) -> click.Command:
+    """Make a command of a function of STORE."""
+    return command.command()(click.argument("store", type=click.Path(path_type=Path))(options.plugin(function)))
+
+
+@_of_store
 def check(store: Path) -> None:
     """Look through STORE: its file, its rows and every page; the experiment may go on. Exit code 1 for complaints."""
     from ltr_duel.live import check_store
@@ -48,8 +54,7 @@ def check(store: Path) -> None:
     click.echo(f"{store}: no complaints")
 
 
-@command.command()
-@click.argument("store", type=click.Path(path_type=Path))
+@_of_store
 @click.option(
     "--out",
     type=OUT_FILE,
@@ -58,7 +63,6 @@ def check(store: Path) -> None:
 @click.option("--events", type=OUT_FILE, help="Table of clicks and other outcomes to write beside it, likewise.")
 @click.option("--without", multiple=True, type=click.Choice(["query", "user"]), help="A column to leave out.")
 @click.option("--spreadsheet", is_flag=True, help="Put ' before what a spreadsheet takes for a formula (CSV).")
-@plugin_option
 def export(store: Path, out: Path | None, events: Path | None, without: tuple[str, ...], spreadsheet: bool) -> None:
     """Write the pages of STORE whose clicks are in as a click log, for 'logs compare'; the experiment may go on."""
     from ltr_duel.core import several
@@ -69,8 +73,7 @@ def export(store: Path, out: Path | None, events: Path | None, without: tuple[st
     click.echo(f"{out}: {several(rows, 'impression')}")
 
 
-@command.command()
-@click.argument("store", type=click.Path(path_type=Path))
+@_of_store
 @click.argument("user", default="")
 @click.option(
     "--older-than",
@@ -79,7 +82,6 @@ def export(store: Path, out: Path | None, events: Path | None, without: tuple[st
     help="Instead of one user: forget the users and queries of all pages shown more than DAYS days ago.",
 )
 @click.option("--user-key-file", type=click.Path(path_type=Path), help="That of the service, if users are hashed.")
-@plugin_option
 def forget(store: Path, user: str, older_than: float | None, user_key_file: Path | None) -> None:
     """Forget who USER was in STORE, and what USER asked; counts stay. The experiment may go on."""
     from ltr_duel.core import several
@@ -102,64 +104,50 @@ def _switched(store: Path, what: str, **how: Any) -> None:
     click.echo(f"{store}: {now.words}")
 
 
-@command.command()
-@click.argument("store", type=click.Path(path_type=Path))
-@plugin_option
+@_of_store
 def pause(store: Path) -> None:
     """Pause the experiment of STORE: every search gets the incumbent's list. A service does so within a second."""
     _switched(store, "pause")
 
 
-@command.command()
-@click.argument("store", type=click.Path(path_type=Path))
-@plugin_option
+@_of_store
 def resume(store: Path) -> None:
     """Resume the experiment of STORE, or the winner that was served before 'pause'; after 'winner', the experiment."""
     _switched(store, "resume")
 
 
-@command.command()
-@click.argument("store", type=click.Path(path_type=Path))
+@_of_store
 @click.argument("ranker")
-@plugin_option
 def winner(store: Path, ranker: str) -> None:
     """Serve the list of RANKER to all users of STORE who are not held back, in place of the experiment."""
     _switched(store, "winner", ranker=ranker)
 
 
-@command.command()
-@click.argument("store", type=click.Path(path_type=Path))
+@_of_store
 @click.argument("share", type=float)
 @click.option(
     "--holdback", type=float, help="Part of the users that always gets the incumbent's list.  [default: as it is]"
 )
-@plugin_option
 def share(store: Path, share: float, holdback: float | None) -> None:
     """Let the part SHARE (0 to 1) of the users of STORE take part; the others get the incumbent's list."""
     _switched(store, "share", share=share, holdback=holdback)
 
 
-@command.command()
-@click.argument("store", type=click.Path(path_type=Path))
+@_of_store
 @click.argument("ranker")
-@plugin_option
 def drop(store: Path, ranker: str) -> None:
     """Remove RANKER from the experiment of STORE for good; a new policy gets the outcomes of the remaining rankers."""
     _switched(store, "drop", ranker=ranker)
 
 
-@command.command()
-@click.argument("store", type=click.Path(path_type=Path))
-@plugin_option
+@_of_store
 def end(store: Path) -> None:
     """End the experiment of STORE for good: users get the list of the winner that is served, or the incumbent's."""
     _switched(store, "end")
 
 
-@command.command()
-@click.argument("store", type=click.Path(path_type=Path))
+@_of_store
 @click.option("--out", type=click.Path(path_type=Path), help="JSON lines to write, one for each use of a switch.")
-@plugin_option
 def switches(store: Path, out: Path | None) -> None:
     """Print the state of the switches of STORE, and each use of a switch with its page number."""
     from ltr_duel.core import files
@@ -169,9 +157,7 @@ def switches(store: Path, out: Path | None) -> None:
     click.echo(f"{store}: {now.words}")
     lines = [json.dumps({"time": one.at, "page": one.page, **one.switch.to_json()}) for one in used]
     if out is None:
-        for line in lines:
-            click.echo(line)
+        echo_lines(lines)
         return
-    with files.replacing(out) as temporary:
-        temporary.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    files.write_text(out, "".join(f"{line}\n" for line in lines))
     click.echo(f"{out}: {len(lines):,} uses of switches")

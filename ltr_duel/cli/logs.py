@@ -8,23 +8,13 @@ from typing import Any
 
 import click
 
+from ltr_duel.cli import _options as options
 from ltr_duel.cli._logs_compare import compare
 from ltr_duel.cli._logs_sources import OUTCOMES, format_option, opened, skip_option, sources, tables
-from ltr_duel.cli._options import (
-    COUNT,
-    OUT_FILE,
-    corpus_at,
-    jobs_option,
-    plugin_option,
-    print_table,
-    rankers_option,
-    rankings_of,
-    seed_option,
-    ties_options,
-    wide_option,
-)
-from ltr_duel.cli._reading import Reading, reading_options
-from ltr_duel.cli._words import Commands, click_model_names, method_names
+from ltr_duel.cli._options import COUNT, OUT_FILE
+from ltr_duel.cli._output import echo_lines, print_table
+from ltr_duel.cli._reading import Corpus, corpus_options
+from ltr_duel.cli._words import Commands
 
 
 @click.group(cls=Commands)
@@ -53,7 +43,7 @@ def columns() -> None:
 @format_option
 @click.option("--outcome", default="click", show_default=True, help=f"{OUTCOMES}.")
 @click.option("--planned", default="", help="even: all pairs were to be shown alike.  [default: not checked]")
-@plugin_option
+@options.plugin
 def check(kind: str, outcome: str, planned: str, **given: Any) -> None:
     """Say what is in a LOG, what is wrong, by line, and whether the experiment is sound.
 
@@ -63,8 +53,7 @@ def check(kind: str, outcome: str, planned: str, **given: Any) -> None:
 
     log = opened(outcome, given | {"kind": kind, "skip_bad": None})
     facts = describe_log(log)
-    for line in log_lines(facts):
-        click.echo(line)
+    echo_lines(log_lines(facts))
     found = check_log(log, planned=planned) if facts.rankers else []
     if found:
         click.echo("is the experiment sound?")
@@ -80,15 +69,9 @@ def check(kind: str, outcome: str, planned: str, **given: Any) -> None:
 @skip_option
 @click.option("--cluster", default="", help="user, query, both or impression.  [default: user, or query without users]")
 @click.option("--live", type=click.Path(path_type=Path), help="Instead of a LOG: simulated users of this corpus.")
-@reading_options
-@rankers_option
-@ties_options
-@click.option(
-    "--clicks", default="navigational", show_default=True, shell_complete=click_model_names, help="Of simulated users."
-)
-@click.option(
-    "--method", default="team_draft", show_default=True, shell_complete=method_names, help="How rankers are compared."
-)
+@corpus_options
+@options.clicks("Of simulated users.")
+@options.method("How rankers are compared.", default="team_draft")
 @click.option("--outcome", default="", help=f"Of a LOG: {OUTCOMES}. With --live: rule by which clicks name a winner.")
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown to them.")
 @click.option("--comparisons", type=COUNT, default=20_000, show_default=True, help="Simulated, of each pair.")
@@ -102,37 +85,16 @@ def check(kind: str, outcome: str, planned: str, **given: Any) -> None:
 @click.option("--per-day", type=click.FloatRange(1), help="Impressions of a day: the sequential test looks daily.")
 @click.option("--days", type=click.FloatRange(1), help="With --per-day: say what so many days would find.")
 @click.option("--plot", type=OUT_FILE, help="Curve to write (.png, .svg, .pdf).")
-@plugin_option
-@seed_option
-@jobs_option
-@wide_option
+@options.plugin
+@options.seed
+@options.jobs
+@options.wide
 def power(
-    kind: str,
-    skip_bad: int,
-    cluster: str,
-    live: Path | None,
-    words: tuple[str, ...],
-    ties: dict[str, Any],
-    reading: Reading,
-    clicks: str,
-    method: str,
-    outcome: str,
-    top: int,
-    comparisons: int,
-    visits: float,
-    heavy: float,
-    correlation: float,
-    effects: tuple[float, ...],
-    power: float,
-    confidence: float,
-    pair: tuple[str, str],
-    per_day: float | None,
-    days: float | None,
-    plot: Path | None,
-    seed: int,
-    jobs: int,
-    **given: Any,
-) -> None:
+    kind: str, skip_bad: int, cluster: str, live: Path | None, corpus: Corpus, clicks: str, method: str, outcome: str,
+    top: int, comparisons: int, visits: float, heavy: float, correlation: float, effects: tuple[float, ...],
+    power: float, confidence: float, pair: tuple[str, str], per_day: float | None, days: float | None,
+    plot: Path | None, seed: int, jobs: int, **given: Any,
+) -> None:  # fmt: skip
     """Say how many impressions it takes to find an effect, by a fixed test and by one that may be looked at always.
 
     Impressions are those of the whole experiment, and all pairs of its rankers share the error. How much outcomes vary
@@ -166,7 +128,7 @@ def power(
         spreads, rankers = spreads_in_log(found), len(found.names)
         of = f"{found.impressions:,} impressions of {log.path}"
     else:
-        rankings = rankings_of(corpus_at(live, words, reading), words, **ties, drop_constant=True, jobs=jobs)
+        rankings = corpus.rankings(live, jobs)
         matrix = estimate_preferences(
             rankings,
             clicks=clicks,
@@ -182,11 +144,13 @@ def power(
         rankers = len(matrix)
         of = f"simulated users ({clicks}), {method}, {top} documents"
     spread, tests = spread_of(spreads, pair), rankers * (rankers - 1) // 2
-    wanted = effects or sorted({0.01, 0.02, 0.05, 0.1, *([abs(spread.effect)] if abs(spread.effect) >= 0.001 else [])})
+    usual = {0.01, 0.02, 0.05, 0.1, *([abs(spread.effect)] if abs(spread.effect) >= 0.001 else [])}
+    possible = sorted(one for one in usual if one <= max(spread.square, abs(spread.effect)))
+    wanted = effects or possible or [spread.square]
     settings: dict[str, Any] = {"power": power, "confidence": confidence, "tests": tests, "seed": seed}
     settings["every"] = per_day or 0.0
     plans = plan_impressions(spread, wanted, **settings)
-    shared = f", shared by {tests} pairs" if tests > 1 else ""
+    shared, one_pair = (f", shared by {tests} pairs", " of one pair") if tests > 1 else ("", "")
     looks = "a look a day" if per_day else "looks at any time"
     plan = next((one for one in plans if one.effect == abs(spread.effect)), plans[-1])
     ahead, behind = (spread.first, spread.second)[:: 1 if spread.effect >= 0 else -1]
@@ -197,17 +161,30 @@ def power(
         if not effects:
             leads += f", so the plan is for an effect of {plan.effect:g}; name yours with --effect"
     click.echo(
-        f"To find a mean outcome of {plan.effect:.4g} with power {power:g} at confidence {confidence:g}{shared},"
-        f" plan for {amounts['fixed test'].item()} impressions and one look at the end,\nor for"
+        f"To find a mean outcome of {plan.effect:.4g}{one_pair} with power {power:g} at confidence"
+        f" {confidence:g}{shared}, plan for {amounts['fixed test'].item()} impressions and one look at the end,\nor for"
         f" {amounts['sequential, with that power'].item()} with {looks}"
         f" ({amounts['sequential, in the mean'].item()} on average, as it may stop early).\n"
         f"By {of}, {leads}.\n"
         f"Outcomes have a mean square of {spread.square:.4f}; clustering multiplies the variance by {spread.design:.3f}"
         + (f"; one impression in {spread.each:.2f} is of this pair.\n" if spread.each > 1 else ".\n")
     )
+    if tests > 1:  # if each of the winner's pairs is found so often, all of them are found with the power (union bound)
+        all_pairs = plan_impressions(spread, [plan.effect], **settings | {"power": 1 - (1 - power) / (rankers - 1)})
+        amounts = plans_table(all_pairs)
+        click.echo(
+            f"To find one ranker ahead of each of the {rankers - 1} others, if all these pairs have that mean outcome:"
+            f" {amounts['fixed test'].item()} impressions and one look,\nor"
+            f" {amounts['sequential, with that power'].item()} with {looks}.\n"
+        )
     if spread.returning:
         who = "queries" if live is None and found.cluster == "query" else "users"
         click.echo(f"Plans are of other {who} that come as often, {spread.how_often}.")
+    for note in found.warnings if live is None else ():
+        if note.startswith("the errors rest on few clusters"):
+            click.echo(
+                f"note: {note}; so does how much clustering multiplies the variance, and the plan is a cautious one"
+            )
     print_table(plans_table(plans))
     if live is None and found.cluster == "query" and spread.returning:
         least = least_effect(spread, found.impressions, power=power, confidence=confidence, tests=tests)
@@ -248,7 +225,6 @@ def weigh(words: tuple[str, ...], outcome: str, confidence: float, model: str, *
     *files, first, second = words
     log = opened(outcome, given | {"file": files[0] if files else None})
     found = weigh_outcomes(log, first, second, confidence=confidence, click_model=model)
-    for line in weighted_lines(found):
-        click.echo(line)
+    echo_lines(weighted_lines(found))
     if found.refused:
         sys.exit(1)

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 import click
 
 import ltr_duel.cli
-from ltr_duel.cli._options import end
+from ltr_duel.cli._output import end
 from ltr_duel.cli._signals import interrupted, interrupts_heard, was_interrupted
 from ltr_duel.cli._version import version_option
 from ltr_duel.cli._words import Commands

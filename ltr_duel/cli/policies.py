@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import click
 
-from ltr_duel.cli._catalogue import long_option, print_catalogue
-from ltr_duel.cli._options import plugin_option
+from ltr_duel.cli import _options as options
+from ltr_duel.cli._output import print_catalogue
 from ltr_duel.cli._words import Command, policy_names
 
 
 @click.command(cls=Command)
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=policy_names)
 @click.option("--bibtex", is_flag=True, help="Print what to cite, instead.")
-@long_option
-@plugin_option
+@options.long
+@options.plugin
 def command(names: tuple[str, ...], bibtex: bool, in_full: bool) -> None:
     """List the policies, or describe those named: what they assume, guarantee and cost.
 

@@ -9,16 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ltr_duel.cli._options import (
-    COUNT,
-    OUT_FILE,
-    ROWS,
-    most_rankers_option,
-    print_rest,
-    print_table,
-    seed_option,
-    wide_option,
-)
+from ltr_duel.cli import _options as options
+from ltr_duel.cli._options import COUNT, OUT_FILE, ROWS
+from ltr_duel.cli._output import echo_lines, print_rest, print_table
 from ltr_duel.cli._prefs_estimate import Names, estimate, extend, rule_sentence
 from ltr_duel.cli._prefs_winners import winners
 from ltr_duel.cli._words import Commands
@@ -44,8 +37,8 @@ command.add_command(winners)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON: matrix, counts, scores, properties.")
 @click.option("--rows", type=ROWS, default=10, show_default=True, help="Rankers to list.")
-@most_rankers_option
-@wide_option
+@options.most_rankers
+@options.wide
 def show(file: Path, as_json: bool, rows: int, most_rankers: int) -> None:
     """Print the winners and the best rankers of the matrix in FILE, and what kind of preferences it holds."""
     from ltr_duel.analysis import property_lines, rankers_table, winner_sentence
@@ -59,8 +52,7 @@ def show(file: Path, as_json: bool, rows: int, most_rankers: int) -> None:
     click.echo(winner_sentence(matrix))
     if differs := difference_from_paper(matrix):
         click.echo(differs)
-    for line in property_lines(matrix):
-        click.echo(line)
+    echo_lines(property_lines(matrix))
     click.echo()
     print_table(rankers_table(matrix, rows))
     print_rest(rows, len(matrix), "rankers")
@@ -75,16 +67,15 @@ def show(file: Path, as_json: bool, rows: int, most_rankers: int) -> None:
 @click.argument("a", type=click.Path(path_type=Path))
 @click.argument("b", type=click.Path(path_type=Path))
 @click.option("--rows", type=ROWS, default=10, show_default=True, help="Pairs to list.")
-@most_rankers_option
-@wide_option
+@options.most_rankers
+@options.wide
 def compare(a: Path, b: Path, rows: int, most_rankers: int) -> None:
     """Compare the matrices in A and B on the rankers that both have."""
     from ltr_duel.analysis import agreement_lines, agreement_table
     from ltr_duel.preferences import compare_matrices
 
     agreement = compare_matrices(_read(a, most_rankers), _read(b, most_rankers))
-    for line in agreement_lines(agreement):
-        click.echo(line)
+    echo_lines(agreement_lines(agreement))
     click.echo()
     print_table(agreement_table(agreement, rows))
     print_rest(rows, len(agreement.pairs), "pairs")
@@ -94,7 +85,7 @@ def compare(a: Path, b: Path, rows: int, most_rankers: int) -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--title", default="", help="Above the picture.")
 @click.option("--out", type=OUT_FILE, required=True, help="The picture to write (.png, .svg, .pdf).")
-@most_rankers_option
+@options.most_rankers
 def plot(file: Path, title: str, out: Path, most_rankers: int) -> None:
     """Draw the matrix in FILE as a heat map, in Copeland order; grey where it is not known who is better."""
     from ltr_duel.analysis import plot_preferences, save_figure
@@ -108,8 +99,8 @@ def plot(file: Path, title: str, out: Path, most_rankers: int) -> None:
 @click.option("--rankers", type=Names(), help="These rankers, in this order.")
 @click.option("--size", type=COUNT, help="That many at random, of which one beats all others.")
 @click.option("--rename", multiple=True, metavar="OLD=NEW", help="Another name for a ranker; may be repeated.")
-@seed_option
-@most_rankers_option
+@options.seed
+@options.most_rankers
 @click.option("--out", type=OUT_FILE, required=True, help="File to write: .parquet, .csv, .npy, .txt.")
 def subset(
     file: Path,

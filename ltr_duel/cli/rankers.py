@@ -3,26 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
-from ltr_duel.cli._catalogue import print_catalogue
-from ltr_duel.cli._options import (
-    OUT_FOLDER,
-    ROWS,
-    corpus_at,
-    jobs_option,
-    only_writer,
-    plugin_option,
-    print_rest,
-    print_table,
-    rankers_option,
-    rankings_of,
-    ties_options,
-    wide_option,
-)
-from ltr_duel.cli._reading import Reading, reading_options
+from ltr_duel.cli import _options as options
+from ltr_duel.cli._options import OUT_FOLDER, ROWS
+from ltr_duel.cli._output import only_writer, print_catalogue, print_rest, print_table
+from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Commands
 
 
@@ -32,7 +19,7 @@ def command() -> None:
 
 
 @command.command()
-@plugin_option
+@options.plugin
 def kinds() -> None:
     """List where rankers may come from, and how that is written."""
     from ltr_duel.rankers import RANKER_KINDS
@@ -42,25 +29,14 @@ def kinds() -> None:
 
 @command.command()
 @click.argument("path", type=click.Path(path_type=Path))
-@reading_options
-@rankers_option
+@corpus_options
 @click.option("--measure", "measures", multiple=True, help="NDCG@k, ERR@k, MAP, MRR, P@k, R@k; may be repeated.")
 @click.option("--rows", type=ROWS, default=5, show_default=True, help="Rankers to list for each measure.")
-@ties_options
-@plugin_option
-@jobs_option
+@options.plugin
+@options.jobs
 @click.option("--out", type=OUT_FOLDER, help="A folder for measures.parquet, .tex and .png.")
-@wide_option
-def evaluate(
-    path: Path,
-    words: tuple[str, ...],
-    reading: Reading,
-    measures: tuple[str, ...],
-    rows: int,
-    ties: dict[str, Any],
-    jobs: int,
-    out: Path | None,
-) -> None:
+@options.wide
+def evaluate(path: Path, corpus: Corpus, measures: tuple[str, ...], rows: int, jobs: int, out: Path | None) -> None:
     """Measure rankers, by default the features, of the corpus at PATH by the relevance grades.
 
     For each measure the best comes first: mean over queries, its 95 % interval, the difference to the best, and p of a
@@ -71,8 +47,8 @@ def evaluate(
     from ltr_duel.rankers import DEFAULT_MEASURES, evaluate_rankers
 
     only_writer(out)
-    dataset = corpus_at(path, words, reading)
-    rankings = rankings_of(dataset, words, **ties, jobs=jobs)
+    dataset = corpus.load(path)
+    rankings = corpus.rank(dataset, jobs=jobs, drop_constant=False)
     table = evaluate_rankers(rankings, measures or DEFAULT_MEASURES)
     text = measures_table(table)
     title = f"{dataset.name}: {len(rankings)} rankers"
@@ -83,7 +59,6 @@ def evaluate(
         return
     with files.replacing(out / "measures.parquet") as temporary:
         table.to_parquet(temporary, index=False)
-    with files.replacing(out / "measures.tex") as temporary:
-        temporary.write_text(latex_table(text, caption=title), encoding="utf-8")
+    files.write_text(out / "measures.tex", latex_table(text, caption=title))
     save_figure(plot_measures(table, title=title), out / "measures.png")
     click.echo(f"\n{out / 'measures.parquet'}, {out / 'measures.tex'}, {out / 'measures.png'}")

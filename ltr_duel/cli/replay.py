@@ -3,59 +3,33 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
-from ltr_duel.cli._options import (
-    COUNT,
-    corpus_at,
-    plugin_option,
-    rankers_option,
-    rankings_of,
-    seed_option,
-    ties_options,
-)
-from ltr_duel.cli._reading import Reading, reading_options
-from ltr_duel.cli._words import Command, click_model_names
+from ltr_duel.cli import _options as options
+from ltr_duel.cli._options import COUNT
+from ltr_duel.cli._output import echo_lines
+from ltr_duel.cli._reading import Corpus, corpus_options
+from ltr_duel.cli._words import Command
 
 
 @click.command(cls=Command)
-@click.argument("corpus", type=click.Path(path_type=Path))
+@click.argument("path", metavar="CORPUS", type=click.Path(path_type=Path))
 @click.option("--config", type=click.Path(path_type=Path), required=True, help="Settings of the live experiment.")
 @click.option("--url", required=True, help="Of its service: http://127.0.0.1:8080.")
-@reading_options
-@rankers_option
-@ties_options
-@click.option(
-    "--clicks",
-    default="navigational",
-    show_default=True,
-    shell_complete=click_model_names,
-    help="Click model of simulated users.",
-)
+@corpus_options
+@options.clicks("Click model of simulated users.")
 @click.option("--steps", type=COUNT, default=10_000, show_default=True, help="Pages to ask for.")
 @click.option("--concurrency", type=COUNT, default=1, show_default=True, help="Users at once.")
 @click.option("--lost", type=float, default=0.0, show_default=True, help="Share of pages that are never reported.")
 @click.option("--api-key-file", type=click.Path(path_type=Path), help="Its first key is sent.  [or LTR_DUEL_API_KEY]")
 @click.option("--allow-remote", is_flag=True, help="Also if the service is on another machine.")
-@plugin_option
-@seed_option
+@options.plugin
+@options.seed
 def command(
-    corpus: Path,
-    config: Path,
-    url: str,
-    words: tuple[str, ...],
-    ties: dict[str, Any],
-    reading: Reading,
-    clicks: str,
-    steps: int,
-    concurrency: int,
-    lost: float,
-    api_key_file: Path | None,
-    allow_remote: bool,
-    seed: int,
-) -> None:
+    path: Path, config: Path, url: str, corpus: Corpus, clicks: str, steps: int, concurrency: int, lost: float,
+    api_key_file: Path | None, allow_remote: bool, seed: int,
+) -> None:  # fmt: skip
     """Let simulated users of CORPUS search and click at the service of a live experiment.
 
     The rankers of CONFIG are those of the corpus with the same names. One user at a time, and with the seed of CONFIG,
@@ -68,8 +42,7 @@ def command(
 
     address_of(url, allow_remote=allow_remote)  # before anything is read
     settings, keys = read_settings(config), read_api_keys(api_key_file)
-    rankings = rankings_of(corpus_at(corpus, words, reading), words, **ties, drop_constant=True, jobs=1)
-    users = SimulatedUsers(rankings[settings.rankers], clicks, top=settings.top, seed=seed)
+    users = SimulatedUsers(corpus.rankings(path, jobs=1)[settings.rankers], clicks, top=settings.top, seed=seed)
     line, before = core_progress.PlainLine(), 0
     with core_progress.progress_bar(total=steps, desc="replay", unit="page", unit_scale=True) as bar:
 
@@ -91,5 +64,4 @@ def command(
             seed=seed,
             progress=progress,
         )
-    for said in found.lines():
-        click.echo(said)
+    echo_lines(found.lines())

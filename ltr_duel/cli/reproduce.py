@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ltr_duel.cli._options import OUT_FOLDER, jobs_option, only_writer
+from ltr_duel.cli import _options as options
+from ltr_duel.cli._options import OUT_FOLDER
+from ltr_duel.cli._output import only_writer
 from ltr_duel.cli._words import Command
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ _STANDINGS = ("state_of_the_art", "real_corpora")  # the figures that have pages
     help="Folder of your corpora and published matrices; surrogates are generated for what is missing.",
 )
 @click.option("--out", type=OUT_FOLDER, help="Folder of figures; existing results are reused.")
-@jobs_option
+@options.jobs
 @click.option(
     "--experiments",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -130,8 +132,7 @@ def _try_criteria(folder: Path, out: Path) -> None:
     tried = try_criteria(read_claims(folder / _CLAIMS), frames, {name: one.about for name, one in made.items()})
     texts = {"csv": tried.to_csv(index=False, lineterminator="\n"), "md": reliability_markdown(tried)}
     for suffix, text in texts.items():
-        with files.replacing(out / f"{_RELIABILITY}.{suffix}") as temporary:
-            temporary.write_text(text, encoding="utf-8")
+        files.write_text(out / f"{_RELIABILITY}.{suffix}", text)
     click.echo(
         f"{out / _RELIABILITY}.md: {int(tried['reliable'].sum())} of {len(tried)} criteria are reliable", err=True
     )
@@ -163,13 +164,11 @@ def _finish(folder: Path, out: Path, order: list[str]) -> pd.DataFrame:
             _draw(one)
     shown = [made[name] for name in [*order, *sorted(made.keys() - set(order))] if name in made]
     pages = [Reproduced(one.about, one.frame, (one.folder / "figure.png").read_bytes()) for one in shown]
-    with files.replacing(out / "report.html") as temporary:
-        temporary.write_text(reproduction_page(pages, ledger, title="The papers, reproduced"), encoding="utf-8")
+    files.write_text(out / "report.html", reproduction_page(pages, ledger, title="The papers, reproduced"))
     for name in _STANDINGS:
         if name in made:
             text = state_of_the_art_markdown(frames[name], abouts[name], circumstances({name: abouts[name]}))
-            with files.replacing(out / f"{name}.md") as temporary:
-                temporary.write_text(text, encoding="utf-8")
+            files.write_text(out / f"{name}.md", text)
             with files.replacing(out / f"{name}.png") as temporary:  # the page shows it
                 temporary.write_bytes((made[name].folder / "figure.png").read_bytes())
     click.echo(f"{out / 'report.html'}: {several(len(pages), 'figure')}, {several(len(ledger), 'claim')}", err=True)

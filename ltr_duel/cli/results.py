@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ltr_duel.cli._options import COUNT, OUT_FILE, abscissa_option, plugin_option, print_table, wide_option
+from ltr_duel.cli import _options as options
+from ltr_duel.cli._options import COUNT, OUT_FILE
+from ltr_duel.cli._output import echo_lines, print_table
 from ltr_duel.cli._words import Command
 
 if TYPE_CHECKING:
@@ -35,25 +37,15 @@ _BAND = click.Choice(("quantiles", "standard error", "sd", "range", "none"))
 @click.option("--start", type=COUNT, default=1, show_default=True, help="First step that figures show.")
 @click.option("--methods", is_flag=True, help="Print a paragraph on methods for a paper, instead.")
 @click.option("--bibtex", is_flag=True, help="Print the works to cite, as BibTeX, instead.")
-@plugin_option
+@options.plugin
 @click.option("--format", "suffix", type=_FORMAT, default="png", show_default=True, help="Of the figures.")
-@abscissa_option
+@options.abscissa
 @click.option("--band", type=_BAND, default="quantiles", show_default=True, help="Around the lines.")
-@wide_option
+@options.wide
 def command(
-    folder: Path,
-    regrets: tuple[str, ...],
-    csv: Path | None,
-    latex: Path | None,
-    plots: Path | None,
-    facets: Path | None,
-    start: int,
-    methods: bool,
-    bibtex: bool,
-    suffix: str,
-    x: str,
-    band: str,
-) -> None:
+    folder: Path, regrets: tuple[str, ...], csv: Path | None, latex: Path | None, plots: Path | None,
+    facets: Path | None, start: int, methods: bool, bibtex: bool, suffix: str, x: str, band: str,
+) -> None:  # fmt: skip
     """Summarise the finished runs in FOLDER: mean, spread, and paired tests against the best policy."""
     from ltr_duel.analysis import ENOUGH_RUNS, few_runs_sentence, winner_sentence
     from ltr_duel.core import InputError, errors, files
@@ -86,11 +78,9 @@ def command(
     if csv is not None:
         results.to_csv(csv)
     if latex is not None:
-        with files.replacing(latex) as temporary:
-            temporary.write_text("\n".join(pages), encoding="utf-8")
+        files.write_text(latex, "\n".join(pages))
     if plots is not None:
-        for path in _draw(results, plots, f".{suffix}", regret, band, x, start):
-            click.echo(path)
+        echo_lines(_draw(results, plots, f".{suffix}", regret, band, x, start))
     if facets is not None:
         click.echo(_draw_facets(results, facets, regrets, band, start))
 
@@ -109,8 +99,7 @@ def _print_table(results: StudyResults, regret: str, winners: list[str], *, name
     table = summary_table(summary)
     notes = [words.format(regret=errors.listed(names)), spread_sentence(table), *results.notes]
     print_table(table)
-    for note in notes:
-        click.echo(note)
+    echo_lines(notes)
     return latex_table(table, notes=[*notes, *winners])
 
 

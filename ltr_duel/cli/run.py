@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ltr_duel.cli._options import OUT_FOLDER, check_once, end, jobs_option, plugins_option
+from ltr_duel.cli import _options as options
+from ltr_duel.cli._options import OUT_FOLDER
+from ltr_duel.cli._output import echo_lines, end
 from ltr_duel.cli._signals import interrupted
 from ltr_duel.cli._words import Command
 
@@ -23,26 +25,17 @@ _MOST = 10  # runs that are named
 @click.option("--out", type=OUT_FOLDER, help="The folder of results; existing results are reused.")
 @click.option("--dry-run", is_flag=True, help="Only print the plan: runs, duels, estimated time and disk.")
 @click.option("--backend", default="threads", show_default=True, help="threads, loky (processes) or dask (a cluster).")
-@jobs_option
+@options.jobs
 @click.option("--scheduler", help="Address of a dask scheduler, tcp://host:port; started here if not given.")
 @click.option("--shard", help="Only part i of n of the plan, written i/n, for array jobs of a batch system.")
 @click.option("--on-existing", default="reuse", show_default=True, help="reuse, overwrite or error.")
 @click.option("--retry", is_flag=True, help="Do failed runs again, and those that are damaged; reads all of them.")
 @click.option("--time-limit", type=float, help="Seconds after which a run is killed and counts as failed.")
-@plugins_option
+@options.plugins
 def command(
-    spec: Path,
-    out: Path | None,
-    dry_run: bool,
-    backend: str,
-    jobs: int,
-    scheduler: str | None,
-    shard: str | None,
-    on_existing: str,
-    retry: bool,
-    time_limit: float | None,
-    plugins: tuple[core_plugins.Plugin, ...],
-) -> None:
+    spec: Path, out: Path | None, dry_run: bool, backend: str, jobs: int, scheduler: str | None, shard: str | None,
+    on_existing: str, retry: bool, time_limit: float | None, plugins: tuple[core_plugins.Plugin, ...],
+) -> None:  # fmt: skip
     """Do the runs of the experiment in the file SPEC that are not in the folder yet.
 
     Exit code: 0 all is done; 1 some runs failed or some files are damaged; 2 bad input; 130 or 143 interrupted.
@@ -57,10 +50,9 @@ def command(
         raise click.UsageError("give --out DIR, the folder of results (or --dry-run)")
     plan = make_plan(spec, plugins=[plugin.path for plugin in plugins], jobs=jobs, estimate=not dry_run)
     if dry_run:
-        for line in print_estimate(plan, part, out, where):
-            click.echo(line)
+        echo_lines(print_estimate(plan, part, out, where))
         return
-    check_once(plan.plugins)
+    options.check_once(plan.plugins)
     at_once = backend == "dask"  # without waiting for the threads of its client
     try:
         report = run_experiment(plan, str(out), backend=where, shard=part, on_existing=on_existing, retry=retry)

@@ -3,39 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from ltr_duel.cli._options import (
-    COUNT,
-    OUT_FOLDER,
-    corpus_at,
-    jobs_option,
-    only_writer,
-    plugin_option,
-    print_table,
-    rankers_option,
-    rankings_of,
-    seed_option,
-    ties_options,
-    wide_option,
-)
-from ltr_duel.cli._reading import Reading, reading_options
-from ltr_duel.cli._words import Command, click_model_names, method_names
-
-if TYPE_CHECKING:
-    import pandas as pd
+from ltr_duel.cli import _options as options
+from ltr_duel.cli._options import COUNT, OUT_FOLDER
+from ltr_duel.cli._output import only_writer, print_table, save_measured
+from ltr_duel.cli._reading import Corpus, corpus_options
+from ltr_duel.cli._words import Command, method_names
 
 
 @click.command(cls=Command)
 @click.argument("path", type=click.Path(path_type=Path))
-@reading_options
-@rankers_option
-@ties_options
-@click.option(
-    "--clicks", default="navigational", show_default=True, shell_complete=click_model_names, help="Click model."
-)
+@corpus_options
+@options.clicks()
 @click.option(
     "--method", "methods", multiple=True, show_default="all", shell_complete=method_names, help="May be repeated."
 )
@@ -45,51 +27,30 @@ if TYPE_CHECKING:
 @click.option("--repetitions", type=COUNT, default=50, show_default=True, help="Of each pair.")
 @click.option("--accuracy", default=0.95, show_default=True, help="What a method has to reach.")
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown.")
-@plugin_option
-@seed_option
-@jobs_option
+@options.plugin
+@options.seed
+@options.jobs
 @click.option("--out", type=OUT_FOLDER, help="A folder for sensitivity.parquet and sensitivity.png.")
-@wide_option
+@options.wide
 def command(
-    path: Path,
-    words: tuple[str, ...],
-    ties: dict[str, Any],
-    reading: Reading,
-    clicks: str,
-    methods: tuple[str, ...],
-    pairs: int,
-    least_gap: float,
-    impressions: int,
-    repetitions: int,
-    accuracy: float,
-    top: int,
-    seed: int,
-    jobs: int,
-    out: Path | None,
-) -> None:
+    path: Path, corpus: Corpus, clicks: str, impressions: int, repetitions: int, accuracy: float, jobs: int,
+    out: Path | None, **settings: Any,
+) -> None:  # fmt: skip
     """Measure how soon each method names the better of two rankers, by default features, of the corpus at PATH.
 
     The better one is that with the higher NDCG@10. The table gives, as the median over the pairs, the impressions after
     which a method is right in 95 % of repetitions; the share of pairs for which it gets there; and its accuracy at the
     last impression, with the standard error over pairs.
     """
+    from ltr_duel.analysis import plot_sensitivity
     from ltr_duel.core import errors
     from ltr_duel.simulation import measure_sensitivity, sensitivity_table
 
     errors.require_between("the accuracy", accuracy, 0.5, 1)
     only_writer(out)
-    rankings = rankings_of(corpus_at(path, words, reading), words, **ties, drop_constant=True, jobs=jobs)
+    rankings = corpus.rankings(path, jobs)
     frame = measure_sensitivity(
-        rankings,
-        clicks=clicks,
-        methods=methods,
-        pairs=pairs,
-        least_gap=least_gap,
-        impressions=impressions,
-        repetitions=repetitions,
-        top=top,
-        seed=seed,
-        jobs=jobs,
+        rankings, clicks=clicks, impressions=impressions, repetitions=repetitions, jobs=jobs, **settings
     )
     drawn = len(frame[["better", "worse"]].drop_duplicates())
     about = f"{frame.attrs['corpus']}, {clicks} clicks: {drawn} pairs of rankers, {repetitions} repetitions of each"
@@ -109,14 +70,4 @@ def command(
         )
     )
     if out is not None:
-        _save(frame, out, about, accuracy)
-
-
-def _save(frame: pd.DataFrame, out: Path, title: str, accuracy: float) -> None:
-    from ltr_duel.analysis import plot_sensitivity, save_figure
-    from ltr_duel.core import files
-
-    with files.replacing(out / "sensitivity.parquet") as temporary:
-        frame.to_parquet(temporary, index=False)
-    save_figure(plot_sensitivity(frame, title=title, accuracy=accuracy), out / "sensitivity.png")
-    click.echo(f"\n{out / 'sensitivity.parquet'}, {out / 'sensitivity.png'}")
+        save_measured(out, "sensitivity", frame, plot_sensitivity(frame, title=about, accuracy=accuracy))

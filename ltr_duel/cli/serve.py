@@ -6,7 +6,9 @@ from pathlib import Path
 
 import click
 
-from ltr_duel.cli._options import COUNT, checked_plugin_option, end
+from ltr_duel.cli import _options as options
+from ltr_duel.cli._options import COUNT
+from ltr_duel.cli._output import end
 from ltr_duel.cli._signals import interrupted
 from ltr_duel.cli._words import Command
 
@@ -17,7 +19,7 @@ from ltr_duel.cli._words import Command
 @click.option("--port", type=COUNT, help="0 for any free one.  [default: that of CONFIG, or 8080]")
 @click.option("--accept-new-code", is_flag=True, help="Go on with another policy than the store has.")
 @click.option("--wait", type=float, default=0.0, help="Seconds to wait for a service that uses the store.")
-@checked_plugin_option
+@options.checked_plugin
 def command(config: tuple[Path, ...], host: str, port: int | None, accept_new_code: bool, wait: float) -> None:
     """Serve the live experiment of CONFIG, a TOML file, until SIGTERM or Ctrl-C stops it.
 

@@ -7,26 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ltr_duel.cli._options import (
-    COUNT,
-    OUT_FILE,
-    OUT_FOLDER,
-    ROWS,
-    abscissa_option,
-    checked_plugin_option,
-    corpus_at,
-    jobs_option,
-    most_rankers_option,
-    only_writer,
-    print_table,
-    rankers_option,
-    rankings_of,
-    seed_option,
-    ties_options,
-    wide_option,
-)
-from ltr_duel.cli._reading import Reading, reading_options
-from ltr_duel.cli._words import Command, click_model_names, method_names, policy_names
+from ltr_duel.cli import _options as options
+from ltr_duel.cli._options import COUNT, OUT_FILE, OUT_FOLDER, ROWS
+from ltr_duel.cli._output import echo_lines, only_writer, print_table
+from ltr_duel.cli._reading import Corpus, corpus_options
+from ltr_duel.cli._words import Command, method_names, policy_names
 
 if TYPE_CHECKING:
     from ltr_duel.interleaving import Method
@@ -36,23 +21,9 @@ if TYPE_CHECKING:
 @click.command(cls=Command)
 @click.argument("file", type=click.Path(path_type=Path), required=False)
 @click.option("--live", type=click.Path(path_type=Path), help="Ask simulated users of this corpus, not coins.")
-@reading_options
-@rankers_option
-@ties_options
-@click.option(
-    "--clicks",
-    default="navigational",
-    show_default=True,
-    shell_complete=click_model_names,
-    help="Click model of simulated users.",
-)
-@click.option(
-    "--method",
-    default="probabilistic",
-    show_default=True,
-    shell_complete=method_names,
-    help="How they compare two rankers.",
-)
+@corpus_options
+@options.clicks("Click model of simulated users.")
+@options.method("How they compare two rankers.")
 @click.option(
     "--outcome",
     default="",
@@ -76,27 +47,21 @@ if TYPE_CHECKING:
     required=True,
     help="A policy, with parameters if wanted (rucb:alpha=0.51); may be given several times. 'all' for all that fit.",
 )
-@checked_plugin_option
+@options.checked_plugin
 @click.option("--horizon", type=COUNT, default=1_000_000, show_default=True, help="Steps in each run.")
 @click.option("--repetitions", type=COUNT, default=20, show_default=True, help="Runs of each policy.")
-@seed_option
-@jobs_option
-@most_rankers_option
-@click.option(
-    "--out",
-    type=OUT_FOLDER,
-    help="The folder to write to.  [default: simulation; with --log none]",
-)
-@abscissa_option
+@options.seed
+@options.jobs
+@options.most_rankers
+@click.option("--out", type=OUT_FOLDER, help="The folder to write to.  [default: simulation; with --log none]")
+@options.abscissa
 @click.option("--log", type=OUT_FILE, help="With --live: the click log of the first run.")
 @click.option("--users", type=ROWS, default=0, help="With --log: so many users return, each with queries of his own.")
-@wide_option
+@options.wide
 def command(
     file: Path | None,
     live: Path | None,
-    words: tuple[str, ...],
-    ties: dict[str, Any],
-    reading: Reading,
+    corpus: Corpus,
     clicks: str,
     method: str,
     outcome: str,
@@ -105,15 +70,12 @@ def command(
     comparisons: int | None,
     sets: str | None,
     policies: tuple[str, ...],
-    horizon: int,
-    repetitions: int,
-    seed: int,
-    jobs: int,
     most_rankers: int,
     out: Path | None,
     x: str,
     log: Path | None,
     users: int,
+    **run: Any,  # horizon, repetitions, seed and jobs
 ) -> None:
     """Run policies against the preference matrix in FILE, and plot their regret.
 
@@ -136,13 +98,13 @@ def command(
 
     if file is None and live is None:
         raise InputError("give the FILE of a preference matrix, or --live with a corpus")
-    if words and live is None:
+    if corpus.words and live is None:
         raise InputError("--rankers goes with --live; the rankers of a matrix are those in FILE")
     if log is not None and (live is None or len(policies) != 1 or "all" in policies):
         raise InputError("--log goes with --live and one policy")
     if users and log is None:
         raise InputError("--users goes with --log")
-    if reading.is_given and live is None:
+    if corpus.reading.is_given and live is None:
         raise InputError("options of how feature files are read go with --live; there are none in a matrix")
     if sets and live is not None:
         raise InputError("--sets goes with the FILE of a matrix; simulated users compare sets by --slates")
@@ -157,14 +119,14 @@ def command(
         policies = (*able, *(text for text in policies if ":" in text))
     source: OracleSource | None = None
     if live is not None:
-        rankings = rankings_of(corpus_at(live, words, reading), words, **ties, drop_constant=True, jobs=jobs)
+        rankings = corpus.rankings(live, run["jobs"])
         source = Live(rankings, clicks, pairs=method, outcome=outcome, slates=slates, top=top)
         if file is None:
             from ltr_duel.preferences import estimate_preferences
 
             matrix = estimate_preferences(
-                rankings, clicks=clicks, method=method, outcome=outcome, comparisons=comparisons, top=top, seed=seed,
-                jobs=jobs,
+                rankings, clicks=clicks, method=method, outcome=outcome, comparisons=comparisons, top=top,
+                seed=run["seed"], jobs=run["jobs"],
             )  # fmt: skip
     if file is not None:
         matrix = load_preferences(file, most_rankers=most_rankers)
@@ -174,10 +136,7 @@ def command(
         source or FromMatrix(matrix, sets=(sets or "").replace("-", "_")),
         policies,
         preferences=matrix if live is not None else None,
-        horizon=horizon,
-        repetitions=repetitions,
-        seed=seed,
-        jobs=jobs,
+        **run,
     )
     if out is not None:
         with files.replacing_files(out) as temporary:
@@ -188,7 +147,7 @@ def command(
 
         written = simulate_log(
             log, rankings, clicks, policy=policies[0], pairs=method, outcome=outcome, slates=slates, top=top,
-            horizon=horizon, users=users, seed=seed,
+            horizon=run["horizon"], users=users, seed=run["seed"],
         )  # fmt: skip
         click.echo(f"{log}: {several(written, 'impression')}")
     if live is not None:
@@ -196,8 +155,7 @@ def command(
     click.echo(winner_sentence(matrix) + _taken_winner(matrix))
     table = policies_table(results)
     print_table(table)
-    for note in (spread_sentence(table), *results.notes):
-        click.echo(note)
+    echo_lines((spread_sentence(table), *results.notes))
     if out is not None:
         click.echo(f"{out / 'results.parquet'}, {out / 'pulls.parquet'}, {out / 'regret.png'}")
 

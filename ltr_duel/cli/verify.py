@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ltr_duel.cli._options import COUNT, jobs_option, plugins_option, seed_option
+from ltr_duel.cli import _options as options
+from ltr_duel.cli._options import COUNT
+from ltr_duel.cli._output import echo_lines
 from ltr_duel.cli._words import Command
 
 if TYPE_CHECKING:
@@ -21,9 +23,9 @@ _MOST = 20
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option("--sample", type=COUNT, default=10, show_default=True, help="Runs to repeat; 0 for none.")
 @click.option("--repair", is_flag=True, help="Do runs again that are wrong, and say so.")
-@plugins_option
-@seed_option
-@jobs_option
+@options.plugins
+@options.seed
+@options.jobs
 def command(
     folder: Path, sample: int, repair: bool, plugins: tuple[core_plugins.Plugin, ...], seed: int, jobs: int
 ) -> None:
@@ -47,7 +49,6 @@ def command(
 
 
 def _print_some(sentences: list[str]) -> None:
-    for sentence in sentences[:_MOST]:
-        click.echo(sentence)
+    echo_lines(sentences[:_MOST])
     if len(sentences) > _MOST:
         click.echo(f"... and {len(sentences) - _MOST} more")

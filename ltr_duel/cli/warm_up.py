@@ -6,13 +6,13 @@ import time
 
 import click
 
-from ltr_duel.cli._options import jobs_option
+from ltr_duel.cli import _options as options
 from ltr_duel.cli._words import Command, policy_names
 
 
 @click.command(cls=Command)
 @click.argument("policies", nargs=-1, metavar="[POLICY]...", shell_complete=policy_names)
-@jobs_option
+@options.jobs
 def command(policies: tuple[str, ...], jobs: int) -> None:
     """Compile policies, all or those named, so that the first simulation with them need not.
 

@@ -24,18 +24,9 @@ def sole_writer(path: str | Path, lock: Path | None = None) -> Iterator[None]:
     write access to the cache nothing is locked. A second file, beside the lock, contains the number of the process that
     holds the lock, because on Windows no other process can read a locked file.
 
-    Parameters
-    ----------
-    path : str or Path
-    lock : Path, optional
-        Another file to lock; then a failure to lock is an error.
+    lock: another file to lock; then a failure to lock is an error.
 
-    Raises
-    ------
-    InUseError
-        If another process is writing there.
-    OSError
-        If ``lock`` was given and cannot be created.
+    Raises `InUseError` if another process is writing there, and `OSError` if ``lock`` was given and cannot be created.
     """
     from filelock import FileLock, Timeout  # a slow import, and many commands write nothing
 

@@ -18,10 +18,8 @@ if TYPE_CHECKING:  # the command line answers without numpy
 def as_path(what: str, path: Any) -> Path:
     """Return a path; refuse what is none.
 
-    Raises
-    ------
-    InputError
-        For what is neither text nor a path, for text with a null character, and for a name that is too long.
+    Raises `InputError` for what is neither text nor a path, for text with a null character, and for a name that is too
+    long.
     """
     if not isinstance(path, str | os.PathLike) or "\0" in str(path):
         raise InputError(f"{what} must be the path of a file or folder, not {shown(path)}")
@@ -36,24 +34,14 @@ def as_path(what: str, path: Any) -> Path:
 
 
 def require_type(what: str, value: Any, *kinds: type) -> None:
-    """Refuse an object of another type.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse an object of another type."""
     if not isinstance(value, kinds):
         names = " or ".join(kind.__name__ for kind in kinds)
         raise InputError(f"{what} must be {'an' if names[0] in 'AEIOUaeiou' else 'a'} {names}, not {shown(value)}")
 
 
 def as_names(what: str, names: Any) -> list[str]:
-    """Return a list of names, whether it was given as such or as a single one; refuse anything else.
-
-    Raises
-    ------
-    InputError
-    """
+    """Return a list of names, whether it was given as such or as a single one; refuse anything else."""
     given = [names] if isinstance(names, str) else names
     for name in given if isinstance(given, Iterable) else [given]:
         if not isinstance(name, str):
@@ -62,12 +50,7 @@ def as_names(what: str, names: Any) -> list[str]:
 
 
 def as_numbers(what: str, values: Any, axes: int = 1) -> NDArray[np.float64]:
-    """Return real numbers as an array of so many axes; refuse anything else.
-
-    Raises
-    ------
-    InputError
-    """
+    """Return real numbers as an array of so many axes; refuse anything else."""
     import numpy as np
 
     try:

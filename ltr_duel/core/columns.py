@@ -90,10 +90,6 @@ def regret_name(column: str) -> str:
 def regret_label(column: str) -> str:
     """Return what the regret in a column is called in texts and on axes.
 
-    Parameters
-    ----------
-    column : str
-
     Examples
     --------
     >>> regret_label("regret_average"), regret_label("regret_strong")

@@ -83,10 +83,7 @@ class Component:
     def facts(self) -> dict[str, str]:
         """Return what a reader wants to know, by the words of a table's head."""
         cited = "; ".join(map(str, self.sources)) or "not stated"
-        return {
-            "parameters": self.parameters or "none",
-            "source": f"{cited}, {self.where}" if self.where else cited,
-        }
+        return {"parameters": self.parameters or "none", "source": f"{cited}, {self.where}" if self.where else cited}
 
 
 Item = TypeVar("Item", bound=Component)

@@ -10,15 +10,9 @@ from pathlib import Path
 def sha256_file(path: str | Path) -> str:
     """Return the SHA-256 of a file's bytes, in hexadecimal.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file; it is read in pieces.
+    path: the file; it is read in pieces.
 
-    Raises
-    ------
-    OSError
-        If it cannot be read.
+    Raises `OSError` if it cannot be read.
     """
     with Path(path).open("rb") as source:
         return hashlib.file_digest(source, "sha256").hexdigest()
@@ -29,15 +23,9 @@ def digest_of(value: object) -> str:
 
     The order of a mapping's keys makes no difference.
 
-    Parameters
-    ----------
-    value : object
-        Numbers, words, lists and mappings with words as keys.
+    value: numbers, words, lists and mappings with words as keys.
 
-    Raises
-    ------
-    TypeError
-        For anything else: its text might hold an address in memory, and name nothing.
+    Raises `TypeError` for anything else: its text might hold an address in memory, and name nothing.
 
     Examples
     --------

@@ -21,11 +21,8 @@ class Dispatch:
     The one simulation loop calls any policy and any oracle through such names, compiled or interpreted. numba resolves
     the call by type while compiling, so the loop itself stays in the disk cache.
 
-    Parameters
-    ----------
-    stub : callable
-        Gives the name, the signature (which every implementation must repeat, names included) and the contract
-        in its docstring. Its body is the fallback for classes without an implementation, and may raise.
+    stub: gives the name, the signature (which every implementation must repeat, names included) and the contract in its
+        docstring. Its body is the fallback for classes without an implementation, and may raise.
     """
 
     def __init__(self, stub: Callable[..., Any]) -> None:

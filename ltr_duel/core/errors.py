@@ -30,14 +30,6 @@ class InputError(ValueError):
 def in_one_line(text: str) -> str:
     r"""Escape control characters, and shorten words of hundreds of characters, that a user gave.
 
-    Parameters
-    ----------
-    text : str
-
-    Returns
-    -------
-    str
-
     Examples
     --------
     >>> in_one_line("no ranker 'a" + chr(10) + "b'")
@@ -116,10 +108,8 @@ def require_one_of(kind: str, name: Any, legal: Collection[str]) -> None:
 def require_between(name: str, value: Any, low: float, high: float | None = None) -> None:
     """Refuse what is not a number in ``[low, high]``.
 
-    Raises
-    ------
-    InputError
-        If ``value`` is no number, NaN or out of range; the sentence names the value and the legal range.
+    Raises `InputError` if ``value`` is no number, NaN or out of range; the sentence names the value and the legal
+    range.
     """
     try:
         legal = bool(value >= low and (high is None or value <= high))
@@ -133,10 +123,7 @@ def require_between(name: str, value: Any, low: float, high: float | None = None
 def require_whole(name: str, value: Any, low: int | None = None, high: int | None = None) -> int:
     """Return a whole number, in ``[low, high]``, as an ``int``, whoever wrote it: 1000, 1e3 or np.int64(1000).
 
-    Raises
-    ------
-    InputError
-        For anything else; the sentence names the value and what is legal.
+    Raises `InputError` for anything else; the sentence names the value and what is legal.
     """
     try:
         number = int(value) if isinstance(value, float) and value.is_integer() else operator.index(value)

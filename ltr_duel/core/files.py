@@ -64,6 +64,12 @@ def replacing(path: str | Path, temporary: Path | None = None) -> Iterator[Path]
             sync_folder(target.parent)
 
 
+def write_text(path: str | Path, text: str) -> None:
+    """Write a file of text, whole or not at all, see `replacing`."""
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
 @contextmanager
 def replacing_folder(path: Path) -> Iterator[Path]:
     """Yield a temporary folder beside ``path``; on success it becomes ``path``, on failure it is removed.
@@ -71,10 +77,7 @@ def replacing_folder(path: Path) -> Iterator[Path]:
     A folder that another process has put there meanwhile stays, and the temporary one is removed. Missing parents are
     made.
 
-    Raises
-    ------
-    InputError
-        If the parent cannot be made or written to.
+    Raises `InputError` if the parent cannot be made or written to.
     """
     with _folders_made(path.parent, path):
         with said_of(path):
@@ -99,19 +102,9 @@ def replacing_folder(path: Path) -> Iterator[Path]:
 def replacing_files(folder: str | Path) -> Iterator[Path]:
     """Yield a temporary folder for several files; on success they move to ``folder``, on failure none of them does.
 
-    Parameters
-    ----------
-    folder : str or Path
-        Made if need be; files of the same names are replaced, others stay.
+    folder: made if need be; files of the same names are replaced, others stay.
 
-    Yields
-    ------
-    Path
-
-    Raises
-    ------
-    InputError
-        If the place cannot be written to.
+    Raises `InputError` if the place cannot be written to.
     """
     folder = Path(folder)
     require_folder_place(folder)

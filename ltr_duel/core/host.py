@@ -41,10 +41,7 @@ def processor() -> str:
 def reserve(file: int, size: int) -> None:
     """Reserve so many bytes of the disk for an open file, where the system can.
 
-    Raises
-    ------
-    OSError
-        If the disk has no room for them.
+    Raises `OSError` if the disk has no room for them.
     """
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(file, 0, size)
@@ -66,11 +63,8 @@ def total_memory() -> int:
 def process_identity(pid: int) -> dict[str, Any]:
     """Return a description that identifies a process, for `still_runs`.
 
-    Returns
-    -------
-    dict
-        ``machine`` (text; differs between containers that do not see each other's processes), ``host``, ``pid``, and
-        ``start``: text, None if the process has ended or the system does not report its start.
+    Returns ``machine`` (text; differs between containers that do not see each other's processes), ``host``, ``pid``,
+    and ``start``: text, None if the process has ended or the system does not report its start.
     """
     return {"machine": _machine(), "host": socket.gethostname(), "pid": pid, "start": _start(pid)}
 
@@ -142,17 +136,10 @@ def require_memory(what: str, size: float) -> None:
 
     Linux promises more memory than there is, and ends the process that uses it.
 
-    Parameters
-    ----------
-    what : str
-        The subject of the sentence: who needs it.
-    size : float
-        Bytes.
+    what: the subject of the sentence: who needs it.
+    size: bytes.
 
-    Raises
-    ------
-    InputError
-        What needs how much, and how much there is.
+    Raises `InputError` saying what needs how much, and how much there is.
     """
     if size <= _SMALL:
         return
@@ -163,14 +150,7 @@ def require_memory(what: str, size: float) -> None:
 def is_loopback(host: str) -> bool:
     """Return whether a host, as an address or as ``localhost``, can only be this machine.
 
-    Parameters
-    ----------
-    host : str
-        No other name is looked up: where it leads can change.
-
-    Returns
-    -------
-    bool
+    host: no other name is looked up: where it leads can change.
 
     Examples
     --------

@@ -73,16 +73,10 @@ def kernel_for(
 ) -> Callable[P, R]:
     """Compile like `kernel` a function whose `dispatched` calls are implemented in ``modules``.
 
-    Parameters
-    ----------
-    function : callable
-    *modules : str
-        Stored code is valid while the digest of their sources and of the function's source is the same.
-    parts : mapping from str to callable
-        Functions that replace global names of the text. numba compiles them as part of the text only; it would compile
-        an implementation of a `dispatched` call also separately.
-    **flags : bool
-        Options of the compiler.
+    *modules: stored code is valid while the digest of their sources and of the function's source is the same.
+    parts: functions that replace global names of the text. numba compiles them as part of the text only; it would
+        compile an implementation of a `dispatched` call also separately.
+    **flags: options of the compiler.
     """
     if numba.config.DISABLE_JIT:
         return function

@@ -34,10 +34,7 @@ def _installed(name: str) -> str | None:
 def plain_compiler_wanted() -> bool:
     """Return whether ``LTR_DUEL_COMPILER`` is ``plain``: kernels without undocumented options of the compiler.
 
-    Raises
-    ------
-    InputError
-        If the variable has another value.
+    Raises `InputError` if the variable has another value.
     """
     wanted = os.environ.get("LTR_DUEL_COMPILER", "")
     if wanted not in ("", "plain"):

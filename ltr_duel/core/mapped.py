@@ -30,22 +30,10 @@ LARGE = 2**29  # bytes
 def new_array(shape: tuple[int, ...], dtype: DTypeLike, large: int | None = None) -> NDArray[Any]:
     """Make an array of zeros: in memory, or, if it is large, in a temporary file.
 
-    Parameters
-    ----------
-    shape : tuple of int
-    dtype : dtype
-    large : int, optional
-        Bytes from which on an array lies in a file; `LARGE` by default. The file lies in the folder of the cache, has
-        no name, and is deleted when the array is, also where the process is killed.
+    large: bytes from which on an array lies in a file; `LARGE` by default. The file lies in the folder of the cache,
+        has no name, and is deleted when the array is, also where the process is killed.
 
-    Returns
-    -------
-    ndarray
-
-    Raises
-    ------
-    InputError
-        If the disk has less free space than a large array needs.
+    Raises `InputError` if the disk has less free space than a large array needs.
 
     Examples
     --------
@@ -76,10 +64,7 @@ def free_disk() -> int:
 def release_pages(array: NDArray[Any]) -> None:
     """Return the memory of an array, or of a part of it, that lies in a mapped file; what was written stays there.
 
-    Parameters
-    ----------
-    array : ndarray
-        Other threads may use it meanwhile. Nothing happens where it lies in memory.
+    array: other threads may use it meanwhile. Nothing happens where it lies in memory.
     """
     base = _holder(array)
     if not isinstance(base, mmap.mmap) or not hasattr(mmap, "MADV_DONTNEED") or not array.size:

@@ -17,20 +17,12 @@ _LONGEST = 80  # characters of a cell
 def notebook_html(said: Sequence[str], header: Sequence[object] = (), rows: Iterable[Sequence[object]] = ()) -> str:
     """Return sentences and, where there are rows, a table.
 
-    Parameters
-    ----------
-    said : sequence of str
-        Sentences.
-    header : sequence
-        A text for each column.
-    rows : iterable of sequence
-        Of cells, of which the first is the name of the row. Of numbers four digits are shown, what is missing (None,
+    said: sentences.
+    header: a text for each column.
+    rows: of cells, of which the first is the name of the row. Of numbers four digits are shown, what is missing (None,
         NaN) is a dash. After 12 rows a sentence says how many there are besides.
 
-    Returns
-    -------
-    str
-        HTML.
+    Returns HTML.
     """
     lines = list(rows)
     body = "".join(

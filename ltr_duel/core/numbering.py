@@ -13,11 +13,7 @@ from typing import Any
 def numbered(provenance: Mapping[str, Any], **versions: int) -> dict[str, Any]:
     """Return a provenance with all versions above 1 added to the versions in its entry ``numbers``.
 
-    Parameters
-    ----------
-    provenance : mapping
-    **versions : int
-        The version of each component, by its name.
+    **versions: the version of each component, by its name.
 
     Examples
     --------

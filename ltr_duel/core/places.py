@@ -14,10 +14,8 @@ from ltr_duel.core.errors import InputError
 def require_file_place(path: str | Path) -> Path:
     """Refuse a place where no file can be written, before work is spent; return the file that links lead to.
 
-    Raises
-    ------
-    InputError
-        If there is something but an ordinary file, or a folder on the way is none or cannot be written to.
+    Raises `InputError` if there is something but an ordinary file, or a folder on the way is none or cannot be written
+    to.
     """
     path = Path(path)
     if "\0" in str(path):
@@ -33,15 +31,7 @@ def require_file_place(path: str | Path) -> Path:
 def require_folder_place(folder: Path, said: Path | None = None) -> None:
     """Refuse a place where no folder is nor can be made, before work is spent.
 
-    Parameters
-    ----------
-    folder : Path
-    said : Path, optional
-        What the user named, if not the folder itself.
-
-    Raises
-    ------
-    InputError
+    said: what the user named, if not the folder itself.
     """
     with said_of(said or folder):
         there = _followed(folder)
@@ -54,22 +44,12 @@ def require_folder_place(folder: Path, said: Path | None = None) -> None:
 
 
 def is_file(path: Path) -> bool:
-    """Whether there is a file; a name that the file system cannot even look up is an error in one sentence.
-
-    Raises
-    ------
-    InputError
-    """
+    """Whether there is a file; a name that the file system cannot even look up is an error in one sentence."""
     return is_there(path) and path.is_file()
 
 
 def is_there(path: Path) -> bool:
-    """Whether there is anything; what cannot even be looked up, as a circle of links, is an error in one sentence.
-
-    Raises
-    ------
-    InputError
-    """
+    """Whether there is anything; what cannot even be looked up, as a circle of links, is an error in one sentence."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):

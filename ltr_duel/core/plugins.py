@@ -135,10 +135,7 @@ def plugin_complaint(error: BaseException) -> str | None:
 def reload_plugin(plugin: Plugin) -> None:
     """Make a plug-in known in a worker; refuse a file that is not the one that the plan was made with.
 
-    Raises
-    ------
-    InputError
-        If the file changed, or cannot be used.
+    Raises `InputError` if the file changed, or cannot be used.
     """
     path = Path(plugin.path)
     if (path, plugin.sha256) not in _loaded and load_plugin(path).sha256 != plugin.sha256:

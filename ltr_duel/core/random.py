@@ -35,10 +35,7 @@ _LARGEST_SEED = 10**300  # beyond what anybody draws one from; Python does not w
 def checked_seed(seed: int) -> int:
     """Return a seed as an ``int``.
 
-    Raises
-    ------
-    InputError
-        If it is not a whole number, or one of more than 300 digits.
+    Raises `InputError` if it is not a whole number, or one of more than 300 digits.
     """
     return require_whole("the seed", seed, -_LARGEST_SEED, _LARGEST_SEED)
 

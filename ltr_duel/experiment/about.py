@@ -41,10 +41,7 @@ class About(NamedTuple):
 class Writer:
     """Writes runs into a file, behind each other.
 
-    Parameters
-    ----------
-    write : callable
-        Takes whole records, and keeps all of them or, with an error, none.
+    write: takes whole records, and keeps all of them or, with an error, none.
     """
 
     def __init__(self, write: Callable[[bytes], object]) -> None:

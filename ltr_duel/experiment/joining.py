@@ -31,11 +31,7 @@ def join(store: Store, names: Collection[str]) -> None:
 
     A process that is killed here leaves runs twice, which nobody minds; who reads meanwhile looks again.
 
-    Parameters
-    ----------
-    store : Store
-    names : collection of str
-        Of files; those of live processes are left alone. Bytes that are no runs are left out.
+    names: of files; those of live processes are left alone. Bytes that are no runs are left out.
     """
     if not names:
         return

@@ -43,11 +43,7 @@ SILENT = 60.0  # seconds without a beat after which a driver on another machine 
 class Driver:
     """The lease of this process, while it runs an experiment; a context manager.
 
-    Parameters
-    ----------
-    store : Store
-    about : dict
-        What ``ltr-duel status`` prints, as JSON.
+    about: what ``ltr-duel status`` prints, as JSON.
     """
 
     def __init__(self, store: Store, about: dict[str, Any]) -> None:

@@ -17,12 +17,7 @@ from ltr_duel.experiment.worker import Outcome, failure, group, origin
 class Ledger:
     """The file of one driver.
 
-    Parameters
-    ----------
-    plan : Plan
-    store : Store
-    driver : str
-        The id, by which the file is called.
+    driver: the id, by which the file is called.
     """
 
     def __init__(self, plan: Plan, store: Store, driver: str) -> None:

@@ -14,10 +14,7 @@ _MOST = 64
 class Pace:
     """Knows how long the runs of a policy on a problem take, from those that have been done.
 
-    Parameters
-    ----------
-    most : int
-        1 for runs that must be handed over one by one.
+    most: 1 for runs that must be handed over one by one.
     """
 
     def __init__(self, most: int = _MOST) -> None:

@@ -151,10 +151,7 @@ class Plan:
 def parse_shard(text: str) -> Shard:
     """Read ``i/n``.
 
-    Raises
-    ------
-    InputError
-        If it is not of that form with 1 <= i <= n.
+    Raises `InputError` if it is not of that form with 1 <= i <= n.
     """
     index, _, count = text.partition("/")
     numbers = [one.strip() for one in (index, count)]

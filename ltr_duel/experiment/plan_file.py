@@ -72,10 +72,7 @@ def read_plans(store: Store) -> list[StoredPlan]:
 def read_plan(path: Path) -> StoredPlan:
     """Read a plan back.
 
-    Raises
-    ------
-    InputError
-        If the file is damaged, or no plan.
+    Raises `InputError` if the file is damaged, or no plan.
     """
     try:
         table = pq.read_table(path)
@@ -102,12 +99,7 @@ def read_plan(path: Path) -> StoredPlan:
 
 
 def require_same_labels(stores: Iterable[Store], wanted: Iterable[str] = ()) -> None:
-    """Refuse to put runs whose arms were numbered at random beside runs whose arms kept the rows of the matrix.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse to put runs whose arms were numbered at random beside runs whose arms kept the rows of the matrix."""
     found = dict.fromkeys(wanted, "")
     for store in stores:
         for path in store.files(store.plans):

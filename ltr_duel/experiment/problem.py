@@ -24,15 +24,7 @@ from ltr_duel.experiment.problem_specs import OF_A_MATRIX
 from ltr_duel.experiment.record import read_record
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.rankers import Rankings, ndcg
-from ltr_duel.simulation import (
-    INDEPENDENT_COINS,
-    FromMatrix,
-    FromUtilities,
-    Live,
-    NormalScores,
-    OracleSource,
-    places,
-)
+from ltr_duel.simulation import INDEPENDENT_COINS, FromMatrix, FromUtilities, Live, NormalScores, OracleSource, places
 
 _ABOUT = {"names": list, "answers": dict, "provenance": dict, "rankings": dict}
 _MOST_OPEN = 4  # problems that one process keeps open; runs come sorted by problem
@@ -42,26 +34,16 @@ _MOST_OPEN = 4  # problems that one process keeps open; runs come sorted by prob
 class Problem:
     """A problem in memory, while an experiment is planned.
 
-    Parameters
-    ----------
-    name : str
-        For people; different for each problem of an experiment.
-    facts : dict
-        What the tidy table says of it: corpus, clicks, method, rankers and so on.
-    matrix : PreferenceMatrix
-    answers : dict
-        How an oracle is made: ``{"kind": "matrix"}``, ``{"kind": "independent_coins"}`` (for policies of sets too),
-        ``{"kind": "sweeps"}`` (the same coins, whole sweeps at once), ``{"kind": "live", ...}`` or
-        ``{"kind": "utilities", ...}``.
-    rankings : Rankings, optional
-        For live answers.
+    answers: how an oracle is made: ``{"kind": "matrix"}``, ``{"kind": "independent_coins"}`` (for policies of sets
+        too), ``{"kind": "sweeps"}`` (the same coins, whole sweeps at once), ``{"kind": "live", ...}`` or ``{"kind":
+        "utilities", ...}``.
     """
 
-    name: str
-    facts: dict[str, Any]
+    name: str  # for people; different for each problem of an experiment
+    facts: dict[str, Any]  # what the tidy table says of it: corpus, clicks, method, rankers and so on
     matrix: PreferenceMatrix
     answers: dict[str, Any]
-    rankings: Rankings | None = None
+    rankings: Rankings | None = None  # for live answers
 
     @functools.cached_property
     def oracle(self) -> OracleSource:
@@ -126,10 +108,7 @@ class OpenProblem(NamedTuple):
 def open_problem(folder: str) -> OpenProblem:
     """Open a problem of the cache; its arrays are mapped, not read.
 
-    Raises
-    ------
-    InputError
-        If this machine does not see the folder, or the folder is not what its name says.
+    Raises `InputError` if this machine does not see the folder, or the folder is not what its name says.
     """
     path = Path(folder)
     if not (path / "problem.json").is_file():

@@ -63,10 +63,7 @@ def build_problems(file: SpecFile, *, jobs: int = -1, estimate: bool = True) -> 
 
     Without ``estimate`` nothing is estimated: see `stand_in`.
 
-    Raises
-    ------
-    InputError
-        If something cannot be read, or does not fit together; the sentence begins with file and key.
+    Raises `InputError` if something cannot be read, or does not fit together; the sentence begins with file and key.
     """
     problems: list[Problem] = []
     of_corpus = partial(_of_corpus, matrix_of=estimated if estimate else stand_in)

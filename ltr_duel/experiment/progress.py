@@ -12,12 +12,8 @@ from ltr_duel.core import progress
 class Progress:
     """Shows how far an experiment is.
 
-    Parameters
-    ----------
-    total : int
-        Runs of the plan.
-    known : int
-        Runs that need not be done.
+    total: runs of the plan.
+    known: runs that need not be done.
     """
 
     def __init__(self, total: int, known: int = 0) -> None:

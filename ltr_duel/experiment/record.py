@@ -16,10 +16,7 @@ NUMBER = (int, float)
 def checked_record(given: Any, fields: Fields) -> dict[str, Any]:
     """Return what was given, if it is an object that has these fields, each of its type.
 
-    Raises
-    ------
-    InputError
-        If not: a part of a sentence, for brackets behind the name of the file.
+    Raises `InputError` if not: a part of a sentence, for brackets behind the name of the file.
     """
     if not isinstance(given, dict):
         raise InputError("not an object of JSON")
@@ -43,10 +40,7 @@ def parsed_record(content: bytes | str, fields: Fields) -> dict[str, Any]:
 def read_record(path: Path, what: str, fields: Fields) -> dict[str, Any]:
     """Read a file of JSON that is ``what``, with these fields.
 
-    Raises
-    ------
-    InputError
-        If it cannot be read, or is something else; a whole sentence.
+    Raises `InputError` if it cannot be read, or is something else; a whole sentence.
     """
     try:
         return parsed_record(path.read_bytes(), fields)

@@ -112,10 +112,7 @@ class Runs:
 def decode_run(data: bytes, key: RunKey, label: str) -> RunResult:
     """Return the run of a key. ``label`` is how its policy was called.
 
-    Raises
-    ------
-    InputError
-        If the bytes are no run of that key: a part of a sentence.
+    Raises `InputError` if the bytes are no run of that key: a part of a sentence.
     """
     runs = Runs([data], key.horizon)
     pulls, best, worst, exposure = (runs.counts(name)[0] for name in ("pulls", "best", "worst", "exposure"))

@@ -26,10 +26,7 @@ _LONG_KEY = re.compile(r"(?<![\w-])(?:[\w-]++\s*+\.\s*+){50}")  # tomllib takes 
 def read_toml(path: Path, content: str | None = None) -> tuple[str, dict[str, Any]]:
     """Return the text of a TOML file, which may be given, and what it says.
 
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or is not TOML.
+    Raises `InputError` if the file cannot be read, or is not TOML.
     """
     try:
         content = path.read_text(encoding="utf-8") if content is None else content
@@ -84,10 +81,8 @@ def tables(cls: type, **default: Any) -> Any:
 def read_table(cls: type[Table], given: Any, where: str) -> Table:
     """Build a dataclass from a TOML table.
 
-    Raises
-    ------
-    InputError
-        For an unknown or missing key, or a value that is not legal; the sentence begins with the key path.
+    Raises `InputError` for an unknown or missing key, or a value that is not legal; the sentence begins with the key
+    path.
     """
     if not isinstance(given, dict):
         raise InputError(f"{where}: must be a table, not {_shown(given)}")

@@ -76,13 +76,8 @@ def decode_record(raw: bytes) -> Content | None:
 def find_records(read: Read, size: int, start: int = 0) -> Iterator[Head | Gap]:
     """Yield the heads of all records that are there to their ends, and what lies between. Bodies are not looked at.
 
-    Parameters
-    ----------
-    read : callable
-    size : int
-        Of the file; what is written behind it meanwhile is not looked at.
-    start : int
-        Where a record begins.
+    size: of the file; what is written behind it meanwhile is not looked at.
+    start: where a record begins.
     """
     here, chunk, base = start, b"", start
     while here < size:

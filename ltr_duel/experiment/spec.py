@@ -17,18 +17,7 @@ from ltr_duel.bandits import POLICIES
 from ltr_duel.core import InputError, arguments
 from ltr_duel.core import plugins as core_plugins
 from ltr_duel.experiment.problem_specs import NO_LIMIT, CorpusSpec, MatrixSpec, UtilitySpec
-from ltr_duel.experiment.schema import (
-    axis,
-    located,
-    one_of,
-    read_table,
-    read_toml,
-    several,
-    tables,
-    text,
-    value,
-    whole,
-)
+from ltr_duel.experiment.schema import axis, located, one_of, read_table, read_toml, several, tables, text, value, whole
 from ltr_duel.simulation import REGRETS
 
 _MOST_LABELS = 10_000  # that one entry of the policies stands for

@@ -36,10 +36,7 @@ _FAILURE = {"policy": str, "problem": str, "horizon": int, "repetition": int, "e
 class Store:
     """A folder of runs. One thread of a process writes to it at a time.
 
-    Parameters
-    ----------
-    folder : str or Path
-        `prepare` makes it, if it does not exist.
+    folder: `prepare` makes it, if it does not exist.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -65,10 +62,7 @@ class Store:
     def prepare(self) -> None:
         """Make the folders.
 
-        Raises
-        ------
-        InputError
-            If they cannot be made, or the folder holds something else.
+        Raises `InputError` if they cannot be made, or the folder holds something else.
         """
         if self.folder.is_dir() and not self.exists() and any(self.folder.iterdir()):
             raise InputError(f"{self.folder}: holds files that are not of an experiment; give a new or empty folder")
@@ -106,12 +100,7 @@ class Store:
     def writing(self, path: str | Path) -> Iterator[BinaryIO]:
         """Open a file that appears when all is written, and not before.
 
-        Raises
-        ------
-        StoreFullError
-            If there is no space left.
-        InputError
-            If it cannot be written for another reason.
+        Raises `StoreFullError` if there is no space left, and `InputError` if it cannot be written for another reason.
         """
         with self._said(path), core_files.replacing(path, self._temporary) as temporary, temporary.open("wb") as file:
             yield file
@@ -160,10 +149,7 @@ class Store:
     def scan(self) -> Found:
         """Find all records under ``runs`` by their heads; their bodies are not looked at.
 
-        Raises
-        ------
-        InputError
-            If runs are there as version 0.1 kept them.
+        Raises `InputError` if runs are there as version 0.1 kept them.
         """
         found = Found(self)
         found.look()
@@ -184,10 +170,7 @@ class Store:
     def raw(self, places: Iterable[Place]) -> Iterator[bytes]:
         """Read the bytes of records, quickly where they are in the order of the files.
 
-        Raises
-        ------
-        InputError
-            If a file cannot be read.
+        Raises `InputError` if a file cannot be read.
         """
         name = ""
         try:

@@ -67,11 +67,7 @@ class Stored(NamedTuple):
 class Reader:
     """Reads runs of a store.
 
-    Parameters
-    ----------
-    store : Store
-    found : Found
-        Where they are.
+    found: where they are.
     """
 
     def __init__(self, store: Store, found: Found) -> None:
@@ -91,10 +87,7 @@ class Reader:
     def runs(self, digests: Iterable[str]) -> Iterator[tuple[str, Stored | str]]:
         """Yield runs in the order in which they lie: each digest with the run, or with what is wrong, as a sentence.
 
-        Raises
-        ------
-        InputError
-            If a file cannot be read.
+        Raises `InputError` if a file cannot be read.
         """
         wanted = sorted((self._found.done[digest], digest) for digest in digests if digest in self._found.done)
         contents = self._store.read(place for place, _ in wanted)

@@ -25,17 +25,10 @@ Refuse = Callable[[str, str], NoReturn]
 class StudyTable:
     """Takes the runs of one problem and horizon in the order in which they lie.
 
-    Parameters
-    ----------
-    matrix : PreferenceMatrix
-        By which regret is measured.
-    values : mapping of str to ndarray, shape (K,)
-        ``utility`` and ``ndcg`` of each arm, where they are known.
-    regrets : sequence of str
-    refuse : callable
-        Raises an error: takes the digest of a run, and what is wrong with it.
-    last : bool
-        Whether only the last checkpoint of each run is wanted.
+    matrix: by which regret is measured.
+    values: shape (K,); ``utility`` and ``ndcg`` of each arm, where they are known.
+    refuse: raises an error: takes the digest of a run, and what is wrong with it.
+    last: whether only the last checkpoint of each run is wanted.
     """
 
     def __init__(

@@ -169,10 +169,8 @@ def by_plan(plans: Iterable[StoredPlan], digests: Collection[str]) -> Iterator[t
 def rebuilt(stored: StoredPlan, plugins: Sequence[str | Path], jobs: int) -> Plan:
     """Make a plan again from the text of its experiment, with the given plug-ins: a store never names code to run.
 
-    Raises
-    ------
-    InputError
-        If something that it names is missing here, or is not legal, or a plug-in that it records is not given.
+    Raises `InputError` if something that it names is missing here, or is not legal, or a plug-in that it records is not
+    given.
     """
     given = {core_plugins.load_plugin(path).sha256 for path in plugins}
     for one in stored.about["plugins"]:
@@ -187,24 +185,11 @@ def do_again(
 ) -> tuple[set[str], list[str]]:
     """Do runs again, and write matrices anew, whatever is there of them.
 
-    Parameters
-    ----------
-    store : Store
-    plans : sequence of StoredPlan
-    digests : collection of str
-        Of runs, and of problems whose matrices are wrong.
-    plugins : sequence of path
-    jobs : int
+    digests: of runs, and of problems whose matrices are wrong.
 
-    Returns
-    -------
-    tuple of (set of str, list of str)
-        The digests of what is sound now, and sentences that say why others could not be made again.
+    Returns the digests of what is sound now, and sentences that say why others could not be made again.
 
-    Raises
-    ------
-    KeyboardInterrupt
-        After Ctrl-C; what was done by then is kept.
+    Raises `KeyboardInterrupt` after Ctrl-C; what was done by then is kept.
     """
     mended: set[str] = set()
     refused = []

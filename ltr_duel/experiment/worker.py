@@ -54,10 +54,7 @@ class PreparedRun:
     def compile(self) -> None:
         """Walk through no step at all: the loop is compiled then, and nothing has run.
 
-        Raises
-        ------
-        PolicyError
-            If the policy cannot be compiled. Any other error is left to the run, which reports it.
+        Raises `PolicyError` if the policy cannot be compiled. Any other error is left to the run, which reports it.
         """
         try:
             self._walk(np.zeros(1, np.int64))

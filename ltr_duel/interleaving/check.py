@@ -55,9 +55,7 @@ def check_method(method: str | Method) -> None:
                 for size in (1, 2, 4):
                     slate = np.arange(size)
                     _check_lists(
-                        kind,
-                        comparer,
-                        lambda c, rng, s=slate: draw_slate(c.method, c.lists, 0, s, len(s), c.page, rng),
+                        kind, comparer, lambda c, rng, s=slate: draw_slate(c.method, c.lists, 0, s, len(s), c.page, rng)
                     )
         comparer = Comparer(_rankings(12), _CLICKS, method, outcome)
         if kind.pairs:

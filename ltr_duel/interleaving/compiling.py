@@ -22,10 +22,7 @@ def is_new_plugin(method: Method) -> bool:
 def compile_plugin(method: Method, state: Any, lists: Lists, page: Shown, slate: IntVector) -> None:
     """Compile the functions of a plug-in's method, with a state, lists and scratch of its kind.
 
-    Raises
-    ------
-    MethodError
-        If numba cannot compile one of them.
+    Raises `MethodError` if numba cannot compile one of them.
     """
     of_pairs, of_slates = (state, lists, 0, 0, 1, page), (state, lists, 0, slate, 1, page)
     rng, won = stream(0, "compile"), np.zeros((1, 1), np.int8)

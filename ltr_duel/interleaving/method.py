@@ -105,16 +105,9 @@ def draw_slate(state: Any, lists: Lists, query: int, slate: IntVector, size: int
 
 @dispatched_call
 def credit_slate(
-    state: Any,
-    lists: Lists,
-    query: int,
-    slate: IntVector,
-    size: int,
-    page: Shown,
-    length: int,
-    n_clicks: int,
+    state: Any, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, length: int, n_clicks: int,
     won: SignMatrix,
-) -> None:
+) -> None:  # fmt: skip
     """Score the clicks: for places a < b of the slate, ``won[a, b]`` is +1 if ``slate[a]`` won, -1 if lost, else 0."""
     raise TypeError("this method does not compare sets of rankers")
 
@@ -210,10 +203,7 @@ class Method(components.Component):
 def bind(method: Method) -> None:
     """Make a method's functions known to the stubs above.
 
-    Raises
-    ------
-    InputError
-        If a list could be drawn but not credited, or the other way round, or neither.
+    Raises `InputError` if a list could be drawn but not credited, or the other way round, or neither.
     """
     pairs, slates = (method.draw_pair, method.credit_pair), (method.draw_slate, method.credit_slate)
     functions: list[Callable[..., Any] | None] = [*pairs, *slates]

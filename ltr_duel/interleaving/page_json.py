@@ -40,10 +40,7 @@ class Stored(NamedTuple):
 def portable(document: Any) -> Any:
     """Return a document id as JSON can keep it.
 
-    Raises
-    ------
-    InputError
-        If it is neither a text nor a finite number.
+    Raises `InputError` if it is neither a text nor a finite number.
     """
     value = document.item() if isinstance(document, np.generic) else document
     if not _is_id(value):
@@ -54,10 +51,7 @@ def portable(document: Any) -> Any:
 def write_page(stored: Stored) -> str:
     """Return the text of a page, in ASCII and without spaces.
 
-    Raises
-    ------
-    InputError
-        If it would be longer than what `read_page` takes.
+    Raises `InputError` if it would be longer than what `read_page` takes.
     """
     try:
         text = json.dumps(stored._asdict(), separators=(",", ":"), allow_nan=False)
@@ -71,10 +65,7 @@ def write_page(stored: Stored) -> str:
 def read_page(text: str) -> Stored:
     """Read and check the text of a page.
 
-    Raises
-    ------
-    InputError
-        Saying what is wrong with it.
+    Raises `InputError` saying what is wrong with it.
     """
     if not isinstance(text, str):
         raise InputError(f"a page is read from a text, not from {type(text).__name__}")

@@ -97,17 +97,10 @@ def scan_pages(
 ) -> Scanned:
     """Read pages of one head.
 
-    Parameters
-    ----------
-    data : ndarray of uint8
-        Their texts.
-    at, stop : ndarray of int64
-        Page n goes on behind its head at ``data[at[n]]``, and ends before ``data[stop[n]]``.
-    rankers : int
-    shown : Listed
-        The documents that each page must show, all different.
-    numbers, owners : ndarray
-        To be filled in at ``shown.first[n]:shown.last[n]``.
+    data: their texts.
+    at, stop: page n goes on behind its head at ``data[at[n]]``, and ends before ``data[stop[n]]``.
+    shown: the documents that each page must show, all different.
+    numbers, owners: to be filled in at ``shown.first[n]:shown.last[n]``.
     """
     room = np.minimum((stop - at) // (2 * rankers), min(MOST_DOCUMENTS, MOST_PLACES // rankers))
     room[stop - at > LONGEST_TEXT // 2] = 0  # a page with its head may be too long
@@ -136,15 +129,9 @@ def head_ends(data: Bytes, begin: IntVector, stop: IntVector, ends: IntVector) -
 
 @kernel
 def scan(
-    data: Bytes,
-    at: IntVector,
-    stop: IntVector,
-    shown: Listed,
-    room: IntVector,
-    flat: SmallIntVector,
-    seen: IntVector,
+    data: Bytes, at: IntVector, stop: IntVector, shown: Listed, room: IntVector, flat: SmallIntVector, seen: IntVector,
     found: Scanned,
-) -> None:
+) -> None:  # fmt: skip
     """Fill in what the pages say; ``flat`` is the orders, ``seen`` (documents,) scratch, all zero."""
     order, rank, ptr = found.lists.order, found.lists.rank, found.lists.query_ptr
     rankers, width = order.shape

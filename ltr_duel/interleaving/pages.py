@@ -37,16 +37,7 @@ class PairMethodPage(_Page, Protocol):
         """Interleave two rankers, and return the length of the list."""
 
     def credit_pair(
-        self,
-        state: Any,
-        lists: Lists,
-        query: int,
-        first: int,
-        second: int,
-        page: Shown,
-        length: int,
-        n_clicks: int,
-        /,
+        self, state: Any, lists: Lists, query: int, first: int, second: int, page: Shown, length: int, n_clicks: int, /
     ) -> float:
         """Score the clicks."""
 

@@ -144,16 +144,9 @@ def _credit_pair(
 
 
 def _credit_slate(
-    state: Functions,
-    lists: Lists,
-    query: int,
-    slate: IntVector,
-    size: int,
-    page: Shown,
-    length: int,
-    n_clicks: int,
+    state: Functions, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, length: int, n_clicks: int,
     won: SignMatrix,
-) -> None:
+) -> None:  # fmt: skip
     scores = _scores(state, lists, query, slate[:size].tolist(), page, length, n_clicks)
     for a in range(size):
         for b in range(a + 1, size):

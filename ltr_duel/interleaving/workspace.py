@@ -30,13 +30,8 @@ _KEPT = 64  # workspaces of a thread, and solved programs of a workspace
 class Workspace:
     """What one thread needs to draw and credit lists of one length by one method, for one number of rankers.
 
-    Parameters
-    ----------
-    method : str or Method
-    outcome : str
-        Its rule for pairs; the default if empty.
-    top, rankers, longest : int
-        Documents shown, rankers, and room for documents.
+    outcome: its rule for pairs; the default if empty.
+    top, rankers, longest: documents shown, rankers, and room for documents.
     """
 
     def __init__(self, method: str | Method, outcome: str, top: int, rankers: int, longest: int) -> None:
@@ -68,18 +63,9 @@ class Workspace:
     def draw(self, orders: SmallIntMatrix, rng: Generator) -> tuple[list[int], list[int], tuple[float, ...]]:
         """Complete the orders in place, and draw a list.
 
-        Parameters
-        ----------
-        orders : ndarray of int16, shape (rankers, documents)
-            Best first, -1 from where a ranker knows no more.
-        rng : numpy.random.Generator
+        orders: shape (rankers, documents); best first, -1 from where a ranker knows no more.
 
-        Returns
-        -------
-        numbers, owners : list of int
-            The shown documents, and who contributed them (-1: nobody).
-        kept : tuple of float
-            What the method noted, for `credit`.
+        Returns the shown documents, and who contributed them (-1: nobody); and what the method noted, for `credit`.
         """
         lists = self._lists(orders)
         if not self.method.compiled:
@@ -159,12 +145,8 @@ _local = _Local()
 def workspace(method: str | Method, outcome: str, top: int, rankers: int, documents: int) -> Workspace:
     """Return this thread's workspace, with room for at least so many documents.
 
-    Raises
-    ------
-    InputError
-        For an unknown method or rule, or a method that does not compare that many rankers.
-    MethodError
-        If a method of a plug-in file cannot be compiled.
+    Raises `InputError` for an unknown method or rule, or a method that does not compare that many rankers, and
+    `MethodError` if a method of a plug-in file cannot be compiled.
     """
     if not isinstance(method, str | Method):
         raise InputError(f"a method is a name or a Method, not {type(method).__name__}")

@@ -12,15 +12,7 @@ from ltr_duel.interleaving import interleave
 from ltr_duel.live.calls import Decide, Decision, Drop, Record, Recorded
 from ltr_duel.live.complaints import ExpiredError, StoreError, TokenError, UsedError
 from ltr_duel.live.drafts import Drafts
-from ltr_duel.live.lists import (
-    depth_of,
-    part_of,
-    places_of,
-    plain_list,
-    require_ids,
-    require_one_text,
-    require_search,
-)
+from ltr_duel.live.lists import depth_of, part_of, places_of, plain_list, require_ids, require_one_text, require_search
 from ltr_duel.live.marks import Marks
 from ltr_duel.live.memory import Memory
 from ltr_duel.live.outcomes import Outcomes
@@ -42,15 +34,8 @@ _toss: Any = interpreted(coin)
 class Actions:
     """Changes what is in the store and in memory alike; a call that raises `InputError` has changed neither.
 
-    Parameters
-    ----------
-    settings : Settings
-    store : Store
-    keys : Keys
-    mark : str
-        Of this opening of the store, see `ltr_duel.live.marks`.
-    steps : Steps
-        Of the clock.
+    mark: of this opening of the store, see `ltr_duel.live.marks`.
+    steps: of the clock.
     """
 
     def __init__(self, settings: Settings, store: Store, keys: Keys, mark: str, steps: Steps) -> None:

@@ -8,11 +8,14 @@ from itertools import islice
 from pathlib import Path
 
 from ltr_duel.core import InputError, arguments
-from ltr_duel.live.rows import Event, key_of, settings_in, switches_in
+from ltr_duel.live.policies import kept_policy
+from ltr_duel.live.rows import Event, key_of, settings_in, snapshot_in, switches_in
 from ltr_duel.live.schema import ENDED, connected, has_log
 from ltr_duel.live.settings import Settings
-from ltr_duel.live.sheets import is_damaged
+from ltr_duel.live.sheets import DAMAGED, is_damaged
 from ltr_duel.live.switches import replayed
+from ltr_duel.live.tally import Tally
+from ltr_duel.live.turns import Turns
 
 _WRONG = (  # what there must not be, and how often it is there
     ("pages are missing", "SELECT coalesce(max(page), 0) - count(*) FROM pages"),
@@ -92,6 +95,7 @@ def check_store(store: str | Path) -> list[str]:
                 + _wrong_pages(db, settings)
                 + _wrong_events(db, len(settings.rankers))
                 + _wrong_switches(db, settings)
+                + _wrong_snapshot(db, settings)
             )
     except (sqlite3.Error, TypeError) as error:
         raise InputError(f"{path}: the store cannot be read: {error}") from None
@@ -114,3 +118,20 @@ def _wrong_switches(db: sqlite3.Connection, settings: Settings) -> list[str]:
     """Say which uses of switches are damaged, or of no use where they stand."""
     rows = enumerate(replayed(switches_in(db), settings), 1)
     return [f"use {k} of a switch: {wrong}" for k, (_, wrong) in rows if wrong][:_MOST]
+
+
+def _wrong_snapshot(db: sqlite3.Connection, settings: Settings) -> list[str]:
+    """Say why an experiment could not go on from the snapshot."""
+    try:
+        found = snapshot_in(db)
+        if found and found.arrays:
+            policy, left = kept_policy(settings, found.arrays)
+            Tally(len(settings.rankers)).take(found.arrays)
+            slates = settings.policy_component.feedback == "slate"
+            turns = Turns(policy, len(settings.rankers), slates=slates, in_order=settings.order == "shown", left=left)
+            turns.wait_again(found.lines)
+    except InputError as error:
+        return [f"the snapshot is damaged: {error}"]
+    except DAMAGED:
+        return ["the snapshot is damaged"]
+    return []

@@ -25,15 +25,7 @@ from ltr_duel.live.turns import Key
 
 
 class Drafts:
-    """The pages that searches may see again.
-
-    Parameters
-    ----------
-    settings : Settings
-    store : Store
-    marks : Marks
-    memory : Memory
-    """
+    """The pages that searches may see again."""
 
     def __init__(self, settings: Settings, store: Store, marks: Marks, memory: Memory) -> None:
         self._settings, self._store, self._marks, self._memory = settings, store, marks, memory
@@ -72,12 +64,8 @@ class Drafts:
     def find(self, call: Decide, now: float) -> Decision | None:
         """Return the part that a search asks for of a page that was shown before, None if it belongs to none.
 
-        Raises
-        ------
-        TokenError
-            If its token is none of this experiment's.
-        InputError
-            If its token is of a page of another query.
+        Raises `TokenError` if its token is none of this experiment's, and `InputError` if its token is of a page of
+        another query.
         """
         number = self._by_token(call.token, now) if call.token else self._by_user(call, now)
         if not number:

@@ -127,10 +127,7 @@ def _batches(
 ) -> Iterator[tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]]:
     """Yield rows of pages, and of the outcomes of these pages.
 
-    Raises
-    ------
-    InputError
-        If a page is damaged.
+    Raises `InputError` if a page is damaged.
     """
     waiting: dict[str, list[tuple[int, set[int]]]] = {}
     n_arms, page, time = len(settings.rankers), 0, -math.inf
@@ -158,15 +155,9 @@ def _batches(
 
 
 def _line(
-    settings: Settings,
-    user: str | None,
-    key: Key,
-    query: str,
-    text: str,
-    sheet: bytes,
-    clicks: bytes,
+    settings: Settings, user: str | None, key: Key, query: str, text: str, sheet: bytes, clicks: bytes,
     chance: float | None,
-) -> tuple[Any, ...]:
+) -> tuple[Any, ...]:  # fmt: skip
     """Return the cells of a row after its time."""
     for one in (query, user or ""):
         one.encode()  # a damaged text is none of Unicode

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import secrets
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import closing
 from itertools import takewhile
 from pathlib import Path
@@ -25,6 +26,9 @@ _KNOWN = f"(query <> '' OR user NOT LIKE '{NAMELESS}%')"
 _OTHER = "query = '', context = NULL, user = CASE WHEN user IS NULL THEN NULL ELSE other_name(user) END"
 _NAMES = f"name = other_name(name) WHERE name <> '' AND name NOT LIKE '{NAMELESS}%' AND page IN"
 _SAY_BEFORE = "INSERT INTO about VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2 WHERE value < ?2"
+_BELIEVED = "believed"  # a key of ``about``: the latest time of the clock that `retain` went by
+_DOUBTED = "doubted"  # another one: since when, by a clock that may be wrong, it forgets nothing
+_LEAP = 2 * _DAY  # more than that between two looks, and it may be that the clock is wrong
 _USERS = (
     "UPDATE users SET user = other_name(user) WHERE user IN (SELECT user FROM former)"
     " AND user NOT IN (SELECT user FROM pages WHERE user IS NOT NULL)"
@@ -45,28 +49,15 @@ def forget(
     forgotten together, so an exported log still groups them. A user who comes back afterwards is a new one, and of a
     user whose pages are forgotten in part the log has two.
 
-    Parameters
-    ----------
-    store : path
-    user : str
-        As the search page names the user.
-    older_than : float, optional
-        Days, at least 0; of pages that were shown earlier, all users and queries are forgotten.
-    user_key : bytes
-        By which the users of the store are hashed; empty if they are not.
-    now : float, optional
-        The time, in seconds; that of the clock if not given.
+    user: as the search page names the user.
+    older_than: days, at least 0; of pages that were shown earlier, all users and queries are forgotten.
+    user_key: by which the users of the store are hashed; empty if they are not.
+    now: the time, in seconds; that of the clock if not given.
 
-    Returns
-    -------
-    int
-        How many pages were concerned.
+    Returns how many pages were concerned.
 
-    Raises
-    ------
-    InputError
-        If neither or both of ``user`` and ``older_than`` are given, the key is not that of the store, or the file is no
-        store or cannot be written.
+    Raises `InputError` if neither or both of ``user`` and ``older_than`` are given, the key is not that of the store,
+    or the file is no store or cannot be written.
 
     Examples
     --------
@@ -96,7 +87,7 @@ def forget(
             else:
                 pages = _forget(db, f"at < ? AND {_KNOWN}", before)
                 db.execute(f"UPDATE outcomes SET {_NAMES} (SELECT page FROM pages WHERE at < ?)", (before,))
-                db.execute(_SAY_BEFORE, (BEFORE, before))
+                _say_before(db, "at < ?", (before,))
             db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (FORGOT, secrets.token_hex(8)))
             db.execute("COMMIT")
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()  # the log holds the former rows
@@ -105,28 +96,23 @@ def forget(
     return pages
 
 
-def retain(store: Path, days: float, now: float) -> Iterator[int]:
+def retain(store: Path, days: float, now: float, used: float) -> Generator[int, None, bool]:
     """Forget the users and queries of pages that were shown earlier than so many days ago, some pages at a time.
 
-    Parameters
-    ----------
-    store : Path
-    days : float
-    now : float
-        The time, in seconds.
+    One start under a wrong clock would forget everybody. So while the clock is further ahead than `_LEAP` of the look
+    before, nothing is forgotten, until a look a day after the first of these finds it still there.
 
-    Yields
-    ------
-    int
-        How many pages were forgotten in a transaction; a service may have its own ones in between.
+    now: the time, in seconds.
+    used: when the store was used last, before the service that uses it now; of a new one, when it was made.
 
-    Raises
-    ------
-    StoreError
-        If the store cannot be written.
+    Yields how many pages were forgotten in a transaction; a service may have its own ones in between.
+
+    Returns whether the clock was believed. Raises `StoreError` if the store cannot be written.
     """
     with closing(_connected(store)) as db:
         try:
+            if not _believes(db, now, used):
+                return False
             _name_others(db)
             db.execute("CREATE TEMP TABLE former (user TEXT PRIMARY KEY)")
             while True:
@@ -142,7 +128,7 @@ def retain(store: Path, days: float, now: float) -> Iterator[int]:
                 db.execute(f"UPDATE outcomes SET {_NAMES} (SELECT page FROM pages WHERE page > ? AND page <= ?)", pages)
                 count = db.execute(f"UPDATE pages SET {_OTHER} WHERE {which}", pages).rowcount
                 db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (_DONE, old[-1]))
-                db.execute(_SAY_BEFORE, (BEFORE, now - days * _DAY))
+                _say_before(db, "at < ? AND page > ? AND page <= ?", (now - days * _DAY, *pages))
                 db.execute("COMMIT")
                 yield count
             db.execute(_USERS)
@@ -150,6 +136,31 @@ def retain(store: Path, days: float, now: float) -> Iterator[int]:
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         except sqlite3.Error as error:
             raise StoreError(f"the store cannot be written now: {error}") from None
+    return True
+
+
+def _believes(db: sqlite3.Connection, now: float, used: float) -> bool:
+    """Whether the clock can be right, and write down what the next look needs."""
+    db.execute("BEGIN IMMEDIATE")
+    about = dict(db.execute("SELECT key, value FROM about WHERE key IN (?, ?)", (_BELIEVED, _DOUBTED)))
+    since = about.get(_DOUBTED, math.inf)
+    before = about.get(_BELIEVED, used)
+    believed = now <= before + _LEAP or now >= since + _DAY
+    if believed:
+        db.execute("DELETE FROM about WHERE key = ?", (_DOUBTED,))
+    db.executemany(
+        "INSERT OR REPLACE INTO about VALUES (?, ?)",
+        [(_BELIEVED, now if believed else before), *([] if believed else [(_DOUBTED, min(now, since))])],
+    )
+    db.execute("COMMIT")
+    return believed
+
+
+def _say_before(db: sqlite3.Connection, which: str, values: tuple[float, ...]) -> None:
+    """Write that these pages are forgotten: by the time of the latest, as a wrong clock would concern pages to come."""
+    (latest,) = db.execute(f"SELECT max(at) FROM pages WHERE {which}", values).fetchone()
+    if latest is not None:
+        db.execute(_SAY_BEFORE, (BEFORE, math.nextafter(latest, math.inf)))
 
 
 def _is_old(at: Any, before: float) -> bool:

@@ -70,10 +70,7 @@ def _is_finite(one: Any) -> bool:
 def plain_list(name: str, ids: Any, top: int) -> tuple[Any, ...]:
     """Return the documents shown of one ranker alone.
 
-    Raises
-    ------
-    InputError
-        For what `interleave` would refuse too.
+    Raises `InputError` for what `interleave` would refuse too.
     """
     require_ids(name, ids)
     given = ids.tolist() if isinstance(ids, np.ndarray) else ids

@@ -22,15 +22,9 @@ _MOST = 1000  # openings whose pages may still wait
 class Marks:
     """The marks of pages, each of a range.
 
-    Parameters
-    ----------
-    store : Store
-    keys : Keys
-        That sign the tokens, and are believed.
-    own : str
-        The mark of this opening.
-    pages : int
-        Number of the last page.
+    keys: that sign the tokens, and are believed.
+    own: the mark of this opening.
+    pages: number of the last page.
     """
 
     def __init__(self, store: Store, keys: Keys, own: str, pages: int) -> None:
@@ -65,10 +59,8 @@ class Marks:
     def claim(self, token: str) -> Claim:
         """Return what a token says; neither waits for the store nor reads it.
 
-        Raises
-        ------
-        TokenError
-            If it is none, or is of another experiment, or of a page that is not among the pages of the store.
+        Raises `TokenError` if it is none, or is of another experiment, or of a page that is not among the pages of the
+        store.
         """
         claim = self._keys.verify(token)
         if claim.experiment != self._of(claim.page):

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.bandits import LivePolicy
-from ltr_duel.core import InputError
-from ltr_duel.live.policies import live_policy, live_streams, policy_without
+from ltr_duel.live.policies import kept_policy, live_policy, live_streams, policy_without
 from ltr_duel.live.rows import Event, Snapshot
 from ltr_duel.live.schema import BEFORE
 from ltr_duel.live.settings import Settings
@@ -29,12 +28,7 @@ _FEW = 1000  # deadlines of closed pages that may be kept
 class Memory:
     """What is known, from the latest snapshot and what has happened since.
 
-    Parameters
-    ----------
-    settings : Settings
-    store : Store
-    steps : Steps
-        Of the clock, by which deadlines have moved.
+    steps: of the clock, by which deadlines have moved.
     """
 
     def __init__(self, settings: Settings, store: Store, steps: Steps) -> None:
@@ -47,18 +41,13 @@ class Memory:
             self.lists.bit_generator.state, self.coins.bit_generator.state = json.loads(chance)
         found = store.snapshot() or Snapshot(0, 0, {}, "[]")
         if found.arrays:
-            policy = LivePolicy.restore(settings.policy, found.arrays, accept_new_code=True)  # `code` checked it
+            policy, left = kept_policy(settings, found.arrays)
         else:  # a store that does not say which labels it has began when arms kept their numbers
-            policy = live_policy(settings, labels=store.about("labels") or AS_GIVEN)
-        left = tuple(found.arrays["left"].tolist()) if "left" in found.arrays else tuple(range(n_arms))
+            policy, left = live_policy(settings, labels=store.about("labels") or AS_GIVEN), tuple(range(n_arms))
         self.turns = self._turns(policy, left)
         self.tally = Tally(n_arms)
         self.turns.wait_again(found.lines)
         if found.arrays:
-            if found.arrays["pulls"].shape != (n_arms,) or int(found.arrays["n_arms"][0]) != len(left):
-                raise InputError("the snapshot is that of another number of rankers")
-            if not set(left) <= set(range(n_arms)):
-                raise InputError("the snapshot has rankers that there are not")
             self.turns.pulls[...] = found.arrays["pulls"]
             self.tally.take(found.arrays)
         self.early = self.damaged = 0  # pages closed to make room, and pages and events that could not be read

@@ -38,13 +38,7 @@ class Outcome(NamedTuple):
 
 
 class Outcomes:
-    """Reads reports and keeps the outcomes in them.
-
-    Parameters
-    ----------
-    settings : Settings
-    store : Store
-    """
+    """Reads reports and keeps the outcomes in them."""
 
     def __init__(self, settings: Settings, store: Store) -> None:
         self._settings, self._store = settings, store
@@ -52,12 +46,8 @@ class Outcomes:
     def read(self, page: int, call: Record) -> tuple[Iterable[Hashable], list[Outcome]]:
         """Return the credited documents of a report, and the outcomes to keep that are not kept yet.
 
-        Raises
-        ------
-        InputError
-            For an outcome that there cannot be, or too many of them.
-        ExpiredError
-            For one with an id, of a page that was forgotten.
+        Raises `InputError` for an outcome that there cannot be, or too many of them, and `ExpiredError` for one with an
+        id, of a page that was forgotten.
         """
         items = call.clicks
         if items is None:
@@ -101,12 +91,7 @@ class Outcomes:
             self._store.add_outcome(page, one, now)
 
     def require_in_time(self, page: int, now: float) -> None:
-        """Refuse outcomes of a page that was shown too long ago.
-
-        Raises
-        ------
-        ExpiredError
-        """
+        """Refuse outcomes of a page that was shown too long ago."""
         if now > self._store.shown(page)[0] + self._settings.late_days * _DAY:
             raise ExpiredError(f"the page was shown more than {self._settings.late_days:g} days ago")
 

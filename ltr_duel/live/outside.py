@@ -21,15 +21,9 @@ LATER = "later"  # a later part of a page that is not known: a page counts from 
 class Outside:
     """Answers by the switches; it neither waits nor fails with the store.
 
-    Parameters
-    ----------
-    settings : Settings
-    marks : Marks
-        That tell tokens of the experiment from others.
-    side_key : bytes
-        By which users are hashed, see `side_of`.
-    clock : callable
-        Returns the time, in seconds.
+    marks: that tell tokens of the experiment from others.
+    side_key: by which users are hashed, see `side_of`.
+    clock: returns the time, in seconds.
     """
 
     def __init__(self, settings: Settings, marks: Marks, side_key: bytes, clock: Callable[[], float]) -> None:
@@ -48,16 +42,9 @@ class Outside:
     def decide(self, call: Decide, otherwise: str = "") -> Decision | None:
         """Return the page of a search outside of the experiment, None for a search that takes part.
 
-        Parameters
-        ----------
-        call : Decide
-        otherwise : str
-            Why no search can take part, so that it gets the incumbent's list; empty if it can.
+        otherwise: why no search can take part, so that it gets the incumbent's list; empty if it can.
 
-        Raises
-        ------
-        TokenError
-            If its token is none of this experiment's, also where no search takes part.
+        Raises `TokenError` if its token is none of this experiment's, also where no search takes part.
         """
         served = self._served(call, self.marks.claim(call.token).page if call.token else None)
         if not served and otherwise:

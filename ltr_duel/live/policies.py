@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ltr_duel.bandits import POLICIES, LivePolicy
-from ltr_duel.core import Streams, interpreted, shuffle, stream
+from ltr_duel.core import InputError, Streams, interpreted, shuffle, stream
 from ltr_duel.live.settings import Settings
 from ltr_duel.simulation import RunKey, run_order, run_streams
 
@@ -49,13 +53,28 @@ def live_policy(settings: Settings, *, labels: str = "random") -> LivePolicy:
     return LivePolicy(settings.policy, n_arms, horizon=settings.horizon, rng=rng, order=order)
 
 
-def policy_without(settings: Settings, left: tuple[int, ...]) -> LivePolicy:
-    """Make a policy for some of the rankers, with random numbers that no other policy of the experiment has.
+def kept_policy(settings: Settings, arrays: Mapping[str, NDArray[Any]]) -> tuple[LivePolicy, tuple[int, ...]]:
+    """Return the policy of a snapshot, and the rankers that it has.
 
     Raises
     ------
     InputError
-        If the policy cannot do with so few.
+        For arrays that are no snapshot of the policy of the settings.
+    """
+    policy = LivePolicy.restore(settings.policy, arrays, accept_new_code=True)  # `code` checked it
+    every = range(len(settings.rankers))
+    left = tuple(arrays["left"].tolist()) if "left" in arrays else tuple(every)
+    if arrays["pulls"].shape != (len(every),) or int(arrays["n_arms"][0]) != len(left):
+        raise InputError("the snapshot is that of another number of rankers")
+    if not set(left) <= set(every):
+        raise InputError("the snapshot has rankers that there are not")
+    return policy, left
+
+
+def policy_without(settings: Settings, left: tuple[int, ...]) -> LivePolicy:
+    """Make a policy for some of the rankers, with random numbers that no other policy of the experiment has.
+
+    Raises `InputError` if the policy cannot do with so few.
     """
     rng = stream(settings.seed or 0, "left", *left)
     order = np.arange(len(left))

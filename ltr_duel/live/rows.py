@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import sqlite3
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from ltr_duel.core import InputError
@@ -49,6 +51,16 @@ class Snapshot(NamedTuple):
     lines: str
 
 
+def snapshot_in(db: sqlite3.Connection) -> Snapshot | None:
+    """Return the snapshot, if one was ever made."""
+    row = db.execute("SELECT events, pages, arrays, lines FROM snapshot").fetchone()
+    if row is None:
+        return None
+    events, pages, arrays, lines = row
+    with np.load(io.BytesIO(arrays), allow_pickle=False) as file:
+        return Snapshot(events, pages, dict(file), lines)
+
+
 def switches_in(db: sqlite3.Connection) -> Iterator[Switched | None]:
     """Yield the switches that were used; None where a row is damaged, and where rows are missing."""
     last = 0
@@ -67,10 +79,7 @@ def switches_in(db: sqlite3.Connection) -> Iterator[Switched | None]:
 def settings_in(db: sqlite3.Connection, path: Path) -> Settings:
     """Return the settings of a store.
 
-    Raises
-    ------
-    InputError
-        If they are missing or damaged.
+    Raises `InputError` if they are missing or damaged.
     """
     row: Any = db.execute("SELECT value FROM about WHERE key = 'settings'").fetchone()
     if row is None:

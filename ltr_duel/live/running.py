@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -32,19 +32,11 @@ _LOOK = 1.0  # seconds between two looks for switches that other processes used
 class Running:
     """An experiment that runs. Threads may share it.
 
-    Parameters
-    ----------
-    store : Store
-        Open.
-    settings : Settings
-    keys : Keys
-        That sign the tokens, and are believed.
-    users : Users
-        How users are kept.
-    clock : callable
-        Returns the time, in seconds.
-    monotonic : callable, optional
-        Returns seconds of a clock that never jumps, by which steps of the other one are noticed.
+    store: open.
+    keys: that sign the tokens, and are believed.
+    users: how users are kept.
+    clock: returns the time, in seconds.
+    monotonic: returns seconds of a clock that never jumps, by which steps of the other one are noticed.
     """
 
     def __init__(
@@ -61,8 +53,9 @@ class Running:
         self._lock, self._closed, self._retry, self._looked = threading.RLock(), False, -math.inf, -math.inf
         self._actions: Actions | None = None
         with store.reading():
-            self._steps = Steps(store.about("steps") or "[]", store.latest(), monotonic)
-            self._started = store.about("started")
+            self._started, used = store.about("started"), store.latest()
+            self._used = self._started if used is None else used
+            self._steps = Steps(store.about("steps") or "[]", used, monotonic)
             sides = bytes.fromhex(store.about(SIDES))
         actions = self._ready()
         self._outside = Outside(settings, actions.marks, sides, clock)
@@ -79,23 +72,11 @@ class Running:
     def outside(self, call: Decide | Record, *, away: bool = False) -> Decision | Recorded | None:
         """Answer a search that takes no part in the experiment, or the clicks of its page; from memory, without a wait.
 
-        Parameters
-        ----------
-        call : Decide or Record
-        away : bool
-            Whether the store is away, so no search can take part: it gets the incumbent's list.
+        away: whether the store is away, so no search can take part: it gets the incumbent's list.
 
-        Returns
-        -------
-        Decision, Recorded or None
-            None for a search that takes part, and for the clicks of its page.
+        Returns None for a search that takes part, and for the clicks of its page.
 
-        Raises
-        ------
-        TokenError
-            If a token is none of this experiment's.
-        InputError
-            For a list that cannot be shown.
+        Raises `TokenError` if a token is none of this experiment's, and `InputError` for a list that cannot be shown.
         """
         if isinstance(call, Record):
             return self._outside.record(call)
@@ -113,29 +94,24 @@ class Running:
         """What the switches say, as of the last transaction."""
         return self._outside.switches
 
-    def retain(self) -> Iterator[int]:
+    def retain(self) -> Generator[int, None, bool]:
         """Forget users and queries of pages older than ``keep_days``; other calls may happen between two parts.
 
-        Yields
-        ------
-        int
-            How many pages a part had.
+        Where the clock is more than two days ahead of the look before, nothing is forgotten until a look a day later
+        finds it still there: one start under a wrong clock must not forget everybody.
 
-        Raises
-        ------
-        StoreError
-            If the store cannot be written.
+        Yields how many pages a part had. Returns whether the clock was believed.
+
+        Raises `StoreError` if the store cannot be written.
         """
-        if self.settings.keep_days:
-            yield from retain(self._store.path, self.settings.keep_days, self.now)
+        if not self.settings.keep_days:
+            return True
+        return (yield from retain(self._store.path, self.settings.keep_days, self.now, self._used))
 
     def try_store(self) -> None:
         """Write something to the store.
 
-        Raises
-        ------
-        StoreError
-            If it cannot be written.
+        Raises `StoreError` if it cannot be written.
         """
         with self._changing() as actions:
             self._store.say("tried", self._now(actions))

@@ -56,33 +56,18 @@ def _add_switches(db: sqlite3.Connection) -> None:
     db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (SIDES, secrets.token_hex(16)))
 
 
-def _add_outcomes(db: sqlite3.Connection) -> None:
-    db.execute(_OUTCOMES)
-
-
-def _add_context(db: sqlite3.Connection) -> None:
-    db.execute("ALTER TABLE pages ADD COLUMN context TEXT")
-
-
-def _add_depth(db: sqlite3.Connection) -> None:
-    db.execute("ALTER TABLE pages ADD COLUMN depth INTEGER")
-
-
-MIGRATIONS: dict[int, Callable[[sqlite3.Connection], None]] = {  # from a version to the next
+MIGRATIONS: dict[int, Callable[[sqlite3.Connection], object]] = {  # from a version to the next
     2: _add_switches,
-    3: _add_outcomes,
-    4: _add_context,
-    5: _add_depth,
+    3: lambda db: db.execute(_OUTCOMES),
+    4: lambda db: db.execute("ALTER TABLE pages ADD COLUMN context TEXT"),
+    5: lambda db: db.execute("ALTER TABLE pages ADD COLUMN depth INTEGER"),
 }
 
 
 def make_store(path: Path, about: dict[str, Any]) -> None:
     """Make an empty store; it appears whole or not at all.
 
-    Raises
-    ------
-    InputError
-        If it cannot be written there.
+    Raises `InputError` if it cannot be written there.
     """
     with files.replacing(path) as temporary:
         temporary.chmod(0o600)  # queries and users are in it
@@ -92,10 +77,8 @@ def make_store(path: Path, about: dict[str, Any]) -> None:
                 f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {SCHEMA_VERSION};"
                 f" BEGIN; {_TABLES} COMMIT;"
             )
-            _add_switches(connection)
-            _add_outcomes(connection)
-            _add_context(connection)
-            _add_depth(connection)
+            for step in MIGRATIONS.values():
+                step(connection)
             connection.executemany("INSERT INTO about VALUES (?, ?)", about.items())
             connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.Error as error:
@@ -123,20 +106,11 @@ def has_log(path: Path) -> bool:
 def connected(path: Path, *, writes: bool, migrates: bool = False, without_log: bool = False) -> sqlite3.Connection:
     """Connect to a store that exists.
 
-    Parameters
-    ----------
-    path : Path
-    writes : bool
-    migrates : bool
-        Bring a store of an earlier version up to date; a service of that version may write to it, unless its lock is
-        held.
-    without_log : bool
-        Accept a file that was copied without its log.
+    migrates: bring a store of an earlier version up to date; a service of that version may write to it, unless its lock
+        is held.
+    without_log: accept a file that was copied without its log.
 
-    Raises
-    ------
-    InputError
-        If it is none, is damaged, or of another version, or a copy without its log.
+    Raises `InputError` if it is none, is damaged, or of another version, or a copy without its log.
     """
     if not places.is_file(path):
         raise InputError(f"{path}: there is no store of a live experiment")

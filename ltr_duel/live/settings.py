@@ -261,8 +261,7 @@ def write_settings(settings: Settings, path: str | Path) -> None:
     ...     read_settings(path).policy
     'rucb'
     """
-    with files.replacing(path) as temporary:
-        temporary.write_text(settings_text(settings, shown=("method",)), encoding="utf-8")
+    files.write_text(path, settings_text(settings, shown=("method",)))
 
 
 def settings_text(settings: Settings, shown: tuple[str, ...] = ()) -> str:

@@ -37,10 +37,7 @@ def pack_page(page: Page) -> bytes:
 def unpack_page(settings: Settings, names: tuple[str, ...], shown: tuple[Any, ...], sheet: bytes) -> Page:
     """Make a page of its rankers, its shown ids and the bytes of `pack_page`.
 
-    Raises
-    ------
-    ValueError, struct.error
-        If the bytes are damaged: kernels take numbers as places without a look.
+    Raises `ValueError` or `struct.error` if the bytes are damaged: kernels take numbers as places without a look.
     """
     rankers, documents, length, noted = _SIZES.unpack_from(sheet)
     numbers = np.frombuffer(sheet, np.int16, 2 * length, _SIZES.size).reshape(2, length).tolist()
@@ -81,10 +78,7 @@ def read_ids(text: str) -> tuple[Any, ...]:
 def read_key(arms: bytes, n_arms: int) -> Key:
     """Return the arms of a row.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If they are damaged.
+    Raises `ValueError` or `TypeError` if they are damaged.
     """
     key = tuple(array("H", arms))
     if not key or max(key) >= n_arms:

@@ -17,13 +17,7 @@ from ltr_duel.live.settings import Settings
 from ltr_duel.live.switches import ENDED, PAUSED, WINNER, Switched, Switches, left_of
 from ltr_duel.live.tally import Tally
 from ltr_duel.live.turns import Key
-from ltr_duel.logs import (
-    RunningComparison,
-    StoppingDecision,
-    impressions_to_go,
-    stopping_decisions,
-    stopping_sentence,
-)
+from ltr_duel.logs import RunningComparison, StoppingDecision, impressions_to_go, stopping_decisions, stopping_sentence
 
 _FORGOT = (
     "Users who came back after their pages were forgotten (keep_days) count as new ones, so errors are too small and"
@@ -186,10 +180,7 @@ def beats_all(wins: FloatMatrix) -> FloatVector:
     distribution Beta(1 + w, 1 + l). Pages are taken for independent. It is for a single look: with few pages it may
     be near 1 while intervals that hold at every look are still -1 to 1.
 
-    Parameters
-    ----------
-    wins : ndarray, shape (K, K)
-        On how many pages the row won against the column.
+    wins: shape (K, K); on how many pages the row won against the column.
     """
     ahead = scipy.special.betainc(wins.T + 1, wins + 1, 0.5)  # Pr(the row's probability is above 1/2)
     np.fill_diagonal(ahead, 1.0)
@@ -204,11 +195,8 @@ def regret_bound(exposure: FloatVector, high: FloatMatrix) -> float:
     the mean outcome. The best is the ranker that beats all others; every one that is not refuted may be it. NaN if all
     are: then no ranker beats all others.
 
-    Parameters
-    ----------
-    exposure : ndarray of float64, shape (K,)
-    high : ndarray of float64, shape (K, K)
-        Upper ends of the confidence sequence.
+    exposure: shape (K,)
+    high: shape (K, K); upper ends of the confidence sequence.
     """
     cost = high.clip(0) @ exposure / 2
     possible = (high >= 0).all(axis=1)

@@ -10,21 +10,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-_SLACK = 5.0  # seconds between two looks by which clocks may differ
+_SLACK = 5.0  # seconds by which the clocks may differ from how they were at the latest step, or at the start
 _KEPT = 50  # steps that are kept for pages that are closed: how long they are shown again goes by their deadlines
 
 
 class Steps:
     """Compares the clock with one that never jumps.
 
-    Parameters
-    ----------
-    kept : str
-        The earlier steps, from `text`.
-    latest : float or None
-        The time of the clock when the store was used last.
-    monotonic : callable, optional
-        Returns seconds, of a clock that never jumps. Without it a step of the clock is time that has passed.
+    kept: the earlier steps, from `text`.
+    latest: the time of the clock when the store was used last.
+    monotonic: returns seconds, of a clock that never jumps. Without it a step of the clock is time that has passed.
 
     Attributes
     ----------
@@ -43,13 +38,9 @@ class Steps:
     def look(self, now: float, pages: int, first_open: Callable[[], int]) -> bool:
         """Take the time of the clock; return whether it has stepped.
 
-        Parameters
-        ----------
-        now : float
-        pages : int
-            Number of the last page.
-        first_open : callable
-            Returns the number of the earliest open page; steps before it are forgotten, but for the latest ones.
+        pages: number of the last page.
+        first_open: returns the number of the earliest open page; steps before it are forgotten, but for the latest
+            ones.
         """
         if self._monotonic is None:
             return False
@@ -57,10 +48,10 @@ class Steps:
         if self._apart is not None:
             step = apart - self._apart
         else:
-            step = 0.0 if self._latest is None else now - self._latest
-        self._apart = apart
-        if abs(step) <= _SLACK:
+            step, self._apart = 0.0 if self._latest is None else now - self._latest, apart
+        if abs(step) <= _SLACK:  # small ones add up: what is compared with stays
             return False
+        self._apart = apart
         first = first_open()
         old = [one for one in self._steps[:-_KEPT] if one[0] >= first]
         self._steps = [*old, *self._steps[-_KEPT:], (pages, round(step * 1000))]

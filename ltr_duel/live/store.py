@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ltr_duel.live.rows import Event, Snapshot, key_of, switches_in
+from ltr_duel.live.rows import Event, Snapshot, key_of, snapshot_in, switches_in
 from ltr_duel.live.schema import ENDED
 from ltr_duel.live.sheets import in_bytes
 from ltr_duel.live.switches import Switch, Switched, pack_switch
@@ -21,20 +21,9 @@ class Store(Transactions):
     """The rows of an open store."""
 
     def add_page(
-        self,
-        page: int,
-        at: float,
-        query: str,
-        user: str,
-        key: Key,
-        shown: str,
-        sheet: bytes,
-        chance: float | None,
-        expires: int,
-        seen: bytes | None,
-        context: str | None,
-        depth: int,
-    ) -> None:
+        self, page: int, at: float, query: str, user: str, key: Key, shown: str, sheet: bytes, chance: float | None,
+        expires: int, seen: bytes | None, context: str | None, depth: int,
+    ) -> None:  # fmt: skip
         """Write a page, which waits for its clicks from now on."""
         row = (page, at, query, user or None, array("H", key).tobytes(), shown, sheet, chance, context, depth)
         self._db.execute("INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
@@ -57,10 +46,7 @@ class Store(Transactions):
     def shown(self, page: int) -> tuple[Any, ...]:
         """Return time, query, arms, ids, sheet and depth of a page; the depth is None where all were seen.
 
-        Raises
-        ------
-        TypeError
-            If it is not there.
+        Raises `TypeError` if it is not there.
         """
         words = "SELECT at, query, arms, shown, sheet, depth FROM pages WHERE page = ?"
         return (*self._db.execute(words, (page,)).fetchone(),)
@@ -174,8 +160,7 @@ class Store(Transactions):
     def add_switch(self, page: int, at: float, switch: Switch) -> None:
         """Write that a switch was used."""
         self._db.execute(
-            "INSERT INTO switches (page, at, what, value, who) VALUES (?, ?, ?, ?, ?)",
-            (page, at, *pack_switch(switch)),
+            "INSERT INTO switches (page, at, what, value, who) VALUES (?, ?, ?, ?, ?)", (page, at, *pack_switch(switch))
         )
 
     def switches(self) -> list[Switched | None]:
@@ -184,12 +169,7 @@ class Store(Transactions):
 
     def snapshot(self) -> Snapshot | None:
         """Return the snapshot, if one was ever made."""
-        row = self._db.execute("SELECT events, pages, arrays, lines FROM snapshot").fetchone()
-        if row is None:
-            return None
-        events, pages, arrays, lines = row
-        with np.load(io.BytesIO(arrays), allow_pickle=False) as file:
-            return Snapshot(events, pages, dict(file), lines)
+        return snapshot_in(self._db)
 
     def save(self, snapshot: Snapshot) -> None:
         """Write a snapshot in place of the one before."""

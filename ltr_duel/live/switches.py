@@ -106,10 +106,7 @@ def completed(switch: Switch, before: Switches) -> Switch:
 def switched(before: Switches, switch: Switch, settings: Settings) -> Switches:
     """Return what holds after a switch was used, see `completed`.
 
-    Raises
-    ------
-    InputError
-        For a switch that there is not, or that is of no use now.
+    Raises `InputError` for a switch that there is not, or that is of no use now.
     """
     if before.damaged and switch.what == "resume":
         raise InputError(
@@ -141,10 +138,7 @@ def _nothing_changes(before: Switches, switch: Switch) -> str:
 def _after(before: Switches, switch: Switch, settings: Settings, *, builds: bool = True) -> Switches:
     """Return what holds after a switch, by those settings alone that a store never changes.
 
-    Raises
-    ------
-    InputError
-        For a switch that there is not, or that is of no use then.
+    Raises `InputError` for a switch that there is not, or that is of no use then.
     """
     what, ranker = switch.what, switch.ranker
     if what not in WHAT:
@@ -234,10 +228,7 @@ def pack_switch(switch: Switch) -> tuple[str, str, str]:
 def unpack_switch(what: Any, value: Any, by: Any) -> Switch:
     """Return what `pack_switch` was given.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If the cells are damaged.
+    Raises `ValueError` or `TypeError` if the cells are damaged.
     """
     given = json.loads(value)
     if what in ("winner", "drop") or (what == "resume" and given):

@@ -19,20 +19,9 @@ _SEEN = "SELECT count(*), (SELECT value FROM about WHERE key = 'settings') FROM 
 def switch_store(store: str | Path, switch: Switch) -> Switches:
     """Use a switch of an experiment, whether or not a service runs; one that does sees it within a second.
 
-    Parameters
-    ----------
-    store : path
-    switch : Switch
+    Returns what holds now.
 
-    Returns
-    -------
-    Switches
-        What holds now.
-
-    Raises
-    ------
-    InputError
-        If the file is no store or cannot be written, or the switch is of no use now.
+    Raises `InputError` if the file is no store or cannot be written, or the switch is of no use now.
 
     Examples
     --------
@@ -73,20 +62,9 @@ def switch_store(store: str | Path, switch: Switch) -> Switches:
 def read_switches(store: str | Path) -> tuple[Switches, list[Switched]]:
     """Return what the switches of an experiment say, and each use of one; an experiment may go on meanwhile.
 
-    Parameters
-    ----------
-    store : path
+    They are in order. The pages after number ``page`` were shown after it.
 
-    Returns
-    -------
-    now : Switches
-    used : list of Switched
-        In order. The pages after number ``page`` were shown after it.
-
-    Raises
-    ------
-    InputError
-        If the file is no store, or cannot be read.
+    Raises `InputError` if the file is no store, or cannot be read.
 
     Examples
     --------

@@ -44,15 +44,9 @@ class Tally:
     def happen(self, kind: int, key: Key, credit: bytes | None, seen: int = 0) -> None:
         """Count an event.
 
-        Parameters
-        ----------
-        kind : int
-            One of the constants of this module.
-        key : tuple of int
-        credit : bytes or None
-            For each pair of the key in order +1, 0 or -1, a byte each; nothing of a page that compares nothing.
-        seen : int
-            Bit p is set if the user had been shown an earlier page of pair p.
+        kind: one of the constants of this module.
+        credit: for each pair of the key in order +1, 0 or -1, a byte each; nothing of a page that compares nothing.
+        seen: bit p is set if the user had been shown an earlier page of pair p.
         """
         self.events[kind] += 1
         if credit is not None:
@@ -79,10 +73,7 @@ class Tally:
     def take(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         """Take back what `arrays` returned.
 
-        Raises
-        ------
-        ValueError
-            For arrays of other sizes.
+        Raises `ValueError` for arrays of other sizes.
         """
         for name, mine in self.arrays().items():
             if arrays[name].shape != mine.shape:

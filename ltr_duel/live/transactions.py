@@ -26,16 +26,9 @@ _ROWS = 1000  # pages and events between two times when the log is put into the 
 class Transactions:
     """An open store, to be written by this process alone.
 
-    Parameters
-    ----------
-    path : Path
-    about : dict
-        What a new store says of itself; an old one keeps what it said.
+    about: what a new store says of itself; an old one keeps what it said.
 
-    Raises
-    ------
-    InputError
-        If another process writes to it, or it is no store.
+    Raises `InputError` if another process writes to it, or it is no store.
     """
 
     def __init__(self, path: Path, about: dict[str, Any]) -> None:
@@ -76,10 +69,7 @@ class Transactions:
     def transaction(self) -> Iterator[None]:
         """Make all that is written inside durable when it ends, or nothing of it.
 
-        Raises
-        ------
-        StoreError
-            If it cannot be written.
+        Raises `StoreError` if it cannot be written.
         """
         try:
             as_left = self._watch.is_as_left()
@@ -117,12 +107,7 @@ class Transactions:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Say that something cannot be read.
-
-        Raises
-        ------
-        StoreError
-        """
+        """Say that something cannot be read."""
         try:
             self._version, self._last = self._data_version(), self.last()
             yield

@@ -29,19 +29,12 @@ MOST_HELD = 10_000  # outcomes that wait; more are not told. Who wins has no par
 class Turns:
     """A policy and the outcomes that wait for their turn.
 
-    Parameters
-    ----------
-    policy : LivePolicy
-        Of the arms that are left.
-    n_arms : int
-        All arms.
-    slates : bool
-        Whether the policy compares sets of arms.
-    in_order : bool
-        Whether outcomes of the same rankers are told in the order in which their pages were shown: an early page whose
-        clicks are late keeps the later ones waiting.
-    left : tuple of int, optional
-        Which arms the policy has: its arm k is arm ``left[k]``. By default it has all.
+    policy: of the arms that are left.
+    n_arms: all arms.
+    slates: whether the policy compares sets of arms.
+    in_order: whether outcomes of the same rankers are told in the order in which their pages were shown: an early page
+        whose clicks are late keeps the later ones waiting.
+    left: which arms the policy has: its arm k is arm ``left[k]``. By default it has all.
     """
 
     def __init__(

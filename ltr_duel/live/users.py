@@ -25,12 +25,7 @@ def _mark(experiment: str, key: bytes) -> str:
 
 
 def require_own_key(about: Mapping[str, Any], key: bytes, place: Path) -> None:
-    """Refuse a key that is not the one of a store.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse a key that is not the one of a store."""
     if about.get(_KEY) not in (None, _mark(about["experiment"], key)):
         if not key:
             raise InputError(f"{place}: users are kept as hashes: give --user-key-file, the key of the service")
@@ -41,20 +36,12 @@ def require_own_key(about: Mapping[str, Any], key: bytes, place: Path) -> None:
 class Users:
     """How the users of a store are kept.
 
-    Parameters
-    ----------
-    store : Store
-        A store of an earlier version has no record of its key; it gets one without a comparison.
-    key : bytes or None
-        By which users are hashed; empty if they are kept as they are given; None if it is not known, so users of a
+    store: a store of an earlier version has no record of its key; it gets one without a comparison.
+    key: by which users are hashed; empty if they are kept as they are given; None if it is not known, so users of a
         store with hashes cannot be told.
-    place : Path
-        Of the store.
+    place: of the store.
 
-    Raises
-    ------
-    InputError
-        If the users of the store were hashed by another key, or were not.
+    Raises `InputError` if the users of the store were hashed by another key, or were not.
     """
 
     def __init__(self, store: Store, key: bytes | None, place: Path) -> None:
@@ -76,10 +63,7 @@ class Users:
     def kept(self, user: str) -> str:
         """Return what the store keeps of a user.
 
-        Raises
-        ------
-        InputError
-            If users are hashed by a key that is not known.
+        Raises `InputError` if users are hashed by a key that is not known.
         """
         if not user or not isinstance(user, str):
             return user

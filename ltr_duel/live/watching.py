@@ -26,12 +26,7 @@ class _Look(NamedTuple):
 
 
 class Watch:
-    """Compares the file of a store with what this process has left of it.
-
-    Parameters
-    ----------
-    path : Path
-    """
+    """Compares the file of a store with what this process has left of it."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._files = path, (str(path), f"{path}-wal")
@@ -44,10 +39,7 @@ class Watch:
     def is_as_left(self) -> bool:
         """Whether no other program has written to the file.
 
-        Raises
-        ------
-        StoreError
-            If it was moved away, replaced or cut short.
+        Raises `StoreError` if it was moved away, replaced or cut short.
         """
         now = self._look()
         if now.files != self._seen.files:
@@ -60,10 +52,6 @@ class Watch:
         """Read a file to which another program has written, without what is in memory of it.
 
         SQLite alone may have put the log into it; then it has the same experiment, the same rows, and is whole.
-
-        Raises
-        ------
-        StoreError
         """
         look = self._look()
         try:

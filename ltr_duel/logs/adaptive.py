@@ -14,7 +14,8 @@ number of outcomes does not hold. Two things do:
   1 / sqrt(e). So weights are used for all pairs of a log or for none, and never by how often a pair was shown, which
   depends on its outcomes: who was dropped because he lost would else be judged by what he lost.
 
-Both take users for new: a policy that reacts to a user's outcomes chooses what this user sees next.
+Both take users for new: a policy that reacts to a user's outcomes chooses what this user sees next. Neither knows of
+queries: the answer is for the queries of the log, and where no user is known, impressions are taken for independent.
 """
 
 from __future__ import annotations
@@ -129,7 +130,6 @@ def adapted(found: LogComparison, choices: Choices) -> LogComparison:
     if not choices.policies:
         return found
     means, low, high, p, weighted = adaptive_means(found.sequences, choices.sums, found.confidence)
-    once = found.cluster in ("user", "both")
     return dataclasses.replace(
         found,
         means=means,
@@ -140,7 +140,7 @@ def adapted(found: LogComparison, choices: Choices) -> LogComparison:
         p_corrected=statistics.holm(p),
         bootstrap=np.full_like(found.bootstrap, np.nan),
         provenance=found.provenance | {"policies": choices.policies},
-        warnings=[_note(choices, weighted, once), *found.warnings],
+        warnings=[_note(choices, weighted, found.cluster), *found.warnings],
     )
 
 
@@ -184,9 +184,10 @@ def _reacts(name: str) -> bool:
         return True
 
 
-def _note(choices: Choices, weighted: bool, once: bool) -> str:
+def _note(choices: Choices, weighted: bool, cluster: str) -> str:
     names = " and ".join(f"'{name}'" for name in choices.policies)
-    how = "means, intervals and p are those of the confidence sequence" + ", over users' first impressions" * once
+    how = "means, intervals and p are those of the confidence sequence"
+    how += ", over users' first impressions" if cluster == "user" else ""
     if weighted:
         how = "means, intervals and p weigh impressions by the propensity"
     elif choices.sums is not None:
@@ -194,7 +195,10 @@ def _note(choices: Choices, weighted: bool, once: bool) -> str:
             f" and without weights, as some pairs had propensities of {choices.sums.least:.2g} or less, too little for"
             f" {choices.sums.impressions:,.0f} impressions, or users are few"
         )
+    holds = "where users return they hold approximately"
+    if cluster == "impression":
+        holds = "they hold as if impressions were independent of each other"
     return (
         f"{names} chose the rankers by earlier outcomes, so the plain mean of a pair that was left early is biased;"
-        f" {how}; where users return they hold approximately"
+        f" {how}; {holds}"
     )

@@ -12,8 +12,9 @@ half is even over eleven powers of 4. No rho depends on outcomes, so the mixture
 asymptotically, for any number of looks (Waudby-Smith, Arbour, Sinha, Kennedy, Ramdas. Time-uniform central limit theory
 and asymptotic confidence sequences. Annals of Statistics 2024). Where users return and what a user does later goes with
 what he did before, S at two looks is correlated more strongly than a Brownian motion with the same variances. By
-Slepian's inequality (Bell System Technical Journal 1962) S is then less likely ever to cross the boundary. So the error
-holds for users of any taste; it would not if a user's outcomes were to alternate.
+Slepian's inequality (Bell System Technical Journal 1962) S is then less likely ever to cross the boundary on one side,
+and so on the other. So the error of both sides, less the chance that a motion crosses both, holds for users of any
+taste; it would not if a user's outcomes were to alternate.
 
 For few users S is not normal. So S^2 / V is that of a normal variable with the p-value of `compare_log`, which has the
 degrees of freedom of the users and is never below an exact test.

@@ -48,6 +48,8 @@ class LogComparison:
         For `stopping_decisions`.
     kinds : list of tuple
         Of each pair: how often its clusters come, as some kinds of them: outcomes of a cluster, and the share of all.
+    half : list of float
+        Of each pair: half of its outcomes are of clusters with so many or more.
     looks : list of Look
         How it came about.
     impressions : int
@@ -81,6 +83,7 @@ class LogComparison:
     bootstrap: FloatVector
     sequences: Sequences
     kinds: list[Kinds] = field(repr=False)
+    half: list[float] = field(repr=False)
     looks: list[Look] = field(repr=False)
     impressions: int
     confidence: float
@@ -300,6 +303,7 @@ def compared(
         np.full((2, len(pairs)), np.nan) if bootstrap is None else bootstrap,
         sums.sequences,
         sums.sizes(),
+        sums.half(),
         list(looks),
         impressions,
         confidence,

@@ -16,7 +16,8 @@ from ltr_duel.logs.crediting import Clicked, credit_rows
 from ltr_duel.logs.doubly_robust import Rows
 from ltr_duel.logs.hashing import HashVector, hash_texts
 from ltr_duel.logs.log import ClickLog
-from ltr_duel.logs.mixtures import Mixtures, weights_of
+from ltr_duel.logs.mixtures import Mixtures, chances_of, weights_of
+from ltr_duel.logs.repeats import Repeats
 from ltr_duel.logs.targets import PageTargets, RankedTargets, Weighable, rows_with
 
 _COLUMNS = (
@@ -61,6 +62,7 @@ class Design:
 
     def __init__(self, source: Source, names: tuple[str, str]) -> None:
         self._source, self._only = source, ("", "")
+        self.repeats = Repeats()
         rows = source.log.rows((*_COLUMNS, "policy"))
         self.policies = policies_of(source.log.engine, rows)[1]
         about = source.log.engine.run(rows.aggregate(rows=rows.count(), queries=rows.query.nunique())).to_pylist()[0]
@@ -117,6 +119,7 @@ class Design:
         queries = {key: q for q, key in enumerate(dict.fromkeys((part, query) for part, query, _ in sorted(shown)))}
         known = [self._source.targets[part].known[query] for part, query in queries]
         arms = {name: a for a, name in enumerate(sorted({name for ranks in known for name in ranks}))}
+        self._arms = arms
         ptr = np.cumsum([0, *(len(ranks[names[0]]) for ranks in known)])
         order, rank = np.zeros((2, len(arms), int(ptr[-1])), np.int16)
         for start, stop, ranks in zip(ptr[:-1], ptr[1:], known, strict=True):
@@ -148,8 +151,13 @@ class Design:
             yield Used(users[clicked.rows], np.array(cell, np.int64), clicked.ptr[clicked.rows], found)
 
     def weighed(self, used: Used) -> tuple[FloatVector, FloatVector]:
-        """Return the weights of rows, and what their clicks mean for the two rankers."""
-        clicked = used.found.clicked
+        """Return the weights of rows, and what their clicks mean for the two rankers; count repeated lists."""
+        clicked, rankers = used.found.clicked, tuple(sorted(used.found.rankers))
+        arms = np.array([self._arms[name] for name in rankers])
+        chance = chances_of(self.mixtures, arms, used.cell, used.begin, clicked.numbers)
+        ends = used.begin + self.mixtures.length[used.cell]
+        lists = [clicked.numbers[start:end] for start, end in zip(used.begin, ends, strict=True)]
+        self.repeats.add(rankers, used.cell, lists, chance)
         return weights_of(self.mixtures, used.cell, used.begin, clicked.numbers), self.credit(clicked, used.cell)
 
     def credit(self, clicked: Clicked, cell: IntVector) -> FloatVector:

@@ -99,6 +99,38 @@ def _scratch(mixtures: Mixtures) -> tuple[MarkVector, FloatMatrix, IntVector]:
     return np.zeros(documents, np.uint8), np.zeros((rankers, longest)), np.full(rankers, -1)
 
 
+def chances_of(
+    mixtures: Mixtures, arms: IntVector, cell: IntVector, begin: IntVector, numbers: IntVector
+) -> FloatVector:
+    """Return the chances with which these rankers show lists; lists are given as to `weights_of`."""
+    out = np.zeros(len(cell))
+    list_chances(mixtures, arms, cell, begin, numbers, *_scratch(mixtures), out)
+    return out
+
+
+@kernel
+def list_chances(
+    mixtures: Mixtures,
+    arms: IntVector,
+    cell: IntVector,
+    begin: IntVector,
+    numbers: IntVector,
+    used: MarkVector,
+    chance: FloatMatrix,
+    done: IntVector,
+    out: FloatVector,
+) -> None:
+    """Write the chances; scratch as of `list_weights`."""
+    done[:] = -1
+    for n in range(cell.shape[0]):
+        shown = numbers[begin[n] : begin[n] + mixtures.length[cell[n]]]
+        for d in shown:
+            used[d] = 1
+        out[n] = math.exp(log_chance(mixtures, arms, n, cell[n], shown, used, chance, done))
+        for d in shown:
+            used[d] = 0
+
+
 @kernel
 def draw_wanted(
     state: object, mixtures: Mixtures, cell: IntVector, page: Shown, drawn: IntMatrix, rng: Generator

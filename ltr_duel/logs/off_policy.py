@@ -82,7 +82,8 @@ def weigh_outcomes(
     Returns
     -------
     WeightedOutcome
-        With ``refused`` where a policy chose the rankers by earlier outcomes, the effective sample size is below 100,
+        With ``refused`` where a policy chose the rankers by earlier outcomes, lists come again more often than if each
+        was drawn anew, the effective sample size is below 100,
         over a tenth of the lists wanted is out of reach, or the mean weight is more than three errors from its
         expectation.
 
@@ -150,7 +151,9 @@ def weigh_outcomes(
         max(near - half - within.missing, -1.0),
         min(near + half + within.missing, 1.0),
         click_model,
-        _chosen(design.policies) or _refusal(effective, n, within, total.weight / n - expected, weight_error),
+        _chosen(design.policies)
+        or design.repeats.refusal()
+        or _refusal(effective, n, within, total.weight / n - expected, weight_error),
     )
 
 

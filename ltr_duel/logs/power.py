@@ -55,7 +55,7 @@ def plan_impressions(
     ----------
     spread : Spread
     effects : sequence of float
-        Mean outcomes, above 0 and below 1; by default that of ``spread``.
+        Mean outcomes, above 0 and at most the mean square of ``spread``; by default its effect.
     power : float
         The chance to find the effect, above 0 and below 1.
     confidence : float
@@ -91,9 +91,14 @@ def plan_impressions(
     plans = []
     for effect in effects or (abs(spread.effect),):
         errors.require_between("the effect (a mean outcome)", effect, 1e-6, 1)
-        square = max(spread.square, effect)  # an effect needs impressions that somebody wins
+        square = max(spread.square, abs(spread.effect))  # outcomes in between may have a mean above their mean square
         if square > 1:
             raise InputError(f"outcomes of mean square {square:.3g} are none from -1 to 1")
+        if effect > square:
+            raise InputError(
+                f"an effect of {effect:.4g} is impossible: outcomes of {spread.first} against {spread.second} have a"
+                f" mean square of {square:.4g}, which is the mean outcome if all that are no ties are won"
+            )
         alpha, rng = (1 - confidence) / tests, stream(seed, "logs", "power", str(effect))
         if spread.returning:
             users = Returning.of(spread, effect, square)
@@ -144,8 +149,10 @@ def smallest_effects(
     errors.require_between("the number of impressions", impressions, 1)
     settings = {"power": power, "confidence": confidence, "tests": tests, "every": every, "seed": seed, "draws": 1000}
 
+    square = max(spread.square, abs(spread.effect))
+
     def fixed(effect: float) -> float:
-        square, alpha = max(spread.square, effect), (1 - confidence) / tests
+        alpha = (1 - confidence) / tests
         if not spread.returning:
             return fixed_test(effect, square, power, alpha, 1 / spread.each)
         users, rng = Returning.of(spread, effect, square), stream(seed, "logs", "power", str(effect))
@@ -154,7 +161,7 @@ def smallest_effects(
     def sequential(effect: float) -> float:
         return plan_impressions(spread, [effect], **settings)[0].sequential_power  # type: ignore[arg-type]  # values of their own types
 
-    return _smallest(fixed, impressions), _smallest(sequential, impressions)
+    return _smallest(fixed, square, impressions), _smallest(sequential, square, impressions)
 
 
 def least_effect(spread: Spread, impressions: int, *, power: float, confidence: float, tests: int) -> float:
@@ -170,15 +177,15 @@ def least_effect(spread: Spread, impressions: int, *, power: float, confidence: 
     return float(reach * floor**0.5)
 
 
-def _smallest(needed: Callable[[float], float], impressions: float) -> float:
+def _smallest(needed: Callable[[float], float], largest: float, impressions: float) -> float:
     """Return the smallest effect that needs no more impressions, to a hundredth of it; infinity if there is none."""
-    low, high = float(np.log(1e-4)), 0.0
-    if needed(1.0) > impressions:
+    low, high = float(np.log(1e-4)), float(np.log(largest))
+    if needed(largest) > impressions:
         return float("inf")
     while high - low > 0.01:
         middle = (low + high) / 2
         low, high = (low, middle) if needed(float(np.exp(middle))) <= impressions else (middle, high)
-    return float(np.exp(high))
+    return float(min(np.exp(high), largest))
 
 
 def fixed_test(effect: float, square: float, power: float, alpha: float, share: float = 1.0) -> float:

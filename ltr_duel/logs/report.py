@@ -147,9 +147,7 @@ def _estimand(evidence: Evidence) -> str:
     found = evidence.found
     if found.adaptive:
         names = " and ".join(found.provenance["policies"])
-        once = (
-            "users' first impressions of a pair" if found.cluster in ("user", "both") else "the impressions of a pair"
-        )
+        once = "users' first impressions of a pair" if found.cluster == "user" else "the impressions of a pair"
         return (
             f"Estimated is the mean outcome over {once}, in the order in which {names} showed them: {names} chose the"
             " rankers by earlier outcomes, so that plain means are biased. The intervals are those of a confidence"

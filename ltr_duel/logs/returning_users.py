@@ -63,7 +63,7 @@ class Returning(NamedTuple):
         size = size * spread.visits / (size @ share)
         single = max(square - effect**2, effect**2 / _CLEAREST**2)
         together = 1 + (size - 1) * spread.correlation
-        return cls(effect, square, size, share, single * min(spread.design, 1.0) * size * together)
+        return cls(effect, square, size, share, single * size * together)
 
     @property
     def visits(self) -> float:

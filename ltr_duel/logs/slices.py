@@ -121,7 +121,12 @@ def sliced(
     if found.adaptive:
         return Beside(by, frame, [])
     p = interaction_tests(log.engine, cells, split, parts, found.cautious.freedom)
-    return Beside(by, frame, _notes(statistics.holm(p), found, signs[::parts], by))
+    once = (
+        [f"intervals and p of {_WHAT[by]} hold for one look only, also with --stop-at"]
+        if any_time and not looks
+        else []
+    )
+    return Beside(by, frame, [*once, *_notes(statistics.holm(p), found, signs[::parts], by)])
 
 
 def secondary(
@@ -212,8 +217,8 @@ def interaction_tests(engine: Any, cells: Any, split: LogComparison, parts: int,
     for k in range(len(p)):
         here = slice(k * parts, (k + 1) * parts)
         correlation = _correlation(split, products[:, here, here], here)
-        errors = split.cautious.error[here], split.cautious.freedom[here]
-        p[k] = interaction_p(split.means.mean[here], *errors, correlation, float(whole[k]))
+        mean, error, freedom = (values[here] for values in split.cautious)
+        p[k] = interaction_p(mean, error, freedom, correlation, float(whole[k]))
     return p
 
 

@@ -33,9 +33,10 @@ class Spread(NamedTuple):
     second: str
     effect: float  # mean outcome, shrunk
     square: float  # mean squared outcome
-    design: float = 1.0  # variance of the mean, as a multiple of what independent impressions would have
+    design: float = 1.0  # variance of the mean, as a multiple of what independent impressions would have; 1 if below
     users: Kinds = ((1.0, 1.0),)  # how often they come; impressions of the pair
     each: float = 1.0  # impressions of the whole log for one of the pair
+    half: float = 0.0  # half of the impressions are by users with so many of the pair or more; 0 to go by ``users``
 
     @property
     def visits(self) -> float:
@@ -53,7 +54,7 @@ class Spread(NamedTuple):
         if len(self.users) == 1:
             return f"with about {self.visits:,.0f} impressions of the pair each"
         shares = np.cumsum([share for _, share in self.users[::-1]])
-        size = self.users[::-1][int(np.searchsorted(shares, 0.5 - 1e-9))][0]
+        size = self.half or self.users[::-1][int(np.searchsorted(shares, 0.5 - 1e-9))][0]
         return f"where half of the impressions of the pair are by those with about {size:,.0f} of them or more"
 
     @property
@@ -97,20 +98,23 @@ def spreads_in_log(found: LogComparison) -> list[Spread]:
     effects = shrunk(found.cautious.mean, found.cautious.error)
     with np.errstate(invalid="ignore", divide="ignore"):
         square = np.where(n > 1, found.naive.error**2 * (n - 1), 0.0) + found.means.mean**2
-        design = (found.means.error / found.naive.error) ** 2
+        visits = np.array([sum(size * share for size, share in users) for users in found.kinds])
+        sums = found.means.error**2 * n + 2 * visits**2 / n, found.naive.error**2 * (n - 1) + 2 * visits / n
+        most = np.inf if found.cluster == "both" else visits
+        design = np.clip(sums[0] / sums[1], 1.0, most)  # with two clusters as prior, as in `cautious_means`
     spreads = []
     for k, (i, j) in enumerate(found.pairs):
         if square[k] > 0 and found.means.freedom[k] > 0:
-            varied = together and np.isfinite(design[k]) and design[k] > 0  # else all outcomes are alike
             spreads.append(
                 Spread(
                     found.names[i],
                     found.names[j],
                     float(effects[k]),
                     float(min(square[k], 1.0)),
-                    float(design[k]) if varied else 1.0,
+                    float(design[k]) if together else 1.0,
                     found.kinds[k] if together else ((1.0, 1.0),),
                     found.impressions / float(n[k]),
+                    found.half[k] if together else 0.0,
                 )
             )
     return _largest_first(spreads)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ltr_duel.core import InputError, errors
-from ltr_duel.logs.adaptive import Choices, choices_of
+from ltr_duel.logs.adaptive import Choices, choices_of, policies_of
 from ltr_duel.logs.clusters import Means, fewer_degrees
 from ltr_duel.logs.credit import Creditor
 from ltr_duel.logs.engine import Engine
@@ -59,7 +59,8 @@ def summed(
     ----------
     log : ClickLog
     cluster : str
-        One of `CLUSTERS`; by default users, if any row of the log names one, else queries.
+        One of `CLUSTERS`; by default users, if any row of the log names one, else queries. Of a log whose policy
+        reacts to outcomes, queries cannot be clusters: it has users, or impressions where no user is known.
     rankers : collection of str
         The only legal ones, or none for any.
     looks : bool
@@ -75,6 +76,8 @@ def summed(
     outcomes, rows, creditor, whole = credited(log, rankers)
     about = log.facts(rows, rankers)
     cluster = cluster or ("user" if about["named"] else "query")
+    if cluster in ("query", "both") and policies_of(log.engine, rows)[1]:
+        cluster = "user" if about["named"] else "impression"  # what the sequence of a reacting policy's log rests on
     named = about["named"] == about["n"]
     step = step_of(about["first"], about["last"])
 

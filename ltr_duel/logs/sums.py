@@ -77,6 +77,12 @@ class Clusters(NamedTuple):
         part = slice(*np.searchsorted(self.pair, [pair, pair + 1]))
         return kinds_of(self.n[part].astype(np.float64), self.number[part].astype(np.float64))
 
+    def half(self, pair: int) -> float:
+        """Return the size of the clusters of a pair that, with larger ones, have half of its outcomes."""
+        size, _ = self.of(pair)
+        largest = np.sort(size)[::-1]
+        return float(largest[np.searchsorted(largest.cumsum(), largest.sum() / 2)]) if len(largest) else 0.0
+
 
 @dataclass(frozen=True, eq=False)
 class PairSums:
@@ -151,6 +157,10 @@ class PairSums:
         """Return how often the clusters of each pair come; of users or queries, of those who come more often."""
         kinds = [[kind.sizes(p) for kind in self.kinds[:2]] or [((1.0, 1.0),)] for p in range(len(self.wins))]
         return [max(some, key=lambda kind: sum(n * share for n, share in kind)) for some in kinds]
+
+    def half(self) -> list[float]:
+        """Return for each pair how often the clusters come that have half of its outcomes; the more frequent kind."""
+        return [max((kind.half(p) for kind in self.kinds[:2]), default=0.0) for p in range(len(self.wins))]
 
     def drawn(self, seed: int) -> tuple[FloatMatrix, FloatMatrix]:
         """Return numbers and sums of clusters to draw from; shape (pairs, at most 4096).

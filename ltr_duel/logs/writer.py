@@ -5,7 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,9 @@ from ltr_duel.logs.table import LOG_COLUMNS, SCHEMA
 _MORE = {"position": pa.int32(), "value": pa.float64()}  # columns of events; the other ones are texts
 _KINDS = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet", ".ndjson": "ubi"}
 _UBI = {"impression": "query_id", "query": "user_query", "user": "client_id", "shown": "query_response_hit_ids"}
-_FORMULAS = ("=", "+", "-", "@", "\t", "\r", "\n")  # by which a spreadsheet knows a cell that it works out
+_SIGNS = "=+\\-@\t\uff1d\uff0b\uff0d\uff20"  # begin what a spreadsheet works out; the last are wide
+_FORMULA = re.compile(f"\\A(?=[{_SIGNS}\r\n])|(?<=[\r\n])(?=[{_SIGNS}])")  # a line in a cell may be taken for a cell
+_END = "\r\n"  # of a row while it is made: a cell is quoted if it holds one of the two
 
 
 class LogWriter:
@@ -35,7 +38,7 @@ class LogWriter:
         self._parquet = pq.ParquetWriter(path, self._schema) if kind == "parquet" else None
         self._text = None if self._parquet else path.open("w", encoding="utf-8", newline="")
         if kind == "csv" and self._text:
-            csv.writer(self._text, lineterminator="\n").writerow(self._schema.names)
+            self._text.write(_row(self._schema.names))
 
     def write(self, columns: dict[str, Any]) -> None:
         """Write rows, given as columns: lists or Arrow arrays."""
@@ -58,16 +61,21 @@ class LogWriter:
             return "".join(json.dumps(record) + "\n" for record in records)
         cells = ["" if v is None else json.dumps(v) if isinstance(v, list) else v for v in row.values()]
         if self._spreadsheet:
-            cells = [f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULAS) else cell for cell in cells]
-        line = io.StringIO()
-        csv.writer(line, lineterminator="\n").writerow(cells)
-        return line.getvalue()
+            cells = [_FORMULA.sub("'", cell) if isinstance(cell, str) else cell for cell in cells]
+        return _row(cells)
 
     def close(self) -> None:
         """End the file."""
         for file in (self._parquet, self._text):
             if file is not None:
                 file.close()
+
+
+def _row(cells: Sequence[Any]) -> str:
+    """Return a row of CSV; cells with a break of a line, of either kind, are quoted."""
+    line = io.StringIO()
+    csv.writer(line, lineterminator=_END).writerow(cells)
+    return line.getvalue().removesuffix(_END) + "\n"
 
 
 def ubi_records(row: dict[str, Any]) -> list[dict[str, Any]]:
@@ -101,8 +109,8 @@ def write_log(
     columns : tuple of str
         The columns that it will have, of `LOG_COLUMNS`, of a table of events, or further ones, which are texts.
     spreadsheet : bool
-        Put ``'`` before a text that a spreadsheet would take for a formula, in CSV: queries are those of strangers.
-        Such a text is another one when the log is read again.
+        Put ``'`` before a text, and a line of one, that a spreadsheet would take for a formula, in CSV: queries are
+        those of strangers. Such a text is another one when the log is read again.
     private : bool
         Whether the file is for its owner alone to read, also where it replaces one that others can read.
 

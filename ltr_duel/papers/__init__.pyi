@@ -13,11 +13,11 @@ from .declaration import real as real
 from .declaration import study as study
 from .declaration import surrogate as surrogate
 from .declaration import utilities as utilities
+from .expand import NoDataError as NoDataError
 from .figure_files import figures_folder as figures_folder
 from .figure_files import list_figures as list_figures
 from .figures import DRAWINGS as DRAWINGS
 from .figures import draw_figure as draw_figure
-from .find_data import NoDataError as NoDataError
 from .ledger import circumstances as circumstances
 from .ledger import ledger_text as ledger_text
 from .ledger import reliability_markdown as reliability_markdown

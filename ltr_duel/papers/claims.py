@@ -13,16 +13,7 @@ from ltr_duel.core import columns as col
 from ltr_duel.papers.checks import MEASURES, Missing, Reading, Sample, format_value, in_words, select
 from ltr_duel.papers.claims_file import Claim
 from ltr_duel.papers.declaration import ORIGINAL
-from ltr_duel.papers.verdicts import (
-    INCOMPLETE,
-    NEEDS_DATA,
-    NEEDS_SCALE,
-    NOT_MADE,
-    Criterion,
-    answer,
-    hardest,
-    verdict,
-)
+from ltr_duel.papers.verdicts import INCOMPLETE, NEEDS_DATA, NEEDS_SCALE, NOT_MADE, Criterion, answer, hardest, verdict
 
 _MOST_NAMED = 6  # panels that one answer names
 
@@ -57,23 +48,14 @@ def check_claims(
 ) -> pd.DataFrame:
     """Measure every claim and return the ledger.
 
-    Parameters
-    ----------
-    claims : list of Claim
-    frames : mapping of str to DataFrame
-        The tidy tables of the figures that were made, by name.
-    abouts : mapping of str to mapping
-        What their ``about.json`` says: ``scale`` is copied into the ledger, ``sources`` is where a note comes from.
-    tried : DataFrame, optional
-        What is known of how reliable the criteria are (`ltr_duel.papers.try_criteria`). It counts where scale and
+    frames: the tidy tables of the figures that were made, by name.
+    abouts: what their ``about.json`` says: ``scale`` is copied into the ledger, ``sources`` is where a note comes from.
+    tried: what is known of how reliable the criteria are (`ltr_duel.papers.try_criteria`). It counts where scale and
         criterion are the same.
 
-    Returns
-    -------
-    DataFrame
-        One row for each claim: claim (id), paper, where, says, figure, measure (in words), measured, low, high (of the
-        panel that is furthest from what is claimed; NaN where nothing was measured), criterion, verdict, panels (every
-        panel with its number), reason (why not more than this verdict), source, scale, note, reliability.
+    Returns one row for each claim: claim (id), paper, where, says, figure, measure (in words), measured, low, high (of
+    the panel that is furthest from what is claimed; NaN where nothing was measured), criterion, verdict, panels (every
+    panel with its number), reason (why not more than this verdict), source, scale, note, reliability.
     """
     known = {(row["claim"], row["criterion"], row["scale"]): row for row in _rows(tried)}
     rows = []

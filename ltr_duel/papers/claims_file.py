@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from ltr_duel.core import InputError, errors
-from ltr_duel.papers.bibliography import PAPERS
 from ltr_duel.papers.checks import MEASURES
+from ltr_duel.papers.declaration import PAPERS
 from ltr_duel.papers.verdicts import Criterion
 
 NEEDS = ("real data", "paper scale")
@@ -21,33 +21,13 @@ NEEDS = ("real data", "paper scale")
 class Claim:
     """One claim of one paper.
 
-    Parameters
-    ----------
-    id, paper, where, says : str
-        A name; the paper; section and figure; the claim in our words.
-    figure : tuple of str
-        Names of the figures whose tables it is tested on; if there are several, the column ``figure`` tells them apart.
-    measure : str
-        Name of a registered measure.
-    criterion : Criterion
-        Where the number must lie.
-    partly : Criterion, optional
-        The weaker range, see `ltr_duel.papers.verdicts`.
-    rows : dict
-        The selection of rows that the claim is about (`ltr_duel.papers.checks.rows`).
-    panels : dict of str to list
-        Columns, and the values that each must have; every combination is measured on its own. Values that the table has
-        besides make panels, too. Without columns all rows are one panel.
-    settings : dict
-        Of the measure.
-    needs : tuple of {"real data", "paper scale"}
-        What the claim cannot be decided without.
-    truth : float, optional
-        The number in a world in which the claim is true, for its reliability (`ltr_duel.papers.reliability`).
-    note : str
-        What a reader of the verdict must know: that the criterion was changed, say, and why.
-    data_note : str
-        The same of the data that the claim is about; left out where a panel is from other data.
+    id, paper, where, says: a name; the paper; section and figure; the claim in our words.
+    figure: names of the figures whose tables it is tested on; if there are several, the column ``figure`` tells them
+        apart.
+    rows: the selection of rows that the claim is about (`ltr_duel.papers.checks.rows`).
+    panels: columns, and the values that each must have; every combination is measured on its own. Values that the table
+        has besides make panels, too. Without columns all rows are one panel.
+    truth: the number in a world in which the claim is true, for its reliability (`ltr_duel.papers.reliability`).
     """
 
     id: str
@@ -55,25 +35,22 @@ class Claim:
     where: str
     says: str
     figure: tuple[str, ...]
-    measure: str
-    criterion: Criterion
-    partly: Criterion | None = None
+    measure: str  # name of a registered measure
+    criterion: Criterion  # where the number must lie
+    partly: Criterion | None = None  # the weaker range, see `ltr_duel.papers.verdicts`
     rows: dict[str, Any] = field(default_factory=dict)
     panels: dict[str, list[Any]] = field(default_factory=dict)
-    settings: dict[str, Any] = field(default_factory=dict)
-    needs: tuple[str, ...] = ()
+    settings: dict[str, Any] = field(default_factory=dict)  # of the measure
+    needs: tuple[str, ...] = ()  # what the claim cannot be decided without
     truth: float | None = None
-    note: str = ""
-    data_note: str = ""
+    note: str = ""  # what a reader of the verdict must know: that the criterion was changed, say, and why
+    data_note: str = ""  # the same of the data that the claim is about; left out where a panel is from other data
 
 
 def read_claims(path: str | Path) -> list[Claim]:
     """Read a file of claims.
 
-    Raises
-    ------
-    InputError
-        If the file cannot be read or an entry is not legal; the sentence names the claim and the key.
+    Raises `InputError` if the file cannot be read or an entry is not legal; the sentence names the claim and the key.
     """
     path = Path(path)
     try:

@@ -10,11 +10,37 @@ import dataclasses
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from ltr_duel.core import InputError, errors
 from ltr_duel.experiment import duration
-from ltr_duel.papers.bibliography import PAPERS
+
+
+class Paper(NamedTuple):
+    """What a paper is called."""
+
+    short: str
+    reference: str
+
+    @property
+    def title(self) -> str:
+        """Name and reference."""
+        return f"{self.short} ({self.reference})" if self.reference else self.short
+
+
+PAPERS = {
+    "beat_the_mean": Paper("Beat the Mean", "Yue and Joachims 2011"),
+    "rucb": Paper("RUCB", "Zoghi et al. 2014"),
+    "multi_dueling": Paper("Multi-Dueling Bandits", "Brost et al. 2016"),
+    "wolfenfeld": Paper("Wolfenfeld", "Dueling Bandits, a survey"),
+    "state_of_the_art": Paper("State of the art", ""),
+}
+
+
+def paper_title(name: str) -> str:
+    """Return the title of a paper; an unknown name is returned as it is."""
+    return PAPERS[name].title if name in PAPERS else name
+
 
 SCALES = ("quick", "paper")
 ORIGINAL = ("real data", "published matrix", "as in the paper")  # what can decide a claim about a corpus
@@ -37,23 +63,14 @@ class _Settings:
 class Source(_Settings):
     """One way to get the data of a problem; its settings are keys of the problem that hold for this source alone.
 
-    Parameters
-    ----------
-    kind : str
-        One of `SOURCES`.
-    paths : sequence of str
-        Where a corpus may lie below the user's folder of data, best first: a feature file or folder, or the catalogue
-        name of a corpus that was converted. One of them must be there.
-    file : str
-        Where a matrix lies below that folder; it must be there too.
-    note : str
-        What is special about it, for the reader of the figure.
+    paths: where a corpus may lie below the user's folder of data, best first: a feature file or folder, or the
+        catalogue name of a corpus that was converted. One of them must be there.
     """
 
-    kind: str
+    kind: str  # one of `SOURCES`
     paths: Sequence[str] = ()
-    file: str = ""
-    note: str = ""
+    file: str = ""  # where a matrix lies below the user's folder of data; it must be there too
+    note: str = ""  # what is special about it, for the reader of the figure
 
     def __post_init__(self) -> None:
         errors.require_one_of("source", self.kind, SOURCES)
@@ -183,27 +200,15 @@ def figure(
     The docstring has paragraphs: the title; what there is to see; ``Setting: ...``, what was done, as printed; and any
     number of ``Note: ...``, what differs and why.
 
-    Parameters
-    ----------
-    paper : str
-        A key of `PAPERS`.
-    number : str
-        For example "Figure 2 (top)".
-    drawing : str
-        Name of a drawing (`ltr_duel.papers.DRAWINGS`).
-    seconds : tuple of float, optional
-        How long it takes on two cores, about: at the quick scale, and at that of the paper.
-    notes : sequence of str
-        Notes that several figures share; they come first.
-    store : str
-        Name of the folder of runs, where figures share one.
-    **options
-        Of the drawing.
+    paper: a key of `PAPERS`.
+    number: for example "Figure 2 (top)".
+    drawing: name of a drawing (`ltr_duel.papers.DRAWINGS`).
+    seconds: how long it takes on two cores, about: at the quick scale, and at that of the paper.
+    notes: notes that several figures share; they come first.
+    store: name of the folder of runs, where figures share one.
+    **options: of the drawing.
 
-    Raises
-    ------
-    InputError
-        If there is no such paper, a text is missing, or the parts are none or of both kinds.
+    Raises `InputError` if there is no such paper, a text is missing, or the parts are none or of both kinds.
     """
     errors.require_one_of("paper", paper, PAPERS)
 

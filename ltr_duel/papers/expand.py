@@ -1,17 +1,76 @@
-"""From a declared figure to experiments that can be run: one scale, the data that is there, nothing left to choose."""
+"""From a declared figure to experiments that can be run: one scale, the data that is there, nothing left to choose.
+
+Of several sources of the same data the first that is there is used: the real corpus, a published matrix, a surrogate.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import tomli_w
 
+from ltr_duel.core import InputError, cache_home
+from ltr_duel.data import CORPORA, ReadOptions, is_converted
 from ltr_duel.experiment import read_spec
-from ltr_duel.papers.declaration import SOURCES, Figure, Problem, Study
-from ltr_duel.papers.find_data import NoDataError, first_present
+from ltr_duel.papers.declaration import SOURCES, Figure, Problem, Source, Study
 
 _OF_A_MATRIX = ("name", "file", "subsets", "clicks", "source", "note")  # what a matrix takes over from a corpus
+
+
+class NoDataError(InputError):
+    """None of the sources is there, and the program cannot make one."""
+
+
+class Found(NamedTuple):
+    """The source that is used."""
+
+    entry: dict[str, Any]  # its keys, paths made absolute; {} if there was nothing to choose
+    source: str  # one of SOURCES
+    note: str
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """The keys that say how the corpus is read, for `load_dataset`."""
+        keys = {"split", "fold", *(option.name for option in dataclasses.fields(ReadOptions))}
+        return {key: value for key, value in self.entry.items() if key in keys}
+
+
+def first_present(sources: Sequence[Source], scale: str, root: Path | None) -> Found:
+    """Return the first source that is there; one that names no path and no file always is.
+
+    root: the folder of the user's data.
+
+    Raises `NoDataError` if none is there.
+    """
+    for source in sources:
+        path = next(filter(None, (_corpus(name, root) for name in source.paths)), None)
+        file = _below(root, source.file) if source.file else None
+        if (source.paths and path is None) or (source.file and file is None):
+            continue
+        places = {key: str(place) for key, place in (("path", path), ("file", file)) if place}
+        return Found(source.at(scale) | places, source.kind, source.note)
+    if not sources:
+        return Found({}, SOURCES[-1], "")
+    names = [name for source in sources for name in (*source.paths, source.file) if name]
+    raise NoDataError(f"none of {', '.join(names)} is in {root or 'the cache'}; name their folder with --data")
+
+
+def _corpus(name: str, root: Path | None) -> Path | None:
+    """Return where a corpus lies, if it does; one with a catalogue name is looked for among the converted ones."""
+    if name not in CORPORA:
+        return _below(root, name)
+    own = re.compile(re.escape(name) + r"-[0-9a-f]{20}")
+    folders = sorted((cache_home() / "corpora").glob(f"{name}-*"))
+    return next((one.resolve() for one in folders if own.fullmatch(one.name) and is_converted(one)), None)
+
+
+def _below(root: Path | None, name: str) -> Path | None:
+    places = [root / name, root / f"{name}.gz"] if root else []
+    return next((place.resolve() for place in places if place.exists()), None)
 
 
 def expand(figure: Figure, scale: str, root: Path | None) -> list[dict[str, Any]]:
@@ -21,10 +80,8 @@ def expand(figure: Figure, scale: str, root: Path | None) -> list[dict[str, Any]
     without problems too. A published matrix in place of a corpus becomes one of the matrices, and keeps of the corpus's
     settings what a matrix can have; of the click models only a single one, with which it was estimated.
 
-    Raises
-    ------
-    InputError
-        If what results is not a legal experiment (the sentence names figure, study and key), or data are missing.
+    Raises `InputError` if what results is not a legal experiment (the sentence names figure, study and key), or data
+    are missing.
     """
     tables = []
     for number, study in enumerate(figure.studies, 1):

@@ -12,8 +12,7 @@ from pathlib import Path
 from types import ModuleType
 
 from ltr_duel.core import InputError
-from ltr_duel.papers.bibliography import PAPERS
-from ltr_duel.papers.declaration import Figure
+from ltr_duel.papers.declaration import PAPERS, Figure
 
 _PACKAGE = "ltr_duel_figure_files"  # the name under which a folder is imported
 
@@ -30,10 +29,7 @@ def list_figures(folder: Path) -> dict[str, Figure]:
 
     The files are run, as any Python module that is imported.
 
-    Raises
-    ------
-    InputError
-        If a file fails (the sentence names the line), two figures have one name, or there are none.
+    Raises `InputError` if a file fails (the sentence names the line), two figures have one name, or there are none.
     """
     figures: dict[str, Figure] = {}
     for path, module in _imported(folder.resolve()):

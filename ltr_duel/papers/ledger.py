@@ -13,7 +13,7 @@ import pandas as pd
 
 from ltr_duel.analysis import markdown_table
 from ltr_duel.core import files
-from ltr_duel.papers.bibliography import paper_title
+from ltr_duel.papers.declaration import paper_title
 from ltr_duel.papers.verdicts import JUDGED, NOT_MADE, VERDICTS
 
 _MOST_PANELS = 6  # that a line can hold
@@ -77,11 +77,7 @@ def save_ledger(ledger: pd.DataFrame, abouts: Mapping[str, Mapping[str, Any]], f
 def ledger_markdown(ledger: pd.DataFrame, abouts: Mapping[str, Mapping[str, Any]]) -> str:
     """Write the ledger as Markdown: circumstances, counts of verdicts, and a table for each paper.
 
-    Parameters
-    ----------
-    ledger : DataFrame
-    abouts : mapping of str to mapping
-        The ``about.json`` of each figure; machine, date, scale and seconds are quoted.
+    abouts: the ``about.json`` of each figure; machine, date, scale and seconds are quoted.
     """
     lines = [f"{ledger_sentence(ledger)} {circumstances(abouts)}".rstrip(), ""]
     for paper, rows in ledger.groupby("paper", sort=False):

@@ -1,20 +1,32 @@
-"""What regret and accuracy on a problem are measured against, and how well that is known."""
+"""What regret and accuracy on a problem are measured against, how well that is known, and who else may win.
+
+Each order of tied documents makes other rankers, and may have another winner.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import tomli_w
 
 from ltr_duel.analysis import confidence_sentence, winner_sentence
-from ltr_duel.core import FloatVector
+from ltr_duel.core import FloatVector, files
+from ltr_duel.experiment import Plan, make_plan
 from ltr_duel.preferences import PreferenceMatrix, condorcet_confidence
 from ltr_duel.rankers import Rankings
 
 _RULES = {"method": "method", "clicks": "clicks", "outcome": "outcome rule", "ties": "equal scores"}
-
+OTHERS: Mapping[str, Mapping[str, Any]] = {
+    "seed-1": {"tie_seed": 1},
+    "seed-2": {"tie_seed": 2},
+    "resample": {"ties": "resample"},
+}
 _ALIKE = 1e-12  # rankers with the same lists have the same NDCG, but for its last digits
 _SURE = 0.95
+_FEW_TIES = 0.01  # share of documents below which their order is not spoken of
 
 
 def reference_of(
@@ -22,22 +34,13 @@ def reference_of(
 ) -> dict[str, Any]:
     """Return what a problem is measured against, as JSON.
 
-    Parameters
-    ----------
-    matrix : PreferenceMatrix
-        By which average regret and accuracy are measured.
-    source : str
-        Where the problem comes from; it tells an exact matrix from one that was published without standard errors.
-    ndcg : ndarray of float64, shape (K,), optional
-        By which NDCG regret is measured.
-    users : Rankings, optional
-        What simulated users are shown.
+    matrix: by which average regret and accuracy are measured.
+    source: where the problem comes from; it tells an exact matrix from one that was published without standard errors.
+    ndcg: shape (K,); by which NDCG regret is measured.
+    users: what simulated users are shown.
 
-    Returns
-    -------
-    dict
-        ``winner``: the Condorcet winner, or None; ``probability`` that it truly is; ``best``: the rankers with
-        the highest NDCG@10, or None where that is not known; ``text``: all of it in sentences.
+    Returns ``winner``: the Condorcet winner, or None; ``probability`` that it truly is; ``best``: the rankers with the
+    highest NDCG@10, or None where that is not known; ``text``: all of it in sentences.
     """
     winner, sure = matrix.condorcet_winner, condorcet_confidence(matrix)
     best = None if ndcg is None else np.flatnonzero(ndcg >= ndcg.max() - _ALIKE)
@@ -80,3 +83,45 @@ def _known(matrix: PreferenceMatrix, source: str) -> str:
         f"Preferences: {int(np.median(matrix.comparisons[pairs])):,} comparisons of each pair ({', '.join(rules)});"
         f" the standard error of one is {np.median(matrix.standard_error[pairs]):.2g} (median)."
     )
+
+
+def tie_order_sentences(plan: Plan, table: Mapping[str, Any], folder: Path, jobs: int) -> dict[str, str]:
+    """Estimate the references of a study's corpora again, and name the winner of each order.
+
+    plan: of the study.
+    table: the study, as the TOML file says it.
+    folder: where the studies with other orders are written; their estimates are kept in the cache.
+
+    Returns a sentence for each problem whose users see documents that tie.
+    """
+    usual = {
+        problem.name: problem.matrix
+        for problem in plan.problems
+        if problem.rankings is not None and problem.matrix.provenance.get("tied_share", 0.0) >= _FEW_TIES
+    }
+    if not usual:
+        return {}
+    found = {name: [_winner(matrix)] for name, matrix in usual.items()}
+    for word, order in OTHERS.items():
+        other = {**table, "corpora": [{**corpus, **order} for corpus in table["corpora"]]}
+        other = {key: one for key, one in other.items() if key not in ("matrices", "utilities")}
+        with files.replacing(folder / f"ties-{word}.toml") as temporary:
+            temporary.write_text(tomli_w.dumps(other), encoding="utf-8")
+        for problem in make_plan(folder / f"ties-{word}.toml", jobs=jobs).problems:
+            if problem.name in found:
+                found[problem.name].append(_winner(problem.matrix))
+    return {name: f"Winner by the order of tied documents: {'; '.join(some)}." for name, some in found.items()}
+
+
+def _winner(matrix: PreferenceMatrix) -> str:
+    """Name the order and the Condorcet winner, or say that the estimate leaves it open, and how likely the first is."""
+    sure = condorcet_confidence(matrix)
+    best, none = int(sure.argmax()), max(0.0, 1 - float(sure.sum()))
+    if none >= _SURE:
+        return f"{matrix.tie_order}, none ({_chance(none)})"
+    doubt = "" if sure[best] >= _SURE else "undecided, likeliest "
+    return f"{matrix.tie_order}, {doubt}{matrix.names[best]} ({_chance(float(sure[best]))})"
+
+
+def _chance(share: float) -> str:
+    return "P > 0.999" if share > 0.999 else f"P = {share:.3f}"

@@ -43,18 +43,11 @@ def try_criteria(
 ) -> pd.DataFrame:
     """Put each claim whose tables are there to `WORLDS` false and as many true worlds.
 
-    Parameters
-    ----------
-    claims : sequence of Claim
-    frames, abouts
-        As for `ltr_duel.papers.check_claims`.
+    frames, abouts: as for `ltr_duel.papers.check_claims`.
 
-    Returns
-    -------
-    DataFrame
-        claim (id), says, criterion, scale, panels, runs (fewest independent ones of a panel; 0 for cells), worlds,
-        called (false worlds in which the claim was said to hold), found (true ones), and reliable: called in at most
-        5%, found in at least 80%. Claims of which a panel is missing are left out.
+    Returns claim (id), says, criterion, scale, panels, runs (fewest independent ones of a panel; 0 for cells), worlds,
+    called (false worlds in which the claim was said to hold), found (true ones), and reliable: called in at most 5%,
+    found in at least 80%. Claims of which a panel is missing are left out.
     """
     rows = []
     for claim in claims:
@@ -81,10 +74,7 @@ def try_criteria(
 def read_tried(path: Path) -> pd.DataFrame:
     """Read a saved table of `try_criteria`; an empty one if there is no such file.
 
-    Raises
-    ------
-    InputError
-        If it is something else.
+    Raises `InputError` if it is something else.
     """
     if not path.is_file():
         return pd.DataFrame(columns=list(_COLUMNS))

@@ -25,10 +25,8 @@ from pyarrow.fs import LocalFileSystem
 from ltr_duel.core import InputError, errors, files
 from ltr_duel.experiment import Backend, Plan, StudyResults, environment, make_plan, run_experiment
 from ltr_duel.papers.declaration import SCALES, Figure
-from ltr_duel.papers.expand import expand
-from ltr_duel.papers.find_data import NoDataError, first_present
-from ltr_duel.papers.reference import reference_of
-from ltr_duel.papers.tie_orders import tie_order_sentences
+from ltr_duel.papers.expand import NoDataError, expand, first_present
+from ltr_duel.papers.reference import reference_of, tie_order_sentences
 from ltr_duel.preferences import lower_bound
 
 _Work = tuple[pd.DataFrame, dict[str, Any], int]  # the table; sources, runs and horizon; how many runs were done now
@@ -57,22 +55,11 @@ class Made:
 def make_figure(figure: Figure, out: Path, *, scale: str, root: Path | None, jobs: int = -1) -> Made:
     """Do the missing runs of a figure, or its measurements, and write its table.
 
-    Parameters
-    ----------
-    figure : Figure
-    out : Path
-        The folder of all figures.
-    scale : {"quick", "paper"}
-    root : Path, optional
-        The folder of the user's data.
-    jobs : int
+    out: the folder of all figures.
+    root: the folder of the user's data.
 
-    Raises
-    ------
-    InputError
-        If something is not legal, is missing, or a run failed. Finished runs are kept.
-    KeyboardInterrupt
-        After Ctrl-C; the same call resumes.
+    Raises `InputError` if something is not legal, is missing, or a run failed. Finished runs are kept. Raises
+    `KeyboardInterrupt` after Ctrl-C; the same call resumes.
     """
     errors.require_one_of("scale", scale, SCALES)
     folder, began = out / figure.name, time.monotonic()
@@ -103,10 +90,7 @@ def make_figure(figure: Figure, out: Path, *, scale: str, root: Path | None, job
 def read_made(out: Path) -> dict[str, Made]:
     """Return all figures that are in OUT, by name.
 
-    Raises
-    ------
-    InputError
-        If there is none, or one is damaged.
+    Raises `InputError` if there is none, or one is damaged.
     """
     made = {}
     for path in sorted(out.glob("*/about.json")):

@@ -113,10 +113,8 @@ def compare_matrices(a: PreferenceMatrix, b: PreferenceMatrix) -> Agreement:
 def pool(a: PreferenceMatrix, b: PreferenceMatrix) -> PreferenceMatrix:
     """Add the counts of two independent estimates of the same thing, made with different seeds.
 
-    Raises
-    ------
-    InputError
-        If an outcome rule or anything else differs but the seed, if the seed does not, or counts are missing.
+    Raises `InputError` if an outcome rule or anything else differs but the seed, if the seed does not, or counts are
+    missing.
     """
     if a.tally is None or b.tally is None or a.names != b.names:
         raise InputError("only estimated matrices of the same rankers can be pooled")

@@ -59,12 +59,7 @@ def counts(name: str, values: Any, size: int) -> IntMatrix:
 
 
 def require_probabilities(p: FloatMatrix, names: tuple[str, ...]) -> None:
-    """Refuse what are not probabilities of two events that exclude each other.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse what are not probabilities of two events that exclude each other."""
     rows = max(1, _BLOCK // len(p))
     for start in range(0, len(p), rows):
         block = p[start : start + rows]
@@ -82,12 +77,7 @@ def require_probabilities(p: FloatMatrix, names: tuple[str, ...]) -> None:
 
 
 def require_room(size: int, squares: int) -> None:
-    """Refuse so many rankers that there is not enough memory for so many squares of numbers.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse so many rankers that there is not enough memory for so many squares of numbers."""
     require_memory(f"a preference matrix of {size:,} rankers", 8.0 * squares * size**2)
 
 

@@ -45,10 +45,7 @@ def members(
     Before each matrix come the words that tell it from the others, and the same as facts. Draw n is made with seed
     n - 1, so more draws begin with the same ones.
 
-    Raises
-    ------
-    InputError
-        If the family does not vary in what is given.
+    Raises `InputError` if the family does not vary in what is given.
     """
     make, takes = FAMILIES[family]
     given = {"gamma": bool(gamma), "gap": bool(gap), "seed": draws > 1}

@@ -238,11 +238,6 @@ class PreferenceMatrix:
 
 
 def require_matrix(matrix: object) -> None:
-    """Refuse what is no `PreferenceMatrix`.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse what is no `PreferenceMatrix`."""
     if not isinstance(matrix, PreferenceMatrix):
         raise InputError(f"a PreferenceMatrix is needed, not {errors.shown(matrix)}")

@@ -64,12 +64,7 @@ def read_text(path: Path, file: IO[bytes], most_rankers: int) -> PreferenceMatri
 
 
 def require_few(path: Path, rankers: int, most: int) -> None:
-    """Refuse a matrix that is larger than the reader allows.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse a matrix that is larger than the reader allows."""
     if rankers > most:
         raise InputError(
             f"{path}: a matrix of {rankers:,} rankers is larger than is read: {most:,};"

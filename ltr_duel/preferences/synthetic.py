@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import Literal
 
@@ -25,21 +25,14 @@ _LINKS: dict[str, Callable[[FloatMatrix], FloatMatrix]] = {
 }
 
 
-def from_utilities(utilities: ArrayLike, link: Link = "logistic", names: Sequence[str] = ()) -> PreferenceMatrix:
+def from_utilities(utilities: ArrayLike, link: Link = "logistic") -> PreferenceMatrix:
     """Return the matrix in which the difference of two utilities decides.
 
-    Parameters
-    ----------
-    utilities : array_like of float, shape (K,)
-    link : {"linear", "logistic", "normal"}
-        ``(1 + u - v) / 2``; ``1 / (1 + exp(v - u))`` (Bradley and Terry); or the chance that a score drawn from
-        N(u, 1) exceeds one from N(v, 1) (Thurstone, case V).
-    names : sequence of str, optional
+    utilities: shape (K,)
+    link: {"linear", "logistic", "normal"}; ``(1 + u - v) / 2``; ``1 / (1 + exp(v - u))`` (Bradley and Terry); or the
+        chance that a score drawn from N(u, 1) exceeds one from N(v, 1) (Thurstone, case V).
 
-    Raises
-    ------
-    InputError
-        For an unknown link, or differences beyond 1 with the linear one.
+    Raises `InputError` for an unknown link, or differences beyond 1 with the linear one.
     """
     errors.require_one_of("link", link, _LINKS)
     u = np.asarray(utilities, np.float64)
@@ -48,7 +41,7 @@ def from_utilities(utilities: ArrayLike, link: Link = "logistic", names: Sequenc
     if link == "linear" and np.ptp(u) > 1:
         raise InputError(f"with the linear link, utilities must lie within 1 of each other, not {np.ptp(u):g}")
     about = {"link": link, "utilities": u.tolist()}
-    return _from_rule(u.size, lambda i, j: _LINKS[link](u[i] - u[j]), about, names)
+    return _from_rule(u.size, lambda i, j: _LINKS[link](u[i] - u[j]), about)
 
 
 def equal_gaps(size: int, gap: float = 0.1) -> PreferenceMatrix:
@@ -208,7 +201,7 @@ def synthetic_preferences(name: str) -> PreferenceMatrix:
 
 
 def _from_rule(
-    size: int, rule: Callable[[IntMatrix, IntMatrix], ArrayLike], about: dict[str, object], names: Sequence[str] = ()
+    size: int, rule: Callable[[IntMatrix, IntMatrix], ArrayLike], about: dict[str, object]
 ) -> PreferenceMatrix:
     """Make a matrix of a rule for the entries in rows i and columns j; what it says above the diagonal counts."""
     require_room(size, 5)
@@ -216,7 +209,7 @@ def _from_rule(
     entries = np.asarray(rule(place[:, None], place[None, :]), np.float64)
     above = np.triu(np.broadcast_to(entries, (size, size)), 1)
     p = above + np.tril(1 - above.T, -1) + np.diag(np.full(size, 0.5))
-    return PreferenceMatrix(p, tuple(names), provenance={"source": "synthetic", **about})
+    return PreferenceMatrix(p, provenance={"source": "synthetic", **about})
 
 
 def _about(matrix: PreferenceMatrix, **more: object) -> PreferenceMatrix:

@@ -40,10 +40,7 @@ class Tally(NamedTuple):
     def kept(self, size: int) -> Tally:
         """Return the same counts in read-only arrays, checked.
 
-        Raises
-        ------
-        InputError
-            If they cannot be the counts of ``size`` rankers.
+        Raises `InputError` if they cannot be the counts of ``size`` rankers.
         """
         arrays = []
         for name, part in self._asdict().items():
@@ -90,16 +87,8 @@ def preferences_of(tally: Tally) -> FloatMatrix:
 def errors_of(tally: Tally, lists_of_a_unit: int, stratified_queries: int) -> FloatMatrix:
     """Return the standard error of p; infinite for pairs that were not compared often enough to know.
 
-    Parameters
-    ----------
-    tally : Tally
-    lists_of_a_unit : int
-    stratified_queries : int
-        Queries in the corpus if they are visited in turn, two evaluations each; 0 if they are drawn with replacement.
-
-    Returns
-    -------
-    ndarray of float64, shape (K, K)
+    stratified_queries: queries in the corpus if they are visited in turn, two evaluations each; 0 if they are drawn
+        with replacement.
 
     Notes
     -----

@@ -85,13 +85,7 @@ def feature_rankers(
     key = {"sha256": dataset.sha256, "features": names, "ties": ties, "seed": seed, "format": _FORMAT}
     make = partial(cached_arrays, {**key, "lower_is_better": dataset.lower_is_better}) if kept else None
     return rankings_from_scores(
-        dataset,
-        names,
-        lambda k: feature_scores(dataset, columns[k]),
-        ties=ties,
-        seed=seed,
-        jobs=jobs,
-        make=make,
+        dataset, names, lambda k: feature_scores(dataset, columns[k]), ties=ties, seed=seed, jobs=jobs, make=make
     )
 
 
@@ -157,14 +151,6 @@ def column_means(dataset: Dataset) -> NDArray[np.float64]:
 
     What LETOR calls normalisation on the query level; where that has been done already nothing changes. A feature
     that is constant within a query counts as 0 there, a missing value too.
-
-    Parameters
-    ----------
-    dataset : Dataset
-
-    Returns
-    -------
-    ndarray of float64, shape (n_features,)
 
     Examples
     --------

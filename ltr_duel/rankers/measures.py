@@ -98,15 +98,9 @@ class Measure(NamedTuple):
 def measure_named(text: str) -> Measure:
     """Parse ``NDCG@10``, ``ERR@20``, ``MAP``, ``MRR``, ``P@5``, ``R@100``.
 
-    Parameters
-    ----------
-    text : str
-        Capital letters do not matter; MAP and MRR may have a cut-off, the others need one.
+    text: capital letters do not matter; MAP and MRR may have a cut-off, the others need one.
 
-    Raises
-    ------
-    InputError
-        For a measure that does not exist, or a cut-off that is missing or no whole number from 1.
+    Raises `InputError` for a measure that does not exist, or a cut-off that is missing or no whole number from 1.
     """
     kind, at, cut = text.strip().partition("@")
     kind = kind.upper()

@@ -29,12 +29,7 @@ _BLOCK = 2**16  # documents that a model gets at a time
 
 
 def model_rankers(
-    dataset: Dataset,
-    models: Mapping[str, Any],
-    *,
-    ties: TieRule = "fixed_random",
-    seed: int = 0,
-    jobs: int = -1,
+    dataset: Dataset, models: Mapping[str, Any], *, ties: TieRule = "fixed_random", seed: int = 0, jobs: int = -1
 ) -> Rankings:
     """Build one ranker for each fitted model.
 
@@ -81,10 +76,7 @@ def model_rankers(
 def fitted_scores(name: str, model: Any, dataset: Dataset) -> NDArray[np.float64]:
     """Return what a fitted model, or a function, predicts for each document; shape (n_docs,).
 
-    Raises
-    ------
-    InputError
-        As `model_rankers`.
+    Raises `InputError` as `model_rankers`.
     """
     fitted = getattr(model, "n_features_in_", dataset.n_features)
     check_features(f"model '{name}'", int(fitted), dataset)
@@ -97,12 +89,7 @@ def fitted_scores(name: str, model: Any, dataset: Dataset) -> NDArray[np.float64
 
 
 def model_file(what: str, kind: str) -> Path:
-    """Return the path of a model file; refuse what is missing, or is a pickle.
-
-    Raises
-    ------
-    InputError
-    """
+    """Return the path of a model file; refuse what is missing, or is a pickle."""
     path = Path(what)
     if not what or not places.is_file(path):
         raise InputError(f"{path}: there is no such {kind} model file")
@@ -114,18 +101,15 @@ def model_file(what: str, kind: str) -> Path:
 
 
 @contextmanager
-def needed_library(name: str, extra: str) -> Iterator[None]:
-    """Name the extra to install if the import of a library in this context fails.
+def needed_library(name: str) -> Iterator[None]:
+    """Name what to install if the import of a library of the extra ``models`` fails in this context.
 
-    Raises
-    ------
-    InputError
-        If it is not installed; the sentence says how to.
+    Raises `InputError` if it is not installed; the sentence says how to.
     """
     try:
         yield
     except ImportError:
-        raise InputError(f"{name} is not installed; install it with: pip install 'ltr-duel[{extra}]'") from None
+        raise InputError(f"{name} is not installed; install it with: pip install 'ltr-duel[models]'") from None
 
 
 def model_ranker(path: Path, kind: str, dataset: Dataset, predict: Predict) -> list[Ranker]:
@@ -137,10 +121,7 @@ def model_ranker(path: Path, kind: str, dataset: Dataset, predict: Predict) -> l
 def predicted(model: str, predict: Predict, dataset: Dataset) -> NDArray[np.float64]:
     """Return what a model predicts, block by block of documents: a library may copy what it is given several times.
 
-    Raises
-    ------
-    InputError
-        As `checked_scores`.
+    Raises `InputError` as `checked_scores`.
     """
     scores = np.empty(dataset.n_docs)
     for start in range(0, dataset.n_docs, _BLOCK):
@@ -151,12 +132,7 @@ def predicted(model: str, predict: Predict, dataset: Dataset) -> NDArray[np.floa
 
 
 def check_features(model: str, trained: int, dataset: Dataset) -> None:
-    """Refuse a model that was trained on other features.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse a model that was trained on other features."""
     if trained != dataset.n_features:
         raise InputError(f"{model} was trained on {trained:,} features; {dataset.name} has {dataset.n_features:,}")
 
@@ -164,10 +140,7 @@ def check_features(model: str, trained: int, dataset: Dataset) -> None:
 def checked_scores(model: str, found: Any, documents: int) -> NDArray[np.float64]:
     """Return predictions as scores; shape (documents,).
 
-    Raises
-    ------
-    InputError
-        If they are not one finite number for each document.
+    Raises `InputError` if they are not one finite number for each document.
     """
     scores = np.asarray(found)
     if scores.shape not in ((documents,), (documents, 1)) or scores.dtype.kind not in "fiu":

@@ -27,21 +27,6 @@ _USUAL_GRADES = (2, 3, 5)
 class Pool(NamedTuple):
     """A corpus that was pooled, and its runs.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        Without features.
-    runs : dict of str to Run
-        For `run_rankers`.
-    unjudged : int
-        Documents of the corpus that have no judgement; their grade is 0.
-    left_out : int
-        Queries that have no judgement, or for which no run retrieves anything.
-    negative : int
-        Documents of the corpus with a negative grade; it becomes 0.
-    depth : int
-        How many documents of a run came into the pool, for each query.
-
     Examples
     --------
     >>> qrels = pd.DataFrame({"qid": ["1"], "docno": ["a"], "label": [2]})
@@ -50,12 +35,12 @@ class Pool(NamedTuple):
     (2, 0, 1)
     """
 
-    dataset: Dataset
-    runs: dict[str, Run]
-    unjudged: int
-    left_out: int
-    negative: int
-    depth: int
+    dataset: Dataset  # without features
+    runs: dict[str, Run]  # for `run_rankers`
+    unjudged: int  # documents of the corpus that have no judgement; their grade is 0
+    left_out: int  # queries that have no judgement, or for which no run retrieves anything
+    negative: int  # documents of the corpus with a negative grade; it becomes 0
+    depth: int  # how many documents of a run came into the pool, for each query
 
 
 def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: str = "") -> Pool:
@@ -141,20 +126,11 @@ def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: st
 def pool_named(path: str, words: Iterable[str], *, folder: str | Path = "", reading: bool = False) -> Pool | None:
     """Pool what ``qrels:FILE`` and the runs among the words of rankers name; None for a path of another kind.
 
-    Parameters
-    ----------
-    path : str
-    words : iterable of str
-        As `rankers_named` takes them.
-    folder : path
-        What the files are relative to.
-    reading : bool
-        Whether options are given of how feature files are read.
+    words: as `rankers_named` takes them.
+    folder: what the files are relative to.
+    reading: whether options are given of how feature files are read.
 
-    Raises
-    ------
-    InputError
-        For files that cannot be pooled, or if there is no run.
+    Raises `InputError` for files that cannot be pooled, or if there is no run.
     """
     kind, _, file = path.partition(":")
     if kind != "qrels":

@@ -163,12 +163,7 @@ def _rows(array: NDArray[Any], picks: list[int]) -> NDArray[Any]:
 
 
 def require_rankings(rankings: object) -> None:
-    """Refuse what is no `Rankings`.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse what is no `Rankings`."""
     if not isinstance(rankings, Rankings):
         raise InputError(f"rankings must be Rankings, such as feature_rankers makes, not {errors.shown(rankings)}")
 
@@ -176,14 +171,8 @@ def require_rankings(rankings: object) -> None:
 def inverse(order: NDArray[np.int16], query_ptr: IntVector) -> NDArray[np.int16]:
     """Turn one ranker's order into ranks.
 
-    Parameters
-    ----------
-    order : ndarray of int16, shape (n_docs,)
-    query_ptr : ndarray of int64, shape (n_queries + 1,)
-
-    Returns
-    -------
-    ndarray of int16, shape (n_docs,)
+    order: shape (n_docs,)
+    query_ptr: shape (n_queries + 1,)
     """
     starts = np.repeat(query_ptr[:-1], np.diff(query_ptr))
     rank = np.empty_like(order)

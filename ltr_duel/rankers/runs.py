@@ -188,12 +188,7 @@ def run_rankers(
                 f"run '{name}' was read for a corpus of {len(run.scores):,}, not {dataset.n_docs:,} documents"
             )
     rankings = rankings_from_scores(
-        dataset,
-        tuple(name for name, _ in named),
-        lambda k: named[k][1].scores,
-        ties=ties,
-        seed=seed,
-        jobs=jobs,
+        dataset, tuple(name for name, _ in named), lambda k: named[k][1].scores, ties=ties, seed=seed, jobs=jobs
     )
     about = {name: run.about for name, run in named}
     return replace(rankings, provenance={**rankings.provenance, "runs": about})
@@ -208,10 +203,7 @@ def _read(path: Path, places: Places, documents: int) -> Run:
 def matched(path: Path, digest: str, lines: Iterable[Line], places: Places, documents: int) -> Run:
     """Match the lines of a run, from wherever they come, to a corpus.
 
-    Raises
-    ------
-    InputError
-        If a score is not finite, or a document is retrieved twice for a query.
+    Raises `InputError` if a score is not finite, or a document is retrieved twice for a query.
     """
     scores = np.full(documents, np.nan)
     strange: set[str] = set()
@@ -239,11 +231,8 @@ def matched(path: Path, digest: str, lines: Iterable[Line], places: Places, docu
 def lines_of(path: Path) -> Iterator[Line]:
     """Yield the lines of a run file, plain or gzipped.
 
-    Raises
-    ------
-    InputError
-        If the file is missing or damaged, a line does not have six words or a finite score, or the lines of a query
-        stand in two places.
+    Raises `InputError` if the file is missing or damaged, a line does not have six words or a finite score, or the
+    lines of a query stand in two places.
     """
     blocks: dict[str, list[int]] = {}  # the first and last line of each query
     current = ""
@@ -277,10 +266,7 @@ def words_of(path: Path) -> Iterator[tuple[int, list[str]]]:
 def document_rows(dataset: Dataset) -> Places:
     """Return the row of each document, by the id of its query and its own.
 
-    Raises
-    ------
-    InputError
-        If the documents have no ids, or a query has the same id twice.
+    Raises `InputError` if the documents have no ids, or a query has the same id twice.
     """
     if dataset.doc_ids is None:
         raise InputError(f"{dataset.name}: its documents have no ids, so run files cannot be matched to them")

@@ -33,41 +33,21 @@ def new_room(longest: int) -> IntMatrix:
 
 @kernel
 def rank_documents(
-    bits: IntVector,
-    query_ptr: IntVector,
-    documents: LongVector,
-    salt: np.uint64,
-    hashed: bool,
-    order: SmallIntVector,
-    rank: SmallIntVector,
-    tied: MarkVector,
-    room: IntMatrix,
-) -> int:
+    bits: IntVector, query_ptr: IntVector, documents: LongVector, salt: np.uint64, hashed: bool, order: SmallIntVector,
+    rank: SmallIntVector, tied: MarkVector, room: IntMatrix,
+) -> int:  # fmt: skip
     """Order the documents of each query by one ranker, and count those that tie.
 
-    Parameters
-    ----------
-    bits : ndarray of int64, shape (n_docs,)
-        The bits of the scores as doubles. NaN counts as minus infinity, both zeros are equal.
-    query_ptr : ndarray of int64, shape (n_queries + 1,)
-        Queries of at most 32,767 documents.
-    documents : ndarray of uint64, shape (n_docs,)
-        From `ltr_duel.rankers.ties.document_keys`.
-    salt : uint64
-        From `ltr_duel.rankers.ties.salt_of`.
-    hashed : bool
-        Whether the hashes order tied documents; if not, their positions do.
-    order, rank : ndarray of int16, shape (n_docs,)
-        Are written: as in `Rankings`.
-    tied : ndarray of uint8, shape (n_docs,) or (0,)
-        Is written: as in `Rankings`.
-    room : ndarray of int64, from `new_room`
-        Scratch.
+    bits: shape (n_docs,); the bits of the scores as doubles. NaN counts as minus infinity, both zeros are equal.
+    query_ptr: shape (n_queries + 1,); queries of at most 32,767 documents.
+    documents: shape (n_docs,); from `ltr_duel.rankers.ties.document_keys`.
+    salt: from `ltr_duel.rankers.ties.salt_of`.
+    hashed: whether the hashes order tied documents; if not, their positions do.
+    order, rank: shape (n_docs,); are written: as in `Rankings`.
+    tied: shape (n_docs,) or (0,); is written: as in `Rankings`.
+    room: scratch.
 
-    Returns
-    -------
-    int
-        Documents that share their score with another document of their query.
+    Returns documents that share their score with another document of their query.
     """
     keys, numbers = room[0], room[1]
     sharing = 0

@@ -31,14 +31,8 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 def document_keys(query_ids: NDArray[np.str_], query_ptr: IntVector) -> NDArray[np.uint64]:
     """Return one number for each document, from the id of its query and its place in it.
 
-    Parameters
-    ----------
-    query_ids : ndarray of str, shape (n_queries,)
-    query_ptr : ndarray of int64, shape (n_queries + 1,)
-
-    Returns
-    -------
-    ndarray of uint64, shape (n_docs,)
+    query_ids: shape (n_queries,)
+    query_ptr: shape (n_queries + 1,)
     """
     sizes = np.diff(query_ptr)
     queries = np.array([_digest(str(query)) for query in query_ids], dtype=np.uint64)

@@ -19,18 +19,10 @@ _DEEPEST = 5000  # libraries walk down by recursion
 def whole_numbers(given: Any, low: int, high: int, size: int = -1) -> IntVector:
     """Return a list of whole numbers in a range.
 
-    Parameters
-    ----------
-    given : list of int, or text of whole numbers with spaces between them
-    low, high : int
-        The smallest and the largest that are legal.
-    size : int
-        How many there must be; any if negative.
+    low, high: the smallest and the largest that are legal.
+    size: how many there must be; any if negative.
 
-    Raises
-    ------
-    ValueError, TypeError, OverflowError
-        If it is none.
+    Raises `ValueError`, `TypeError` or `OverflowError` if it is none.
     """
     if isinstance(given, str):
         if not _WHOLE.fullmatch(given):  # int() reads more than libraries do, as 1_000
@@ -47,10 +39,7 @@ def whole_numbers(given: Any, low: int, high: int, size: int = -1) -> IntVector:
 def require_tree(left: IntVector, right: IntVector) -> None:
     """Refuse what is no tree with its root at 0; a negative child is a leaf.
 
-    Raises
-    ------
-    ValueError
-        If a child is out of range, has two parents or is the root, or if the tree is too deep.
+    Raises `ValueError` if a child is out of range, has two parents or is the root, or if the tree is too deep.
     """
     children = np.concatenate([left, right])
     children = children[children >= 0]

@@ -35,10 +35,8 @@ class Answer(NamedTuple):
 def address_of(url: str, *, allow_remote: bool = False) -> Address:
     """Return host and port of the address of a service.
 
-    Raises
-    ------
-    InputError
-        If it is not of the form ``http://127.0.0.1:8080`` or ``https://...``, or of another machine without leave.
+    Raises `InputError` if it is not of the form ``http://127.0.0.1:8080`` or ``https://...``, or of another machine
+    without leave.
     """
     try:
         parts = urlsplit(url)
@@ -66,11 +64,7 @@ def address_of(url: str, *, allow_remote: bool = False) -> Address:
 class Connection:
     """A connection to a service; opened again when it was closed.
 
-    Parameters
-    ----------
-    address : Address
-    api_key : str
-        Empty for none.
+    api_key: empty for none.
     """
 
     def __init__(self, address: Address, api_key: str = "") -> None:
@@ -83,12 +77,8 @@ class Connection:
     async def post(self, path: str, body: bytes) -> Answer:
         """Send a body and return the answer.
 
-        Raises
-        ------
-        InputError
-            If nobody listens there, or the answer is not HTTP.
-        ConnectionError
-            If the connection ended: nobody knows whether the request was counted.
+        Raises `InputError` if nobody listens there, or the answer is not HTTP, and `ConnectionError` if the connection
+        ended: nobody knows whether the request was counted.
         """
         if self._streams is None:
             self._streams = await self._open()

@@ -86,15 +86,9 @@ def replay(
 class Replay:
     """What the users of one replay share.
 
-    Parameters
-    ----------
-    users : SimulatedUsers
-    connect : function
-        Returns something with the methods of `Connection`.
-    steps, lost, progress
-        See `replay`.
-    losing : numpy.random.Generator
-        Draws which pages are lost.
+    connect: returns something with the methods of `Connection`.
+    steps, lost, progress: see `replay`.
+    losing: draws which pages are lost.
     """
 
     def __init__(

@@ -14,11 +14,10 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 
 from ltr_duel.core import InputError
 from ltr_duel.live import Decide, Experiment, Record, State, StoreError
-from ltr_duel.serve.bodies import read_body
 from ltr_duel.serve.events import EventLog
 from ltr_duel.serve.gate import Endpoint, Gate
-from ltr_duel.serve.keys import VARIABLE, ApiKeys
-from ltr_duel.serve.messages import read_decide, read_events, read_object, read_record, read_switch
+from ltr_duel.serve.keys import VARIABLE, ApiKeys, authorization
+from ltr_duel.serve.messages import read_body, read_decide, read_events, read_object, read_record, read_switch
 from ltr_duel.serve.metrics import Metrics
 from ltr_duel.serve.openapi import description, help_page
 from ltr_duel.serve.page import experiment_page
@@ -117,7 +116,7 @@ class _Service:
 
     async def switch(self, request: Request) -> Response:
         given = read_object(await read_body(request, self._settings))
-        by = self._keys.name(request.headers.get("authorization", "").encode("latin-1"))
+        by = self._keys.name(authorization(request.headers.raw))
         now = await self.worker.ask(read_switch(given, by))
         return JSONResponse(now._asdict())
 
@@ -181,8 +180,7 @@ class _Service:
                 with suppress(StoreError):  # the worker has logged it
                     await self.worker.expire()
                     if loop.time() >= forget:
-                        if pages := await self.worker.retain():
-                            self._log.write("forgotten", pages=pages)
+                        await self.worker.retain()
                         forget = loop.time() + _DAILY
             except Exception:  # an end of this loop would let all pages wait for ever
                 self._log.write("error", traceback=traceback.format_exc())
@@ -197,11 +195,7 @@ class _Service:
             self._switches = switches
             self._log.write("switches", **switches._asdict())
         for what, value, message in (
-            (
-                "damaged pages",
-                counts.damaged,
-                "pages that could not be read were closed without an outcome",
-            ),
+            ("damaged pages", counts.damaged, "pages that could not be read were closed without an outcome"),
             ("early pages", counts.early, "pages were closed before their deadline, as 'max_open' are open"),
             ("clock", delay, "seconds that the clock jumped, or no service ran: deadlines moved by as much"),
         ):

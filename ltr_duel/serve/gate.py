@@ -16,7 +16,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from ltr_duel.core import is_loopback
 from ltr_duel.serve.events import EventLog
-from ltr_duel.serve.keys import ApiKeys
+from ltr_duel.serve.keys import ApiKeys, authorization
 from ltr_duel.serve.metrics import Metrics
 from ltr_duel.serve.refusals import CLOSE, Refusal, refusal_of
 from ltr_duel.serve.settings import ServiceSettings
@@ -34,6 +34,7 @@ _ROLES = {
     "/switch": "operate",
 }  # the other addresses are for those who look
 _OF_PROXIES = frozenset((b"forwarded", b"via", b"x-real-ip", b"x-client-ip", b"cf-connecting-ip", b"true-client-ip"))
+_ONCE = (b"authorization", b"host")  # headers by which it is decided who may ask
 _LINGER = 1.0  # seconds
 OPEN_PATHS = ("/health", "/ready")  # that need no key
 Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -43,18 +44,9 @@ _ASK = {"www-authenticate": 'Bearer, Basic realm="ltr-duel", charset="UTF-8"'}
 class Gate:
     """Stands before the addresses of the service.
 
-    Parameters
-    ----------
-    routes : mapping of str to (str, function)
-        Method and function of each address; whatever a function raises becomes one sentence.
-    keys : ApiKeys
-    settings : ServiceSettings
-    metrics : Metrics
-    log : EventLog
-    lifespan : function
-        Returns the context in which the application runs.
-    problem : function
-        Returns why the service cannot work now; empty if it can.
+    routes: method and function of each address; whatever a function raises becomes one sentence.
+    lifespan: returns the context in which the application runs.
+    problem: returns why the service cannot work now; empty if it can.
 
     Attributes
     ----------
@@ -147,6 +139,10 @@ class Gate:
     def _admit(self, scope: Scope) -> None:
         """Refuse who may not ask."""
         headers, role = dict(scope["headers"]), _ROLES.get(scope["path"], "read")
+        names = [name for name, _ in scope["headers"]]
+        for name in _ONCE:
+            if names.count(name) > 1:  # who reads the first and who reads the last must not differ on who asks
+                raise Refusal(400, f"a request has one header '{name.decode()}', not {names.count(name)}")
         if not self._keys:
             if role == "operate":
                 raise Refusal(403, "an API key with the role 'operate' is needed; 'ltr-duel live' needs none")
@@ -157,7 +153,7 @@ class Gate:
             if scope["http_version"] == "1.0":  # proxies that add no header ask so; programs do not
                 raise Refusal(403, "without an API key the service answers no request of HTTP/1.0, as proxies send it")
         elif self.is_one_of_several or scope["path"] not in OPEN_PATHS:
-            roles = self._keys.roles(headers.get(b"authorization", b""))
+            roles = self._keys.roles(authorization(scope["headers"]))
             if not roles:
                 raise Refusal(401, "an API key is needed: 'authorization: Bearer KEY'", _ASK)
             if role not in roles:

@@ -1,4 +1,7 @@
-"""Who may ask: API keys, compared in constant time; and the file of the secrets that sign tokens."""
+"""Who may ask: API keys, compared in constant time; the file of the secrets that sign tokens.
+
+Files of keys are read at the start and again whenever they change: keys are exchanged without a restart.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +11,18 @@ import hashlib
 import hmac
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ltr_duel.core import InputError, files, places
 from ltr_duel.live import Keys, read_keys
+from ltr_duel.serve.events import EventLog
+from ltr_duel.serve.settings import ServiceSettings
 
 VARIABLE = "LTR_DUEL_API_KEY"
 ROLES = {"ask": ("ask",), "read": ("read",), "operate": ("operate", "read")}  # what a key with that role may do
 _WITHOUT_ROLE = ("ask", "read")  # what a key may do that has no role
+_MOST = 200_000  # bytes that are compared
 _SHORTEST, _LONGEST_FILE = 16, 100_000
 
 
@@ -82,16 +88,21 @@ class ApiKeys:
         return found
 
 
+def authorization(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
+    """Return the header ``Authorization``, empty if there is none; the gate has refused a second one."""
+    return next((value for name, value in headers if name == b"authorization"), b"")
+
+
 def read_api_keys(path: Path | None) -> list[str]:
     """Read the keys of a file, or of the environment where there is no file.
 
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or a key is short or not plain.
+    Raises `InputError` if the file cannot be read, or a key is short or not plain.
     """
     if path is None:
-        return _checked([os.environ[VARIABLE]], VARIABLE) if os.environ.get(VARIABLE) else []
+        given = os.environ.get(VARIABLE)
+        if given is not None and not given.strip():  # who sets it wants a key
+            raise InputError(f"{VARIABLE} is set and holds no key; unset it to serve without one")
+        return _checked([given], VARIABLE) if given else []
     try:
         with path.open("rb") as content:
             raw = content.read(_LONGEST_FILE + 1)
@@ -108,10 +119,7 @@ def read_api_keys(path: Path | None) -> list[str]:
 def signing_keys(path: Path | None) -> Keys:
     """Return the secrets that sign tokens; a file that is not there is made, for its owner alone to read.
 
-    Raises
-    ------
-    InputError
-        If the file can neither be read nor made, or holds what is no key.
+    Raises `InputError` if the file can neither be read nor made, or holds what is no key.
     """
     if path is not None and not path.exists():
         _make_secret(path)
@@ -152,3 +160,63 @@ def _checked(keys: list[str], where: str) -> list[str]:
         if len(key) < _SHORTEST or not key.isascii() or not key.isprintable():
             raise InputError(f"{where}: key {number} must be at least {_SHORTEST} printable ASCII characters")
     return keys
+
+
+class KeyFiles:
+    """The keys of a service. A file that cannot be read, or holds what is no key, leaves the former keys in use.
+
+    folder: where the names of files start.
+
+    Raises `InputError` if a file cannot be read at the start, or holds what is no key.
+    """
+
+    def __init__(self, folder: Path, settings: ServiceSettings, log: EventLog) -> None:
+        self._log, self._settings = log, settings
+        self._api, self._signing, self._users = (
+            folder / name if name else None
+            for name in (settings.api_key_file, settings.key_file, settings.user_key_file)
+        )
+        self.api_keys, self.signing = ApiKeys(read_api_keys(self._api)), signing_keys(self._signing)
+        users: Keys | None = signing_keys(self._users) if self._users else None
+        self.user_key = next(iter(users.values())) if users else b""  # another key would let each user count again
+        self._seen: dict[Path, bytes] = {}
+        for path in filter(None, (self._api, self._signing, self._users)):
+            self._seen[path] = _digest(path)  # as it was read
+            if read_by_others(path):
+                log.write("keys", file=path.name, message="other users of this machine can read it: chmod 600")
+
+        self._latest = dict(self._seen)  # as it was found; it may have been half-written
+
+    def look(self) -> None:
+        """Read again what has changed and was the same at the look before, and log it."""
+        for path, before in self._seen.items():
+            now = _digest(path)
+            whole, self._latest[path] = now == self._latest[path], now
+            if now == before or not whole:
+                continue
+            self._seen[path] = now
+            try:
+                message = self._read(path)
+            except InputError as error:
+                message = f"the former keys stay in use: {error}"
+            self._log.write("keys", file=path.name, message=message)
+
+    def _read(self, path: Path) -> str:
+        if path == self._users:
+            return "the key of the users is read at the start only: under another one each user would count again"
+        if path == self._api:
+            self.api_keys.take(read_api_keys(path))
+            return f"read again: {len(self.api_keys)} keys"
+        if not path.exists():
+            raise InputError(f"{path}: there is no such file")
+        self.signing.take(signing_keys(path))
+        return f"read again: {', '.join(self.signing)}"
+
+
+def _digest(path: Path) -> bytes:
+    """Return a digest of a file, empty for one that cannot be read; its time may be that of before."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.sha256(file.read(_MOST)).digest()
+    except OSError:
+        return b""

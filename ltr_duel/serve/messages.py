@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Collection, Sequence
 from typing import Any
 
+from starlette.requests import ClientDisconnect, Request
+
 from ltr_duel.core import InputError, errors
 from ltr_duel.live import Decide, Record, Switch
+from ltr_duel.serve.refusals import CLOSE, Refusal
 from ltr_duel.serve.settings import ServiceSettings
 
 _LARGEST_ID = 2**63 - 1
@@ -18,10 +22,7 @@ _SWITCHES = {"pause": (), "resume": (), "winner": ("ranker",), "share": ("share"
 def read_object(body: bytes) -> dict[str, Any]:
     """Read a JSON object in UTF-8, strictly.
 
-    Raises
-    ------
-    InputError
-        If it is none, has a key twice, or holds what JSON does not know or Unicode cannot write.
+    Raises `InputError` if it is none, has a key twice, or holds what JSON does not know or Unicode cannot write.
     """
     try:
         given = json.loads(body.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_constant)
@@ -48,10 +49,6 @@ def read_decide(
     """Check a request for a page; without the lists of those that are ``needed`` there is none, by default of all.
 
     Lists are checked alike whether or not they are needed now, but for those of rankers that were dropped.
-
-    Raises
-    ------
-    InputError
     """
     _require_keys(given, ("query", "rankings"), ("user", "offset", "limit", "token", "context"))
     query, user, rankings = given["query"], given.get("user", ""), given["rankings"]
@@ -87,12 +84,7 @@ def read_decide(
 
 
 def read_record(given: dict[str, Any], limits: ServiceSettings) -> Record:
-    """Check the clicks of a page.
-
-    Raises
-    ------
-    InputError
-    """
+    """Check the clicks of a page."""
     _require_keys(given, ("token", "clicks"), ("final",))
     if not isinstance(given.get("final", True), bool):
         raise InputError(f"'final' must be true or false, not {_named(given['final'])}")
@@ -102,12 +94,7 @@ def read_record(given: dict[str, Any], limits: ServiceSettings) -> Record:
 
 
 def read_events(given: dict[str, Any], limits: ServiceSettings) -> Record:
-    """Check outcomes of a page, which may be closed.
-
-    Raises
-    ------
-    InputError
-    """
+    """Check outcomes of a page, which may be closed."""
     _require_keys(given, ("token", "events"), ())
     _require_text("'token'", given["token"], _LONGEST_TOKEN)
     _require_outcomes("'events'", given["events"], limits)
@@ -117,12 +104,7 @@ def read_events(given: dict[str, Any], limits: ServiceSettings) -> Record:
 
 
 def read_switch(given: dict[str, Any], by: str) -> Switch:
-    """Check the use of a switch; ``by`` is the name of the key.
-
-    Raises
-    ------
-    InputError
-    """
+    """Check the use of a switch; ``by`` is the name of the key."""
     what = given.get("switch", "pause")
     for name in ("switch", "ranker"):
         _require_text(f"'{name}'", given.get(name, ""), _LONGEST_TOKEN, least=0)
@@ -189,3 +171,32 @@ def _named(given: Any) -> str:
     """Return what JSON calls a value; never the value, which may be long or private."""
     kinds = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
     return kinds.get(type(given), "a number")
+
+
+async def read_body(request: Request, limits: ServiceSettings) -> bytes:
+    """Return the body.
+
+    Raises `Refusal` if it is not said to be JSON, or is too large or too slow.
+    """
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        raise Refusal(415, "the body must be JSON, with 'content-type: application/json'", CLOSE)
+    if request.headers.get("content-encoding", "identity").lower() != "identity":
+        raise Refusal(415, "the body must not be compressed", CLOSE)
+    too_large = Refusal(413, f"the body may have at most {limits.largest_body:,} bytes", CLOSE)
+    said = request.headers.get("content-length", "0")
+    if not said.isascii() or not said.isdigit() or int(said[:20]) > limits.largest_body:
+        raise too_large
+    parts, size = [], 0
+    try:
+        async with asyncio.timeout(limits.body_seconds):
+            async for part in request.stream():
+                size += len(part)
+                if size > limits.largest_body:
+                    raise too_large
+                parts.append(part)
+    except TimeoutError:
+        raise Refusal(408, f"the body must come within {limits.body_seconds:g} seconds", CLOSE) from None
+    except ClientDisconnect:
+        raise Refusal(400, "the connection ended before the request did", CLOSE) from None
+    return b"".join(parts)

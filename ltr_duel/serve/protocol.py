@@ -10,6 +10,7 @@ import asyncio
 import ipaddress
 import json
 from collections import Counter
+from collections.abc import Sized
 from http import HTTPStatus
 from typing import Any
 
@@ -18,6 +19,7 @@ from ltr_duel.serve.refusals import CLOSE, RETRY
 from ltr_duel.serve.settings import ServiceSettings
 
 _LARGEST_HEAD = 16_384  # bytes
+_AHEAD = 100  # requests that one connection may send before the first of them is answered
 _CALLBACKS = (
     "on_message_begin", "on_url", "on_header", "on_headers_complete", "on_message_complete", "on_response_complete",
     "send_400_response",
@@ -26,11 +28,15 @@ PLAIN = "h11"  # uvicorn's unchanged connections, in the implementation that lim
 NOT_LIMITED = "this version of uvicorn does not limit how long the head of a request, or reading an answer, may take"
 
 
+class _RefusedError(Exception):
+    """Ends the parsing of what a connection sent."""
+
+
 def http_options(settings: ServiceSettings, metrics: Metrics) -> dict[str, Any]:
     """Return what `uvicorn.Config` is given, beside the application, to keep the limits of the settings."""
-    uvicorns = _uvicorns_protocol()
+    uvicorns = _uvicorns_classes()
     if uvicorns is not None:
-        return {"http": _limited(uvicorns, settings, metrics)}
+        return {"http": _limited(*uvicorns, settings, metrics)}
     return {
         "http": PLAIN,
         "limit_concurrency": settings.connections,
@@ -38,18 +44,32 @@ def http_options(settings: ServiceSettings, metrics: Metrics) -> dict[str, Any]:
     }
 
 
-def _uvicorns_protocol() -> Any:
+def _uvicorns_classes() -> tuple[Any, Any] | None:
+    """Return the classes of connections, and of what pauses them; None if they lack what is extended here."""
     try:
+        from uvicorn.protocols.http.flow_control import FlowControl
         from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
     except ImportError:
         return None
-    return HttpToolsProtocol if all(hasattr(HttpToolsProtocol, name) for name in _CALLBACKS) else None
+    whole = all(hasattr(HttpToolsProtocol, name) for name in _CALLBACKS) and hasattr(FlowControl, "resume_reading")
+    return (HttpToolsProtocol, FlowControl) if whole else None
 
 
-def _limited(uvicorns: Any, settings: ServiceSettings, metrics: Metrics) -> type[asyncio.Protocol]:
+def _limited(uvicorns: Any, flow: Any, settings: ServiceSettings, metrics: Metrics) -> type[asyncio.Protocol]:
     """Return the class of connections, with the limits of the settings."""
     there: set[Any] = set()
     peers: Counter[str] = Counter()
+
+    class Flow(flow):  # type: ignore[misc]
+        """Reads no more while requests wait for their turn; uvicorn reads again after each answer."""
+
+        def __init__(self, transport: Any, waiting: Sized) -> None:
+            super().__init__(transport)
+            self._waiting = waiting
+
+        def resume_reading(self) -> None:
+            if not self._waiting:
+                super().resume_reading()
 
     class Limited(uvicorns):  # type: ignore[misc]  # known when the service starts
         """One connection. It waits for a head since `_head_begins`, for a body since `on_headers_complete`.
@@ -62,6 +82,7 @@ def _limited(uvicorns: Any, settings: ServiceSettings, metrics: Metrics) -> type
             super().connection_made(transport)
             there.add(self)
             metrics.wire.connections = len(there)
+            self.flow = Flow(transport, self.pipeline)
             self._wire, self._clock = transport, asyncio.get_running_loop()
             self._bytes = self._head = 0
             self._spoke = self._ended = False  # whether anything came; whether a request ended in the latest bytes
@@ -106,9 +127,13 @@ def _limited(uvicorns: Any, settings: ServiceSettings, metrics: Metrics) -> type
             self._head_ends()
             if self._head > _LARGEST_HEAD:
                 self._refuse_head()
+            elif len(self.pipeline) >= _AHEAD:  # one read may hold thousands of heads
+                self._refuse(503, f"at most {_AHEAD} requests may be sent ahead of an answer")
             else:
                 super().on_headers_complete()
                 self._body_late = self._clock.call_later(settings.body_seconds, self._body_is_late)
+                return
+            raise _RefusedError  # the parser takes nothing that follows
 
         def on_message_complete(self) -> None:
             self._body_ends()
@@ -139,7 +164,7 @@ def _limited(uvicorns: Any, settings: ServiceSettings, metrics: Metrics) -> type
                 self._unread = None
 
         def send_400_response(self, msg: str) -> None:
-            if not self._wire.is_closing():
+            if not self._wire.is_closing() and not self._refusal:
                 self._refuse(400, "this is no request of HTTP/1.1")
 
         def _head_begins(self) -> None:

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import sys
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from starlette.datastructures import Headers
 
 from ltr_duel.core import InputError
 from ltr_duel.live import Decide, Record
+from ltr_duel.serve.keys import authorization
 from ltr_duel.serve.refusals import Refusal
 
 _KEPT, _LONGEST = 10_000, 100  # answers, and characters of a key
+_MOST = 50_000_000  # bytes of the documents in answers that are kept
 
 
 @dataclass
@@ -24,6 +28,7 @@ class _Answer:
     body: bytes  # digest
     made: asyncio.Task[Any]
     waiting: int = 0  # requests
+    size: int = 0  # bytes of its documents, once it is made
 
     @property
     def lost(self) -> bool:
@@ -35,15 +40,13 @@ class _Answer:
 class Repeats:
     """The answers to the latest requests with a key. They are lost with the process.
 
-    Parameters
-    ----------
-    ask : function
-        Makes an answer.
+    ask: makes an answer.
     """
 
     def __init__(self, ask: Callable[[Decide | Record], Coroutine[Any, Any, Any]]) -> None:
         self._ask = ask
         self._answers: dict[bytes, _Answer] = {}  # by a client, an address and a key
+        self._size = 0  # bytes of them
 
     async def answer(self, path: str, headers: Headers, body: bytes, asked: Decide | Record) -> Any:
         """Return the answer to a request; a refusal is not kept.
@@ -51,23 +54,22 @@ class Repeats:
         As `draft-ietf-httpapi-idempotency-key-header` has it, a key belongs to a client, an address and the bytes of
         a body.
 
-        Raises
-        ------
-        Refusal
-            If the key came with another body before.
+        Raises `Refusal` if the key came with another body before.
         """
         key = headers.get("idempotency-key", "")
         if not key:
             return await self._ask(asked)
         if len(key) > _LONGEST:
             raise InputError(f"'idempotency-key' may have at most {_LONGEST} characters")
-        client = headers.get("authorization", "")
-        place, content = (hashlib.sha256(one).digest() for one in (f"{client}\0{path}\0{key}".encode(), body))
+        asker = b"\0".join((authorization(headers.raw), path.encode(), key.encode()))
+        place, content = (hashlib.sha256(one).digest() for one in (asker, body))
         answer = self._answers.get(place)
         if answer is None or answer.lost:
+            self._remove(place)
             answer = self._answers[place] = _Answer(content, asyncio.create_task(self._ask(asked)))
+            answer.made.add_done_callback(partial(self._weigh, place, answer))
             if len(self._answers) > _KEPT:
-                del self._answers[next(iter(self._answers))]
+                self._remove(next(iter(self._answers)))
         elif answer.body != content:
             raise Refusal(422, "the 'idempotency-key' came with another body before; take a new key for each request")
         answer.waiting += 1
@@ -78,4 +80,17 @@ class Repeats:
             if not answer.waiting:
                 answer.made.cancel()  # all were refused as too slow, so the worker must not keep it; else it is done
             if answer.lost and self._answers.get(place) is answer:
-                del self._answers[place]
+                self._remove(place)
+
+    def _weigh(self, place: bytes, answer: _Answer, made: asyncio.Task[Any]) -> None:
+        """Take note of how large an answer is, and leave the oldest ones out if all are too large."""
+        if answer.lost or self._answers.get(place) is not answer:
+            return
+        answer.size = sum(map(sys.getsizeof, getattr(made.result(), "shown", ())))
+        self._size += answer.size
+        while self._size > _MOST:
+            self._remove(next(iter(self._answers)))
+
+    def _remove(self, place: bytes) -> None:
+        if place in self._answers:
+            self._size -= self._answers.pop(place).size

@@ -20,7 +20,7 @@ from ltr_duel.live import Experiment, Settings, read_settings
 from ltr_duel.serve.app import make_app
 from ltr_duel.serve.events import EventLog, forward_logging
 from ltr_duel.serve.gate import Gate
-from ltr_duel.serve.key_files import KeyFiles
+from ltr_duel.serve.keys import KeyFiles
 from ltr_duel.serve.protocol import NOT_LIMITED, PLAIN, http_options
 from ltr_duel.serve.settings import ServiceSettings, service_settings
 from ltr_duel.serve.several import Several
@@ -102,10 +102,7 @@ class _Plan(NamedTuple):
 def _plans(paths: Sequence[Path], given: Mapping[str, Any], log: EventLog) -> list[_Plan]:
     """Read files of settings, and compile what the experiments need.
 
-    Raises
-    ------
-    InputError
-        Also for two experiments of one name or store, or a name that is no part of an address.
+    Raises `InputError` also for two experiments of one name or store, or a name that is no part of an address.
     """
     plans: list[_Plan] = []
     for path in paths:
@@ -152,7 +149,7 @@ def _run(
             server.run([listener])
         finally:
             for name, experiment in experiments.items():
-                log.write("stop", experiment=name, pages=experiment.pages)
+                log.write("stop", experiment=name, pages=experiment.counts.pages)  # the store may be away
             log.close()
 
 

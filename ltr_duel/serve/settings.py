@@ -88,10 +88,7 @@ class ServiceSettings:
 def service_settings(given: Mapping[str, Any], where: str) -> ServiceSettings:
     """Read the table; ``where`` begins the sentences of errors.
 
-    Raises
-    ------
-    InputError
-        For an unknown key or a value that is not legal.
+    Raises `InputError` for an unknown key or a value that is not legal.
     """
     settings: ServiceSettings = read_table(ServiceSettings, dict(given), f"{where}: serve")
     try:

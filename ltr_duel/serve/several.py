@@ -18,12 +18,7 @@ from ltr_duel.serve.refusals import Refusal
 
 
 class Several:
-    """Passes each request to the gate of the experiment that its path names first.
-
-    Parameters
-    ----------
-    gates : mapping of str to Gate
-    """
+    """Passes each request to the gate of the experiment that its path names first."""
 
     def __init__(self, gates: Mapping[str, Gate]) -> None:
         self._gates, self._router = gates, Router([], lifespan=self._lifespan)

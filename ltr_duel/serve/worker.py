@@ -23,13 +23,7 @@ _Call = Decide | Record | Drop | Switch
 class Worker:
     """Takes requests from the loop, and gives answers once they are on the disk.
 
-    Parameters
-    ----------
-    experiment : Experiment
-    waiting : int
-        Requests that may wait; more are refused.
-    metrics : Metrics
-    log : EventLog
+    waiting: requests that may wait; more are refused.
     """
 
     def __init__(self, experiment: Experiment, waiting: int, metrics: Metrics, log: EventLog) -> None:
@@ -47,10 +41,8 @@ class Worker:
     async def ask(self, request: _Call) -> Any:
         """Return the answer to a request; it is durable then.
 
-        Raises
-        ------
-        InputError
-            What the experiment says against it; `BusyError` where too many wait, `StoreError` where it cannot be kept.
+        Raises `InputError` what the experiment says against it; `BusyError` where too many wait, `StoreError` where it
+        cannot be kept.
         """
         if self.full:
             raise BusyError("too many requests wait for an answer")
@@ -112,12 +104,25 @@ class Worker:
             closed += some
         return closed
 
-    async def retain(self) -> int:
-        """Forget old users and queries, some pages at a time as requests wait meanwhile; return of how many pages."""
+    async def retain(self) -> None:
+        """Forget old users and queries, some pages at a time as requests wait meanwhile; log of how many pages."""
         loop, parts, forgotten = asyncio.get_running_loop(), self._experiment.retain(), 0
-        while (part := await loop.run_in_executor(self._thread, next, parts, None)) is not None:
+
+        def some() -> tuple[int, bool | None]:
+            try:
+                return next(parts), None
+            except StopIteration as end:
+                return 0, end.value
+
+        believed = None
+        while believed is None:
+            part, believed = await loop.run_in_executor(self._thread, some)
             forgotten += part
-        return forgotten
+        if forgotten:
+            self._log.write("forgotten", pages=forgotten)
+        if not believed:
+            message = "the clock is days ahead of the latest look: nothing is forgotten until it stays there for a day"
+            self._log.write("clock", message=message)
 
     def _works(self, error: Exception | None) -> None:
         """Take note of whether the store works. Why it does not is logged once, and that it works again, too."""

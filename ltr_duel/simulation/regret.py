@@ -51,17 +51,9 @@ def loss_per_arm(
     ``utility``, ``ndcg``
         The highest of ``values``, less that of arm j (Ailon et al., ICML 2014; Brost et al., CIKM 2016, eq. 4).
 
-    Parameters
-    ----------
-    matrix : PreferenceMatrix
-    definition : str
-    values : ndarray of float64, shape (K,), optional
-        Utility or NDCG of each arm.
+    values: shape (K,); utility or NDCG of each arm.
 
-    Raises
-    ------
-    InputError
-        For a definition that does not exist.
+    Raises `InputError` for a definition that does not exist.
     """
     if definition == "average":
         gap = gaps(matrix)
@@ -83,10 +75,6 @@ def places(matrix: PreferenceMatrix) -> NDArray[np.int64]:
     The order is that of the gap to the Condorcet winner; without one, of the Copeland score. Equal arms keep the
     order of the matrix: which of them counts as the better changes no regret.
 
-    Parameters
-    ----------
-    matrix : PreferenceMatrix
-
     Examples
     --------
     >>> places(PreferenceMatrix(np.array([[0.5, 0.2], [0.8, 0.5]]))).tolist()
@@ -101,18 +89,11 @@ def places(matrix: PreferenceMatrix) -> NDArray[np.int64]:
 def cumulative_regret(exposure: NDArray[np.float64], loss: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the regret up to each checkpoint.
 
-    Parameters
-    ----------
-    exposure : ndarray, shape (..., K)
-        How often each arm counts: impressions (half of one for each arm of a pair, 1/s for each of a slate of s), or
-        the steps in which it was the best, or the worst, of those compared.
-    loss : ndarray of float64, shape (K,)
-        See `loss_per_arm`.
+    exposure: shape (..., K); how often each arm counts: impressions (half of one for each arm of a pair, 1/s for each
+        of a slate of s), or the steps in which it was the best, or the worst, of those compared.
+    loss: shape (K,); see `loss_per_arm`.
 
-    Returns
-    -------
-    ndarray of float64, shape (...)
-        The sum over arms, added in the order of the arms: the same bits on every machine.
+    Returns the sum over arms, added in the order of the arms: the same bits on every machine.
     """
     total = np.zeros(exposure.shape[:-1])
     for arm in range(exposure.shape[-1]):
@@ -128,16 +109,10 @@ def reference_errors(matrix: PreferenceMatrix, displayed: NDArray[np.float64]) -
     ``stratified`` or ``common``) their errors are correlated to an extent that a matrix does not contain. Then standard
     errors add up: no correlation makes the error larger than that. The winner is taken as given.
 
-    Parameters
-    ----------
-    matrix : PreferenceMatrix
-    displayed : ndarray of float64, shape (n, K)
-        Impressions of each arm: one row for each regret, for instance a policy's mean over its runs.
+    displayed: shape (n, K); impressions of each arm: one row for each regret, for instance a policy's mean over its
+        runs.
 
-    Returns
-    -------
-    ndarray of float64, shape (n,)
-        Zero for a matrix known exactly, NaN without a Condorcet winner.
+    An error is zero for a matrix known exactly, NaN without a Condorcet winner.
     """
     winner = matrix.condorcet_winner
     if winner is None:

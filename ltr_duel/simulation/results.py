@@ -56,10 +56,7 @@ class Results:
     """
 
     def __init__(
-        self,
-        runs: Sequence[RunResult],
-        matrix: PreferenceMatrix,
-        values: Mapping[str, FloatVector] | None = None,
+        self, runs: Sequence[RunResult], matrix: PreferenceMatrix, values: Mapping[str, FloatVector] | None = None
     ) -> None:
         if not isinstance(matrix, PreferenceMatrix):
             raise InputError(f"regret is measured by a PreferenceMatrix, not by {errors.shown(matrix)}")

@@ -161,12 +161,7 @@ def simulate(
 
 
 def check_fits(configured: components.Configured[Policy], oracle: OracleSource) -> None:
-    """Refuse a policy that the oracle is not for.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse a policy that the oracle is not for."""
     policy, label = configured.component, configured.label
     if oracle.refuses_sets and policy.feedback == "slate":
         raise InputError(
@@ -282,16 +277,9 @@ def run_streams(key: RunKey) -> Streams:
 def run_order(key: RunKey, size: int) -> IntVector:
     """Return the order in which a run's policy numbers the arms, the same for all policies of a repetition.
 
-    Parameters
-    ----------
-    key : RunKey
-    size : int
-        How many arms there are.
+    size: how many arms there are.
 
-    Returns
-    -------
-    ndarray of int64, shape (K,)
-        The policy's arm k is arm ``order[k]`` of the oracle.
+    The policy's arm k is arm ``order[k]`` of the oracle.
     """
     if key.labels == AS_GIVEN:
         return np.arange(size)

@@ -78,11 +78,7 @@ def key_fields(key: RunKey) -> dict[str, Any]:
 def source_of(policy: Policy, sha256: str = "") -> str:
     """Return the part of a run's key that identifies the code of the run.
 
-    Parameters
-    ----------
-    policy : Policy
-    sha256 : str
-        Of the plug-in file that defines it.
+    sha256: of the plug-in file that defines it.
 
     Examples
     --------

@@ -69,21 +69,12 @@ def summarise(frame: pd.DataFrame, column: str = core_columns.REGRET) -> pd.Data
 def paired_tests(frame: pd.DataFrame, column: str = core_columns.REGRET) -> pd.DataFrame:
     """Compare every pair of policies, run by run, at the last step.
 
-    Parameters
-    ----------
-    frame, column
-        As in `summarise`.
+    frame, column: as in `summarise`.
 
-    Returns
-    -------
-    DataFrame
-        first, second, then difference (first less second), p_wilcoxon, p_t, effect and probability as in `summarise`,
-        corrected for the number of pairs by Holm's method.
+    Returns first, second, then difference (first less second), p_wilcoxon, p_t, effect and probability as in
+    `summarise`, corrected for the number of pairs by Holm's method.
 
-    Raises
-    ------
-    InputError
-        If there is no such column.
+    Raises `InputError` if there is no such column.
 
     Examples
     --------

@@ -19,22 +19,12 @@ def warm_up(policies: Iterable[str] = (), *, jobs: int = -1) -> list[str]:
 
     What is compiled is kept in the folder of `ltr_duel.core.cache_home`, until the package changes.
 
-    Parameters
-    ----------
-    policies : iterable of str
-        Names; all policies of the package if there are none.
-    jobs : int
-        Processes, of some 400 MB each; -1 for all cores.
+    policies: names; all policies of the package if there are none.
+    jobs: processes, of some 400 MB each; -1 for all cores.
 
-    Returns
-    -------
-    list of str
-        The names, in the order in which they were done.
+    Returns the names, in the order in which they were done.
 
-    Raises
-    ------
-    InputError
-        For an unknown policy, or an illegal number of jobs. Nothing was compiled then.
+    Raises `InputError` for an unknown policy, or an illegal number of jobs. Nothing was compiled then.
     """
     names = list(dict.fromkeys(POLICIES.configure(one).component.name for one in policies)) or list(POLICIES.names())
     workers = min(parallel.checked_jobs(jobs), len(names))

@@ -12,7 +12,7 @@ from contextlib import nullcontext
 import pytest
 
 from ltr_duel.cli import _signals
-from ltr_duel.cli._options import end
+from ltr_duel.cli._output import end
 from ltr_duel.cli.main import main
 from ltr_duel.core.alone import sole_writer
 from ltr_duel.core.progress import PlainLine

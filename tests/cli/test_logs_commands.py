@@ -100,6 +100,20 @@ def test_power_from_a_corpus(ltr_duel, corpus, tmp_path):
     assert len(answer.out.splitlines()) == 9 and (tmp_path / "curve.png").exists()
 
 
+def test_a_plan_for_several_rankers_is_of_one_pair_and_has_one_for_a_winner(ltr_duel, corpus):
+    words = ["logs", "power", "--live", corpus, "--rankers", "features:1,2,3", "--comparisons", 2000, "--effect", 0.1]
+    answer = ltr_duel(*words)
+    assert "To find a mean outcome of 0.1 of one pair with power 0.8" in answer.out, answer.err
+    fixed = int(answer.out.split("plan for ")[1].split()[0].replace(",", ""))
+    winner = answer.out.split(
+        "To find one ranker ahead of each of the 2 others, if all these pairs have that mean outcome: "
+    )[1]
+    pair = int(ltr_duel(*words, "--power", 0.9).out.split("plan for ")[1].split()[0].replace(",", ""))
+    assert int(winner.split()[0].replace(",", "")) == pair > fixed  # 1 - .2 / 2
+    answer = ltr_duel(*words, "--effect", 0.99)
+    assert answer.code == 2 and "an effect of 0.99 is impossible" in answer.err
+
+
 def test_a_plan_by_query_counts_new_queries_and_says_what_those_of_the_log_cannot_show(ltr_duel, tmp_path):
     path = tmp_path / "clicks.jsonl"
     row = {"shown": ["a", "b"], "rankers": ["new", "old"], "owners": [0, 1]}
@@ -112,6 +126,9 @@ def test_a_plan_by_query_counts_new_queries_and_says_what_those_of_the_log_canno
     assert "Plans are of other queries that come as often, with about 20 impressions of the pair each." in answer.out
     path.write_text("".join(json.dumps(one | {"user": one["query"]}) + "\n" for one in rows))
     assert "new queries" not in ltr_duel("logs", "power", path, "--effect", 0.2).out
+    assert "few clusters" not in answer.out
+    path.write_text("".join(json.dumps(one | {"user": one["query"][:2]}) + "\n" for one in rows))
+    assert "\nnote: the errors rest on few clusters (user)" in ltr_duel("logs", "power", path, "--effect", 0.2).out
 
 
 def test_a_plan_names_no_leader_where_the_shrunk_mean_is_printed_as_0(ltr_duel, tmp_path):

@@ -12,8 +12,9 @@ import pandas as pd
 import pytest
 
 from ltr_duel.bandits import POLICIES
+from ltr_duel.cli import _options as options
 from ltr_duel.cli import _tables
-from ltr_duel.cli._options import print_table, wide_option
+from ltr_duel.cli._output import print_table
 from ltr_duel.interleaving import METHODS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -44,7 +45,7 @@ def test_an_outdated_table_is_found_and_renewed_and_nothing_else(tmp_path):
 
 
 @click.command()
-@wide_option
+@options.wide
 def table():
     names = [f"column {k}" for k in range(7)]
     print_table(pd.DataFrame([[f"{name}, row {row}" for name in names] for row in range(2)], columns=names))

@@ -103,7 +103,7 @@ def test_a_policy_that_needs_more_than_there_is_is_refused(monkeypatch):
 
 def test_the_copy_of_a_matrix_that_a_run_takes_is_refused_where_it_does_not_fit(monkeypatch):
     matrix = PreferenceMatrix(np.full((LARGE, LARGE), 0.5))
-    free(monkeypatch, 10**8)
+    free(monkeypatch, 7 * 10**7)
     with pytest.raises(InputError, match=r"^a copy of the matrix of 3,000 arms needs 0.1 GB of memory, and 0.1 GB are"):
         simulate(matrix, "sparring", horizon=10, repetitions=1)
 

@@ -86,6 +86,44 @@ def test_the_unit_lets_the_service_end_and_keeps_its_files():
     assert "MemoryDenyWriteExecute" not in service  # numba compiles
 
 
+def test_the_unit_waits_for_the_clock_and_has_a_limit_of_memory():
+    assert "time-sync.target" in unit("ltr-duel.service")["Unit"]["After"].split()
+    assert unit("ltr-duel.service")["Service"]["MemoryMax"] == COMPOSE["experiment"]["mem_limit"].upper()
+
+
+def test_what_another_start_would_refuse_too_is_not_started_again():
+    assert unit("ltr-duel.service")["Service"]["RestartPreventExitStatus"] == "2"  # of an `InputError`
+
+
+def test_the_backup_may_do_no_more_than_the_service():
+    service, backup = (unit(f"ltr-duel{end}.service")["Service"] for end in ("", "-backup"))
+    words = ("Protect", "Private", "Restrict", "NoNew", "Lock", "Capability", "SystemCall")
+    asked = {name for name in service if name.startswith(words)} - {
+        "RestrictAddressFamilies",
+        "RestartPreventExitStatus",
+    }
+    assert {name: backup[name] for name in asked} == {name: service[name] for name in asked}
+    assert set(backup["RestrictAddressFamilies"].split()) < set(service["RestrictAddressFamilies"].split())
+
+
+@pytest.mark.parametrize("name", ["nginx.conf", "Caddyfile"])
+def test_the_proxies_publish_what_search_pages_and_balancers_ask(name):
+    (pattern,) = re.findall(r"\^\S+\$", (DEPLOY / name).read_text())
+    open_to_all = ["/decide", "/clicks", "/events", "/health", "/ready", "/shoes/decide"]
+    closed = [
+        "/",
+        "/switch",
+        "/state",
+        "/metrics",
+        "/docs",
+        "/openapi.json",
+        "/shoes/switch",
+        "/decide/switch",
+        "/shoes",
+    ]
+    assert [path for path in [*open_to_all, *closed] if re.search(pattern, path)] == open_to_all
+
+
 def test_the_backup_is_of_the_store_and_is_kept_where_the_unit_may_write():
     words = unit_command("ltr-duel-backup.service")
     command, state = words[2].split(), unit("ltr-duel-backup.service")["Service"]["StateDirectory"].split()

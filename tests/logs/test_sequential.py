@@ -16,6 +16,7 @@ from ltr_duel.logs.power import fixed_test, found_by, least_effect
 from ltr_duel.logs.sequential import Bets, observations_needed
 from ltr_duel.logs.spread import shrunk
 from ltr_duel.logs.sums import Sequences
+from tests.logs.drawn import winner_found
 from tests.logs.sequences import boundary, compared, first_alarm, outcomes
 
 PUBLISHED = Bets.tuned(100, 0.05, tuned_part=1.0)  # the authors' library, confseq, tests this one against their R code
@@ -283,11 +284,24 @@ def test_power_agrees_with_brute_simulation(effect, square):
         ({"power": 1.0}, "the power must be between"),
         ({"effects": (0.0,)}, "the effect"),
         ({"effects": (2,)}, "the effect"),
+        ({"effects": (0.2, 0.6)}, "an effect of 0.6 is impossible: outcomes of a against b have a mean square of 0.5"),
     ],
 )
 def test_impossible_plans_are_refused(settings, says):
     with pytest.raises(InputError, match=says):
         plan_impressions(Spread("a", "b", 0.1, 0.5), **settings)
+
+
+def test_the_smallest_effect_is_none_that_outcomes_cannot_have():
+    assert smallest_effects(Spread("a", "b", 0.01, 0.05), 60) == (np.inf, np.inf)
+    fixed, _ = smallest_effects(Spread("a", "b", 0.01, 0.05), 300)
+    assert 0.02 < fixed < 0.05
+
+
+@pytest.mark.parametrize("rankers", [3, 5])
+def test_a_winner_against_all_is_found_where_each_pair_was_planned_for_its_share_of_the_rest(rankers):
+    experiments = 400
+    assert (winner_found(rankers, 0.3, experiments) / experiments >= 0.8 - 2 * (0.16 / experiments) ** 0.5).all()
 
 
 def test_no_number_of_impressions_of_the_same_clusters_finds_less_than_their_own_variance_allows():

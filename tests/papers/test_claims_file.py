@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from ltr_duel.papers.bibliography import PAPERS
 from ltr_duel.papers.checks import MEASURES
 from ltr_duel.papers.claims import check_claims
 from ltr_duel.papers.claims_file import read_claims
+from ltr_duel.papers.declaration import PAPERS
 from ltr_duel.papers.figure_files import list_figures
 from ltr_duel.papers.verdicts import FAILS, HOLDS, NEEDS_DATA, NEEDS_SCALE, NOT_MADE
 from tests.papers.claim_tables import BUILDERS, frames_for

@@ -9,9 +9,8 @@ import tomli_w
 
 from ltr_duel.core.errors import InputError
 from ltr_duel.papers.declaration import Source, published, real, surrogate
-from ltr_duel.papers.expand import expand
+from ltr_duel.papers.expand import expand, first_present
 from ltr_duel.papers.figure_files import figures_folder, list_figures
-from ltr_duel.papers.find_data import first_present
 
 KINDS = ("matrices", "corpora", "utilities")
 FIGURE = '''

@@ -15,7 +15,7 @@ from ltr_duel.analysis.report import save_study
 from ltr_duel.papers.figures import DRAWINGS
 from ltr_duel.papers.pages import Reproduced, reproduction_page, state_of_the_art_markdown
 from ltr_duel.papers.pages import state_of_the_art as page_of_standings
-from ltr_duel.papers.pages.data import MOST_ROWS, data_csv
+from ltr_duel.papers.pages.reproduction import MOST_ROWS, data_csv
 from ltr_duel.simulation.run import simulate
 from tests.conftest import bradley_terry, coins
 from tests.papers.browser import look_at

@@ -9,7 +9,7 @@ import pytest
 
 from ltr_duel.core import InputError
 from ltr_duel.papers.declaration import real
-from ltr_duel.papers.find_data import first_present
+from ltr_duel.papers.expand import first_present
 from ltr_duel.papers.measures.inputs import load_corpus
 
 LEARNING = "0.5 1:0.5 245:1 # 7\n2.2 1:0.25 # 7\n"

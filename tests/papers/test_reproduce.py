@@ -12,8 +12,8 @@ import pytest
 
 from ltr_duel.core.errors import InputError
 from ltr_duel.experiment.store import Store
+from ltr_duel.papers.expand import NoDataError
 from ltr_duel.papers.figure_files import list_figures
-from ltr_duel.papers.find_data import NoDataError
 from ltr_duel.papers.reference import reference_of
 from ltr_duel.papers.reproduce import make_figure, read_made
 from tests.conftest import bradley_terry, random_rankings

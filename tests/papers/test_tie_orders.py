@@ -5,7 +5,7 @@ from __future__ import annotations
 import tomli_w
 
 from ltr_duel.experiment.run import make_plan
-from ltr_duel.papers.tie_orders import tie_order_sentences
+from ltr_duel.papers.reference import tie_order_sentences
 
 
 def study(tmp_path, **corpus):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ltr_duel.papers.checks import MEASURES
-from ltr_duel.papers.find_data import Found
+from ltr_duel.papers.expand import Found
 from ltr_duel.papers.measures import properties, subset_order
 
 SIZE, COMPARISONS = 32, 4000

@@ -10,7 +10,7 @@ from ltr_duel.preferences.io import load_preferences
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.properties.bounds import entropy_to_half, lower_bound, multiduel_bound
 from ltr_duel.preferences.properties.subsets import condorcet_shares, random_condorcet_subset, total_order_share
-from ltr_duel.preferences.properties.summary import gaps_table, matrix_properties
+from ltr_duel.preferences.properties.summary import gaps_table, matrix_properties, von_neumann_winner
 from ltr_duel.preferences.properties.transitivity import (
     cyclic_triples,
     find_cycle,
@@ -21,7 +21,6 @@ from ltr_duel.preferences.properties.transitivity import (
     total_order,
     triangle_violations,
 )
-from ltr_duel.preferences.properties.von_neumann import von_neumann_winner
 from ltr_duel.preferences.published import arxiv, difference_from_paper
 from ltr_duel.preferences.synthetic import arithmetic, cyclic, random_preferences
 from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry

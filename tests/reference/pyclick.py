@@ -10,6 +10,8 @@ as true. Entries are those of `walk.session_entries`.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,6 +23,17 @@ from ltr_duel.clicks.fit.walk import TINY, Work, session_entries, step, work_for
 from ltr_duel.core import FloatVector, IntVector, kernel
 
 
+class Given(NamedTuple):
+    """What a step of fitting goes by."""
+
+    form: int
+    theta: FloatVector
+    layout: Layout
+    item: IntVector
+    click: NDArray[np.bool_]
+    ptr: IntVector
+
+
 def fit(name: str, sessions: Sessions, iterations: int = 50, smoothing: float = 1.0) -> Fit:
     """Fit one model by so many steps."""
     form = FORMS[name]
@@ -29,11 +42,11 @@ def fit(name: str, sessions: Sessions, iterations: int = 50, smoothing: float = 
     counted = form.code in (CASCADE, DCM, SDBN)
     for _ in range(1 if counted else iterations):
         true[:], asked[:] = 0.0, 0.0
-        given = sessions.item, sessions.click, sessions.ptr, true, asked
+        given = Given(form.code, theta, layout, sessions.item, sessions.click, sessions.ptr)
         if counted:
-            add_counts(form.code, layout, *given)
+            add_counts(given, true, asked)
         else:
-            add_entries(form.code, theta, layout, work_for(layout.places), *given)
+            add_entries(given, work_for(layout.places), true, asked)
         theta = divided(true, asked, smoothing)
     return Fit(theta, layout, asked, iterations, -1)
 
@@ -56,36 +69,23 @@ def judged(name: str, found: Fit, sessions: Sessions) -> Score:
 
 
 @kernel
-def add_entries(
-    form: int,
-    theta: FloatVector,
-    layout: Layout,
-    work: Work,
-    item: IntVector,
-    click: NDArray[np.bool_],
-    ptr: IntVector,
-    true: FloatVector,
-    asked: FloatVector,
-) -> None:
-    """Add the entries of all sessions."""
+def add_entries(given: Given, work: Work, true: FloatVector, asked: FloatVector) -> None:
+    """Add the entries of all sessions by the published updates."""
+    form, theta, layout, item, click, ptr = given
     for s in range(ptr.shape[0] - 1):
-        count = published_entries(form, theta, layout, item, click, ptr[s], ptr[s + 1], work)
+        if form in (DBN, CCM):
+            count = _chained(given, ptr[s], ptr[s + 1], work)
+        else:
+            count = session_entries(form, theta, layout, item, click, ptr[s], ptr[s + 1], work)[0]
         for e in range(count):
             true[work.which[e]] += work.true[e]
             asked[work.which[e]] += work.asked[e]
 
 
 @kernel
-def add_counts(
-    form: int,
-    layout: Layout,
-    item: IntVector,
-    click: NDArray[np.bool_],
-    ptr: IntVector,
-    true: FloatVector,
-    asked: FloatVector,
-) -> None:
+def add_counts(given: Given, true: FloatVector, asked: FloatVector) -> None:
     """Count for all sessions how often each parameter was asked for, and how often it came true."""
+    form, _, layout, item, click, ptr = given
     for s in range(ptr.shape[0] - 1):
         start, end = ptr[s], ptr[s + 1]
         if form != CASCADE:
@@ -108,23 +108,6 @@ def add_counts(
 
 
 @kernel
-def published_entries(
-    form: int,
-    theta: FloatVector,
-    layout: Layout,
-    item: IntVector,
-    click: NDArray[np.bool_],
-    start: int,
-    stop: int,
-    work: Work,
-) -> int:
-    """Write the entries of a session by the published updates; return how many."""
-    if form in (DBN, CCM):
-        return _chained(form, theta, layout, item, click, start, stop, work)
-    return session_entries(form, theta, layout, item, click, start, stop, work)[0]
-
-
-@kernel
 def _last_click(click: NDArray[np.bool_], start: int, stop: int) -> int:
     """Return the place of the last click, or the number of places."""
     for k in range(stop - 1, start - 1, -1):
@@ -140,17 +123,9 @@ def _enter(work: Work, count: int, which: int, true: float, asked: float) -> int
 
 
 @kernel
-def _below(
-    form: int,
-    theta: FloatVector,
-    layout: Layout,
-    item: IntVector,
-    click: NDArray[np.bool_],
-    start: int,
-    stop: int,
-    first: int,
-) -> float:
+def _below(given: Given, start: int, stop: int, first: int) -> float:
     """Return the probability of the clicks from place ``first`` on, with the items of the top of the list."""
+    form, theta, layout, item, click, _ = given
     likelihood, reached = 1.0, 1.0
     for k in range(stop - start - first):
         attract, _, after_click, after_skip = step(form, theta, layout, item[start + k], k, -1)
@@ -165,17 +140,9 @@ def _below(
 
 
 @kernel
-def _chained(
-    form: int,
-    theta: FloatVector,
-    layout: Layout,
-    item: IntVector,
-    click: NDArray[np.bool_],
-    start: int,
-    stop: int,
-    work: Work,
-) -> int:
+def _chained(given: Given, start: int, stop: int, work: Work) -> int:
     """Enter DBN or CCM: ``reached`` is given the clicks above, ``examined`` given nothing."""
+    form, theta, layout, item, click, _ = given
     n, last, count = stop - start, _last_click(click, start, stop), 0
     later = work.rest  # probability of a click here or below, if reached
     later[n] = 0.0
@@ -201,7 +168,7 @@ def _chained(
             if k == last:
                 satisfied = theta[layout.satisfaction + i] / (1.0 - after_click * later[k + 1])
             count = _enter(work, count, layout.satisfaction + i, satisfied, 1.0)
-        on = _below(form, theta, layout, item, click, start, stop, k + 1)  # if the user goes on, and if not
+        on = _below(given, start, stop, k + 1)  # if the user goes on, and if not
         off = 1.0 if last <= k else 0.0
         if not clicked:
             went, ended = reached * after_skip * on, reached * (1.0 - after_skip) * off

@@ -58,15 +58,16 @@ class Service:
         body: bytes | Iterable[bytes] | dict = b"",
         *,
         headers: dict[str, str] | None = None,
+        more: Iterable[tuple[str, str]] = (),
         pause: float = 0.0,
         version: str = "1.1",
     ) -> Said:
-        """Ask once; a body in parts comes with a pause before each."""
+        """Ask once; a body in parts comes with a pause before each, and ``more`` headers may repeat others."""
         if isinstance(body, dict):
             body = json.dumps(body).encode()
         parts = [body] if isinstance(body, bytes) else list(body)
         said = {"host": "127.0.0.1:8080", "content-type": "application/json", **(headers or {})}
-        raw = [(name.encode(), value.encode("latin-1")) for name, value in said.items() if value]
+        raw = [(name.encode(), value.encode("latin-1")) for name, value in [*said.items(), *more] if value]
         messages = [
             {"type": "http.request", "body": part, "more_body": k + 1 < len(parts)} for k, part in enumerate(parts)
         ]

@@ -466,6 +466,10 @@ def test_keys_are_read_from_files_and_the_environment(tmp_path, monkeypatch):
     assert read_api_keys(None) == []
     monkeypatch.setenv("LTR_DUEL_API_KEY", KEY)
     assert read_api_keys(None) == [KEY]
+    for blank in ("", " ", "\n"):
+        monkeypatch.setenv("LTR_DUEL_API_KEY", blank)
+        with pytest.raises(InputError, match="LTR_DUEL_API_KEY is set and holds no key"):
+            read_api_keys(None)
     path = tmp_path / "keys"
     path.write_text(f"{KEY}\n\n  {KEY[::-1]}\n")
     assert read_api_keys(path) == [KEY, KEY[::-1]]

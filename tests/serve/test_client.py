@@ -39,6 +39,8 @@ class Fake(BaseHTTPRequestHandler):
         if way == "slow":
             time.sleep(0.5)
         strange = {"strange": (200, b"no JSON"), "large": (413, b"<html>")}  # the second one by nginx
+        strange["text"] = (200, ANSWER.replace(b'["d"]', b'"abc"'))
+        strange["token"] = (200, ANSWER.replace(b'"t"', b"5"))
         status, body = (way, ANSWER) if isinstance(way, int) else strange.get(way, (200, ANSWER))
         self.send_response(status)
         self.send_header("content-length", str(len(body)))
@@ -80,7 +82,7 @@ def test_no_documents_are_not_all(server):
     assert (page.page, page.total, page.why) == ((), 4, "400: full") and server.said["limit"] == 0
 
 
-@pytest.mark.parametrize("way", ["slow", "drip", "close", "strange", 503, 500, 401])
+@pytest.mark.parametrize("way", ["slow", "drip", "close", "strange", "text", "token", 503, 500, 401])
 def test_where_the_service_does_not_answer_the_incumbents_list_is_shown_in_time(server, way):
     with Client(server.url, "bm25", deadline=0.2, top=2, pause=60) as client:
         server.ways = [way]

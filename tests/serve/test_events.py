@@ -107,17 +107,23 @@ def test_a_context_comes_with_the_search(tmp_path):
     assert using(Service(tmp_path, context=("device",)), story) == ([200, 400, 400, 400, 400], 1)
 
 
-def test_a_service_forgets_what_is_older_than_its_settings_say(tmp_path, monkeypatch):
+@pytest.mark.parametrize("days", [2, 200])
+def test_a_service_forgets_what_is_older_than_its_settings_say_and_says_where_it_doubts_the_clock(
+    tmp_path, monkeypatch, days
+):
     monkeypatch.setattr("ltr_duel.serve.app._EVERY", 0.02)
 
     async def story(service):
         asked = {"query": "secret words", "rankings": LISTS, "user": "ann"}
         assert (await service.call("POST", "/decide", asked)).status == 200
-        service.clock.now += 3 * 86_400
+        service.clock.now += days * 86_400
         await asyncio.sleep(0.5)
         return service.experiment._store._db.execute("SELECT query, user FROM pages").fetchone()
 
-    service = Service(tmp_path, keep_days=2, deadline=1e6)
+    service = Service(tmp_path, keep_days=1, deadline=1e6)
     monkeypatch.setattr("ltr_duel.serve.app._DAILY", 0.02)
     query, user = using(service, story)
-    assert query == "" and user.startswith("forgotten-") and '"forgotten", "pages": 1' in service.log.getvalue()
+    if days == 2:
+        assert query == "" and user.startswith("forgotten-") and '"forgotten", "pages": 1' in service.log.getvalue()
+    else:
+        assert user == "ann" and "the clock is days ahead of the latest look" in service.log.getvalue()

@@ -10,7 +10,7 @@ import pytest
 from ltr_duel.core import InputError
 from ltr_duel.live import Experiment, Settings, TokenError
 from ltr_duel.serve import EventLog, ServiceSettings, make_app
-from ltr_duel.serve.key_files import KeyFiles
+from ltr_duel.serve.keys import KeyFiles
 from tests.serve.asgi import LISTS, RANKERS, Service, using
 
 OLD, NEW = "0123456789abcdef", "fedcba9876543210"

@@ -125,6 +125,18 @@ def test_a_service_that_is_killed_under_load_forgets_nothing_and_goes_on(tmp_pat
     assert events == ["start", "start", "stop"]
 
 
+def test_a_service_whose_store_is_away_ends_tidily(tmp_path):
+    (tmp_path / "live.toml").write_text(CONFIG)
+    with process(tmp_path, ends_with=128 + signal.SIGTERM) as (url, running):
+        assert replay(users(2), url, steps=3).pages == 3
+        (tmp_path / "live.db").rename(tmp_path / "away.db")
+        with Client(url, "ranker 0", deadline=5) as client:
+            assert client.decide("q", {f"ranker {k}": ["a", "b"] for k in range(3)}).served == "away"
+        running.send_signal(signal.SIGTERM)
+    last = json.loads((tmp_path / "log").read_text().splitlines()[-1])
+    assert (last["event"], last["pages"]) == ("stop", 3)
+
+
 @pytest.mark.long
 def test_on_a_full_disk_the_incumbents_list_is_served_and_nothing_acknowledged_is_lost(tmp_path, monkeypatch):
     monkeypatch.setattr("ltr_duel.replay.replaying._TRIES", 1)

@@ -8,7 +8,7 @@ import threading
 import pytest
 from starlette.datastructures import Headers
 
-from ltr_duel.live import Decide, ExpiredError, Record, StoreError
+from ltr_duel.live import Decide, Decision, ExpiredError, Record, StoreError
 from ltr_duel.serve.repeats import Repeats
 from tests.serve.asgi import LISTS, Service, using
 
@@ -104,6 +104,32 @@ def test_a_refusal_is_not_kept_nor_does_it_keep_the_requests_beside_it(tmp_path)
         return repeats._answers, refused.__traceback__
 
     assert using(Service(tmp_path), story) == ({}, None)
+
+
+def test_answers_that_are_kept_are_limited_in_bytes(monkeypatch):
+    """The latest are kept, and there is no lower number of them."""
+    monkeypatch.setattr("ltr_duel.serve.repeats._MOST", 10_000)
+
+    async def make(asked):
+        return Decision(1, tuple(f"{k}{'x' * 900}" for k in range(2 if asked.query == "large" else 0)), (), "", 0.0)
+
+    async def story():
+        repeats, sizes = Repeats(make), []
+        for k in range(20):
+            await repeats.answer("/decide", Headers({"idempotency-key": f"{k}"}), b"", Decide("large", {}))
+            sizes.append(repeats._size)
+        kept = len(repeats._answers)
+        for k in range(50):
+            await repeats.answer("/decide", Headers({"idempotency-key": f"small {k}"}), b"", Decide("small", {}))
+        return (
+            max(sizes),
+            kept,
+            len(repeats._answers),
+            sum(one.size for one in repeats._answers.values()) == repeats._size,
+        )
+
+    most, kept, later, right = asyncio.run(story())
+    assert most <= 10_000 and kept == 5 and later == 55 and right
 
 
 @pytest.mark.parametrize("final", [False, True])

@@ -272,9 +272,15 @@ def test_reports_are_passed_on_and_others_refused(made):
     said = json.dumps({"token": "t", "clicks": ["d9"], "final": False}).encode()
     assert call(application, "POST", "/clicks", said) == (200, b'{"recorded": true}')
     assert service.reported == [("t", ["d9"], False)]
-    for wrong in (b"", b"no JSON", b"[]", b"{}", b"1", b"\xff", said + b" " * 100_000):
+    for wrong in (b"", b"no JSON", b"[]", b"{}", b"1", b"\xff", said + b" " * 100_000, b"[" * 90_000):
         assert call(application, "POST", "/clicks", wrong) == (400, b"")
     assert len(service.reported) == 1
+
+
+@pytest.mark.parametrize("length", ["\u00b2", "\u0662", "-1", "x", "9" * 5000])
+def test_a_length_that_is_none_is_refused(example, length):
+    application = example[1].Experiment(site, lambda query: (LISTS, {}), Service(), "words")
+    assert call_wsgi(application, "POST", "/clicks", b"{}", CONTENT_LENGTH=length) == (400, b"")
 
 
 def test_what_is_cut_short_or_no_request_of_http_is_left_to_the_site(example):

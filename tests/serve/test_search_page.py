@@ -7,6 +7,8 @@ import importlib.util
 import json
 import threading
 import urllib.request
+from contextlib import closing
+from http.client import HTTPConnection
 from http.server import ThreadingHTTPServer
 from pathlib import Path
 
@@ -77,6 +79,15 @@ def test_a_search_is_answered_and_its_clicks_are_counted(search, running):
         assert json.loads(send(f"{address}/clicks", said)) == {"recorded": True}
         assert json.loads(send(f"{address}/search", {"query": "zeppelin"}))["books"] == []
     assert running.counted("The War") == [[str(clicked)]]
+
+
+@pytest.mark.parametrize("length", ["300000000", "-1", "\u00b2", "9" * 5000])
+def test_the_example_reads_no_request_that_is_too_large(search, length):
+    with site(search, "http://127.0.0.1:1") as (address, _), closing(HTTPConnection(address[7:], timeout=30)) as asking:
+        asking.putrequest("POST", "/search")
+        asking.putheader("content-length", length.encode("latin-1"))
+        asking.endheaders(b"{}")
+        assert asking.getresponse().status == 413
 
 
 def test_people_search_as_before_when_the_service_is_away(search, capsys, monkeypatch):

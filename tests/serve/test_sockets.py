@@ -243,6 +243,30 @@ def test_a_refusal_comes_after_the_answers_to_earlier_requests(tmp_path, monkeyp
     serving(tmp_path, story)
 
 
+def test_requests_sent_ahead_of_answers_are_limited_and_what_follows_is_not_parsed(tmp_path):
+    """Each of them takes some kilobytes, and one read may hold thousands."""
+
+    async def story(service, port):
+        found = await send(port, (GET % "").encode() * 5000)
+        statuses = re.findall(rb"HTTP/1.1 (\d+)", found)
+        assert statuses == [b"200"] * 101 + [b"503"]  # one is answered while 100 wait
+        assert b"at most 100 requests may be sent ahead" in found
+        assert b"200 OK" in await send(port, (GET % "connection: close\r\n").encode())
+
+    serving(tmp_path, story)
+
+
+def test_a_connection_is_not_read_while_its_requests_wait(tmp_path, monkeypatch):
+    """More than the limit are answered if they come in several reads, as the next read waits for the answers."""
+    body = json.dumps({"query": "q" * 1000, "rankings": LISTS}).encode() + b" " * 10_000
+
+    async def story(service, port):
+        found = await send(port, (head(len(body)) + body) * 300)
+        assert re.findall(rb"HTTP/1.1 (\d+)", found) == [b"200"] * 300
+
+    serving(tmp_path, story)
+
+
 def test_one_address_has_a_share_of_the_connections(tmp_path):
     async def story(service, port):
         held = [await asyncio.open_connection("127.0.0.1", port) for _ in range(5)]

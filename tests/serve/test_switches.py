@@ -38,6 +38,27 @@ def test_only_a_key_with_the_role_operate_uses_switches(tmp_path):
     assert using(Service(tmp_path, keys=KEYS), story) == ([403, 403, 401, 200], "paused")
 
 
+@pytest.mark.parametrize("before", [True, False])
+def test_a_second_header_authorization_hides_no_name(tmp_path, before):
+    async def story(service):
+        keys = [bearer("x" * 20), bearer(OPERATE)]
+        first, second = keys if before else keys[::-1]
+        said = await service.call("POST", "/switch", {"switch": "pause"}, headers=first, more=second.items())
+        return said.status, said.json["error"], service.experiment.switches.mode
+
+    status, error, mode = using(Service(tmp_path, keys=KEYS), story)
+    assert (status, mode) == (400, "experiment") and error == "a request has one header 'authorization', not 2"
+
+
+@pytest.mark.parametrize("hosts", [("example.org", "127.0.0.1"), ("127.0.0.1", "example.org")])
+def test_a_second_header_host_is_refused(tmp_path, hosts):
+    async def story(service):
+        return await service.call("GET", "/state", headers={"host": hosts[0]}, more=[("host", hosts[1])])
+
+    said = using(Service(tmp_path), story)
+    assert said.status == 400 and said.json["error"] == "a request has one header 'host', not 2"
+
+
 def test_without_keys_no_request_uses_a_switch(tmp_path):
     async def story(service):
         return await service.call("POST", "/switch", {"switch": "pause"})

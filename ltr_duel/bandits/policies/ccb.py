@@ -206,15 +206,9 @@ def draw_winner(losses: IntVector, possible: IntVector, rng: Generator) -> int:
 
 @kernel
 def best_rival(
-    rate: FloatVector,
-    width: FloatVector,
-    below: IntVector,
-    betters: IntVector,
-    c: int,
-    within: bool,
-    scale: float,
+    rate: FloatVector, width: FloatVector, below: IntVector, betters: IntVector, c: int, within: bool, scale: float,
     rng: Generator,
-) -> int:
+) -> int:  # fmt: skip
     """Line 14: the largest u_jc with l_jc <= 1/2, within B^c if asked for and not empty; never c if another arm ties.
 
     The first four are the rows of arm c.

@@ -13,13 +13,7 @@ from typing import Any, NamedTuple
 
 from numpy.random import Generator
 
-from ltr_duel.bandits.cardinal import (
-    ThompsonBoxes,
-    thompson_advance,
-    thompson_boxes,
-    thompson_feedback,
-    thompson_most,
-)
+from ltr_duel.bandits.cardinal import ThompsonBoxes, thompson_advance, thompson_boxes, thompson_feedback, thompson_most
 from ltr_duel.bandits.policy import register
 from ltr_duel.core import IntVector, SignMatrix, components
 

@@ -68,20 +68,9 @@ def fit_click_models(
 def best_fit(fits: Sequence[FittedClicks], *, table: bool = False) -> FittedClicks:
     """Return the model with the best log-likelihood on held-out sessions (on those it was fitted to, if none are).
 
-    Parameters
-    ----------
-    fits : sequence of FittedClicks
-    table : bool
-        Only among those that simulations can use.
+    table: only among those that simulations can use.
 
-    Returns
-    -------
-    FittedClicks
-
-    Raises
-    ------
-    InputError
-        If there is none.
+    Raises `InputError` if there is none.
 
     Examples
     --------
@@ -149,19 +138,9 @@ def places_table(fits: Sequence[FittedClicks]) -> pd.DataFrame:
 def models_table(names: Sequence[str]) -> pd.DataFrame:
     """Return a table of text: what users do by each click model.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Files of fitted models, or names. Beside them stand perfect, navigational and informational.
+    names: files of fitted models, or names. Beside them stand perfect, navigational and informational.
 
-    Returns
-    -------
-    DataFrame
-
-    Raises
-    ------
-    InputError
-        If there is no such model or file.
+    Raises `InputError` if there is no such model or file.
 
     Examples
     --------

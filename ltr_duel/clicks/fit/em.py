@@ -74,17 +74,9 @@ def _scale(form: Form, layout: Layout, sessions: Sessions, theta: FloatVector) -
 
 @kernel
 def add_entries(
-    form: int,
-    theta: FloatVector,
-    layout: Layout,
-    item: IntVector,
-    click: NDArray[np.bool_],
-    ptr: IntVector,
-    weight: FloatVector,
-    work: Work,
-    true: FloatVector,
-    asked: FloatVector,
-) -> float:
+    form: int, theta: FloatVector, layout: Layout, item: IntVector, click: NDArray[np.bool_], ptr: IntVector,
+    weight: FloatVector, work: Work, true: FloatVector, asked: FloatVector,
+) -> float:  # fmt: skip
     """Add the entries of all sessions, each as often as it occurs; return the log-likelihood."""
     whole = 0.0
     for s in range(ptr.shape[0] - 1):

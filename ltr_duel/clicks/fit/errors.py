@@ -48,11 +48,8 @@ def standard_errors(form: Form, fit: Fit, sessions: Sessions, cluster: str = "us
     Nothing is known of parameters that were never asked for, and no error is stated at the border of 0..1. Where there
     are too many parameters (one for each document), or a single user or query, all are nan.
 
-    Parameters
-    ----------
-    form, fit, sessions
-    cluster : {"user", "query", "both"}
-        What other sessions would share: the queries, with other users; the users, with other queries; or neither.
+    cluster: {"user", "query", "both"}; what other sessions would share: the queries, with other users; the users, with
+        other queries; or neither.
     """
     n, user = fit.layout.size, sessions.user
     errors = np.full(n, np.nan)
@@ -135,18 +132,9 @@ def clear(scores: Scores, size: int) -> None:
 
 @kernel
 def add_curvature(
-    form: int,
-    theta: FloatVector,
-    layout: Layout,
-    ptr: IntVector,
-    item: IntVector,
-    click: NDArray[np.bool_],
-    weight: FloatVector,
-    inside: NDArray[np.bool_],
-    work: Work,
-    scores: Scores,
-    curvature: FloatMatrix,
-) -> None:
+    form: int, theta: FloatVector, layout: Layout, ptr: IntVector, item: IntVector, click: NDArray[np.bool_],
+    weight: FloatVector, inside: NDArray[np.bool_], work: Work, scores: Scores, curvature: FloatMatrix,
+) -> None:  # fmt: skip
     """Add the second derivatives of all sessions' log-likelihoods, negated: differences of scores a small step apart.
 
     A session touches few of the parameters, so a step is tried with these only; ``theta`` is as before in the end.
@@ -173,19 +161,9 @@ def add_curvature(
 
 @kernel
 def add_spread(
-    form: int,
-    theta: FloatVector,
-    layout: Layout,
-    ptr: IntVector,
-    item: IntVector,
-    click: NDArray[np.bool_],
-    weight: FloatVector,
-    cluster: IntVector,
-    order: IntVector,
-    work: Work,
-    scores: Scores,
-    spread: FloatMatrix,
-) -> None:
+    form: int, theta: FloatVector, layout: Layout, ptr: IntVector, item: IntVector, click: NDArray[np.bool_],
+    weight: FloatVector, cluster: IntVector, order: IntVector, work: Work, scores: Scores, spread: FloatMatrix,
+) -> None:  # fmt: skip
     """Add the square of each cluster's score; sessions come in the ``order`` that puts those of a cluster together."""
     size = 0
     for o in range(order.shape[0]):

@@ -16,19 +16,11 @@ from ltr_duel.core import FloatVector, IntVector, kernel
 class Score(NamedTuple):
     """Figures on held-out sessions.
 
-    Parameters
-    ----------
-    log_likelihood : float
-        The mean over sessions of the mean over places of log Pr(click or not | clicks above).
-    perplexity : float
-        The mean over places of `by_place`; 1 for an oracle, 2 for a coin.
-    by_place : ndarray of float64, shape (places,)
-        2 to the mean of -log2 Pr(click or not), not knowing the clicks above, for each place.
-    sessions : int
+    by_place: shape (places,); 2 to the mean of -log2 Pr(click or not), not knowing the clicks above, for each place.
     """
 
-    log_likelihood: float
-    perplexity: float
+    log_likelihood: float  # the mean over sessions of the mean over places of log Pr(click or not | clicks above)
+    perplexity: float  # the mean over places of `by_place`; 1 for an oracle, 2 for a coin
     by_place: FloatVector
     sessions: int
 
@@ -48,17 +40,9 @@ def score(code: int, theta: FloatVector, layout: Layout, sessions: Sessions) -> 
 
 @kernel
 def add_likelihoods(
-    code: int,
-    theta: FloatVector,
-    layout: Layout,
-    item: IntVector,
-    click: NDArray[np.bool_],
-    ptr: IntVector,
-    chances: FloatVector,
-    product: FloatVector,
-    bits: FloatVector,
-    shown: FloatVector,
-) -> float:
+    code: int, theta: FloatVector, layout: Layout, item: IntVector, click: NDArray[np.bool_], ptr: IntVector,
+    chances: FloatVector, product: FloatVector, bits: FloatVector, shown: FloatVector,
+) -> float:  # fmt: skip
     """Add the bits of each place; return the sum over sessions of the mean log-likelihood of a place."""
     whole = 0.0  # logarithms cost more than all the rest, so they are taken of products
     for s in range(ptr.shape[0] - 1):

@@ -59,8 +59,7 @@ def save_clicks(fitted: FittedClicks, path: str | Path, *, source: str = "") -> 
         "train": _figures(fitted.train),
         "held_out": _figures(fitted.test),
     }
-    with files.replacing(path) as temporary:
-        temporary.write_text(json.dumps(about, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    files.write_text(path, json.dumps(about, indent=1, allow_nan=False) + "\n")
 
 
 def _errors_by(fitted: FittedClicks) -> str:
@@ -71,10 +70,7 @@ def _errors_by(fitted: FittedClicks) -> str:
 def check_clicks_path(path: Path) -> None:
     """Refuse a name that would not be read again as that of a click model's file.
 
-    Raises
-    ------
-    InputError
-        If it does not end with .json, or holds a character that parts a click model's parameters.
+    Raises `InputError` if it does not end with .json, or holds a character that parts a click model's parameters.
     """
     if path.suffix != ".json":
         raise InputError(f"{path}: the name of a click model's file ends with .json")
@@ -96,10 +92,7 @@ def _figures(score: Any) -> dict[str, Any] | None:
 def read_family(path: Path, name: str) -> ClickFamily:
     """Read the file of a fitted click model as a component of that name.
 
-    Raises
-    ------
-    InputError
-        If it is not such a file, or its numbers are no probabilities.
+    Raises `InputError` if it is not such a file, or its numbers are no probabilities.
     """
     try:
         if path.stat().st_size > _LARGEST:

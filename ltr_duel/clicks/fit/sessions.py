@@ -92,10 +92,7 @@ class Sessions(NamedTuple):
 def check_sessions(sessions: Sessions) -> None:
     """Refuse sessions that nothing can be learned from, or whose arrays do not fit together.
 
-    Raises
-    ------
-    InputError
-        With one sentence.
+    Raises `InputError` with one sentence.
     """
     ptr, item, click, query, items, _, user = sessions
     fit = len(ptr) >= 1 and ptr[0] == 0 and ptr[-1] == len(item) == len(click) and len(query) == len(ptr) - 1

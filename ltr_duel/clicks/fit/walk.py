@@ -71,15 +71,9 @@ def step(
 
 @kernel
 def session_entries(
-    form: int,
-    theta: FloatVector,
-    layout: Layout,
-    item: IntVector,
-    click: NDArray[np.bool_],
-    start: int,
-    stop: int,
+    form: int, theta: FloatVector, layout: Layout, item: IntVector, click: NDArray[np.bool_], start: int, stop: int,
     work: Work,
-) -> tuple[int, float]:
+) -> tuple[int, float]:  # fmt: skip
     """Write the entries of the session at ``start`` to ``stop``; return how many, and its log-likelihood."""
     n = stop - start
     reached, rest = work.reached, work.rest

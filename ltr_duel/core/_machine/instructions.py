@@ -61,12 +61,7 @@ class Writer:
 def in_place_of(function: Callable[..., Any], returns: Any, *takes: Any) -> Callable[[Callable[..., Any]], Any]:
     """Replace a function in compiled code by the instructions that the decorated function writes to a `Writer`.
 
-    Parameters
-    ----------
-    function : callable
-    returns : numba type
-    *takes : numba type or None
-        The types to which the arguments are cast; None keeps the type of the argument.
+    *takes: the types to which the arguments are cast; None keeps the type of the argument.
     """
 
     def define(write: Callable[..., Any]) -> Callable[..., Any]:

@@ -12,17 +12,10 @@ def holm(p: FloatVector, family: int = 0) -> FloatVector:
 
     The chance of any false rejection is at most the level, whatever the tests have in common.
 
-    Parameters
-    ----------
-    p : ndarray of float64, shape (n,)
-    family : int
-        How many tests could have been looked at; by default those of ``p``. If K items are compared with the best one
-        *of the same data*, each of the K (K - 1) / 2 pairs could have been one of the K - 1 tests, so that is the
+    p: shape (n,)
+    family: how many tests could have been looked at; by default those of ``p``. If K items are compared with the best
+        one *of the same data*, each of the K (K - 1) / 2 pairs could have been one of the K - 1 tests, so that is the
         number; K - 1 is right for a reference that was named before.
-
-    Returns
-    -------
-    ndarray of float64, shape (n,)
 
     Examples
     --------

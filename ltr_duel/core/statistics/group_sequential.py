@@ -22,20 +22,13 @@ _SURE = 1e-10  # share of a look's variance that is taken to be new, so that a l
 def spent_error(fraction: ArrayLike, alpha: float, *, shape: str = "obrien_fleming") -> FloatVector:
     """Return how much of the error may be spent by each look (Lan, DeMets, Biometrika 1983), of both sides.
 
-    Parameters
-    ----------
-    fraction : array of float, shape (looks,)
-        Part of the experiment that is over: above 0, increasing, up to 1. Of its information or of its planned time,
-        but not chosen by its outcomes.
-    alpha : float
-        The error of the whole experiment, above 0 and below 1.
-    shape : {"obrien_fleming", "pocock"}
-        Hardly any error at early looks, so that the last one is nearly a single test; or about the same at each.
+    fraction: shape (looks,); part of the experiment that is over: above 0, increasing, up to 1. Of its information or
+        of its planned time, but not chosen by its outcomes.
+    alpha: the error of the whole experiment, above 0 and below 1.
+    shape: {"obrien_fleming", "pocock"}; hardly any error at early looks, so that the last one is nearly a single test;
+        or about the same at each.
 
-    Returns
-    -------
-    ndarray of float64, shape (looks,)
-        Increasing to alpha.
+    The result increases to alpha.
 
     Examples
     --------
@@ -57,17 +50,10 @@ def look_boundaries(covariance: ArrayLike, spent: ArrayLike) -> FloatVector:
     boundaries are right to about two decimals. For independent increments they are those of Armitage, McPherson, Rowe
     (JRSS A 1969).
 
-    Parameters
-    ----------
-    covariance : array of float, shape (looks, looks)
-        Of the estimates, or of sums, at the looks; any scale at each look.
-    spent : array of float, shape (looks,)
-        Error of both sides up to each look, not decreasing; see `spent_error`.
+    covariance: shape (looks, looks); of the estimates, or of sums, at the looks; any scale at each look.
+    spent: shape (looks,); error of both sides up to each look, not decreasing; see `spent_error`.
 
-    Returns
-    -------
-    ndarray of float64, shape (looks,)
-        Infinite where nothing is spent.
+    A boundary is infinite where nothing is spent.
 
     Examples
     --------

@@ -14,16 +14,8 @@ _OUTSIDE = 0.05  # of the normal and the bootstrap interval
 def student_quantile(probability: ArrayLike, freedom: ArrayLike) -> FloatVector:
     """Return the quantile of Student's t (Student, Biometrika 1908).
 
-    Parameters
-    ----------
-    probability : array of float
-        Above 0 and below 1.
-    freedom : array of float
-        Degrees of freedom, above 0; they need not be whole.
-
-    Returns
-    -------
-    ndarray of float64
+    probability: above 0 and below 1.
+    freedom: degrees of freedom, above 0; they need not be whole.
 
     Examples
     --------
@@ -41,18 +33,9 @@ def student_reach(error: ArrayLike, freedom: ArrayLike, confidence: float) -> Fl
     normal. It is an approximation for 20 or more observations of bounded values; for fewer, and for values that are
     nearly always equal, it is too narrow.
 
-    Parameters
-    ----------
-    error : array of float
-        Standard errors.
-    freedom : array of float
-        Their degrees of freedom.
-    confidence : float
-        Above 0 and below 1.
-
-    Returns
-    -------
-    ndarray of float64
+    error: standard errors.
+    freedom: their degrees of freedom.
+    confidence: above 0 and below 1.
 
     Examples
     --------
@@ -71,14 +54,7 @@ def student_p(mean: ArrayLike, error: ArrayLike, freedom: ArrayLike) -> FloatVec
     Assumptions as of `student_reach`. Without degrees of freedom, and without any variation, the data say nothing
     about the error, and the p-value is 1.
 
-    Parameters
-    ----------
-    mean, error, freedom : array of float
-
-    Returns
-    -------
-    ndarray of float64
-        Above 0.
+    The result is above 0.
 
     Examples
     --------
@@ -97,16 +73,8 @@ def clopper_pearson(hits: ArrayLike, n: ArrayLike, confidence: float) -> tuple[F
 
     The estimand is the chance of a hit. The n trials are independent and have the same chance; n was fixed before.
 
-    Parameters
-    ----------
-    hits, n : array of float
-        Hits, and trials, at least 1; effective numbers need not be whole.
-    confidence : float
-        Above 0 and below 1.
-
-    Returns
-    -------
-    low, high : ndarray of float64
+    hits, n: hits, and trials, at least 1; effective numbers need not be whole.
+    confidence: above 0 and below 1.
 
     Examples
     --------
@@ -122,14 +90,7 @@ def clopper_pearson(hits: ArrayLike, n: ArrayLike, confidence: float) -> tuple[F
 def normal_reach(error: FloatVector | float) -> FloatVector | float:
     """Return half the width of the 95 % interval of a normal estimate with a known error.
 
-    Parameters
-    ----------
-    error : float or ndarray of float64
-        Standard errors.
-
-    Returns
-    -------
-    float or ndarray of float64
+    error: standard errors.
 
     Examples
     --------
@@ -146,16 +107,8 @@ def bootstrap_interval(samples: FloatVector, units: int) -> tuple[float, float]:
     than the normal law (Hesterberg, What Teachers Should Know About the Bootstrap, The American Statistician 2015,
     section 5.3). The units are independent; an event that is in none of them is not covered.
 
-    Parameters
-    ----------
-    samples : ndarray of float64, shape (n,)
-        The statistic of each sample; NaN is left out.
-    units : int
-        Independent observations, at least 2.
-
-    Returns
-    -------
-    low, high : float
+    samples: shape (n,); the statistic of each sample; NaN is left out.
+    units: independent observations, at least 2.
 
     Examples
     --------

@@ -30,15 +30,9 @@ def sign_flip_p(x: ArrayLike) -> float:
     the rounded numbers is exact. From 1,000 effective observations on, (sum x^2)^2 / sum x^4, the sum is taken for
     normal (from 300 on, if they are not whole).
 
-    Parameters
-    ----------
-    x : array of float, shape (n,)
-        Independent observations, or sums of independent clusters.
+    x: shape (n,); independent observations, or sums of independent clusters.
 
-    Returns
-    -------
-    float
-        Above 0; 1 if all are 0.
+    The result is above 0; 1 if all are 0.
 
     Examples
     --------
@@ -88,16 +82,8 @@ def sign_p(wins: ArrayLike, losses: ArrayLike, total: ArrayLike, square: ArrayLi
     bound of Hoeffding (JASA 1963), which is never below the exact value, up to a sum of squares of 1,000, and normal
     from there on.
 
-    Parameters
-    ----------
-    wins, losses : array of float
-        Observations above and below 0.
-    total, square : array of float
-        Sum of the observations, and of their squares.
-
-    Returns
-    -------
-    ndarray of float64
+    wins, losses: observations above and below 0.
+    total, square: sum of the observations, and of their squares.
 
     Examples
     --------
@@ -118,14 +104,7 @@ def signed_rank_p(x: ArrayLike) -> float:
 
     The hypothesis is that of `sign_flip_p`. Zeros have ranks, which are left out (Pratt, JASA 1959).
 
-    Parameters
-    ----------
-    x : array of float, shape (n,)
-        Independent observations: paired differences.
-
-    Returns
-    -------
-    float
+    x: shape (n,); independent observations: paired differences.
 
     Examples
     --------
@@ -141,14 +120,7 @@ def mean_test(x: ArrayLike) -> float:
     The larger one of Student's t-test and of the exact test of signs: so few, skewed or constant observations are not
     taken for certain.
 
-    Parameters
-    ----------
-    x : array of float, shape (n,)
-        At least two, independent and of the same distribution: paired differences.
-
-    Returns
-    -------
-    float
+    x: shape (n,); at least two, independent and of the same distribution: paired differences.
 
     Examples
     --------

@@ -33,10 +33,7 @@ def download(archive: Archive, folder: Path, *, pause: float = 1.0) -> Path:
     Its addresses are tried in order, each several times, with a ``pause`` in seconds that doubles. What an interrupted
     transfer leaves in the folder (``<name>.part``) is resumed next time. The digest is checked if one was published.
 
-    Raises
-    ------
-    InputError
-        If no address gives the right file; the sentence says what happened at each.
+    Raises `InputError` if no address gives the right file; the sentence says what happened at each.
     """
     folder.mkdir(parents=True, exist_ok=True)
     failures = []

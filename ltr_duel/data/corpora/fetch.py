@@ -29,26 +29,14 @@ _UNPACKED = "unpacked-"  # what the name of a folder with an unpacked archive be
 class FetchOptions:
     """What the user decided.
 
-    Parameters
-    ----------
-    accept_terms : bool
-        Whether the user has read and accepts the terms.
-    archive : Path, optional
-        The archive, where it was downloaded by hand.
-    folder : Path, optional
-        Where the archive and what is unpacked from it are kept; default: ``corpora/<name>``.
-    urls : tuple of str
-        Other addresses of the archive, tried first.
-    split, fold
-        What to convert of it, see `load_dataset`; all by default.
-    reading : mapping
-        Options of `ReadOptions` that the user gave; they go before what the corpus declares.
+    split, fold: what to convert of it, see `load_dataset`; all by default.
+    reading: options of `ReadOptions` that the user gave; they go before what the corpus declares.
     """
 
-    accept_terms: bool = False
-    archive: Path | None = None
-    folder: Path | None = None
-    urls: tuple[str, ...] = ()
+    accept_terms: bool = False  # whether the user has read and accepts the terms
+    archive: Path | None = None  # the archive, where it was downloaded by hand
+    folder: Path | None = None  # where the archive and what is unpacked from it are kept; default: ``corpora/<name>``
+    urls: tuple[str, ...] = ()  # other addresses of the archive, tried first
     split: str | None = None
     fold: int | None = None
     reading: Mapping[str, Any] = field(default_factory=dict)
@@ -57,24 +45,13 @@ class FetchOptions:
 def fetch(corpus: Corpus, options: FetchOptions, report: Callable[[str], object] = print) -> Path:
     """Get a corpus and convert it. What an earlier call has downloaded, or unpacked from the same archive, is used.
 
-    Parameters
-    ----------
-    corpus : Corpus
-        What to get.
-    options : FetchOptions
-        What the user decided.
-    report : callable
-        Called with a line of text for each step.
+    corpus: what to get.
+    options: what the user decided.
+    report: called with a line of text for each step.
 
-    Returns
-    -------
-    Path
-        The converted corpus.
+    Returns the converted corpus.
 
-    Raises
-    ------
-    InputError
-        If the terms are not accepted, a reading option is not legal, or a step fails.
+    Raises `InputError` if the terms are not accepted, a reading option is not legal, or a step fails.
     """
     report(f"{corpus.title}\n  licence  {corpus.licence}\n  terms    {corpus.terms_url}")
     if not options.accept_terms:
@@ -150,10 +127,7 @@ def _unpacked(corpus: Corpus, options: FetchOptions, folder: Path, report: Calla
 def locate(folder: Path, corpus: Corpus) -> Path:
     """Return the place in an unpacked archive that is to be converted.
 
-    Raises
-    ------
-    InputError
-        If there is none; the sentence lacks the name of the archive.
+    Raises `InputError` if there is none; the sentence lacks the name of the archive.
     """
     declared = folder / corpus.main_part
     inside = sorted((p for p in folder.rglob("*") if p.is_dir()), key=lambda p: (len(p.parts), p))

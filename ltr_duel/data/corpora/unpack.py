@@ -47,11 +47,8 @@ def unpack(archive: Path, folder: Path, *, limit: int = MOST_BYTES) -> Path:
     ``shutil.unpack_archive`` is not enough here: it goes by the name, strips what leads out of the folder instead of
     refusing the archive, and has no limit on what comes out.
 
-    Raises
-    ------
-    InputError
-        If the archive is damaged or not one, would write outside the folder, holds links or devices, is larger
-        than the limit in bytes or has more than 10,000 members, or needs a program that is not installed.
+    Raises `InputError` if the archive is damaged or not one, would write outside the folder, holds links or devices, is
+    larger than the limit in bytes or has more than 10,000 members, or needs a program that is not installed.
     """
     if folder.exists():
         raise InputError(f"{folder}: exists already; remove it to unpack again")

@@ -29,19 +29,11 @@ def cached_arrays(
 ) -> dict[str, NDArray[Any]]:
     """Return arrays that are computed once, together, and memory-mapped ever after.
 
-    Parameters
-    ----------
-    key : mapping
-        Everything that determines the values: digest of the corpus, columns, tie rule, seed, format version.
-    kinds : mapping of str to (dtype, shape)
-        The arrays by name, for the names of folder and files, for example ``"orders"``; no objects.
-    compute : callable
-        Fills the arrays it is given, which are memory maps.
+    key: everything that determines the values: digest of the corpus, columns, tie rule, seed, format version.
+    kinds: the arrays by name, for the names of folder and files, for example ``"orders"``; no objects.
+    compute: fills the arrays it is given, which are memory maps.
 
-    Returns
-    -------
-    dict of str to ndarray
-        Read-only memory maps, C order; where the cache has no room, arrays that are not kept.
+    Returns read-only memory maps, C order; where the cache has no room, arrays that are not kept.
     """
     named = {**key, "kinds": {kind: (np.dtype(dtype).str, shape) for kind, (dtype, shape) in kinds.items()}}
     folder = cache_home() / "arrays" / f"{'-'.join(kinds)}-{_short(named)}"

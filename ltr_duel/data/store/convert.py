@@ -130,10 +130,7 @@ def keep_read(
 ) -> Path | None:
     """Write a corpus that was just read from text into the cache, if there is room and the files are still the same.
 
-    Returns
-    -------
-    Path or None
-        The folder; None where nothing was written.
+    Returns the folder; None where nothing was written.
     """
     digest = chunks.joined_digest(digests)
     folder = corpus_folder(dataset.name, content_key(files, digest, options))

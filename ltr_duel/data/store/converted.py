@@ -175,11 +175,8 @@ def open_parts(folder: Path, numbers: Sequence[int], name: str) -> Dataset | Non
     A fold is put together from the five test parts like this. The features are a view of the memory map where the parts
     stand side by side in it, else a copy.
 
-    Returns
-    -------
-    Dataset or None
-        What reading the text of these files alone returns, but for grades and names that were declared for the corpus;
-        None where that cannot be told from what was kept of the whole.
+    Returns what reading the text of these files alone returns, but for grades and names that were declared for the
+    corpus; None where that cannot be told from what was kept of the whole.
     """
     whole = open_converted(folder)
     meta = read_meta(folder)

@@ -55,10 +55,7 @@ def new_entry(path: Path) -> Iterator[Path]:
 
     A damaged entry of that name is replaced.
 
-    Raises
-    ------
-    InputError
-        If the cache cannot be written to.
+    Raises `InputError` if the cache cannot be written to.
     """
     if path.exists() and not is_sound(path):
         remove(path)
@@ -149,10 +146,7 @@ def make_room(size: int) -> bool:
 def limit() -> int:
     """Return how many bytes may be kept that the user did not convert: ``LTR_DUEL_CACHE_GB``, by default 30 GB.
 
-    Raises
-    ------
-    InputError
-        If the environment variable is no number of gigabytes.
+    Raises `InputError` if the environment variable is no number of gigabytes.
     """
     text = os.environ.get(LIMIT) or str(_DEFAULT_LIMIT)
     with suppress(ValueError, OverflowError):
@@ -180,10 +174,7 @@ def clear() -> int:
 
     The folder may be the user's: what has not the name of an entry stays.
 
-    Raises
-    ------
-    InputError
-        If something could not be deleted; the rest is.
+    Raises `InputError` if something could not be deleted; the rest is.
     """
     freed, stuck = 0, []
     for kind in KINDS:

@@ -34,10 +34,7 @@ class Identity(NamedTuple):
 def identity_of(files: Sequence[Path]) -> Identity:
     """Look at files.
 
-    Raises
-    ------
-    OSError
-        If one cannot be read.
+    Raises `OSError` if one cannot be read.
     """
     content, status = hashlib.sha256(), []
     for file in files:
@@ -77,10 +74,7 @@ def remember_digest(identity: Identity, digest: str) -> None:
 def forget_digests() -> None:
     """Forget all of them.
 
-    Raises
-    ------
-    InputError
-        If the file cannot be deleted.
+    Raises `InputError` if the file cannot be deleted.
     """
     path = cache_home() / _KNOWN_FILES
     with places.said_of(path):

@@ -56,11 +56,8 @@ def read_chunks(
     The bytes as they lie on disk go through ``digest``. A line that is longer than ``size`` makes its chunk longer.
     ``limit`` is how many bytes a gzipped file may unpack to; by default `MOST_UNPACKED`, or `MOST_TIMES` its size.
 
-    Raises
-    ------
-    InputError
-        If the file is missing, empty, a directory, an archive or a web page, or its gzip stream is damaged or
-        unpacks to more than the limit.
+    Raises `InputError` if the file is missing, empty, a directory, an archive or a web page, or its gzip stream is
+    damaged or unpacks to more than the limit.
     """
     try:
         with path.open("rb") as raw:
@@ -175,12 +172,8 @@ class FileDigest:
 
     What it is fed with must not change any more.
 
-    Parameters
-    ----------
-    jobs : int
-        With more than one, the digest has a thread of its own.
-    bar : tqdm, optional
-        Advanced by the bytes that were fed.
+    jobs: with more than one, the digest has a thread of its own.
+    bar: advanced by the bytes that were fed.
     """
 
     def __init__(self, jobs: int = 1, bar: Any = None) -> None:

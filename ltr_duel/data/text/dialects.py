@@ -51,10 +51,7 @@ def dialect_named(name: str) -> Dialect:
 def recognise_dialect(file: Path) -> Dialect:
     """Tell the dialect from the first line of a file that holds a document.
 
-    Raises
-    ------
-    InputError
-        If the file cannot be read.
+    Raises `InputError` if the file cannot be read.
     """
     for chunk in read_chunks(file, size=ChunkSize(2**16)):
         for line in chunk.text.tobytes().splitlines():
@@ -92,10 +89,7 @@ def sidecar_of(file: Path) -> Path | None:
 def read_sidecar(file: Path) -> list[int]:
     """Return the sizes of the queries of a feature file.
 
-    Raises
-    ------
-    InputError
-        If there is no sidecar, or a line is not a whole number from 1 on.
+    Raises `InputError` if there is no sidecar, or a line is not a whole number from 1 on.
     """
     sidecar = sidecar_of(file)
     if sidecar is None:

@@ -25,10 +25,7 @@ def nothing_to_copy() -> None:
 def refuse_excess(rows: int, columns: int, most: int) -> None:
     """Refuse a matrix of float32 of more than so many bytes, before there is one.
 
-    Raises
-    ------
-    InputError
-        With the size, and what to do.
+    Raises `InputError` with the size, and what to do.
     """
     if 4 * rows * columns > most:
         raise InputError(
@@ -58,12 +55,8 @@ class MemoryBuffer:
     Where the estimate was too low, more room is made elsewhere, and what lies in the old room follows at the end. Much
     room lies in a temporary file (`core.mapped`), from which memory is released on the way.
 
-    Parameters
-    ----------
-    text_bytes : int
-        About how much text will come.
-    most : int, optional
-        Bytes that the matrix may have; by default three quarters of `total_memory` or of the free disk, the larger of
+    text_bytes: about how much text will come.
+    most: bytes that the matrix may have; by default three quarters of `total_memory` or of the free disk, the larger of
         the two.
     """
 
@@ -149,12 +142,7 @@ class MemoryBuffer:
 class FileBuffer:
     """Writes each block to its place in a column-major ``.npy`` file; the number of rows is known before.
 
-    Parameters
-    ----------
-    path : Path
-    rows : int
-    most : int, optional
-        Bytes that the file may have; by default what is free on the disk.
+    most: bytes that the file may have; by default what is free on the disk.
     """
 
     _HEADER = 128  # bytes of the header of a matrix

@@ -37,20 +37,13 @@ def parse_file(
 ) -> None:
     """Hand over the parsed chunks of a file, one at a time and in order.
 
-    Parameters
-    ----------
-    add : callable
-        Takes a chunk; called in any thread, but never twice at once. What it returns is called after it, maybe
-        beside others. What either raises ends the reading, and is raised. What is wrong in a line is in ``state`` of
-        the last chunk.
-    jobs : int
-        Threads. The result does not depend on it.
-    columns : int
-        A guess of the number of columns.
-    chunk_bytes : int
-        Text to take at a time; 0: the default.
-    limit : int, optional
-        See `read_chunks`.
+    add: takes a chunk; called in any thread, but never twice at once. What it returns is called after it, maybe beside
+        others. What either raises ends the reading, and is raised. What is wrong in a line is in ``state`` of the last
+        chunk.
+    jobs: threads. The result does not depend on it.
+    columns: a guess of the number of columns.
+    chunk_bytes: text to take at a time; 0: the default.
+    limit: see `read_chunks`.
     """
     room = Room(rules.features or columns)
     most = chunk_bytes or CHUNK_BYTES

@@ -67,12 +67,7 @@ def read_files(
 
     All bytes of the files go through ``digest``. ``chunk_bytes`` is how much text to take at a time (0: the default).
 
-    Returns
-    -------
-    dataset : Dataset
-        Its features are the buffer's matrix.
-    parts : list of Part
-        One for each file.
+    Returns the corpus, whose features are the buffer's matrix, and a `Part` for each file.
     """
     dialect = dialect_named(options.dialect) if options.dialect else recognise_dialect(files[0])
     declared = options.features or dialect.features
@@ -129,10 +124,7 @@ class _Assembly:
     def add(self, parsed: Parsed) -> Copy:
         """Take the next chunk, and return what copies its features to their place; see `FeatureBuffer.put`.
 
-        Raises
-        ------
-        InputError
-            If the scanner stopped in it, or a query, a label or the last line is wrong.
+        Raises `InputError` if the scanner stopped in it, or a query, a label or the last line is wrong.
         """
         check_labels(parsed, self._options, self._file, self._lines)
         if self._sizes is None:

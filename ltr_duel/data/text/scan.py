@@ -82,13 +82,8 @@ class Block(NamedTuple):
 def scan_lines(text, grammar, block):
     """Parse ``text`` into ``block``; return the number of rows. Why it stopped is in ``block.state``.
 
-    Parameters
-    ----------
-    text : ndarray of uint8
-        Whole lines; the last byte is a line feed.
-    grammar : Grammar
-    block : Block
-        ``last_row`` and ``state`` are zero. Where it is too small, the scanner stops with NEED_ROOM.
+    text: whole lines; the last byte is a line feed.
+    block: ``last_row`` and ``state`` are zero. Where it is too small, the scanner stops with NEED_ROOM.
     """
     at = 0
     row = 0

@@ -81,14 +81,8 @@ def usual_token(text, at):
 def parse_number(text, at):
     """Parse the number that starts at ``text[at]``; ``text`` must continue with a byte that ends it.
 
-    Returns
-    -------
-    value : float64
-        Rounding it to float32 gives the answer if ``code`` is EXACT.
-    end : int
-        Position after the number.
-    code : int
-        EXACT, UNSURE, NOT_A_NUMBER or TOO_LARGE.
+    Returns the value (rounding it to float32 gives the answer if ``code`` is EXACT), the position after the number, and
+    the code: EXACT, UNSURE, NOT_A_NUMBER or TOO_LARGE.
     """
     start = at
     negative = text[at] == MINUS

@@ -60,10 +60,7 @@ class Backend(NamedTuple):
 def check_backend(backend: Backend) -> None:
     """Refuse what cannot work, before anything runs.
 
-    Raises
-    ------
-    InputError
-        For a backend that does not exist, a scheduler without dask, or numbers out of range.
+    Raises `InputError` for a backend that does not exist, a scheduler without dask, or numbers out of range.
     """
     errors.require_one_of("backend", backend.name, BACKENDS)
     if backend.scheduler and backend.name != "dask":
@@ -78,12 +75,8 @@ def run_tasks(backend: Backend, tasks: Iterable[Sequence[Task]]) -> Iterator[lis
 
     Tasks are taken from the iterable a few at a time. When the caller closes the generator, no further task is begun.
 
-    Raises
-    ------
-    SchedulerGoneError
-        If the cluster's scheduler cannot be reached any more.
-    WorkersDiedError
-        If worker processes died.
+    Raises `SchedulerGoneError` if the cluster's scheduler cannot be reached any more, and `WorkersDiedError` if worker
+    processes died.
     """
     stop, box = threading.Event(), queue.SimpleQueue[Any]()
     run = execute if backend.time_limit is None else functools.partial(execute_within, limit=backend.time_limit)

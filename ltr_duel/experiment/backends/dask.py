@@ -28,10 +28,7 @@ class SchedulerGoneError(InputError):
 def connected(scheduler: str | None, jobs: int) -> Iterator[Any]:
     """Give a client of the scheduler at an address, or of ``jobs`` workers started here if there is none.
 
-    Raises
-    ------
-    InputError
-        If dask is not installed, the scheduler does not answer, or no worker comes.
+    Raises `InputError` if dask is not installed, the scheduler does not answer, or no worker comes.
     """
     try:
         import dask
@@ -87,10 +84,7 @@ def done_by_cluster(client: Any, calls: Iterator[Callable[[], Answer]], ahead: i
 def lost_since(client: Any, since: float | None, now: float) -> float | None:
     """Return since when the client has lost its scheduler, or None.
 
-    Raises
-    ------
-    SchedulerGoneError
-        If that was more than a minute ago, or the client has given up.
+    Raises `SchedulerGoneError` if that was more than a minute ago, or the client has given up.
     """
     if client.status == "running":
         return None

@@ -82,10 +82,7 @@ class State(NamedTuple):
 def init(size: Size, params: Params, outcome: str) -> State:
     """Allocate.
 
-    Raises
-    ------
-    InputError
-        If the lists are too long.
+    Raises `InputError` if the lists are too long.
     """
     length = min(size.top, size.longest)
     if length > _MOST_PLACES:

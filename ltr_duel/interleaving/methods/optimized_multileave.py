@@ -79,13 +79,9 @@ def sample_lists(orders: list[list[int]], length: int, count: int, rng: Generato
 def solve(sample: NDArray[np.int64], credits: NDArray[np.float64], rough: bool) -> Choice:
     """Find the probabilities of the sampled lists.
 
-    Parameters
-    ----------
-    sample : ndarray of int64, shape (n_lists, length)
-    credits : ndarray of float64, shape (rankers, documents)
-        1 / rank.
-    rough : bool
-        Whether to minimise differences instead of forbidding them.
+    sample: shape (n_lists, length)
+    credits: shape (rankers, documents); 1 / rank.
+    rough: whether to minimise differences instead of forbidding them.
     """
     n_lists, length = sample.shape
     earned = np.cumsum(credits[:, sample], axis=2)  # (rankers, lists, depth): credit down to each depth
@@ -143,16 +139,9 @@ def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: i
 
 
 def credit_slate(
-    state: State,
-    lists: Lists,
-    query: int,
-    slate: IntVector,
-    size: int,
-    page: Shown,
-    length: int,
-    n_clicks: int,
+    state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, length: int, n_clicks: int,
     won: SignMatrix,
-) -> None:
+) -> None:  # fmt: skip
     """Add up 1 / rank of the clicked documents."""
     rows = lists.query_ptr[query] + page.shown[page.clicks[:n_clicks]]
     scores = (1.0 / lists.rank[slate[:size]][:, rows].astype(np.float64)).sum(axis=1)

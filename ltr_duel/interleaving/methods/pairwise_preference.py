@@ -76,16 +76,9 @@ def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: i
 
 
 def credit_slate(
-    state: State,
-    lists: Lists,
-    query: int,
-    slate: IntVector,
-    size: int,
-    page: Shown,
-    length: int,
-    n_clicks: int,
+    state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, length: int, n_clicks: int,
     won: SignMatrix,
-) -> None:
+) -> None:  # fmt: skip
     """Compare the scores."""
     score_preferences(state, lists, query, slate, size, page, length, n_clicks)
     for a in range(size):

@@ -329,16 +329,9 @@ def credit_pair(
 
 
 def credit_slate(
-    state: State,
-    lists: Lists,
-    query: int,
-    slate: IntVector,
-    size: int,
-    page: Shown,
-    length: int,
-    n_clicks: int,
+    state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, length: int, n_clicks: int,
     won: SignMatrix,
-) -> None:
+) -> None:  # fmt: skip
     """Compare the clicks owned by each pair of rankers.
 
     Let a own M clicks and b own N. Whatever they are, ``sign(M - N)`` is at least ``[M > 0] - N`` and at most

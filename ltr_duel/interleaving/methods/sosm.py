@@ -113,16 +113,9 @@ def score_slate(
 
 
 def credit_slate(
-    state: State,
-    lists: Lists,
-    query: int,
-    slate: IntVector,
-    size: int,
-    page: Shown,
-    length: int,
-    n_clicks: int,
+    state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, length: int, n_clicks: int,
     won: SignMatrix,
-) -> None:
+) -> None:  # fmt: skip
     """Compare the scores."""
     score_slate(state, lists, query, slate, size, page, length, n_clicks)
     rank_scores(state.scores, size, won)

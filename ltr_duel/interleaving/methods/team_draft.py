@@ -62,16 +62,9 @@ def init(size: Size, params: Params, outcome: str) -> State:
 
 @kernel
 def draft_list(
-    draft: Draft,
-    top: int,
-    prefix_credit: int,
-    lists: Lists,
-    query: int,
-    slate: IntVector,
-    size: int,
-    page: Shown,
+    draft: Draft, top: int, prefix_credit: int, lists: Lists, query: int, slate: IntVector, size: int, page: Shown,
     rng: Generator,
-) -> int:
+) -> int:  # fmt: skip
     """Fill the page by a draft, and return its length."""
     start = lists.query_ptr[query]
     length = min(top, lists.query_ptr[query + 1] - start)
@@ -144,16 +137,9 @@ def credit_pair(
 
 
 def credit_slate(
-    state: State,
-    lists: Lists,
-    query: int,
-    slate: IntVector,
-    size: int,
-    page: Shown,
-    length: int,
-    n_clicks: int,
+    state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, length: int, n_clicks: int,
     won: SignMatrix,
-) -> None:
+) -> None:  # fmt: skip
     """Count the clicks that each ranker owns."""
     for a in range(size):
         state.scores[a] = 0

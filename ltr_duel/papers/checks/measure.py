@@ -91,13 +91,11 @@ class Measure(NamedTuple):
 MEASURES: dict[str, Measure] = {}
 
 
-def measured_by(
-    name: str, words: str, *, find: Find, aim: Aim
-) -> Callable[[Callable[..., Sample]], Callable[..., Sample]]:
-    """Register a function that gathers numbers as the measure of that name."""
+def measured_by(words: str, *, find: Find, aim: Aim) -> Callable[[Callable[..., Sample]], Callable[..., Sample]]:
+    """Register a function that gathers numbers as the measure of its name."""
 
     def register(gather: Callable[..., Sample]) -> Callable[..., Sample]:
-        MEASURES[name] = Measure(gather, find, aim, words)
+        MEASURES[gather.__name__] = Measure(gather, find, aim, words)
         return gather
 
     return register

@@ -27,10 +27,7 @@ Selection = Mapping[str, Any] | str
 def select(frame: pd.DataFrame, wanted: Selection) -> pd.DataFrame:
     """Return the selected rows.
 
-    Raises
-    ------
-    Missing
-        If a column does not exist, or no row is left.
+    Raises `Missing` if a column does not exist, or no row is left.
     """
     wanted = {col.POLICY: wanted} if isinstance(wanted, str) else wanted
     for column, value in wanted.items():

@@ -42,7 +42,7 @@ def _with_quotient(worlds: Sample, population: Sample, target: float, **_: Any) 
     return scaled(worlds, [target * second / first, 1])
 
 
-@measured_by("ratio", "mean {column} at the end: {of}, divided by {to}", find=_quotient, aim=_with_quotient)
+@measured_by("mean {column} at the end: {of}, divided by {to}", find=_quotient, aim=_with_quotient)
 def ratio(panel: pd.DataFrame, *, of: Selection, to: Selection, column: str = col.REGRET) -> Sample:
     """Divide two means; runs are paired where they can be."""
     return Sample(side_by_side([select(panel, of), select(panel, to)], column))
@@ -60,10 +60,7 @@ def _with_spreads(worlds: Sample, population: Sample, target: float, **_: Any) -
 
 
 @measured_by(
-    "spread",
-    "standard deviation of {column} at the end: {of}, divided by {to}",
-    find=_quotient_of_spreads,
-    aim=_with_spreads,
+    "standard deviation of {column} at the end: {of}, divided by {to}", find=_quotient_of_spreads, aim=_with_spreads
 )
 def spread(panel: pd.DataFrame, *, of: Selection, to: Selection, column: str = col.REGRET) -> Sample:
     """Divide two standard deviations over runs."""
@@ -89,10 +86,7 @@ def _with_rank(worlds: Sample, population: Sample, target: float, *, counted_fro
 
 
 @measured_by(
-    "place",
-    "place of {policy} by mean {column} at the end, counted from the {counted_from}",
-    find=_rank,
-    aim=_with_rank,
+    "place of {policy} by mean {column} at the end, counted from the {counted_from}", find=_rank, aim=_with_rank
 )
 def place(
     panel: pd.DataFrame,
@@ -124,7 +118,6 @@ def _with_last_share(worlds: Sample, population: Sample, target: float, **_: Any
 
 
 @measured_by(
-    "late",
     "share of the final {column} of {policy} that was incurred in the last half of the steps",
     find=_last_share,
     aim=_with_last_share,
@@ -155,10 +148,7 @@ def _with_slope(worlds: Sample, population: Sample, target: float, **_: Any) -> 
 
 
 @measured_by(
-    "growth",
-    "slope of log mean {column} against log {along}: {policy}[, divided by {to}]",
-    find=_slope,
-    aim=_with_slope,
+    "slope of log mean {column} against log {along}: {policy}[, divided by {to}]", find=_slope, aim=_with_slope
 )
 def growth(
     panel: pd.DataFrame, *, policy: Selection, along: str, to: Selection | None = None, column: str = col.REGRET
@@ -186,10 +176,7 @@ def _with_steepest(worlds: Sample, population: Sample, target: float, **_: Any) 
 
 
 @measured_by(
-    "transition",
-    "{along} where mean {column} of {policy} rises most steeply, relative to itself",
-    find=_steepest,
-    aim=_with_steepest,
+    "{along} where mean {column} of {policy} rises most steeply, relative to itself", find=_steepest, aim=_with_steepest
 )
 def transition(panel: pd.DataFrame, *, policy: Selection, along: str, column: str = col.REGRET) -> Sample:
     """Give the middle of the steepest step of the axis; the interval holds that step whole."""
@@ -233,7 +220,6 @@ def _with_times(worlds: Sample, population: Sample, target: float, *, levels: li
 
 
 @measured_by(
-    "time_ratio",
     "steps until {levels} of the runs name the winner: {of}, divided by {to} (geometric mean)",
     find=_quotient_of_times,
     aim=_with_times,

@@ -38,16 +38,11 @@ def _with_cell(worlds: Sample, population: Sample, target: float, *, take: str |
     return worlds._replace(cells=worlds.cells + target - _CHOICES[take](population.cells))
 
 
-@measured_by("value", "[{take} ]{column}", find=_cell, aim=_with_cell)
+@measured_by("[{take} ]{column}", find=_cell, aim=_with_cell)
 def value(panel: pd.DataFrame, *, column: str = "value", take: str | None = None) -> Sample:
     """Read a cell, or the least, the greatest or the mean of several.
 
-    Parameters
-    ----------
-    panel : DataFrame
-    column : str
-    take : {"mean", "least", "greatest"}, optional
-        Without it there must be one row.
+    take: {"mean", "least", "greatest"}; without it there must be one row.
     """
     if take is None and len(panel) > 1:
         raise Missing(f"one cell was expected, there are {len(panel)}")
@@ -64,7 +59,7 @@ def _with_multiple(worlds: Sample, population: Sample, target: float, **_: Any) 
     return worlds._replace(cells=worlds.cells * factor, errors=worlds.errors * factor)
 
 
-@measured_by("against_printed", "{column} divided by the printed value", find=_cell, aim=_with_multiple)
+@measured_by("{column} divided by the printed value", find=_cell, aim=_with_multiple)
 def against_printed(panel: pd.DataFrame, *, column: str = "value", printed: str = "printed") -> Sample:
     """1 if the measured value is the printed one; the mean over the rows of a panel."""
     known = panel.dropna(subset=[printed]) if printed in panel else panel.iloc[:0]
@@ -88,7 +83,7 @@ def _with_quotient(worlds: Sample, population: Sample, target: float, **_: Any) 
     return worlds._replace(cells=(worlds.cells.T * scale).T, errors=worlds.errors * scale)
 
 
-@measured_by("cell_ratio", "{column}: {of}, divided by {to}", find=_quotient, aim=_with_quotient)
+@measured_by("{column}: {of}, divided by {to}", find=_quotient, aim=_with_quotient)
 def cell_ratio(panel: pd.DataFrame, *, of: Selection, to: Selection, column: str = "value") -> Sample:
     """Divide two cells."""
     sides = [_numbers(select(panel, side), column) for side in (of, to)]
@@ -124,7 +119,6 @@ def _with_valley(worlds: Sample, population: Sample, target: float, **_: Any) ->
 
 
 @measured_by(
-    "valley",
     "share of all change in {column} along {along} that is a fall before the lowest point, or a rise after it",
     find=_valley_share,
     aim=_with_valley,
@@ -150,7 +144,7 @@ def _with_reached(worlds: Sample, population: Sample, target: float, *, level: f
     return worlds._replace(axes=(worlds.axes[0] * target / _reached(population, level=level).value, *worlds.axes[1:]))
 
 
-@measured_by("reached", "{along} from which on {column} is below {level}", find=_reached, aim=_with_reached)
+@measured_by("{along} from which on {column} is below {level}", find=_reached, aim=_with_reached)
 def reached(panel: pd.DataFrame, *, along: str, level: float, column: str = "value") -> Sample:
     """Give the first point of the axis from which on the curve stays below a level; infinite if it never does."""
     return _along(panel, along, column)

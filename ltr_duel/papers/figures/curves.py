@@ -16,13 +16,8 @@ from ltr_duel.papers.figures.panels import Panel, finish, grid, head, source_of
 def curves(frame: pd.DataFrame, about: Mapping[str, Any], *, line: str = "item") -> Figure:
     """Draw values, with two standard errors to each side where the table has them.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        A measure's table: rankers, value, ``line``, and perhaps standard_error.
-    about : mapping
-    line : str
-        The column of the lines' names.
+    frame: a measure's table: rankers, value, ``line``, and perhaps standard_error.
+    line: the column of the lines' names.
     """
     figure, axes = grid(1, height=3.8)
     ax = axes[0, 0]

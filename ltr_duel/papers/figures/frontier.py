@@ -21,13 +21,8 @@ def frontier(
 ) -> Figure:
     """Draw a row for each problem and a column for each policy, best policies first; pairs and sets apart.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        As for `standings`.
-    about : mapping
-    column : str
-        Which regret.
+    frame: as for `standings`.
+    column: which regret.
     """
     table = standings(frame, column)
     told = table[table["low"] == 1].groupby([col.PROBLEM, "compares"])[col.POLICY].agg(list)

@@ -15,7 +15,7 @@ from matplotlib.ticker import EngFormatter
 
 from ltr_duel.analysis import BOUND
 from ltr_duel.core import columns as col
-from ltr_duel.papers.bibliography import paper_title
+from ltr_duel.papers.declaration import paper_title
 
 _SOFT, _WARN = "#5d6670", "#a04000"
 _WIDTHS = {1: 7.0, 2: 4.6, 3: 3.6}
@@ -33,14 +33,8 @@ class Panel(NamedTuple):
 def split(frame: pd.DataFrame, about: Mapping[str, Any], by: str, titles: Sequence[str] = ()) -> list[Panel]:
     """Return a panel for each value of a column, in order of appearance.
 
-    Parameters
-    ----------
-    frame : DataFrame
-    about : mapping
-    by : str
-        The column; if the table has none of that name, there is one panel.
-    titles : sequence of str
-        The panels' titles; by default the values.
+    by: the column; if the table has none of that name, there is one panel.
+    titles: the panels' titles; by default the values.
     """
     if by not in frame:
         return [Panel(titles[0] if titles else "", "", source_of(frame, about), frame)]

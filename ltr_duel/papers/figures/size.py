@@ -29,20 +29,11 @@ def size(
 ) -> Figure:
     """Draw the regret at the longest horizon against a property of the problem.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        Columns problem, policy, horizon, repetition, t, the regret, and ``x``.
-    about : mapping
-    x, label : str
-        The column of the abscissa, and its name.
-    column, spread, log
-        See `ltr_duel.analysis.plot_against_arms`.
-    panel : str
-        The column whose values make the panels; ``titles`` are theirs.
-    titles : sequence of str
-    columns : int, optional
-        Panels side by side.
+    frame: columns problem, policy, horizon, repetition, t, the regret, and ``x``.
+    x, label: the column of the abscissa, and its name.
+    column, spread, log: see `ltr_duel.analysis.plot_against_arms`.
+    panel: the column whose values make the panels; ``titles`` are theirs.
+    columns: panels side by side.
     """
     ends = final_rows(frame, [col.PROBLEM, col.POLICY])
     parts, among = split(ends, about, panel, titles), list(ends[col.POLICY].unique())

@@ -19,24 +19,15 @@ _WIDEST = 34  # letters in a cell before it is broken
 
 
 def table(
-    frame: pd.DataFrame,
-    about: Mapping[str, Any],
-    *,
-    rows: Sequence[str] = (),
-    columns: Sequence[str] = (),
+    frame: pd.DataFrame, about: Mapping[str, Any], *, rows: Sequence[str] = (), columns: Sequence[str] = ()
 ) -> Figure:
     """Draw a table: unchanged, or with the values of ``rows`` down and those of ``columns`` across.
 
     By default the items of several problems are the columns.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        A measure's table. A cell shows the value, its standard_error and what the paper ``printed``, where the table
+    frame: a measure's table. A cell shows the value, its standard_error and what the paper ``printed``, where the table
         has columns of these names.
-    about : mapping
-    rows, columns : sequence of str
-        Columns of the frame.
+    rows, columns: columns of the frame.
     """
     if not rows and {col.PROBLEM, "item"} <= set(frame.columns) and frame[col.PROBLEM].nunique() > 1:
         rows, columns = [col.PROBLEM, col.RANKERS], ["item"]

@@ -32,20 +32,11 @@ def regret(
 ) -> Figure:
     """Draw cumulative regret against steps; the panels of a row have the same ordinate.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        Columns policy, horizon, repetition, t and the regret.
-    about : mapping
-    column, spread, start, log, bound
-        See `ltr_duel.analysis.plot_regret`.
-    panel : str
-        The column whose values make the panels; ``titles`` are theirs.
-    titles : sequence of str
-    columns : int, optional
-        Panels side by side.
-    kinds : bool
-        Tell policies that compare sets from those that compare pairs: by dashes and in the legend, where they come
+    frame: columns policy, horizon, repetition, t and the regret.
+    column, spread, start, log, bound: see `ltr_duel.analysis.plot_regret`.
+    panel: the column whose values make the panels; ``titles`` are theirs.
+    columns: panels side by side.
+    kinds: tell policies that compare sets from those that compare pairs: by dashes and in the legend, where they come
         last. Then each policy and each variant has a colour of its own, as far as there are colours.
     """
     parts, among = split(frame, about, panel, titles), list(frame[col.POLICY].unique())
@@ -92,10 +83,7 @@ def regret_and_accuracy(
 ) -> Figure:
     """Draw regret above and accuracy below, a column of panels for each problem (Zoghi et al. 2014, Figure 4).
 
-    Parameters
-    ----------
-    frame, about, column, panel, titles, spread, start, bound
-        As for ``regret``.
+    frame, about, column, panel, titles, spread, start, bound: as for ``regret``.
     """
     parts, among = split(frame, about, panel, titles), list(frame[col.POLICY].unique())
     figure, axes = grid(len(parts), rows=2, columns=len(parts))

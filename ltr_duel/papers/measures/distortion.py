@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from ltr_duel.papers.find_data import Found
+from ltr_duel.papers.expand import Found
 from ltr_duel.papers.measures.inputs import load_corpus
 from ltr_duel.rankers import constant_features, feature_rankers
 from ltr_duel.simulation import distortion_table, measure_distortion
@@ -36,26 +36,16 @@ def measure(
 ) -> pd.DataFrame:
     """Return the percentage of rankers that beat the Condorcet winner in sets of several sizes.
 
-    Parameters
-    ----------
-    found : Found
-        A corpus.
-    jobs : int
-    corpus : str
-        What it is called in the table.
-    clicks, sizes, multileavings, repetitions, comparisons, variance_reduction, seed
-        See `measure_distortion`. Sizes for which the corpus has too few rankers are left out.
-    printed : mapping, optional
-        The paper's percentages for each click model, one for each size.
-    without : int, optional
-        The position (from 0) of a feature that is left out.
+    found: a corpus.
+    corpus: what it is called in the table.
+    clicks, sizes, multileavings, repetitions, comparisons, variance_reduction, seed: see `measure_distortion`. Sizes
+        for which the corpus has too few rankers are left out.
+    printed: the paper's percentages for each click model, one for each size.
+    without: the position (from 0) of a feature that is left out.
 
-    Returns
-    -------
-    DataFrame
-        ``corpus``, ``of`` (rankers of the corpus), ``rankers`` (in a set), ``clicks``, ``value`` (percent),
-        ``standard_error`` (over sets), ``clear`` (percent that beat the winner by more than two standard errors of
-        a fair coin), ``printed`` (NaN where the paper does not say) and ``source``.
+    Returns ``corpus``, ``of`` (rankers of the corpus), ``rankers`` (in a set), ``clicks``, ``value`` (percent),
+    ``standard_error`` (over sets), ``clear`` (percent that beat the winner by more than two standard errors of a fair
+    coin), ``printed`` (NaN where the paper does not say) and ``source``.
     """
     dataset = load_corpus(found, jobs=jobs)
     left_out = set(constant_features(dataset))

@@ -8,7 +8,7 @@ import numpy as np
 
 from ltr_duel.core import InputError, stream
 from ltr_duel.data import Dataset, load_dataset, make_corpus
-from ltr_duel.papers.find_data import Found
+from ltr_duel.papers.expand import Found
 from ltr_duel.preferences import PreferenceMatrix, estimate_preferences, load_preferences
 from ltr_duel.rankers import feature_rankers
 
@@ -16,10 +16,7 @@ from ltr_duel.rankers import feature_rankers
 def load_corpus(found: Found, *, jobs: int) -> Dataset:
     """Return the corpus that was found.
 
-    Raises
-    ------
-    InputError
-        If what was found is no corpus.
+    Raises `InputError` if what was found is no corpus.
     """
     if "path" in found.entry:
         return load_dataset(found.entry["path"], jobs=jobs, **found.reading)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ltr_duel.core import FloatMatrix, FloatVector, InputError, parallel, stream
 from ltr_duel.data import load_dataset
-from ltr_duel.papers.find_data import Found
+from ltr_duel.papers.expand import Found
 from ltr_duel.preferences import estimate_preferences, load_preferences
 from ltr_duel.rankers import Rankings, feature_rankers
 
@@ -36,28 +36,14 @@ def measure(
 ) -> pd.DataFrame:
     """Return how near each variant comes to the published matrix.
 
-    Parameters
-    ----------
-    found : Found
-        Both a corpus, ``path``, and the published matrix, ``file``.
-    jobs : int
-    variants : sequence of mapping
-        ``clicks``, ``ties``, and if wanted ``outcome`` and ``top``.
-    comparisons : int
-        Of each pair, spread evenly over the queries.
-    seed : int
+    found: both a corpus, ``path``, and the published matrix, ``file``.
+    variants: ``clicks``, ``ties``, and if wanted ``outcome`` and ``top``.
+    comparisons: of each pair, spread evenly over the queries.
 
-    Returns
-    -------
-    DataFrame
-        ``clicks``, ``ties``, ``outcome``, ``top``, ``rankers``, ``item`` ("rmse" of the sorted row means, and
-        "quantile q" of ``|p - 1/2|``), ``value``, ``standard_error``, ``printed`` (the published matrix's) and
-        ``source``.
+    Returns ``clicks``, ``ties``, ``outcome``, ``top``, ``rankers``, ``item`` ("rmse" of the sorted row means, and
+    "quantile q" of ``|p - 1/2|``), ``value``, ``standard_error``, ``printed`` (the published matrix's) and ``source``.
 
-    Raises
-    ------
-    InputError
-        If the corpus or the published matrix is not there, or they have different numbers of rankers.
+    Raises `InputError` if the corpus or the published matrix is not there, or they have different numbers of rankers.
     """
     if "path" not in found.entry or "file" not in found.entry:
         raise InputError("this measure needs both the feature files of NP2004 and the published matrix of its rankers")

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from ltr_duel.core import FloatMatrix, FloatVector, errors, parallel, stream
-from ltr_duel.papers.find_data import Found
+from ltr_duel.papers.expand import Found
 from ltr_duel.papers.measures.inputs import load_matrix
 from ltr_duel.preferences import (
     SYNTHETIC,
@@ -63,38 +63,21 @@ def measure(
 ) -> pd.DataFrame:
     """Return the items asked for, of each matrix.
 
-    Parameters
-    ----------
-    found : Found
-        A matrix, or a corpus to estimate one on, unless ``matrices`` are named.
-    jobs : int
-    items : sequence of str
-        Names of `ITEMS`; a set of utilities gives its best, second and last utility besides.
-    matrices : sequence of str
-        "arxiv" and names of `SYNTHETIC`.
-    problem : str
-        What the matrix that was found is called.
-    printed : mapping, optional
-        What the paper prints, a number for each label, for all matrices; or a mapping for each matrix.
-    subset_sizes : sequence of mapping
-        ``rankers``, and ``printed``: the gamma that the paper gives for one subset of that size.
-    subsets : int
-        How many are drawn of each size.
-    clicks, comparisons
-        Of the estimate; of a matrix without standard errors as many comparisons are assumed.
-    compared : sequence of str
-        Items that are compared with those of transitive worlds with the noise of the matrix: "strong_violations", or
-        "gamma_btm quantile 0.05" of the subsets.
-    seed : int
+    found: a matrix, or a corpus to estimate one on, unless ``matrices`` are named.
+    items: names of `ITEMS`; a set of utilities gives its best, second and last utility besides.
+    matrices: "arxiv" and names of `SYNTHETIC`.
+    problem: what the matrix that was found is called.
+    printed: what the paper prints, a number for each label, for all matrices; or a mapping for each matrix.
+    subset_sizes: ``rankers``, and ``printed``: the gamma that the paper gives for one subset of that size.
+    subsets: how many are drawn of each size.
+    clicks, comparisons: of the estimate; of a matrix without standard errors as many comparisons are assumed.
+    compared: items that are compared with those of transitive worlds with the noise of the matrix: "strong_violations",
+        or "gamma_btm quantile 0.05" of the subsets.
 
-    Returns
-    -------
-    DataFrame
-        ``problem`` (the matrix), ``item``, ``rankers``, ``value``, ``standard_error``, ``printed`` (NaN where the
-        paper does not say), ``p_value`` (share of transitive worlds that look at least as intransitive; NaN for what
-        is not compared), ``transitive`` (the item's number in such a world, without noise) and ``source``. For each of
-        ``subset_sizes`` the items are "gamma_rucb share up to printed",
-        "gamma_rucb quantile q" and "gamma_btm quantile q".
+    Returns ``problem`` (the matrix), ``item``, ``rankers``, ``value``, ``standard_error``, ``printed`` (NaN where the
+    paper does not say), ``p_value`` (share of transitive worlds that look at least as intransitive; NaN for what is not
+    compared), ``transitive`` (the item's number in such a world, without noise) and ``source``. For each of
+    ``subset_sizes`` the items are "gamma_rucb share up to printed", "gamma_rucb quantile q" and "gamma_btm quantile q".
     """
     rows: list[tuple[Any, ...]] = []
     chances: dict[tuple[str, str, int], float] = {}

@@ -17,7 +17,7 @@ import pandas as pd
 import scipy  # its modules load when they are used
 
 from ltr_duel.core import FloatMatrix, parallel, stream
-from ltr_duel.papers.find_data import Found
+from ltr_duel.papers.expand import Found
 from ltr_duel.papers.measures.inputs import around, load_matrix
 from ltr_duel.preferences import condorcet_shares, total_order_share, wins_beyond_noise
 
@@ -35,23 +35,13 @@ def measure(
 ) -> pd.DataFrame:
     """Return both shares for every size of set.
 
-    Parameters
-    ----------
-    found : Found
-        A matrix, or a corpus to estimate one on.
-    jobs : int
-    subsets : int
-        How many are drawn of each size.
-    clicks, comparisons
-        Of the estimate; of a published matrix as many comparisons are assumed.
-    seed : int
+    found: a matrix, or a corpus to estimate one on.
+    subsets: how many are drawn of each size.
+    clicks, comparisons: of the estimate; of a published matrix as many comparisons are assumed.
 
-    Returns
-    -------
-    DataFrame
-        ``item`` ("condorcet winner" or "total order"), ``rankers`` (the size), ``value`` (the share),
-        ``standard_error`` (zero where all sets were counted), ``least`` and ``most`` (between which the truth lies; of
-        total orders only the latter) and ``source``.
+    Returns ``item`` ("condorcet winner" or "total order"), ``rankers`` (the size), ``value`` (the share),
+    ``standard_error`` (zero where all sets were counted), ``least`` and ``most`` (between which the truth lies; of
+    total orders only the latter) and ``source``.
     """
     matrix = load_matrix(found, clicks=clicks, comparisons=comparisons, seed=seed, jobs=jobs)
     sizes = range(1, len(matrix) + 1)

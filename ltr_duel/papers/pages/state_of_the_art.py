@@ -71,12 +71,8 @@ class StateOfTheArt(NamedTuple):
 def state_of_the_art(frame: pd.DataFrame, about: Mapping[str, Any]) -> StateOfTheArt:
     """Compare the policies on each problem, those that compare pairs and those that compare sets apart.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        As for `standings`.
-    about : mapping
-        What ``about.json`` says of the figure: its column of regret, and the references of its problems.
+    frame: as for `standings`.
+    about: what ``about.json`` says of the figure: its column of regret, and the references of its problems.
     """
     column = str(about["figure"].get("options", {}).get("column", col.REGRET))
     ranked, references = standings(frame, column), about.get("references", {})
@@ -103,14 +99,9 @@ def state_of_the_art(frame: pd.DataFrame, about: Mapping[str, Any]) -> StateOfTh
 def state_of_the_art_markdown(frame: pd.DataFrame, about: Mapping[str, Any], circumstances: str = "") -> str:
     """Return the comparison as Markdown.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        As for `standings`.
-    about : mapping
-        What ``about.json`` says of the figure.
-    circumstances : str
-        A sentence on machine, date and scale, for the top.
+    frame: as for `standings`.
+    about: what ``about.json`` says of the figure.
+    circumstances: a sentence on machine, date and scale, for the top.
     """
     found, described, name = state_of_the_art(frame, about), about["figure"], str(about["name"])
     lines = [f"# {name.replace('_', ' ').capitalize()}", "", f"{described['title']}. {described['shows']}", ""]

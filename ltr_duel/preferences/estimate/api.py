@@ -219,15 +219,9 @@ def _rebuilt_settings(matrix: PreferenceMatrix, rankings: Rankings, clicks: Clic
 
 
 def _grown(
-    settings: Settings,
-    sampler: PairSampler,
-    tally: Tally,
-    comparisons: int,
-    against: str | None,
-    target_error: float | None,
-    until_winner: float | None,
-    at_most: int,
-) -> PreferenceMatrix:
+    settings: Settings, sampler: PairSampler, tally: Tally, comparisons: int, against: str | None,
+    target_error: float | None, until_winner: float | None, at_most: int,
+) -> PreferenceMatrix:  # fmt: skip
     """Add comparisons to a tally as asked for, and return the matrix."""
     if target_error is not None:
         errors.require_between("the target of the standard error", target_error, 1e-5, 0.5)

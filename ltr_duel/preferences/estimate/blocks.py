@@ -56,13 +56,8 @@ implement(evaluate, Played, _play)
 class Worker:
     """What one thread needs to count comparisons: scratch arrays, made once.
 
-    Parameters
-    ----------
-    settings : Settings
-    open_evaluator : callable
-        Allocates the evaluator that the settings ask for.
-    taken : ndarray of float64, shape (K, n_queries) or (0, 0)
-        What is taken off outcomes.
+    open_evaluator: allocates the evaluator that the settings ask for.
+    taken: shape (K, n_queries) or (0, 0); what is taken off outcomes.
     """
 
     def __init__(
@@ -124,18 +119,9 @@ def _shuffled(number: int, seed: int, n_queries: int) -> IntVector:
 
 @kernel
 def count_block(
-    evaluator: Any,
-    queries: IntVector,
-    taken: FloatMatrix,
-    lists_of_an_evaluation: int,
-    evaluations_of_a_unit: int,
-    first: int,
-    second: int,
-    begin: int,
-    end: int,
-    rng: np.random.Generator,
-    row: IntVector,
-) -> None:
+    evaluator: Any, queries: IntVector, taken: FloatMatrix, lists_of_an_evaluation: int, evaluations_of_a_unit: int,
+    first: int, second: int, begin: int, end: int, rng: np.random.Generator, row: IntVector,
+) -> None:  # fmt: skip
     """Go through the first ``end`` comparisons of a block, and add those from ``begin`` on to ``row``."""
     lists = lists_of_an_evaluation * evaluations_of_a_unit
     for unit in range(end // lists):

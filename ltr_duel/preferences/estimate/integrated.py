@@ -5,6 +5,12 @@ unbiased for the same rule. For any method the users are walked through as a tre
 interleave, who contributed a document does not change with further clicks and is found once for a list. Where the
 outcome depends on the balance of owned clicks alone (all its rules but ``marginal_sign``), a dynamic programme over
 that balance integrates clicks and contributors exactly.
+
+Of probabilistic interleave, lists may come in mirrored pairs (`Antithetic`). Both are drawn from the same uniform
+numbers, place by place: where the first ranker chose a document for one list, the second ranker chooses at the same
+depth for the other. Each list alone follows the law of the method. Whatever favoured one ranker by chance favours the
+other in the mirrored list, so the mean of the two varies much less than that of two independent lists (Hammersley and
+Morton, A New Monte Carlo Technique: Antithetic Variates, 1956).
 """
 
 from __future__ import annotations
@@ -13,10 +19,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import dispatched, implement, kernel, vector
-from ltr_duel.interleaving import OUTCOMES, Comparison, Probabilistic, draw_pair, trace_clicks
+from ltr_duel.core import FloatVector, dispatched, implement, kernel, uniform, vector
+from ltr_duel.interleaving import OUTCOMES, Comparison, Probabilistic, draw_document, draw_pair, trace_clicks
 from ltr_duel.preferences.estimate.blocks import evaluate
-from ltr_duel.preferences.estimate.tree import Tree, note_click, outcome_so_far, walk_users
+from ltr_duel.preferences.estimate.tree import Duel, Tree, note_click, outcome_so_far, walk_users
 
 _MARGINAL_SIGN = OUTCOMES.index("marginal_sign")
 _EQUAL = 1e-12  # closer posteriors are a tie, as in the method itself
@@ -49,56 +55,38 @@ def mean_over_users(
         tree.stop[k] = c.users.p_stop[grade]
         tree.leave[k] = c.users.p_leave[grade]
         tree.go_on[k] = (1.0 - tree.click[k]) * (1.0 - tree.leave[k])
-    return mean_outcome(c.method, c, tree, query, first, second, length, rng)
+    return mean_outcome(c.method, c, tree, Duel(query, first, second, length), rng)
 
 
 @dispatched
-def mean_outcome(
-    method: Any,
-    comparison: Comparison,
-    tree: Tree,
-    query: int,
-    first: int,
-    second: int,
-    length: int,
-    rng: np.random.Generator,
-) -> float:
+def mean_outcome(method: Any, comparison: Comparison, tree: Tree, duel: Duel, rng: np.random.Generator) -> float:
     """As `mean_over_users`, which has written down what users do at each place."""
-    return walk_users(comparison, tree, query, first, second, length, rng)
+    return walk_users(comparison, tree, duel, rng)
 
 
 def _mean_of_probabilistic(
-    method: Probabilistic,
-    comparison: Comparison,
-    tree: Tree,
-    query: int,
-    first: int,
-    second: int,
-    length: int,
-    rng: np.random.Generator,
+    method: Probabilistic, comparison: Comparison, tree: Tree, duel: Duel, rng: np.random.Generator
 ) -> float:
-    find_contributors(method, comparison, tree, query, first, second, length)
+    find_contributors(method, comparison, tree, duel)
     if method.rule == _MARGINAL_SIGN:
         tree.owned[0, 0] = 1.0
-        return walk_users(comparison, tree, query, first, second, length, rng)
-    return mean_balance(tree, length)
+        return walk_users(comparison, tree, duel, rng)
+    return mean_balance(tree, duel.length)
 
 
 @kernel
-def find_contributors(
-    method: Probabilistic, comparison: Comparison, tree: Tree, query: int, first: int, second: int, length: int
-) -> None:
+def find_contributors(method: Probabilistic, comparison: Comparison, tree: Tree, duel: Duel) -> None:
     """Fill ``tree.q``, for the places that can be clicked: the credit of a user who clicks all of these."""
     c = comparison
     n = 0
-    for k in range(length):
+    for k in range(duel.length):
         if tree.click[k] > 0.0:
             c.page.clicks[n] = k
             n += 1
     if n > 0:
-        method.pair[0] = first
-        method.pair[1] = second
-        trace_clicks(method, c.lists, query, method.pair, 2, c.page, n)
+        method.pair[0] = duel.first
+        method.pair[1] = duel.second
+        trace_clicks(method, c.lists, duel.query, method.pair, 2, c.page, n)
     for m in range(n):
         tree.q[c.page.clicks[m]] = method.source[m, 0]
 
@@ -113,14 +101,7 @@ def _note_click_of_probabilistic(method: Probabilistic, comparison: Comparison, 
 
 
 def _outcome_of_probabilistic(
-    method: Probabilistic,
-    comparison: Comparison,
-    tree: Tree,
-    query: int,
-    first: int,
-    second: int,
-    length: int,
-    n_clicks: int,
+    method: Probabilistic, comparison: Comparison, tree: Tree, duel: Duel, n_clicks: int
 ) -> float:
     n, owned = n_clicks, tree.owned[n_clicks]
     difference = 0.0
@@ -153,7 +134,57 @@ def mean_balance(tree: Tree, length: int) -> float:
     return total
 
 
+class Antithetic(NamedTuple):
+    """Two mirrored lists; all users see both."""
+
+    comparison: Comparison
+    n_queries: int
+    tree: Tree
+    uniforms: FloatVector  # (top,) scratch: who contributes, and how deep
+
+
+def _evaluate_both(evaluator: Antithetic, query: int, first: int, second: int, rng: np.random.Generator) -> float:
+    c = evaluator.comparison
+    length = min(c.page.shown.shape[0], c.lists.query_ptr[query + 1] - c.lists.query_ptr[query])
+    for k in range(length):
+        evaluator.uniforms[k] = 2.0 * uniform(rng)
+    draw_from_uniforms(c, evaluator.uniforms, query, first, second, length, rng)
+    outcome = mean_over_users(c, evaluator.tree, query, first, second, length, rng)
+    draw_from_uniforms(c, evaluator.uniforms, query, second, first, length, rng)
+    return (outcome + mean_over_users(c, evaluator.tree, query, first, second, length, rng)) / 2.0
+
+
+@kernel
+def draw_from_uniforms(
+    comparison: Comparison,
+    uniforms: FloatVector,
+    query: int,
+    low: int,
+    high: int,
+    length: int,
+    rng: np.random.Generator,
+) -> None:
+    """Fill ``page.shown``: ranker ``low`` contributes where its number is below 1, ``high`` elsewhere.
+
+    A number that falls on a document already shown is drawn again, as in the method itself.
+    """
+    method, lists, page = comparison.method, comparison.lists, comparison.page
+    start = lists.query_ptr[query]
+    documents = lists.query_ptr[query + 1] - start
+    method.free[0] = 1
+    method.free[1] = 1
+    for k in range(length):
+        place = int(uniforms[k])
+        ranker = high if place == 1 else low
+        chosen = draw_document(method, lists, ranker, place, start, documents, uniforms[k] - place, rng)
+        page.shown[k] = chosen
+        method.used[chosen] = 1
+    for k in range(length):
+        method.used[page.shown[k]] = 0
+
+
 implement(evaluate, Integrated, _evaluate)
+implement(evaluate, Antithetic, _evaluate_both)
 implement(mean_outcome, Probabilistic, _mean_of_probabilistic)
 implement(note_click, Probabilistic, _note_click_of_probabilistic)
 implement(outcome_so_far, Probabilistic, _outcome_of_probabilistic)

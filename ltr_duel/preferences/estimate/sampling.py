@@ -16,10 +16,9 @@ import numpy as np
 
 from ltr_duel.core import InputError, IntMatrix, IntVector, files, parallel, places
 from ltr_duel.interleaving import Comparison
-from ltr_duel.preferences.estimate.antithetic import Antithetic
 from ltr_duel.preferences.estimate.blocks import NOTHING, Piece, Played, Worker, count_piece
 from ltr_duel.preferences.estimate.control import taken_off
-from ltr_duel.preferences.estimate.integrated import Integrated
+from ltr_duel.preferences.estimate.integrated import Antithetic, Integrated
 from ltr_duel.preferences.estimate.resampled import Resampled, resampled
 from ltr_duel.preferences.estimate.settings import Settings
 from ltr_duel.preferences.estimate.tree import open_tree
@@ -41,12 +40,8 @@ class PieceStore:
     A piece is named by its comparisons and by the digest of the settings: the same question finds its answer, however
     often it is asked. A kill at any moment leaves whole pieces.
 
-    Parameters
-    ----------
-    folder : Path
-        Need not exist.
-    key : str
-        Digest of the settings.
+    folder: need not exist.
+    key: digest of the settings.
     """
 
     def __init__(self, folder: Path, key: str) -> None:
@@ -79,12 +74,7 @@ class PieceStore:
                 self._root.rmdir()
 
     def check(self) -> None:
-        """Refuse a place that cannot be written to, before work is spent.
-
-        Raises
-        ------
-        InputError
-        """
+        """Refuse a place that cannot be written to, before work is spent."""
         places.require_folder_place(self._folder, self._root)
 
     def prepare(self) -> None:
@@ -105,15 +95,9 @@ class PieceStore:
 class PairSampler:
     """Counts comparisons for one estimate, on some threads, with or without a store.
 
-    Parameters
-    ----------
-    settings : Settings
-    jobs : int
-        Threads; -1 for all cores.
-    store : PieceStore, optional
-        Where pieces are kept and looked up.
-    share : Share
-        For several machines that fill one store: only every ``of``-th piece is counted, the rest is left alone.
+    jobs: threads; -1 for all cores.
+    store: where pieces are kept and looked up.
+    share: for several machines that fill one store: only every ``of``-th piece is counted, the rest is left alone.
     """
 
     def __init__(

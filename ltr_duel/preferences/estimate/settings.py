@@ -36,20 +36,11 @@ REDRAWN_RULE = "redraw_at_inference"  # the tie rule with two orders of ties for
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """How rankers are compared, and how the simulation spends its comparisons.
+    """How rankers are compared, and how the simulation spends its comparisons."""
 
-    Parameters
-    ----------
-    comparer : Comparer
-        For a method that compares pairs.
-    seed : int
-    reductions : tuple of str
-        Names in `REDUCTIONS`.
-    """
-
-    comparer: Comparer = field(repr=False)
+    comparer: Comparer = field(repr=False)  # for a method that compares pairs
     seed: int
-    reductions: tuple[Reduction, ...] = ()
+    reductions: tuple[Reduction, ...] = ()  # names in `REDUCTIONS`
 
     def __post_init__(self) -> None:
         for name in self.reductions:

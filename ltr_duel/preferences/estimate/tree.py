@@ -18,6 +18,15 @@ from ltr_duel.interleaving import Comparison, credit_pair
 RARE = 1 / 16  # of all users; a branch of fewer is not split
 
 
+class Duel(NamedTuple):
+    """The list on the page: for which query, from which two rankers, how long."""
+
+    query: int
+    first: int
+    second: int
+    length: int
+
+
 class Tree(NamedTuple):
     """What users do at each place of a list, and scratch: of a walk, by clicks so far, and of the dynamic programme."""
 
@@ -37,20 +46,11 @@ class Tree(NamedTuple):
 
 def open_tree(top: int, rare: float = RARE) -> Tree:
     """Allocate for lists of up to ``top`` documents; ``rare = 0`` walks the whole tree."""
-    return Tree(
-        rare,
-        np.zeros(top),
-        np.zeros(top),
-        np.zeros(top),
-        np.zeros(top),
-        np.zeros(top + 1),
-        np.zeros(top + 1, np.int64),
-        np.zeros(top + 1),
-        np.zeros(top),
-        np.zeros((top + 1, top + 1)),
-        np.zeros(2 * top + 3),
-        np.zeros(2 * top + 3),
-    )
+    click, stop, leave, go_on, q = np.zeros((5, top))
+    mass, outcome = np.zeros((2, top + 1))
+    place, owned = np.zeros(top + 1, np.int64), np.zeros((top + 1, top + 1))
+    balance, moved = np.zeros((2, 2 * top + 3))
+    return Tree(rare, click, stop, leave, go_on, mass, place, outcome, q, owned, balance, moved)
 
 
 @dispatched
@@ -59,17 +59,14 @@ def note_click(method: Any, comparison: Comparison, tree: Tree, n_clicks: int) -
 
 
 @dispatched
-def outcome_so_far(
-    method: Any, comparison: Comparison, tree: Tree, query: int, first: int, second: int, length: int, n_clicks: int
-) -> float:
+def outcome_so_far(method: Any, comparison: Comparison, tree: Tree, duel: Duel, n_clicks: int) -> float:
     """Return the outcome of the first ``n_clicks`` clicks on the page, all of them noted."""
-    return credit_pair(method, comparison.lists, query, first, second, comparison.page, length, n_clicks)
+    lists, page = comparison.lists, comparison.page
+    return credit_pair(method, lists, duel.query, duel.first, duel.second, page, duel.length, n_clicks)
 
 
 @kernel
-def walk_users(
-    comparison: Comparison, tree: Tree, query: int, first: int, second: int, length: int, rng: np.random.Generator
-) -> float:
+def walk_users(comparison: Comparison, tree: Tree, duel: Duel, rng: np.random.Generator) -> float:
     """Sum outcome times share over the tree of users, depth first, as `mean_outcome`."""
     c = comparison
     total, n = 0.0, 0  # n clicks so far
@@ -79,7 +76,7 @@ def walk_users(
     tree.outcome[0] = 0.0
     while n >= 0:
         k, mass = tree.place[n], tree.mass[n]
-        if k == length or mass == 0.0:
+        if k == duel.length or mass == 0.0:
             total += mass * tree.outcome[n]
             n -= 1
             continue
@@ -88,7 +85,7 @@ def walk_users(
             total += mass * tree.outcome[n]
             if next_one < rare:
                 next_one += tree.rare
-                final = follow_user(c, tree, query, first, second, length, n, k, rng)
+                final = follow_user(c, tree, duel, n, k, rng)
                 total += tree.rare * (final - tree.outcome[n])
             n -= 1
             continue
@@ -101,7 +98,7 @@ def walk_users(
             c.page.clicks[n] = k
             n += 1
             note_click(c.method, c, tree, n)
-            tree.outcome[n] = outcome_so_far(c.method, c, tree, query, first, second, length, n)
+            tree.outcome[n] = outcome_so_far(c.method, c, tree, duel, n)
             stopping = clicked * tree.stop[k]
             total += stopping * tree.outcome[n]
             tree.mass[n] = clicked - stopping
@@ -111,19 +108,11 @@ def walk_users(
 
 @kernel
 def follow_user(
-    comparison: Comparison,
-    tree: Tree,
-    query: int,
-    first: int,
-    second: int,
-    length: int,
-    n_clicks: int,
-    place: int,
-    rng: np.random.Generator,
+    comparison: Comparison, tree: Tree, duel: Duel, n_clicks: int, place: int, rng: np.random.Generator
 ) -> float:
     """Draw a user who comes to a place with some clicks made; return the outcome of all clicks."""
     c = comparison
-    n, k = n_clicks, place
+    n, k, length = n_clicks, place, duel.length
     while k < length:
         u, here = uniform(rng), 1.0  # of those who made these clicks, as many come to the place
         while k < length and u < here * tree.go_on[k]:
@@ -139,4 +128,4 @@ def follow_user(
         k += 1
     if n == n_clicks:
         return tree.outcome[n]
-    return outcome_so_far(c.method, c, tree, query, first, second, length, n)
+    return outcome_so_far(c.method, c, tree, duel, n)

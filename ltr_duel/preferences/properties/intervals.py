@@ -30,16 +30,11 @@ def interval(
 ) -> tuple[FloatMatrix, FloatMatrix]:
     """Return the lower and upper ends of two-sided intervals, element by element.
 
-    Parameters
-    ----------
-    p : ndarray of float64
-    n : ndarray of float64
-        Effective number of comparisons, see `effective_counts`; infinite where p is exact.
-    confidence : float
-        Between 0 and 1.
-    rule : {"wilson", "exact", "normal"}
-        Wilson (Probable Inference, the Law of Succession, and Statistical Inference, JASA 1927); Clopper and Pearson
-        (Biometrika 1934), exact for comparisons without ties and cautious with them; or p plus and minus z errors.
+    n: effective number of comparisons, see `effective_counts`; infinite where p is exact.
+    confidence: between 0 and 1.
+    rule: {"wilson", "exact", "normal"}; Wilson (Probable Inference, the Law of Succession, and Statistical Inference,
+        JASA 1927); Clopper and Pearson (Biometrika 1934), exact for comparisons without ties and cautious with them; or
+        p plus and minus z errors.
     """
     errors.require_between("confidence", confidence, 0, 1)
     errors.require_one_of("interval rule", rule, INTERVAL_RULES)

@@ -153,10 +153,8 @@ def transitive_null(
 def noise_of(matrix: PreferenceMatrix, comparisons: int = 0) -> FloatMatrix:
     """Return the standard errors of a matrix, or of ``comparisons`` coins for each pair if the matrix has none.
 
-    Raises
-    ------
-    InputError
-        If the matrix has no standard errors and no comparisons are assumed, or some pairs were never compared.
+    Raises `InputError` if the matrix has no standard errors and no comparisons are assumed, or some pairs were never
+    compared.
     """
     error = matrix.standard_error
     if not error.any():

@@ -131,18 +131,10 @@ def random_condorcet_subset(matrix: PreferenceMatrix, size: int, seed: int = 0) 
 def draw_winner_set(matrix: PreferenceMatrix, size: int, rng: np.random.Generator) -> IntVector:
     """Draw uniformly from the sets of ``size`` rankers that have a Condorcet winner.
 
-    Parameters
-    ----------
-    matrix : PreferenceMatrix
-    size : int
-        At least 1.
-    rng : numpy.random.Generator
+    size: at least 1.
 
-    Returns
-    -------
-    ndarray of int64, shape (size,)
-        Positions of the rankers, the winner first, the others in the order of the matrix; empty if no set of this
-        size has a winner.
+    Returns positions of the rankers, the winner first, the others in the order of the matrix; empty if no set of this
+    size has a winner.
     """
     beats = matrix.p > 0.5
     ways = [math.comb(int(count), size - 1) for count in beats.sum(axis=1)]

@@ -1,4 +1,4 @@
-"""Everything that can be said about a preference matrix, in one go."""
+"""Everything that can be said about a preference matrix, in one go; and the von Neumann winner, which always exists."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import scipy  # its modules load when they are used
 
+from ltr_duel.core import FloatVector
 from ltr_duel.preferences.matrix import PreferenceMatrix, require_matrix
 from ltr_duel.preferences.properties.bounds import gaps, lower_bound, multiduel_bound
 from ltr_duel.preferences.properties.confidence import borda_confidence, condorcet_confidence, copeland_confidence
@@ -22,69 +24,46 @@ from ltr_duel.preferences.properties.transitivity import (
     total_order,
     triangle_violations,
 )
-from ltr_duel.preferences.properties.von_neumann import von_neumann_winner
+
+_NOTHING = 1e-9  # weights below this are rounding
 
 
 @dataclass(frozen=True)
 class Properties:
     """Winners, order and hardness of a matrix. What needs a Condorcet winner is None without one.
 
-    Parameters
-    ----------
-    condorcet_winner : str or None
-    condorcet_confidence : dict of str to float
-        Pr(it truly is the Condorcet winner), for those above one in a thousand.
-    copeland_winners, borda_winner, borda_winners
-        See `PreferenceMatrix`.
-    copeland_confidence, borda_confidence : dict of str to float
-        Share of plausible matrices in which a ranker wins, for those above one in a thousand.
-    von_neumann_winner : dict of str to float
-        Rankers with positive weight.
-    top_cycle : tuple of str
-        The smallest set of rankers that all beat every one outside it.
-    even_pairs : int
-        Pairs at exactly 1/2: neither beats the other.
-    total_order : bool
-    cyclic_triples : int
-    cycle : tuple of str or None
-        One of them.
-    strong_violations, strong_triples : int
-        Triples that break strong stochastic transitivity, out of how many.
-    gamma_btm, gamma_rucb : float or None
-        Two readings of relaxed transitivity.
-    triangle_violations : int or None
-        Pairs of rivals that break the stochastic triangle inequality.
-    smallest_gap, smallest_gap_error : float or None
-        Of the winner over its strongest rival.
-    lower_bound, multiduel_bound : float or None
-        Constants of ``ln T``; see `ltr_duel.preferences.properties.bounds`.
-    least_condorcet_share : float
-        The smallest P_K: how rarely a random subset has a Condorcet winner, at worst.
+    copeland_winners, borda_winner, borda_winners: see `PreferenceMatrix`.
+    copeland_confidence, borda_confidence: share of plausible matrices in which a ranker wins, for those above one in a
+        thousand.
+    strong_violations, strong_triples: triples that break strong stochastic transitivity, out of how many.
+    gamma_btm, gamma_rucb: two readings of relaxed transitivity.
+    smallest_gap, smallest_gap_error: of the winner over its strongest rival.
+    lower_bound, multiduel_bound: constants of ``ln T``; see `ltr_duel.preferences.properties.bounds`.
     """
 
     condorcet_winner: str | None
-    condorcet_confidence: dict[str, float]
+    condorcet_confidence: dict[str, float]  # Pr(it truly is the Condorcet winner), for those above one in a thousand
     copeland_winners: tuple[str, ...]
     copeland_confidence: dict[str, float]
     borda_winner: str
     borda_winners: tuple[str, ...]
     borda_confidence: dict[str, float]
-    von_neumann_winner: dict[str, float]
-    top_cycle: tuple[str, ...]
-    even_pairs: int
+    von_neumann_winner: dict[str, float]  # rankers with positive weight
+    top_cycle: tuple[str, ...]  # the smallest set of rankers that all beat every one outside it
+    even_pairs: int  # pairs at exactly 1/2: neither beats the other
     total_order: bool
     cyclic_triples: int
-    cycle: tuple[str, ...] | None
+    cycle: tuple[str, ...] | None  # one of them
     strong_violations: int
     strong_triples: int
     gamma_btm: float | None
     gamma_rucb: float | None
-    triangle_violations: int | None
+    triangle_violations: int | None  # pairs of rivals that break the stochastic triangle inequality
     smallest_gap: float | None
     smallest_gap_error: float | None
     lower_bound: float | None
     multiduel_bound: float | None
-    least_condorcet_share: float
+    least_condorcet_share: float  # the smallest P_K: how rarely a random subset has a Condorcet winner, at worst
 
     def as_dict(self) -> dict[str, Any]:
         """Return everything as JSON."""
@@ -168,3 +147,23 @@ def gaps_table(matrix: PreferenceMatrix) -> pd.DataFrame | None:
 def _likely(shares: dict[str, float]) -> dict[str, float]:
     chosen = sorted(((name, share) for name, share in shares.items() if share > 0.001), key=lambda item: -item[1])
     return dict(chosen)
+
+
+def von_neumann_winner(matrix: PreferenceMatrix) -> FloatVector:
+    """Return weights, adding up to 1, whose mixture beats or ties each ranker.
+
+    Dudik, Hofmann, Schapire, Slivkins, Zoghi. Contextual Dueling Bandits. COLT 2015. It is a maximin strategy of the
+    game ``p - 1/2``, whose value is 0; found as a linear program with HiGHS. Where several mixtures do, one of them is
+    returned. A Condorcet winner has all the weight.
+    """
+    size = len(matrix)
+    cost = np.append(np.zeros(size), -1.0)  # maximise v
+    worst = np.hstack([0.5 - matrix.p.T, np.ones((size, 1))])  # v <= sum_i w_i (p[i, j] - 1/2) for each j
+    sums = np.append(np.ones(size), 0.0)[None, :]
+    solved = scipy.optimize.linprog(
+        cost, A_ub=worst, b_ub=np.zeros(size), A_eq=sums, b_eq=[1.0], bounds=[(0, 1)] * size + [(-1, 1)], method="highs"
+    )
+    found = np.asarray(solved.x)[:-1]
+    weights = np.where(found < _NOTHING, 0.0, found)
+    result: FloatVector = weights / weights.sum()
+    return result

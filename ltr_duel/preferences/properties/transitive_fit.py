@@ -23,16 +23,9 @@ _LEAST_ERROR = 1e-6  # least standard error, for pairs whose outcomes were all e
 def strongly_transitive_fit(p: FloatMatrix, error: FloatMatrix) -> FloatMatrix:
     """Return the strongly transitive matrix that is closest to ``p``, in squared standard errors.
 
-    Parameters
-    ----------
-    p : ndarray of float64, shape (K, K)
-    error : ndarray of float64, shape (K, K)
-        Standard errors, finite.
+    error: standard errors, finite.
 
-    Returns
-    -------
-    ndarray of float64, shape (K, K)
-        Strongly transitive exactly, and within about 1e-4 of the closest such matrix.
+    The result is strongly transitive exactly, and within about 1e-4 of the closest such matrix.
     """
     size = len(p)
     order = np.argsort(-p.sum(axis=1), kind="stable")

@@ -22,7 +22,7 @@ def open_lightgbm(dataset: Dataset, what: str) -> list[Ranker]:
     if not text.startswith("tree\n") or "\nend of trees" not in text:
         raise InputError(f"{path}: not a LightGBM model, or cut short; write it with Booster.save_model")
     _require_trees(path, text.partition("\nend of trees")[0])
-    with needed_library("lightgbm", "models"):
+    with needed_library("lightgbm"):
         import lightgbm
     try:
         booster = lightgbm.Booster(model_str=_SIZES.sub("", text, count=1))

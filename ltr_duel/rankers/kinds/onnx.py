@@ -33,10 +33,7 @@ UNLIMITED = frozenset(
 def operators_in(model: bytes) -> set[str]:
     """Return the names of all operators of a model, also of those inside others.
 
-    Raises
-    ------
-    ValueError
-        If the bytes are no model, or operators stand inside others too deeply.
+    Raises `ValueError` if the bytes are no model, or operators stand inside others too deeply.
     """
     found: set[str] = set()
     for number, value in _fields(memoryview(model)):
@@ -95,7 +92,7 @@ def _number(data: memoryview, at: int) -> tuple[int, int]:
 def open_onnx(dataset: Dataset, what: str) -> list[Ranker]:
     """Read a model file; it takes one matrix of features and returns one score for each row first."""
     path = model_file(what, "onnx")
-    with needed_library("onnxruntime", "models"):
+    with needed_library("onnxruntime"):
         import onnxruntime
     content = path.read_bytes()
     _require_limited(path, content)

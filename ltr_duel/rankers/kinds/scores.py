@@ -62,12 +62,7 @@ def _rows(path: Path, table: pd.DataFrame, dataset: Dataset) -> tuple[IntVector,
 
 
 def _ranker(
-    path: Path,
-    name: str,
-    column: pd.Series[float],
-    rows: IntVector,
-    dataset: Dataset,
-    about: dict[str, object],
+    path: Path, name: str, column: pd.Series[float], rows: IntVector, dataset: Dataset, about: dict[str, object]
 ) -> Ranker:
     if column.dtype.kind not in "fiu":
         raise InputError(f"{path}: column '{name}' holds {column.dtype}, not numbers")

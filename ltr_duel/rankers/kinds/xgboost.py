@@ -27,7 +27,7 @@ def open_xgboost(dataset: Dataset, what: str) -> list[Ranker]:
             f" xgboost.Booster(model_file='{path.name}').save_model('{path.stem}.json')"
         )
     model = _checked_model(path)
-    with needed_library("xgboost", "models"):
+    with needed_library("xgboost"):
         import xgboost
     booster = xgboost.Booster()
     try:

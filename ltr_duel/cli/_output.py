@@ -1,0 +1,127 @@
+"""What commands print and write, and how they end."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import textwrap
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import click
+
+from ltr_duel.core import alone, errors, files, threads
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+    from ltr_duel.core import components
+
+
+def only_writer(out: Path | None) -> None:
+    """Refuse a place that another process is writing to; keep others from it until the command ends."""
+    if out is not None:
+        click.get_current_context().with_resource(alone.sole_writer(out))
+
+
+def end(code: int, *, at_once: bool = False) -> NoReturn:
+    """End the process; without Python's shutdown where runs are still going on that nobody waits for."""
+    if not at_once and not threads.abandoned_threads_run():
+        sys.exit(code)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def print_table(frame: pd.DataFrame) -> None:
+    """Print a table of text: the first column to the left, the others to the right; control characters escaped.
+
+    Where it is wider than the terminal, parts of it with the first column and some others stand below each other.
+    """
+    columns = [[errors.in_one_line(str(cell)) for cell in (name, *frame[name])] for name in frame.columns]
+    widths = [max(len(cell) for cell in column) for column in columns]
+    context, parts = click.get_current_context(silent=True), [list(range(1, len(columns)))]
+    if sys.stdout.isatty() and not (context and context.meta.get("wide")):
+        parts = _parts(widths, shutil.get_terminal_size().columns)
+    for part in parts:
+        for row in zip(*columns, strict=True):
+            cells = [row[0].ljust(widths[0]), *(row[place].rjust(widths[place]) for place in part)]
+            click.echo("  ".join(cells).rstrip())
+        if len(parts) > 1:
+            click.echo()
+    if len(parts) > 1:
+        click.echo(f"the columns are in {len(parts)} parts, to fit the terminal; --wide prints them side by side")
+
+
+def _parts(widths: Sequence[int], width: int) -> list[list[int]]:
+    """Return the columns after the first one, in as few parts as fit beside it."""
+    parts: list[list[int]] = [[]]
+    for place in range(1, len(widths)):
+        if parts[-1] and sum(2 + widths[other] for other in (*parts[-1], place)) > width - widths[0]:
+            parts.append([])
+        parts[-1].append(place)
+    return parts
+
+
+def echo_lines(lines: Iterable[object]) -> None:
+    """Print each on a line."""
+    for line in lines:
+        click.echo(line)
+
+
+def save_measured(out: Path, name: str, frame: pd.DataFrame, drawn: Axes) -> None:
+    """Write a table and its picture into a folder, and print where they are."""
+    from ltr_duel.analysis import save_figure
+
+    with files.replacing(out / f"{name}.parquet") as temporary:
+        frame.to_parquet(temporary, index=False)
+    save_figure(drawn, out / f"{name}.png")
+    click.echo(f"\n{out / f'{name}.parquet'}, {out / f'{name}.png'}")
+
+
+def print_rest(rows: int, total: int, what: str) -> None:
+    """Print how many lines of a table were left out, if any, and the option that lists them."""
+    if total > rows:
+        click.echo(f"{total - rows:,} more {what}; --rows {total} lists them")
+
+
+def print_catalogue(
+    registry: components.Registry[Any], names: Sequence[str], *, bibtex: bool, group: str = "", fact: str = ""
+) -> None:
+    """Print all components of a kind, or those named, as wide as the terminal allows: each with the facts of it.
+
+    With ``bibtex``, what to cite instead. With a ``group``, all are listed in short: a line each with one ``fact``,
+    under the values of the fact ``group``.
+    """
+    chosen = [registry[name] for name in names] or list(registry)
+    if bibtex:
+        click.echo("\n\n".join(dict.fromkeys(source.bibtex for component in chosen for source in component.sources)))
+        return
+    width = min(shutil.get_terminal_size((100, 24)).columns, 120)
+    if group and not names:
+        _print_short(chosen, width, group, fact)
+        return
+    for component in chosen:
+        facts = component.facts()
+        label = max(map(len, facts))
+        click.echo(click.style(component.name, bold=True))
+        for about, text in facts.items():
+            head = f"  {about.ljust(label)}  "
+            click.echo(textwrap.fill(text, width, initial_indent=head, subsequent_indent=" " * len(head)))
+    if not names:
+        click.echo(f"\n{len(chosen)} in all.")
+
+
+def _print_short(chosen: Sequence[Any], width: int, group: str, fact: str) -> None:
+    label = max(len(component.name) for component in chosen)
+    facts = {component.name: component.facts() for component in chosen}
+    for value in dict.fromkeys(one[group] for one in facts.values()):
+        click.echo(click.style(f"{group} {value}; {fact}:", bold=True))
+        for name, about in facts.items():
+            if about[group] == value:
+                line = f"  {name.ljust(label)}  {about[fact]}"
+                click.echo(line if len(line) <= width else f"{line[: width - 3]}...")
+    click.echo(f"\n{len(chosen)} in all; --long, or a name, prints every fact.")

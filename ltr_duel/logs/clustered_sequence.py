@@ -30,7 +30,7 @@ from scipy import special
 
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, statistics
 from ltr_duel.logs.clusters import Means
-from ltr_duel.logs.sequential import TUNED_AT, Sequence
+from ltr_duel.logs.sequential import TUNED_AT, Sequence, log_sum
 
 _LONGEST = 1e6  # times the log, after which a pair is given up
 _EVEN = 4.0 ** np.arange(11)  # of half of the mixture
@@ -47,9 +47,8 @@ class Clustered(NamedTuple):
 
     def sequence(self, confidence: float, tests: float, tuned_at: float = TUNED_AT) -> Sequence:
         """Return intervals of the mean over impressions that hold at all looks, and e-values."""
-        alpha, variance = (1 - confidence) / tests, self._variance()
-        log_e = self._log_e(np.ones_like(variance), alpha, tuned_at)
-        reach = self._reach(np.ones_like(variance), alpha, tuned_at)
+        alpha = (1 - confidence) / tests
+        log_e, reach = self._log_e(np.ones(len(self.n)), alpha, tuned_at), self._reach(alpha, tuned_at)
         mean = np.where(np.isfinite(reach), self.means.mean, 0.0)
         inside = log_e < -np.log(alpha)
         low, high = np.maximum(mean - reach, -1), np.minimum(mean + reach, 1)
@@ -89,8 +88,11 @@ class Clustered(NamedTuple):
     def _log_e(self, times: FloatVector, alpha: float, tuned_at: float) -> FloatVector:
         """Return the logarithm of the e-value of "the mean is 0" after so many times as many impressions."""
         square = special.ndtri(self.p / 2) ** 2 * times
-        found = _log_sum(*_components(self._variance() * times, alpha, tuned_at), square)
-        return np.where(self.means.freedom > 0, found, 0.0)
+        return np.where(self.means.freedom > 0, self._mixture(square, times, alpha, tuned_at), 0.0)
+
+    def _mixture(self, square: FloatVector, times: FloatVector, alpha: float, tuned_at: float) -> FloatVector:
+        constant, slope = _components(self._variance() * times, alpha, tuned_at)
+        return log_sum(constant + slope * square[..., None])
 
     def _within(self, times: FloatVector, alpha: float, tuned_at: float, margin: float) -> NDArray[np.bool_]:
         """Return whether the interval is within the margin: the e-values of both ends of the margin are enough."""
@@ -98,15 +100,12 @@ class Clustered(NamedTuple):
         known = self.means.freedom > 0
         error = np.where(known, self.means.error, np.inf) / np.sqrt(times)
         p = statistics.student_p(room, error, np.where(known, self.means.freedom * times, 1.0))
-        square = special.ndtri(p / 2) ** 2
-        return _log_sum(*_components(self._variance() * times, alpha, tuned_at), square) > -np.log(alpha)
+        return self._mixture(special.ndtri(p / 2) ** 2, times, alpha, tuned_at) > -np.log(alpha)
 
-    def _reach(self, times: FloatVector, alpha: float, tuned_at: float) -> FloatVector:
-        variance = self._variance() * times
-        normal = normal_boundary(variance, alpha, tuned_at)
-        freedom = self.means.freedom
-        quantile = -statistics.student_quantile(special.ndtr(-normal), np.where(freedom > 0, freedom, 1.0) * times)
-        return np.where(freedom > 0, quantile * self.means.error / np.sqrt(times), np.inf)
+    def _reach(self, alpha: float, tuned_at: float) -> FloatVector:
+        normal, freedom = normal_boundary(self._variance(), alpha, tuned_at), self.means.freedom
+        quantile = -statistics.student_quantile(special.ndtr(-normal), np.where(freedom > 0, freedom, 1.0))
+        return np.where(freedom > 0, quantile * self.means.error, np.inf)
 
 
 def normal_boundary(variance: ArrayLike, alpha: float, tuned_at: float) -> FloatVector:
@@ -118,19 +117,13 @@ def normal_boundary(variance: ArrayLike, alpha: float, tuned_at: float) -> Float
     constant, slope = _components(variance, alpha, tuned_at)
     square = np.asarray(((-np.log(alpha) - constant) / slope).min(axis=-1))
     for _ in range(_STEPS):
-        above = _log_sum(constant, slope, square) + np.log(alpha)
-        parts = np.exp(constant + slope * square[..., None] - (above - np.log(alpha))[..., None])
+        logs = constant + slope * square[..., None]
+        above = log_sum(logs) + np.log(alpha)
+        parts = np.exp(logs - (above - np.log(alpha))[..., None])
         square -= above / (parts * slope).sum(axis=-1)
         if (above <= 1e-9).all():
             break
     return np.asarray(np.sqrt(square), np.float64)
-
-
-def _log_sum(constant: FloatMatrix, slope: FloatMatrix, square: FloatVector) -> FloatVector:
-    """Return the logarithm of the mixture at a squared deviation."""
-    logs = constant + slope * square[..., None]
-    most = logs.max(axis=-1)
-    return np.asarray(most + np.log(np.exp(logs - most[..., None]).sum(axis=-1)), np.float64)
 
 
 def _components(variance: ArrayLike, alpha: float, tuned_at: float) -> tuple[FloatMatrix, FloatMatrix]:

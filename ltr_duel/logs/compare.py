@@ -11,12 +11,10 @@ import pandas as pd
 
 from ltr_duel.core import FloatVector, InputError, IntVector, digest, errors, statistics
 from ltr_duel.logs.adaptive import adapted
-from ltr_duel.logs.clusters import Means, bootstrap_means, interval_ends
-from ltr_duel.logs.drift import drift_notes
+from ltr_duel.logs.clusters import Kinds, Means, bootstrap_means, interval_ends
 from ltr_duel.logs.history import History
-from ltr_duel.logs.kinds import Kinds
 from ltr_duel.logs.log import ClickLog
-from ltr_duel.logs.looks import Look
+from ltr_duel.logs.looks import Look, drift_notes
 from ltr_duel.logs.summed import summed, warnings_of
 from ltr_duel.logs.sums import CLUSTERS, PairSums, Sequences
 from ltr_duel.preferences import PreferenceMatrix

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 from ltr_duel.core import InputError, errors
-from ltr_duel.logs.lines import open_text
 
 FORMATS = ("jsonl", "csv", "parquet", "yandex", "ubi")
 _SUFFIX = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".parquet": "parquet"}
@@ -36,6 +36,13 @@ class Files(NamedTuple):
         """Return the file that holds a line of the relation, and the number of the line in the file."""
         k = bisect_left(self.before, line) - 1
         return Found(str(self.paths[k]), line - self.before[k])
+
+
+def open_text(path: Path) -> TextIO:
+    """Open a file of text, which may be compressed by gzip."""
+    if path.suffix == ".gz":
+        return gzip.open(path, "rt", encoding="utf-8", newline="")
+    return path.open(encoding="utf-8", newline="")
 
 
 def files_of(path: str | Path) -> tuple[Path, ...]:

@@ -100,15 +100,6 @@ def unchanged(table: IntMatrix) -> float:
 def finding_lines(found: list[Finding], *, only_failures: bool = False) -> list[str]:
     """Say what the checks found, failures first.
 
-    Parameters
-    ----------
-    found : list of Finding
-    only_failures : bool
-
-    Returns
-    -------
-    list of str
-
     Examples
     --------
     >>> finding_lines([Finding("robots", "sound", 0.0, "0 users click on nearly all")])

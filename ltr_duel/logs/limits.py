@@ -1,4 +1,4 @@
-"""Intervals and tests of a whole table: together they are wrong with one error, at one look or at all looks."""
+"""Intervals of a whole table, together wrong with one error, and guardrails: outcomes that must not get worse."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import FloatVector, IntVector
+from ltr_duel.core import FloatVector, IntVector, errors
 from ltr_duel.logs.compare import LogComparison, tested_ends
 from ltr_duel.logs.stopping import _seen
 
@@ -59,3 +59,87 @@ def places_in(primary: LogComparison, other: LogComparison) -> tuple[IntVector, 
 def ahead(mean: FloatVector) -> IntVector:
     """Return 1 where the first ranker of a pair is ahead or level, else -1."""
     return np.where(mean >= 0, 1, -1)
+
+
+class Guardrail(NamedTuple):
+    """What a second outcome says of a pair; the means are those of the ranker that the primary outcome puts ahead."""
+
+    outcome: str
+    ahead: str  # by the primary outcome
+    behind: str
+    mean: float  # of this outcome
+    low: float  # one-sided limit
+    margin: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether the ranker that is ahead is surely no worse than the margin."""
+        return self.low > -self.margin
+
+
+def guardrails(
+    primary: LogComparison,
+    other: LogComparison,
+    outcome: str,
+    *,
+    margin: float,
+    confidence: float = 0.95,
+    any_time: bool = False,
+) -> list[Guardrail]:
+    """Test of each pair that the ranker ahead by the primary outcome is not inferior by another one.
+
+    The test is one-sided: its limit has all of the error on the side of harm, and no data make its error 0. A decision
+    needs the primary outcome and each guardrail, so each may have the whole error (intersection-union; Berger,
+    Technometrics 1982).
+
+    Parameters
+    ----------
+    primary, other : LogComparison
+        Of the same log.
+    outcome : str
+        Name of the other outcome.
+    margin : float
+        Mean outcome by which it may be worse; above 0.
+    confidence : float
+        Above 1/2.
+    any_time : bool
+        Whether the limit holds at all looks together, instead of at one look.
+
+    Returns
+    -------
+    list of Guardrail
+        For the pairs that both comparisons have, in the order of ``primary``.
+
+    Raises
+    ------
+    InputError
+        For a margin or a confidence out of range.
+    """
+    errors.require_between("the margin of a guardrail", margin, 1e-9, 1)
+    errors.require_between("the confidence of a guardrail", confidence, 0.5 + 1e-9, 1 - 1e-9)
+    places, signs = places_in(primary, other)
+    leads = ahead(limits(primary, confidence, any_time=any_time).mean)
+    found = limits(other, 1 - 2 * (1 - confidence), any_time=any_time)  # one side has the error of both
+    guards = []
+    for pair, place, lead, sign in zip(primary.pairs, places, leads, signs, strict=True):
+        if place < 0:
+            continue
+        first, second = (primary.names[k] for k in pair[::lead])
+        mean, low, _, _ = (float(part[place]) for part in found.turned(np.full(len(found.p), lead * sign)))
+        guards.append(Guardrail(outcome, first, second, mean, min(low, mean), margin))
+    return guards
+
+
+def guardrail_lines(found: list[Guardrail]) -> list[str]:
+    """Say whether guardrails hold.
+
+    Examples
+    --------
+    >>> guardrail_lines([Guardrail("click", "new", "old", 0.01, -0.005, 0.01)])
+    ['guardrail click holds: new against old +0.0100, at least -0.0050 (margin 0.01)']
+    """
+    return [
+        f"guardrail {one.outcome} {'holds' if one.holds else 'is not shown to hold'}: {one.ahead} against {one.behind}"
+        f" {one.mean:+.4f}, at least {one.low:+.4f} (margin {one.margin:g})"
+        for one in found
+    ]

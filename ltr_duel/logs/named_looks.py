@@ -27,13 +27,7 @@ _KEYS = {"user": "user", "query": "query", "impression": "line"}
 
 
 class NamedLook(NamedTuple):
-    """What a look says of a pair.
-
-    Examples
-    --------
-    >>> "boundary" in NamedLook._fields
-    True
-    """
+    """What a look says of a pair."""
 
     first: str
     second: str

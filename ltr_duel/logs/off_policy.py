@@ -23,7 +23,7 @@ from scipy import special
 
 from ltr_duel.clicks import FORMS
 from ltr_duel.core import FloatVector, InputError, errors, stream
-from ltr_duel.logs.clusters import clustered_means, reach
+from ltr_duel.logs.clusters import Means, clustered_means, reach
 from ltr_duel.logs.designs import Design, Source, learnt, rows_of
 from ltr_duel.logs.doubly_robust import Residuals, Rows, joined, residuals
 from ltr_duel.logs.hashing import HashVector
@@ -37,13 +37,7 @@ FARTHEST = 3.0  # errors of the mean weight from its expectation
 
 
 class WeightedOutcome(NamedTuple):
-    """What a log says of two rankers by importance weights.
-
-    Examples
-    --------
-    >>> "effective" in WeightedOutcome._fields
-    True
-    """
+    """What a log says of two rankers by importance weights."""
 
     first: str
     second: str
@@ -197,29 +191,28 @@ class Totals:
             return Estimate(0.0, 0.0, math.inf, math.inf)
         means = clustered_means(self._count, self._total)
         mean = float(means.mean[0])
-        floor = _least_error(self._square / self.weight - mean**2, effective)
-        half = max(float(reach(means, confidence)[0]), float(special.ndtri((1 + confidence) / 2)) * floor)
-        return Estimate(mean, mean * expected, max(float(means.error[0]), floor) * expected, half * expected)
+        error, half = _error_and_reach(means, self._square / self.weight - mean**2, effective, confidence)
+        return Estimate(mean, mean * expected, error * expected, half * expected)
 
 
-def _least_error(scatter: float, effective: float) -> float:
-    """Return the error of independent impressions by the chances: seen weights may hide rare large ones.
+def _error_and_reach(means: Means, scatter: float, effective: float, confidence: float) -> tuple[float, float]:
+    """Return error and half interval, at least of independent impressions by the chances: seen weights may hide some.
 
     Two squared outcomes of 1 are added, so that outcomes without scatter are not taken for certain.
     """
-    return math.sqrt((max(scatter, 0.0) * effective + 2) / (effective + 2) / effective)
+    floor = math.sqrt((max(scatter, 0.0) * effective + 2) / (effective + 2) / effective)
+    half = max(float(reach(means, confidence)[0]), float(special.ndtri((1 + confidence) / 2)) * floor)
+    return max(float(means.error[0]), floor), half
 
 
 def robust_estimate(users: HashVector, found: Residuals, effective: float, confidence: float) -> Estimate:
     """Return the doubly robust estimate; ``effective`` is n^2 over the expected sum of squared weights."""
     groups = (users & np.uint64(_GROUPS - 1)).astype(np.int64)
-    count, total = np.zeros((1, _GROUPS)), np.zeros((1, _GROUPS))
-    np.add.at(count[0], groups, 1.0)
-    np.add.at(total[0], groups, found.value)
+    count = np.bincount(groups, minlength=_GROUPS).astype(np.float64)[None]
+    total = np.bincount(groups, found.value, _GROUPS).astype(np.float64)[None]
     means = clustered_means(count, total)
-    near, floor = float(means.mean[0]), _least_error(found.scatter, effective)
-    half = max(float(reach(means, confidence)[0]), float(special.ndtri((1 + confidence) / 2)) * floor)
-    return Estimate(near + found.beyond, near, max(float(means.error[0]), floor), half)
+    near = float(means.mean[0])
+    return Estimate(near + found.beyond, near, *_error_and_reach(means, found.scatter, effective, confidence))
 
 
 def _chosen(policies: list[str]) -> str:
@@ -248,14 +241,6 @@ def _refusal(effective: float, n: float, within: Reach, away: float, error: floa
 
 def weighted_lines(found: WeightedOutcome) -> list[str]:
     """Say in sentences what the weights say.
-
-    Parameters
-    ----------
-    found : WeightedOutcome
-
-    Returns
-    -------
-    list of str
 
     Examples
     --------

@@ -1,19 +1,29 @@
-"""The one-table form: files of impressions become the relation ``log`` of an engine."""
+"""The one-table form: files of impressions, as text or as Parquet, become the relation ``log`` of an engine."""
 
 from __future__ import annotations
 
+import csv
+import gzip
 import json
-from itertools import accumulate
+import zlib
+from collections.abc import Iterable, Iterator
+from itertools import accumulate, islice
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa
+
+from ltr_duel.core import InputError
 from ltr_duel.logs.columns import require_columns, typed
 from ltr_duel.logs.engine import Engine, named, quoted
-from ltr_duel.logs.files import Files
-from ltr_duel.logs.lines import load_lines
+from ltr_duel.logs.files import Files, open_text
 from ltr_duel.logs.table import LOG_COLUMNS
 
 _NO_OBJECT = """CASE WHEN fault IS NOT NULL THEN fault WHEN NOT json_valid(text) THEN '"no JSON, or not all of it"'
     WHEN json_type(text) <> 'OBJECT' THEN '"not a JSON object with the columns as keys"' END"""
+_LONGEST = 1 << 24  # characters of a line
+_ROWS = 1 << 14
+_SCHEMA = pa.schema({"line": pa.int64(), "text": pa.string(), "fault": pa.string()})
 
 
 def create_log(engine: Engine, paths: tuple[Path, ...], kind: str, context: tuple[str, ...]) -> tuple[Files, list[str]]:
@@ -65,3 +75,66 @@ def parquet_rows(engine: Engine, paths: tuple[Path | str, ...]) -> tuple[str, tu
     line = f"(file_row_number + 1 + {earlier})::BIGINT AS ltr_line"
     read = f"read_parquet({names}, file_row_number = true{union})"
     return f"SELECT * EXCLUDE (file_row_number), {line} FROM {read}", before
+
+
+def load_lines(engine: Engine, paths: tuple[Path, ...], kind: str) -> tuple[int, ...]:
+    """Make a table ``lines`` of files, and return how many lines are before each.
+
+    Its columns are ``line``, counted through all files, ``text``, and ``fault``, which says in JSON what is wrong.
+
+    Raises
+    ------
+    InputError
+        If a file is no text or cut short, or the first line of CSV does not name the columns that a log needs.
+    """
+    before, last = [], 0
+    engine.insert("lines", _SCHEMA.empty_table(), new=True)
+    for path in paths:
+        before.append(last)
+        rows = _rows_of_csv(path) if kind == "csv" else _rows_of(path)
+        while some := list(islice(rows, _ROWS)):
+            numbers, texts, faults = zip(*some, strict=True)
+            lines = [before[-1] + number for number in numbers]
+            engine.insert("lines", pa.table([lines, texts, faults], schema=_SCHEMA))
+            last = lines[-1]
+    return tuple(before)
+
+
+def _whole(path: Path, lines: Iterable[Any]) -> Iterator[Any]:
+    """Pass lines on, and say so if the file ends too early or is no text."""
+    try:
+        yield from lines
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        raise InputError(f"{path}: the compressed file is cut short or damaged") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path}: not a text in UTF-8") from None
+
+
+def _rows_of(path: Path) -> Iterator[tuple[int, str | None, str | None]]:
+    with open_text(path) as file:
+        for number, line in enumerate(_whole(path, iter(lambda: file.readline(_LONGEST), "")), 1):
+            if len(line) >= _LONGEST:
+                raise InputError(f"{path}:{number}: a line of more than {_LONGEST:,} characters")
+            if line.strip():
+                yield number, line.rstrip("\r\n"), None
+
+
+def _rows_of_csv(path: Path) -> Iterator[tuple[int, str | None, str | None]]:
+    with open_text(path) as file:
+        csv.field_size_limit(_LONGEST)
+        reader = csv.reader(file, strict=True)
+        rows = _whole(path, reader)
+        try:
+            head: list[str] = next(rows, [])
+            if not head or len(set(head)) < len(head):
+                raise InputError(f"{path}:1: the first line of a CSV log must name the columns, each once")
+            require_columns(path, head, "log")
+            for cells in rows:
+                if len(cells) == len(head):
+                    given = {name: cell for name, cell in zip(head, cells, strict=True) if cell}
+                    yield reader.line_num, json.dumps(given), None
+                else:
+                    fault = f"{len(cells)} cells, but the first line names {len(head)} columns"
+                    yield reader.line_num, None, json.dumps(fault)
+        except csv.Error as error:
+            raise InputError(f"{path}:{reader.line_num}: not all of a CSV row ({error})") from None

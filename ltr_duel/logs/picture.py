@@ -1,7 +1,8 @@
-"""The comparison over time: the mean outcome until then, and that of each day, with the intervals that decide."""
+"""Pictures: the mean outcome over time and of each day, with the intervals that decide; plans by their effect."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import numpy as np
@@ -14,6 +15,7 @@ from ltr_duel.logs.clustered_sequence import Clustered
 from ltr_duel.logs.clusters import Means, interval_ends
 from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.looks import Look
+from ltr_duel.logs.power import ImpressionPlan
 from ltr_duel.logs.sequential import Observed
 from ltr_duel.logs.slices import Beside
 from ltr_duel.logs.stopping import outcomes_go_together
@@ -123,10 +125,6 @@ def plot_parts(beside: Beside, ax: Axes | None = None) -> Axes:
     ax : Axes, optional
         A new one by default.
 
-    Returns
-    -------
-    Axes
-
     Examples
     --------
     >>> import pandas as pd
@@ -151,5 +149,39 @@ def plot_parts(beside: Beside, ax: Axes | None = None) -> Axes:
     bottom, top = ax.get_ylim()
     ax.set_ylim(max(bottom, -usual), min(top, usual))  # a part of few impressions does not flatten the others
     ax.set_ylabel("mean outcome")
+    legend_beside(ax)
+    return ax
+
+
+def plot_plans(plans: Sequence[ImpressionPlan], ax: Axes | None = None) -> Axes:
+    """Draw impressions against the effect.
+
+    Parameters
+    ----------
+    plans : sequence of ImpressionPlan
+    ax : Axes, optional
+        A new one by default.
+
+    Examples
+    --------
+    >>> plot_plans([ImpressionPlan(0.1, 385.0, 700.0, 1000.0), ImpressionPlan(0.2, 90.0, 190.0, 300.0)]).get_xlabel()
+    'effect (mean outcome)'
+    """
+    ax = prepared_axes(ax, 7, 4)
+    ordered = sorted(plans)
+    effects = [plan.effect for plan in ordered]
+    for place, (name, label) in enumerate(
+        (
+            ("fixed", "fixed test"),
+            ("sequential_mean", "sequential test, in the mean"),
+            ("sequential_power", "sequential test, with the power"),
+        )
+    ):
+        impressions = [getattr(plan, name) for plan in ordered]
+        ax.plot(effects, impressions, color=COLOURS[place], ls=DASHES[place], marker="o", ms=3, label=label)
+    ax.set_xscale("log")
+    ax.set_yscale("log")
+    ax.set_xlabel("effect (mean outcome)")
+    ax.set_ylabel("impressions")
     legend_beside(ax)
     return ax

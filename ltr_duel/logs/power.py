@@ -11,14 +11,14 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from scipy import special, stats
 
 from ltr_duel.core import FloatVector, InputError, errors, statistics, stream
 from ltr_duel.logs.clusters import naive_means
-from ltr_duel.logs.returning_users import Returning, clustered_times, impressions_needed
+from ltr_duel.logs.returning_users import Returning, clustered_times, impressions_needed, stopping_times
 from ltr_duel.logs.sequential import TUNED_AT, Bets
 from ltr_duel.logs.spread import Spread
-from ltr_duel.logs.stopping_times import stopping_times
 
 _NORMAL = 1500.0  # impressions from which on the tests are that of a normal mean
 _CLEAREST = 5.0  # an effect has at most so many standard deviations
@@ -26,13 +26,7 @@ _LONGEST = 64.0  # times the fixed test, after which a simulated sequence is giv
 
 
 class ImpressionPlan(NamedTuple):
-    """Impressions of the whole log, all its pairs included, to find one effect of one pair.
-
-    Examples
-    --------
-    >>> "fixed" in ImpressionPlan._fields
-    True
-    """
+    """Impressions of the whole log, all its pairs included, to find one effect of one pair."""
 
     effect: float
     fixed: float  # for a test at the end
@@ -234,3 +228,28 @@ def _within(n: float, chance: float) -> FloatVector:
     """Return the numbers of hits within 4.5 standard deviations, of n trials."""
     reach = 4.5 * (n * chance * (1 - chance)) ** 0.5 + 4
     return np.arange(max(0.0, np.floor(n * chance - reach)), min(n, np.ceil(n * chance + reach)) + 1)
+
+
+def plans_table(plans: Sequence[ImpressionPlan]) -> pd.DataFrame:
+    """Return the plans as a table of texts.
+
+    Examples
+    --------
+    >>> plans_table([ImpressionPlan(0.1, 385.0, 700.0, 1000.0)])["fixed test"].tolist()
+    ['385']
+    """
+    return pd.DataFrame(
+        [
+            {
+                "effect": f"{plan.effect:.4g}",
+                "fixed test": _amount(plan.fixed),
+                "sequential, in the mean": _amount(plan.sequential_mean),
+                "sequential, with that power": _amount(plan.sequential_power),
+            }
+            for plan in plans
+        ]
+    )
+
+
+def _amount(number: float) -> str:
+    return f"{np.ceil(number):,.0f}" if np.isfinite(number) else "too many"

@@ -1,14 +1,15 @@
-"""The comparison in words and as one page."""
+"""The comparison in words and as one page: what its numbers estimate, which share an error, and what they assume."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+
 from ltr_duel.core import files, several
 from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.findings import finding_lines
-from ltr_duel.logs.guardrail import guardrail_lines
-from ltr_duel.logs.method_words import method_lines, whose
+from ltr_duel.logs.limits import guardrail_lines
 from ltr_duel.logs.table import date_words
 from ltr_duel.logs.tables import ROWS, beside_table, column_notes, comparison_table
 from ltr_duel.logs.verdict import Evidence, decision_of
@@ -22,18 +23,16 @@ _HEADINGS = {
     "new": "New users: their first 24 hours, and later",
     "heavy": "Users who come often",
 }
+_WHOSE = {
+    "impression": "these {}",
+    "user": "users who ask these {}",
+    "query": "queries like these",
+    "both": "users and queries like these",
+}
 
 
 def comparison_lines(found: LogComparison) -> list[str]:
     """Say in sentences what a comparison rests on.
-
-    Parameters
-    ----------
-    found : LogComparison
-
-    Returns
-    -------
-    list of str
 
     Examples
     --------
@@ -67,21 +66,7 @@ def _robust(cluster: str) -> str:
 
 
 def save_comparison(evidence: Evidence, path: str | Path, *, title: str = "") -> None:
-    """Write a decision, and all that it rests on, as one self-contained HTML page.
-
-    Parameters
-    ----------
-    evidence : Evidence
-    path : path
-    title : str
-
-    Examples
-    --------
-    See `compare_log`, which makes what it takes.
-
-    >>> callable(save_comparison)
-    True
-    """
+    """Write a decision, and all that it rests on, as one self-contained HTML page."""
     from ltr_duel.analysis import png_bytes, render_page  # with matplotlib, which the terminal does not need
     from ltr_duel.logs.picture import plot_comparison, plot_parts
 
@@ -111,3 +96,95 @@ def save_comparison(evidence: Evidence, path: str | Path, *, title: str = "") ->
     )
     with files.replacing(path) as temporary:
         temporary.write_text(page, encoding="utf-8")
+
+
+def whose(found: LogComparison) -> str:
+    """Return for whom an answer holds, by how errors are clustered."""
+    return _WHOSE[found.cluster].format(several(found.provenance["queries"], "query"))
+
+
+def beside_note(confidence: float) -> str:
+    """Say what intervals and p of a table of parts or of further outcomes are corrected for."""
+    return (
+        f"The intervals of each such table hold together with {confidence:.0%} (Bonferroni). p is corrected for its"
+        " rows by Holm's rule, which is sharper, so an interval may hold 0 beside a small p."
+    )
+
+
+def method_lines(evidence: Evidence) -> list[str]:
+    """Return what the numbers estimate, which of them share an error, and what they assume."""
+    about = evidence.found.provenance
+    lines = [
+        f"Outcome: {about['events']}, credited by {about['method']} ({about['outcome']}). The mean outcome is from"
+        " -1 to 1: the share of impressions won less the share lost; of rules with credit in between, the mean credit.",
+        *([about["caution"]] if "caution" in about else []),
+        f"{_estimand(evidence)} The answer is for {whose(evidence.found)}.",
+        _family(evidence),
+    ]
+    if evidence.guards:
+        lines.append(
+            f"Guardrails: one-sided tests that the ranker ahead is not worse by more than the margin. Each has an error"
+            f" of {1 - evidence.confidence:.2g}; a decision needs all of them, so they need no correction."
+        )
+    if evidence.beside:
+        lines.append(
+            "Secondary outcomes and parts of the log explain and do not decide."
+            f" {beside_note(evidence.confidence)} Days and weeks are those of UTC, and as a day that is over does not"
+            " change, their intervals are for one look. A user is new for 24 hours from the first impression in the"
+            " log."
+        )
+    if evidence.findings is not None:
+        lines.append("Checks: each test fails for one sound log of a hundred.")
+    if evidence.found.adjusted:
+        lines.append(
+            "Adjusted: what the coin of place 1 decided, alone and with what was known of users before, is taken out of"
+            " the primary outcome. The coin is fair, so the mean is the same, with less error. Parts are not adjusted."
+        )
+    return [*lines, _assumptions(evidence.found)]
+
+
+def _estimand(evidence: Evidence) -> str:
+    found = evidence.found
+    if found.adaptive:
+        names = " and ".join(found.provenance["policies"])
+        once = "users' first impressions of a pair" if found.cluster == "user" else "the impressions of a pair"
+        return (
+            f"Estimated is the mean outcome over {once}, in the order in which {names} showed them: {names} chose the"
+            " rankers by earlier outcomes, so that plain means are biased. The intervals are those of a confidence"
+            f" sequence, valid whatever chose the pairs as long as the next user is new.{_weighted(evidence)}"
+        )
+    if any(not np.isnan(one.per_user) for one in evidence.decisions or ()):
+        return (
+            "Estimated is the mean outcome over the impressions so far, by which the decision is made, and beside it"
+            " the mean over users, by their first impressions."
+        )
+    so_far = "" if evidence.decisions is None else " so far"
+    return f"Estimated is the mean outcome over the impressions{so_far}."
+
+
+def _weighted(evidence: Evidence) -> str:
+    if evidence.decisions is None and any("weigh impressions" in one for one in evidence.found.warnings):
+        return " Here means are weighted by the propensities instead, which hold for this one look."
+    return ""
+
+
+def _family(evidence: Evidence) -> str:
+    error, pairs = f"{1 - evidence.confidence:.2g}", evidence.found.tests
+    if evidence.decisions is None:
+        pairs = len(evidence.found.pairs)  # those that were shown
+        corrected = f" p is corrected for the {pairs} pairs (Holm); each interval is for its pair alone." * (pairs > 1)
+        return f"Error: at one planned look, a pair is decided wrongly with a chance of at most {error}.{corrected}"
+    shared = f" of the {pairs} pairs" if pairs > 1 else ""
+    named = " A winner against all others wins each of its pairs, so this holds of winners too." * (pairs > 1)
+    return (
+        f"Error: the chance that any decision{shared} is ever wrong, at any number of looks, is at most {error}.{named}"
+        " Intervals and p-values hold at every look as well, except those of days, weeks, checks and drift, and the"
+        ' tests marked "one look".'
+    )
+
+
+def _assumptions(found: LogComparison) -> str:
+    who = {"user": "users are", "query": "queries are", "both": "users are, and queries are,"}
+    if found.cluster not in who:
+        return "Assumed: impressions are independent of each other."
+    return f"Assumed: {who[found.cluster]} independent of each other; outcomes of one may go together."

@@ -1,9 +1,9 @@
-"""What the tests of all impressions see of users who return, simulated for a plan.
+"""When sequential tests stop, and what the tests of users who return see, simulated for a plan.
 
-Users are of a few kinds. They come one after the other; or a log has so many impressions, is filled up by users of the
-first kind, and has the others, who come more often, by chance. A user's mean outcome has a Beta distribution from -1
-to 1. Of many users of a kind only the sum of their sums is drawn, as normal, and that of their squares. From these
-follow mean and error as the test has them, and nearly the exact test by signs.
+Users who return are of a few kinds. They come one after the other; or a log has so many impressions, is filled up by
+users of the first kind, and has the others, who come more often, by chance. A user's mean outcome has a Beta
+distribution from -1 to 1. Of many users of a kind only the sum of their sums is drawn, as normal, and that of their
+squares. From these follow mean and error as the test has them, and nearly the exact test by signs.
 """
 
 from __future__ import annotations
@@ -14,16 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ltr_duel.core import FloatMatrix, FloatVector, statistics
+from ltr_duel.core import FloatMatrix, FloatVector, IntVector, statistics
 from ltr_duel.logs.clustered_sequence import Clustered
 from ltr_duel.logs.clusters import cautious_of_kinds
+from ltr_duel.logs.sequential import Bets
 from ltr_duel.logs.spread import Spread
-from ltr_duel.logs.stopping_times import looks_until
 
 _NORMAL = 1500.0  # users that are equal
 _DRAWS, _ROUGH = 20_000, 2000
 _FEW = 64  # users that are drawn one by one
-_GROWTH = 1.01  # simulated looks are each so much later
+_GROWTH = 1.003  # simulated sequences are looked at each time they are so much longer
+_GROWTH_OF_USERS = 1.01
 _CLEAREST = 5.0  # an effect has at most so many standard deviations
 
 
@@ -158,7 +159,7 @@ def clustered_times(
     times, right = np.full(draws, np.inf), np.zeros(draws, np.bool_)
     sums, open_ones, known = Drawn.none(len(users.size), draws), np.arange(draws), 0
     least = -2 * np.log(alpha)  # no boundary is nearer
-    for look in looks_until(every / users.visits, most / users.visits, _GROWTH):
+    for look in looks_until(every / users.visits, most / users.visits, _GROWTH_OF_USERS):
         sums = users.with_sums(sums, users.coming(int(look) - known, len(open_ones), rng), rng)
         known = int(look)
         total = sums.total.sum(axis=0)
@@ -173,3 +174,50 @@ def clustered_times(
         if len(open_ones) == 0:
             break
     return times, right
+
+
+def stopping_times(
+    effect: float,
+    square: float,
+    bets: Bets,
+    alpha: float,
+    every: float,
+    draws: int,
+    rng: np.random.Generator,
+    most: float,
+    share: float = 1.0,
+) -> tuple[FloatVector, NDArray[np.bool_]]:
+    """Simulate after how many impressions sequences stop, infinity for never, and which name the right ranker.
+
+    An impression is of the pair by a chance of ``share``. Its outcome is a win, a tie or a loss, with the mean and the
+    mean square that are given; ``alpha`` is the error of each side, ``every`` are the impressions between two looks.
+    """
+    won, lost = share * (square + effect) / 2, share * (square - effect) / 2
+    chances = np.array([won, lost, max(0.0, 1 - won - lost)])  # without ties it may round below 0
+    level = float(-np.log(alpha))
+    least = np.arange(1.0, 20 * level)  # some of these wins in a row are enough
+    most = max(most, 4.0 * float(bets.lead_needed(least, level).min()) / effect / share)
+    grid = np.unique(np.round(np.geomspace(1, 2 * most, 2000)))
+    bound = np.minimum(bets.lead_needed(grid, level), 2 * grid)  # more than there can be where nothing is enough
+    times, right = np.full(draws, np.inf), np.zeros(draws, np.bool_)
+    n, lead, decided = 0.0, np.zeros(draws), np.zeros(draws)
+    open_ones = np.arange(draws)
+    for look in looks_until(every, most):
+        new = rng.multinomial(look - int(n), chances, len(open_ones))
+        lead += new[:, 0] - new[:, 1]
+        decided += new[:, 0] + new[:, 1]
+        n = float(look)
+        hit = (decided > 0) & (np.abs(lead) >= np.interp(decided, grid, bound))
+        times[open_ones[hit]] = n
+        right[open_ones[hit]] = lead[hit] > 0
+        open_ones, lead, decided = open_ones[~hit], lead[~hit], decided[~hit]
+        if len(open_ones) == 0:
+            break
+    return times, right
+
+
+def looks_until(every: float, most: float, growth: float = _GROWTH) -> IntVector:
+    """Return the times of looks: so far apart, and each so much later, until the end."""
+    looks = growth ** np.arange(np.ceil(np.log(most) / np.log(growth)) + 1)
+    step = max(every, 1.0)
+    return np.unique(np.ceil(step * np.ceil(looks / step)).astype(np.int64))

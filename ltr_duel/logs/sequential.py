@@ -62,9 +62,7 @@ class Bets(NamedTuple):
 
     def log_value(self, seen: Sequences, m: ArrayLike) -> FloatVector:
         """Return the logarithm of the capital of who bets that the mean is above ``m``."""
-        logs = self.log_gain(seen, m) + self.log_weight
-        most = logs.max(axis=-1)
-        return np.asarray(most + np.log(np.exp(logs - most[..., None]).sum(axis=-1)), np.float64)
+        return log_sum(self.log_gain(seen, m) + self.log_weight)
 
     def log_gain(self, seen: Sequences, m: ArrayLike) -> FloatMatrix:
         """Return the logarithm of the capital of each share alone, shape (..., shares); it is linear in the sums."""
@@ -180,6 +178,12 @@ class Bets(NamedTuple):
         return np.asarray(np.where(reached(d), high, np.inf), np.float64)
 
 
+def log_sum(logs: FloatMatrix) -> FloatVector:
+    """Return the logarithm of the sum of each row, given logarithms."""
+    most = logs.max(axis=-1)
+    return np.asarray(most + np.log(np.exp(logs - most[..., None]).sum(axis=-1)), np.float64)
+
+
 def _rows(seen: Sequences, chosen: NDArray[Any]) -> Sequences:
     """Return the sums of some pairs."""
     return Sequences(*(part[chosen] for part in seen))
@@ -265,7 +269,6 @@ def observations_needed(
     tests: float = 1,
     tuned_at: float = TUNED_AT,
     margin: float = 0.0,
-    most: float = 1e12,
 ) -> FloatVector:
     """Return after how many observations a sequence shows who is ahead.
 
@@ -277,12 +280,11 @@ def observations_needed(
         As of `confidence_sequence`.
     margin : float
         If positive, it is enough to know that the mean is within -margin..margin.
-    most : float
-        Where it would take more, infinity is returned.
 
     Returns
     -------
     ndarray of float64, shape (pairs,)
+        Infinity where it would take more than 10^12.
 
     Examples
     --------
@@ -301,7 +303,7 @@ def observations_needed(
             inside = np.maximum(*(bets.first_reached(one, -margin, level) for one in (some, some.mirrored())))
             found = np.minimum(found, inside)
         needed[start : start + _AT_ONCE] = found
-    return np.where(needed > most, np.inf, np.maximum(np.ceil(needed), 1.0)).reshape(np.shape(each.n))
+    return np.where(needed > 1e12, np.inf, np.maximum(np.ceil(needed), 1.0)).reshape(np.shape(each.n))
 
 
 class Observed(NamedTuple):

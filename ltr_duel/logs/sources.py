@@ -29,9 +29,8 @@ from ltr_duel.logs.attribution import (
 from ltr_duel.logs.columns import require_columns
 from ltr_duel.logs.engine import Engine, Warehouse
 from ltr_duel.logs.files import Files, Found
-from ltr_duel.logs.lines import load_lines
 from ltr_duel.logs.mapping import Part, create_relation, sections_of, select
-from ltr_duel.logs.own import create_log
+from ltr_duel.logs.own import create_log, load_lines
 from ltr_duel.logs.sessions import create_sessions
 from ltr_duel.logs.ubi import create_views
 

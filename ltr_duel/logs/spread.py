@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ltr_duel.core import FloatVector, InputError, errors
+from ltr_duel.logs.clusters import Kinds, kinds_by_share
 from ltr_duel.logs.compare import LogComparison
-from ltr_duel.logs.kinds import Kinds, kinds_by_share
 from ltr_duel.logs.stopping import outcomes_go_together
 from ltr_duel.preferences import PreferenceMatrix
 
@@ -76,10 +76,6 @@ def shrunk(mean: FloatVector, error: FloatVector) -> FloatVector:
 def spreads_in_log(found: LogComparison) -> list[Spread]:
     """Return what a log shows of the outcomes of its pairs, the largest effect first.
 
-    Parameters
-    ----------
-    found : LogComparison
-
     Returns
     -------
     list of Spread
@@ -90,13 +86,6 @@ def spreads_in_log(found: LogComparison) -> list[Spread]:
     InputError
         If there is none, and for a log whose rankers were chosen by earlier outcomes: there neither the share of a pair
         nor its errors are those of an experiment that could be planned.
-
-    Examples
-    --------
-    See `plan_impressions`, which takes what it returns.
-
-    >>> callable(spreads_in_log)
-    True
     """
     if "policies" in found.provenance:
         names = " and ".join(found.provenance["policies"])
@@ -133,15 +122,6 @@ def spreads_in_log(found: LogComparison) -> list[Spread]:
 
 def spread_of(spreads: Sequence[Spread], pair: tuple[str, str]) -> Spread:
     """Return the spread of two rankers, in either order; of the first pair if they are not named.
-
-    Parameters
-    ----------
-    spreads : sequence of Spread
-    pair : tuple of str
-
-    Returns
-    -------
-    Spread
 
     Raises
     ------

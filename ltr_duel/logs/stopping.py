@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from ltr_duel.core import FloatVector, IntMatrix, errors
 from ltr_duel.logs.clustered_sequence import Clustered
 from ltr_duel.logs.compare import LogComparison
-from ltr_duel.logs.drift import CHANGED
-from ltr_duel.logs.looks import days_to_a_whole_week
+from ltr_duel.logs.looks import CHANGED, days_to_a_whole_week
 from ltr_duel.logs.sequential import Observed
 from ltr_duel.logs.sums import Sequences
 
@@ -31,13 +30,7 @@ class RunningComparison(NamedTuple):
 
 
 class StoppingDecision(NamedTuple):
-    """What may be decided on a pair, whenever one looks.
-
-    Examples
-    --------
-    >>> "verdict" in StoppingDecision._fields
-    True
-    """
+    """What may be decided on a pair, whenever one looks."""
 
     first: str
     second: str
@@ -217,10 +210,6 @@ def stopping_sentence(
         As given there.
     any_time : bool
         Whether a log of two weeks or more may decide within a week.
-
-    Returns
-    -------
-    str
 
     Examples
     --------

@@ -14,9 +14,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, statistics, stream
-from ltr_duel.logs.clusters import Means, cautious_means, clustered_means, fewer_degrees, naive_means, two_way
+from ltr_duel.logs.clusters import (
+    Kinds,
+    Means,
+    cautious_means,
+    clustered_means,
+    fewer_degrees,
+    kinds_of,
+    naive_means,
+    two_way,
+)
 from ltr_duel.logs.engine import Engine
-from ltr_duel.logs.kinds import Kinds, kinds_of
 from ltr_duel.logs.outcomes import UNIT
 
 CLUSTERS = ("user", "query", "both", "impression")

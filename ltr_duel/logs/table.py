@@ -79,7 +79,6 @@ NO_RANKERS: Final = (  # in any row, or in one
     '\'rankers\' is missing; where all rows have the same, --source can map it: rankers = ["old", "new"]'
 )
 SCHEMA: Final = pa.schema([(name, column.kind) for name, column in LOG_COLUMNS.items()])
-CREDIT: Final = ("page", "rankers", "owners", "rankings", "method", "outcome")
 
 
 class Texts(NamedTuple):

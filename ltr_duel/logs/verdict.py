@@ -10,7 +10,7 @@ import numpy as np
 from ltr_duel.core import several
 from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.findings import Finding
-from ltr_duel.logs.guardrail import Guardrail
+from ltr_duel.logs.limits import Guardrail
 from ltr_duel.logs.slices import Beside
 from ltr_duel.logs.stopping import (
     StoppingDecision,
@@ -23,13 +23,7 @@ from ltr_duel.logs.stopping import (
 
 
 class Evidence(NamedTuple):
-    """All that a decision rests on.
-
-    Examples
-    --------
-    >>> Evidence._field_defaults["decisions"] is None
-    True
-    """
+    """All that a decision rests on."""
 
     found: LogComparison  # by the primary outcome
     confidence: float
@@ -42,13 +36,7 @@ class Evidence(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """What follows from the evidence; the table, the last line and the page say this and nothing else.
-
-    Examples
-    --------
-    >>> Decision._fields
-    ('winner', 'pairs', 'lines')
-    """
+    """What follows from the evidence; the table, the last line and the page say this and nothing else."""
 
     winner: str  # against all others, by the primary outcome; empty for none
     pairs: list[str]  # what is decided of each pair of the comparison, in its order, in a few words
@@ -61,21 +49,6 @@ def decision_of(evidence: Evidence) -> Decision:
     A pair is *open*, *no difference*, or has a ranker that *wins*, just as its interval says. Nothing is decided of a
     pair whose guardrail is not shown to hold, and of no pair where a check fails or the winner breaks a guardrail;
     before a week is whole, decided pairs wait.
-
-    Parameters
-    ----------
-    evidence : Evidence
-
-    Returns
-    -------
-    Decision
-
-    Examples
-    --------
-    See `compare_log`, which makes what it takes.
-
-    >>> callable(decision_of)
-    True
     """
     winner, found, sentence = _by_outcome(evidence)
     guards = [one for one in evidence.guards if one.ahead == winner]

@@ -15,12 +15,18 @@ from scipy import special
 from ltr_duel.core import kernel, statistics, stream
 from ltr_duel.logs import Spread, plan_impressions, spreads_in_log
 from ltr_duel.logs.clustered_sequence import Clustered, normal_boundary
-from ltr_duel.logs.clusters import cautious_means, clustered_means, interval_ends, naive_means, reach
+from ltr_duel.logs.clusters import (
+    cautious_means,
+    clustered_means,
+    interval_ends,
+    kinds_of,
+    naive_means,
+    reach,
+)
 from ltr_duel.logs.compare import compared
-from ltr_duel.logs.interaction import interaction_tests
-from ltr_duel.logs.kinds import kinds_of
 from ltr_duel.logs.named_looks import looks_at_pair, looks_made
 from ltr_duel.logs.outcomes import UNIT
+from ltr_duel.logs.slices import interaction_tests
 from ltr_duel.logs.sums import Clusters, PairSums, Sequences
 from ltr_duel.rankers import evaluate_rankers
 from ltr_duel.simulation import summarise

@@ -7,8 +7,7 @@ import pytest
 
 from ltr_duel.core import InputError
 from ltr_duel.logs import Spread, compare_log, plan_impressions, spreads_in_log
-from ltr_duel.logs.clusters import cautious_means, cautious_of_kinds
-from ltr_duel.logs.kinds import kinds_by_share, kinds_of
+from ltr_duel.logs.clusters import cautious_means, cautious_of_kinds, kinds_by_share, kinds_of
 from ltr_duel.logs.returning_users import Drawn, Returning
 from tests.logs.drawn import plan_from_a_log_kept
 from tests.logs.written import log_of

@@ -11,7 +11,7 @@ from scipy import stats
 
 from ltr_duel.core import InputError
 from ltr_duel.logs import ClickLog, compare_log, secondary, sliced, usual_parts
-from ltr_duel.logs.interaction import interaction_p
+from ltr_duel.logs.slices import interaction_p
 from tests.logs.drawn import parts_that_differ
 
 DAY = 86_400

@@ -191,7 +191,9 @@ def _save(matrix: PreferenceMatrix, out: Path, parts: Path) -> None:
     _forget(parts)
     counts = matrix.comparisons[matrix.comparisons > 0]
     many = f"{counts.min():,}" + (f" to {counts.max():,}" if counts.max() > counts.min() else "")
-    click.echo(f"{out}: {several(len(matrix), 'ranker')}, {many} comparisons for each pair")
+    asked = int(matrix.provenance.get("comparisons", 0))
+    why = f" ({asked:,} were asked for; they are made in groups)" if 0 < asked < counts.min() else ""
+    click.echo(f"{out}: {several(len(matrix), 'ranker')}, {many} comparisons for each pair{why}")
     click.echo(winner_sentence(matrix))
     if "search" in matrix.provenance:
         click.echo(search_sentence(matrix))

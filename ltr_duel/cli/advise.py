@@ -68,6 +68,7 @@ def command(
 
     only_writer(out)
     advice = advise(corpus.rankings(path, jobs), aim="sure" if sure else "least loss", jobs=jobs, **question)
+    saved = advice.save(out) if out is not None else []  # first: a reader such as head ends the printing
     lines = advice.lines()
     echo_lines(lines[:ANSWER])
     if per_day:
@@ -75,10 +76,15 @@ def command(
     if advice.rows:
         click.echo()
         print_table(advice.table())
-        click.echo()
+        measure = advice.settings["measure"]
+        click.echo(
+            f"lost on the way, regret, lost after: {measure} per impression, against showing the best ranker to"
+            " everybody: of the lists that users see, of the rankers that are compared, and of the ranker that is named"
+            " at the end\n"
+        )
     echo_lines(lines[ANSWER:])
-    if out is not None:
-        click.echo("\n" + ", ".join(str(file) for file in advice.save(out)))
+    if saved:
+        click.echo("\n" + ", ".join(map(str, saved)))
 
 
 def _in_days(advice: Advice, per_day: float) -> str:

@@ -48,7 +48,7 @@ def command(
     facets: Path | None, start: int, methods: bool, bibtex: bool, suffix: str, x: str, band: str,
 ) -> None:  # fmt: skip
     """Summarise the finished runs in FOLDER: mean, spread, and paired tests against the best policy."""
-    from ltr_duel.analysis import ENOUGH_RUNS, few_runs_sentence, winner_sentence
+    from ltr_duel.analysis import ENOUGH_RUNS, few_runs_sentence, latex_table, winner_sentence
     from ltr_duel.core import InputError, errors, files
     from ltr_duel.experiment import StudyResults, methods_paragraph, study_bibtex
     from ltr_duel.simulation import REGRETS
@@ -70,25 +70,29 @@ def command(
         if matrix.standard_error.any() or matrix.condorcet_winner is None
     ]
     wanted = dict.fromkeys(regrets or ("average",))
-    pages = [_print_table(results, one, winners, named=bool(regrets)) for one in wanted]
+    tables = [_table(results, one, named=bool(regrets)) for one in wanted]
+    if csv is not None:  # first: a reader such as head ends the printing
+        results.to_csv(csv)
+    if latex is not None:
+        told = [re.sub(r" `--[^.]*[.]", "", one) for one in winners]  # a table of a paper gives no advice on commands
+        files.write_text(latex, "\n".join(latex_table(table, notes=[*notes, *told]) for table, notes in tables))
+    for table, notes in tables:
+        print_table(table)
+        echo_lines(notes)
     for sentence in winners:
         click.echo(sentence, err=True)
     fewest = results.repetitions[0]
     if len(results.policies) > 1 and fewest < ENOUGH_RUNS:
         click.echo(few_runs_sentence(fewest), err=True)
-    if csv is not None:
-        results.to_csv(csv)
-    if latex is not None:
-        files.write_text(latex, "\n".join(pages))
     if plots is not None:
         echo_lines(_draw(results, plots, f".{suffix}", regret, band, x, start))
     if facets is not None:
         click.echo(_draw_facets(results, facets, regrets, band, start))
 
 
-def _print_table(results: StudyResults, regret: str, winners: list[str], *, named: bool) -> str:
-    """Print the summary of a regret, with the names of what its rows hold, and return it as LaTeX with the winners."""
-    from ltr_duel.analysis import latex_table, spread_sentence, summary_table
+def _table(results: StudyResults, regret: str, *, named: bool) -> tuple[pd.DataFrame, list[str]]:
+    """Return the summary of a regret, with the names of what its rows hold, and the notes below it."""
+    from ltr_duel.analysis import spread_sentence, summary_table
     from ltr_duel.core import columns, errors
     from ltr_duel.experiment import TESTS
 
@@ -98,11 +102,7 @@ def _print_table(results: StudyResults, regret: str, winners: list[str], *, name
     names = summary["regret"].unique().tolist() if "regret" in summary else [columns.regret_label(column)]
     words = TESTS if len(summary) > 1 else f"{TESTS.partition('.')[0]}."
     table = summary_table(summary)
-    told = [re.sub(r" `--[^.]*[.]", "", one) for one in winners]  # a table of a paper gives no advice on commands
-    notes = [words.format(regret=errors.listed(names)), spread_sentence(table), *results.notes]
-    print_table(table)
-    echo_lines(notes)
-    return latex_table(table, notes=[*notes, *told])
+    return table, [words.format(regret=errors.listed(names)), spread_sentence(table), *results.notes]
 
 
 def _defined(results: StudyResults, summary: pd.DataFrame) -> pd.DataFrame:

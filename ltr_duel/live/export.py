@@ -74,7 +74,8 @@ def export_log(
     Warns
     -----
     LeftOutWarning
-        Of pages that were damaged before they were closed, which are in no state either.
+        Of pages that were damaged before they were closed, which are in no state either; and of those that wait for an
+        earlier page of their user, which the state may count.
 
     Raises
     ------
@@ -108,24 +109,28 @@ def export_log(
             how = {"spreadsheet": spreadsheet, "private": True}  # queries and users are in it, as in the store
             log = files.enter_context(write_log(out, columns, **how))
             beside = files.enter_context(write_log(events, _EVENTS, **how)) if events else None
-            for lines, happened in _batches(db, settings, path):
+            waits = list[int]()
+            for lines, happened in _batches(db, settings, path, waits):
                 log.write(dict(zip(every, zip(*lines, strict=True), strict=True)))
                 if beside and happened:
                     beside.write(dict(zip(_EVENTS, zip(*happened, strict=True), strict=True)))
             lost = [page for page, *cells in db.execute(_ENDED) if is_damaged(settings, *cells)]
         except sqlite3.Error as error:
             raise InputError(f"{path}: the store cannot be read: {error}") from None
-    if lost:
-        some = ", ".join(map(str, lost[:_NAMED])) + (", ..." if len(lost) > _NAMED else "")
-        sentence = f"{path}: left out as damaged before they were closed ({len(lost):,}): pages {some}"
-        warnings.warn(sentence, LeftOutWarning, stacklevel=2)
+    for pages, why in (
+        (lost, "as damaged before they were closed"),
+        (waits, "as an earlier page of their user is open"),
+    ):
+        if pages:
+            some = ", ".join(map(str, pages[:_NAMED])) + (", ..." if len(pages) > _NAMED else "")
+            warnings.warn(f"{path}: left out {why} ({len(pages):,}): pages {some}", LeftOutWarning, stacklevel=2)
     return log.rows
 
 
 def _batches(
-    db: sqlite3.Connection, settings: Settings, path: Path
+    db: sqlite3.Connection, settings: Settings, path: Path, waits: list[int]
 ) -> Iterator[tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]]:
-    """Yield rows of pages, and of the outcomes of these pages.
+    """Yield rows of pages, and of the outcomes of these pages; put those that wait for others into ``waits``.
 
     Raises `InputError` if a page is damaged.
     """
@@ -140,6 +145,7 @@ def _batches(
             for page, closed, at, context, user, arms, *rest in batch:
                 key = read_key(arms, n_arms)
                 if any(page > first and len(early & set(key)) > 1 for first, early in waiting.get(user, ())):
+                    waits.append(page)
                     continue
                 time = max(time, at)  # a clock may have been set back
                 around = dict(json.loads(context or "{}"))

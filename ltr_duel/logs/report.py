@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -24,8 +25,8 @@ _HEADINGS = {
     "heavy": "Users who come often",
 }
 _WHOSE = {
-    "impression": "these {}",
-    "user": "users who ask these {}",
+    "impression": "{}",
+    "user": "users who ask {}",
     "query": "queries like these",
     "both": "users and queries like these",
 }
@@ -78,7 +79,7 @@ def save_comparison(evidence: Evidence, path: str | Path, *, title: str = "") ->
         _TEMPLATE,
         title=title or f"Comparison of {', '.join(found.names[:4])}{' ...' if len(found.names) > 4 else ''}",
         lines=comparison_lines(found),
-        headline=headline + "." * bool(rest),
+        headline=_capital(headline, found.names) + "." * bool(rest),
         answer=[*filter(None, [rest]), *answer],
         findings=None if evidence.findings is None else finding_lines(list(evidence.findings)),
         primary=found.provenance["events"],
@@ -98,9 +99,15 @@ def save_comparison(evidence: Evidence, path: str | Path, *, title: str = "") ->
         temporary.write_text(page, encoding="utf-8")
 
 
+def _capital(sentence: str, names: Sequence[str]) -> str:
+    """Begin a headline with a capital, unless it begins with the name of a ranker."""
+    return sentence if sentence.startswith(tuple(names)) else sentence[:1].upper() + sentence[1:]
+
+
 def whose(found: LogComparison) -> str:
     """Return for whom an answer holds, by how errors are clustered."""
-    return _WHOSE[found.cluster].format(several(found.provenance["queries"], "query"))
+    queries = found.provenance["queries"]
+    return _WHOSE[found.cluster].format("this query" if queries == 1 else f"these {queries:,} queries")
 
 
 def beside_note(confidence: float) -> str:

@@ -241,5 +241,5 @@ def test_pages_break_no_number_option_or_name_within_a_word(tmp_path):
     page = render_page(tmp_path / "mine.html", title="", lines=lines, frame=frame)
     whole = '<p>one look, (p = <span class="number">2.6e-06);</span> use <span class="number">--stop-at</span> to look'
     assert whole + " &lt;b&gt;</p>" in page and f"<p>{lines[1]}</p>" in page
-    assert "stays_<wbr>strong/<wbr>team" in page and ">-0.1\n+0.2<" in page and ">a -b<" in page
+    assert "stays_<wbr>strong/<wbr>team" in page and ">-0.1 to\n+0.2<" in page and ">a -b<" in page
     assert '<div class="scroll"><table>' in page, "what is too wide all the same is scrolled, and not cut"

@@ -7,6 +7,7 @@ import pytest
 
 from ltr_duel.core import InputError
 from ltr_duel.live import export_log
+from ltr_duel.live.export import LeftOutWarning
 from ltr_duel.logs import ClickLog, compare_log, stopping_decisions
 from tests.live.shop import NAMES, Clock, opened, settings
 from tests.live.test_experiment import use
@@ -54,7 +55,8 @@ def test_a_page_waits_in_the_store_while_an_earlier_one_of_its_user_and_pair_is_
         experiment.record(second.token, ["1"])
         experiment.record(other.token, ["1"])
         assert experiment.state().decisions[0].observations == 1  # bob's: ann's first page is open
-        assert export_log(tmp_path / "shop.db", tmp_path / "open.jsonl") == 1
+        with pytest.warns(LeftOutWarning, match=r"left out as an earlier page of their user is open \(1\): pages 2$"):
+            assert export_log(tmp_path / "shop.db", tmp_path / "open.jsonl") == 1
         experiment.record(first.token, ["2"])
         assert export_log(tmp_path / "shop.db", tmp_path / "closed.jsonl") == 3
         state = experiment.state()

@@ -48,7 +48,7 @@ def test_the_page_begins_with_the_decision_and_names_failed_checks_first(tmp_pat
     findings = [Finding("robots", "sound", 0.0, "none"), Finding("pairs shown", "fails", 0.0, "half of one is lost")]
     save_comparison(evidence_of(log, findings=findings), tmp_path / "page.html")
     text = text_of(tmp_path / "page.html")
-    order = ["errors clustered by user: the answer is for users who ask these "]
+    order = ["errors clustered by user: the answer is for users who ask this query "]
     order += ["No decision: 1 check of the experiment fails (pairs shown).", "stop: A wins."]
     order += ["Is the experiment sound?", "fails: pairs shown: half of one is lost", "sound: robots: none"]
     order += ["Primary outcome: click", "Method and assumptions", "Provenance"]

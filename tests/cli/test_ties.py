@@ -119,6 +119,6 @@ def test_on_real_data_seeds_agree_within_their_errors_and_tie_seeds_do_not(ltr_d
 
 
 def test_on_mq2008_with_informational_users_eight_seeds_name_one_winner(ltr_duel, real_data, tmp_path):
-    words = (real_data / "MQ2008" / "Fold1", tmp_path / "m", "--clicks", "informational", "--seed")
     for seed in range(8):
-        assert "Condorcet winner: LM Jelinek-Mercer URL" in estimate(ltr_duel, *words, seed).out
+        words = (real_data / "MQ2008" / "Fold1", tmp_path / f"m{seed}", "--clicks", "informational", "--seed", seed)
+        assert "Condorcet winner: LM Jelinek-Mercer URL" in estimate(ltr_duel, *words).out

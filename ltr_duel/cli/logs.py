@@ -173,17 +173,19 @@ def power(
         all_pairs = plan_impressions(spread, [plan.effect], **settings | {"power": 1 - (1 - power) / (rankers - 1)})
         amounts = plans_table(all_pairs)
         click.echo(
-            f"To find one ranker ahead of each of the {rankers - 1} others, if all these pairs have that mean outcome:"
+            f"To find one ranker ahead of each of the {rankers - 1} others,"
+            " if it beats each of them by that mean outcome:"
             f" {amounts['fixed test'].item()} impressions and one look,\nor"
             f" {amounts['sequential, with that power'].item()} with {looks}.\n"
         )
     if spread.returning:
-        who = "queries" if live is None and found.cluster == "query" else "users"
-        click.echo(f"Plans are of other {who} that come as often, {spread.how_often}.")
+        who = "queries that" if live is None and found.cluster == "query" else "users who"
+        click.echo(f"Plans are for other {who} come as often as these: {spread.how_often}.")
     for note in found.warnings if live is None else ():
         if note.startswith("the errors rest on few clusters"):
             click.echo(
-                f"note: {note}; so does how much clustering multiplies the variance, and the plan is a cautious one"
+                f"note: {note}. The factor by which clustering multiplies the variance rests on as few, so the plan is"
+                " longer than it need be."
             )
     print_table(plans_table(plans))
     if live is None and found.cluster == "query" and spread.returning:
@@ -196,8 +198,8 @@ def power(
     if per_day and days:
         fixed, sequential = smallest_effects(spread, per_day * days, **settings)
         click.echo(
-            f"{days:g} days of {per_day:,.0f} impressions find a mean outcome of {fixed:.3g} by the fixed test,"
-            f" of {sequential:.3g} by the sequential one"
+            f"{days:g} days of {per_day:,.0f} impressions find a mean outcome of {fixed:.3g}{one_pair} by the fixed"
+            f" test, of {sequential:.3g} by the sequential one, with power {power:g}"
         )
     if plot is not None:
         save_figure(plot_plans(plans), plot)

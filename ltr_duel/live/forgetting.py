@@ -21,6 +21,9 @@ from ltr_duel.live.users import hashed_user, require_own_key
 _DAY = 86_400.0
 _PATIENCE = 10_000  # milliseconds for a service to end its transaction
 _SOME = 500  # pages that are forgotten in one transaction, beside a service
+_NEXT = """
+SELECT page, at FROM pages WHERE page > ? AND (at <= ? OR typeof(at) <> 'real') ORDER BY page LIMIT ?
+"""  # those of a clock that was ahead go with the next ones: a page has a later one's time at most
 _DONE = "retained"  # a key of ``about``: up to this page all are forgotten
 _KNOWN = f"(query <> '' OR user NOT LIKE '{NAMELESS}%')"
 _OTHER = "query = '', context = NULL, user = CASE WHEN user IS NULL THEN NULL ELSE other_name(user) END"
@@ -118,7 +121,7 @@ def retain(store: Path, days: float, now: float, used: float) -> Generator[int, 
             while True:
                 db.execute("BEGIN IMMEDIATE")
                 (done,) = db.execute("SELECT coalesce(max(value), 0) FROM about WHERE key = ?", (_DONE,)).fetchone()
-                rows = db.execute("SELECT page, at FROM pages WHERE page > ? ORDER BY page LIMIT ?", (done, _SOME))
+                rows = db.execute(_NEXT, (done, now, _SOME))
                 old = [page for page, _ in takewhile(lambda row: _is_old(row[1], now - days * _DAY), rows.fetchall())]
                 if not old:
                     break
@@ -145,12 +148,14 @@ def _believes(db: sqlite3.Connection, now: float, used: float) -> bool:
     about = dict(db.execute("SELECT key, value FROM about WHERE key IN (?, ?)", (_BELIEVED, _DOUBTED)))
     since = about.get(_DOUBTED, math.inf)
     before = about.get(_BELIEVED, used)
-    believed = now <= before + _LEAP or now >= since + _DAY
+    still_there = since + _DAY <= now <= since + _DAY + _LEAP
+    believed = now <= before + _LEAP or still_there
+    since = since if since <= now < since + _DAY else now  # another leap begins another doubt
     if believed:
         db.execute("DELETE FROM about WHERE key = ?", (_DOUBTED,))
     db.executemany(
         "INSERT OR REPLACE INTO about VALUES (?, ?)",
-        [(_BELIEVED, now if believed else before), *([] if believed else [(_DOUBTED, min(now, since))])],
+        [(_BELIEVED, now if believed else before), *([] if believed else [(_DOUBTED, since)])],
     )
     db.execute("COMMIT")
     return believed

@@ -32,6 +32,7 @@ from ltr_duel.logs.mixtures import Reach, reach_of
 
 _GROUPS = 4096  # clusters, see `ltr_duel.logs.clusters`
 FEWEST = 100.0  # effective impressions
+FEWEST_USERS = 20.0  # of equal weight: with fewer, intervals by their scatter are too narrow
 MISSING = 0.1  # share of the lists wanted that may be out of reach
 FARTHEST = 3.0  # errors of the mean weight from its expectation
 
@@ -153,7 +154,7 @@ def weigh_outcomes(
         click_model,
         _chosen(design.policies)
         or design.repeats.refusal()
-        or _refusal(effective, n, within, total.weight / n - expected, weight_error),
+        or _refusal(effective, n, within, total.weight / n - expected, weight_error, total.users),
     )
 
 
@@ -177,6 +178,11 @@ class Totals:
     def weight(self) -> float:
         """The sum of the weights."""
         return float(self._count.sum())
+
+    @property
+    def users(self) -> float:
+        """How many users with as much weight as each other there would be: (sum W)^2 / sum W^2."""
+        return float(self._count.sum() ** 2 / max((self._count**2).sum(), 1e-300))
 
     def add(self, users: HashVector, weights: FloatVector, y: FloatVector) -> None:
         """Add rows."""
@@ -222,7 +228,7 @@ def _chosen(policies: list[str]) -> str:
     return f"{names} {why}" if names else ""
 
 
-def _refusal(effective: float, n: float, within: Reach, away: float, error: float) -> str:
+def _refusal(effective: float, n: float, within: Reach, away: float, error: float, users: float) -> str:
     """Return why there is no answer, or nothing."""
     if abs(away) > FARTHEST * error + 1e-9:
         return (
@@ -236,6 +242,10 @@ def _refusal(effective: float, n: float, within: Reach, away: float, error: floa
         )
     if effective < FEWEST:
         return f"the weights leave {effective:.1f} of {n:,.0f} impressions, fewer than {FEWEST:.0f}"
+    if users < FEWEST_USERS:
+        return (
+            f"the impressions are as those of {users:.1f} users who come equally often, fewer than {FEWEST_USERS:.0f}"
+        )
     return ""
 
 
@@ -248,13 +258,13 @@ def weighted_lines(found: WeightedOutcome) -> list[str]:
     >>> for line in weighted_lines(known):
     ...     print(line)
     a against b, over the 9 of 10 queries (900 of 1,000 impressions) of which the log ranks documents by both
-    worth 12.0 impressions; mean weight 0.700 +- 0.100 where the chances imply 0.700 (1 if all lists were within reach)
+    worth 12.0 impressions; mean weight 0.700 ± 0.100 where the chances imply 0.700 (1 if all lists were within reach)
     refused: too little
     """
     lines = [
         f"{found.first} against {found.second}, over the {found.queries:,} of {found.log_queries:,} queries"
         f" ({found.impressions:,} of {found.log_impressions:,} impressions) of which the log ranks documents by both",
-        f"worth {found.effective:,.1f} impressions; mean weight {found.weight:.3f} +- {found.weight_error:.3f} where"
+        f"worth {found.effective:,.1f} impressions; mean weight {found.weight:.3f} ± {found.weight_error:.3f} where"
         f" the chances imply {found.expected_weight:.3f} (1 if all lists were within reach)",
     ]
     if found.refused:
@@ -266,5 +276,5 @@ def weighted_lines(found: WeightedOutcome) -> list[str]:
     says = f"{ahead} is ahead" if low > 0 else "not clear who is ahead"
     return [
         *lines,
-        f"{ahead} > {behind}: mean outcome {sign * found.mean:+.4f}{how}, interval {low:+.4f} {high:+.4f}: {says}",
+        f"{ahead} > {behind}: mean outcome {sign * found.mean:+.4f}{how}, interval {low:+.4f} to {high:+.4f}: {says}",
     ]

@@ -55,7 +55,7 @@ class Spread(NamedTuple):
             return f"with about {self.visits:,.0f} impressions of the pair each"
         shares = np.cumsum([share for _, share in self.users[::-1]])
         size = self.half or self.users[::-1][int(np.searchsorted(shares, 0.5 - 1e-9))][0]
-        return f"where half of the impressions of the pair are by those with about {size:,.0f} of them or more"
+        return f"half of the pair's impressions are by those who have about {size:,.0f} or more of them"
 
     @property
     def returning(self) -> bool:

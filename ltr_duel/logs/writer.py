@@ -21,7 +21,7 @@ _MORE = {"position": pa.int32(), "value": pa.float64()}  # columns of events; th
 _KINDS = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet", ".ndjson": "ubi"}
 _UBI = {"impression": "query_id", "query": "user_query", "user": "client_id", "shown": "query_response_hit_ids"}
 _SIGNS = "=+\\-@\t\uff1d\uff0b\uff0d\uff20"  # begin what a spreadsheet works out; the last are wide
-_FORMULA = re.compile(f"\\A(?=[{_SIGNS}\r\n])|(?<=[\r\n])(?=[{_SIGNS}])")  # a line in a cell may be taken for a cell
+_FORMULA = re.compile(f"\\A(?=[{_SIGNS}\r\n])|(?<=[\r\n;\t|])(?=[{_SIGNS}])")  # what follows may be taken for a cell
 _END = "\r\n"  # of a row while it is made: a cell is quoted if it holds one of the two
 
 

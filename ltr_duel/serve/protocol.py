@@ -21,8 +21,8 @@ from ltr_duel.serve.settings import ServiceSettings
 _LARGEST_HEAD = 16_384  # bytes
 _AHEAD = 100  # requests that one connection may send before the first of them is answered
 _CALLBACKS = (
-    "on_message_begin", "on_url", "on_header", "on_headers_complete", "on_message_complete", "on_response_complete",
-    "send_400_response",
+    "on_message_begin", "on_url", "on_header", "on_body", "on_headers_complete", "on_message_complete",
+    "on_response_complete", "send_400_response",
 )  # fmt: skip
 PLAIN = "h11"  # uvicorn's unchanged connections, in the implementation that limits the size of heads
 NOT_LIMITED = "this version of uvicorn does not limit how long the head of a request, or reading an answer, may take"
@@ -84,7 +84,7 @@ def _limited(uvicorns: Any, flow: Any, settings: ServiceSettings, metrics: Metri
             metrics.wire.connections = len(there)
             self.flow = Flow(transport, self.pipeline)
             self._wire, self._clock = transport, asyncio.get_running_loop()
-            self._bytes = self._head = 0
+            self._bytes = self._head = self._trailing = 0
             self._spoke = self._ended = False  # whether anything came; whether a request ended in the latest bytes
             self._refusal: tuple[int, str] | None = None  # of a request behind one that is not answered yet
             self._late: asyncio.TimerHandle | None = None
@@ -120,11 +120,19 @@ def _limited(uvicorns: Any, flow: Any, settings: ServiceSettings, metrics: Metri
             self._head += len(url)
 
         def on_header(self, name: bytes, value: bytes) -> None:
+            if self._late is None:  # the head is over: a trailer, after a body in chunks
+                self._refuse_trailer()
+                raise _RefusedError
             super().on_header(name, value)
             self._head += len(name) + len(value)
 
+        def on_body(self, body: bytes) -> None:
+            self._trailing = 0
+            super().on_body(body)
+
         def on_headers_complete(self) -> None:
             self._head_ends()
+            self._trailing = 0
             if self._head > _LARGEST_HEAD:
                 self._refuse_head()
             elif len(self.pipeline) >= _AHEAD:  # one read may hold thousands of heads
@@ -144,8 +152,11 @@ def _limited(uvicorns: Any, flow: Any, settings: ServiceSettings, metrics: Metri
             if self._wire.is_closing() or self._refusal:
                 return
             self._spoke, self._ended = True, False
+            self._trailing += len(data)  # since the last part of a body: the parser keeps a trailer until it ends
             super().data_received(data)
-            if self._late is not None and not self._ended and not self._wire.is_closing():
+            if self._body_late is not None and self._trailing > _LARGEST_HEAD and not self._wire.is_closing():
+                self._refuse_trailer()
+            elif self._late is not None and not self._ended and not self._wire.is_closing():
                 self._bytes += len(data)
                 if self._bytes > _LARGEST_HEAD:
                     self._refuse_head()
@@ -210,6 +221,12 @@ def _limited(uvicorns: Any, flow: Any, settings: ServiceSettings, metrics: Metri
 
         def _refuse_head(self) -> None:
             self._refuse(431, f"the head of a request may have at most {_LARGEST_HEAD:,} bytes")
+
+        def _refuse_trailer(self) -> None:
+            if self.cycle.response_complete:
+                self._wire.close()
+            else:
+                self._refuse(400, "fields after the body are not taken")
 
         def _refuse(self, status: int, sentence: str) -> None:
             if self.cycle is not None and not self.cycle.response_complete and self._body_late is None:

@@ -96,6 +96,14 @@ def test_no_line_of_a_cell_is_a_formula_for_a_spreadsheet(tmp_path):
     assert rows[5]["query"] == "a\rb"
 
 
+@pytest.mark.parametrize("delimiter", [";", "\t", "|"])
+def test_no_cell_is_a_formula_where_a_spreadsheet_splits_otherwise(tmp_path, delimiter):
+    exported(tmp_path, (f"shoes{delimiter}=HYPERLINK(0)", f"hat{delimiter}@SUM(1+1)"), spreadsheet=True)
+    with (tmp_path / "log.csv").open(newline="", encoding="utf-8") as file:
+        cells = [cell for row in csv.reader(file, delimiter=delimiter) for cell in row]
+    assert len(cells) > 4 and not [cell for cell in cells if cell[:1] in tuple("=+-@")]
+
+
 def test_breaks_of_lines_in_a_query_damage_no_log(tmp_path):
     assert [row["query"] for row in exported(tmp_path, BREAKS)] == list(BREAKS)
     log = ClickLog(tmp_path / "log.csv")

@@ -174,6 +174,33 @@ def test_starts_under_a_wrong_clock_forget_nobody(tmp_path):
     assert b"query 29" in content(tmp_path)
 
 
+def test_another_leap_of_the_clock_begins_another_doubt(tmp_path):
+    clock = Clock()
+    long_ago(tmp_path, clock, keep_days=90)
+    clock.now += 95 * DAY  # right, after a time without a service
+    assert starts(tmp_path, clock) == (0, False)
+    clock.now += 500 * DAY
+    assert starts(tmp_path, clock) == (0, False)
+    clock.now -= 500 * DAY - 2 * DAY
+    assert starts(tmp_path, clock) == (0, False)
+    clock.now += DAY
+    forgotten, believed = starts(tmp_path, clock)
+    assert believed and forgotten > 0
+
+
+def test_a_page_of_a_clock_that_was_ahead_keeps_no_later_page(tmp_path):
+    clock = Clock()
+    clock.now += 3650 * DAY
+    long_ago(tmp_path, clock, 1, keep_days=90)
+    clock.now -= 3651 * DAY
+    long_ago(tmp_path, clock, 2, keep_days=90)
+    looks = []
+    for _ in range(92):
+        looks.append(starts(tmp_path, clock))
+        clock.now += DAY
+    assert sum(forgotten for forgotten, _ in looks) == 3
+
+
 def test_a_clock_that_jumps_while_a_service_runs_forgets_nobody(tmp_path):
     clock = Clock()
     long_ago(tmp_path, clock, keep_days=90)

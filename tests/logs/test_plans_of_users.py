@@ -66,7 +66,7 @@ def test_a_plan_from_a_log_knows_how_often_its_users_come(tmp_path):
     (spread,) = spreads_in_log(compare_log(log))
     assert np.array(spread.users) == pytest.approx(np.array([[1, 0.5], [30, 0.5]]))
     assert spread.visits == pytest.approx(15.5)
-    assert spread.how_often == "where half of the impressions of the pair are by those with about 30 of them or more"
+    assert spread.how_often == "half of the pair's impressions are by those who have about 30 or more of them"
     assert Spread("a", "b", 0.1, 0.5, 2.0, ((20.0, 1.0),)).how_often == "with about 20 impressions of the pair each"
 
 
@@ -76,7 +76,7 @@ def test_how_often_users_come_is_the_median_of_users_of_the_log(tmp_path):
     users = np.repeat(np.arange(len(sizes)), sizes).tolist()
     (spread,) = spreads_in_log(compare_log(log_of(tmp_path / "log.jsonl", [1, 1, -1] * 20, range(60), users)))
     assert sorted(spread.users)[2][0] != 6 and spread.half == 6
-    assert spread.how_often == "where half of the impressions of the pair are by those with about 6 of them or more"
+    assert spread.how_often == "half of the pair's impressions are by those who have about 6 or more of them"
 
 
 @pytest.mark.parametrize(("users", "visits"), [(6, 200), (40, 20)])

@@ -256,6 +256,25 @@ def test_requests_sent_ahead_of_answers_are_limited_and_what_follows_is_not_pars
     serving(tmp_path, story)
 
 
+@pytest.mark.parametrize("trailer", [b"a: " + b"x" * 17_000, b"a: b\r\n" * 10, b"authorization: Bearer x\r\n\r\n"])
+def test_fields_after_a_body_are_refused(tmp_path, trailer):
+    """The parser keeps what has no end, and joins its parts again and again."""
+
+    async def story(service, port):
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        head = (
+            "POST /decide HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-type: application/json\r\ntransfer-encoding: chunked"
+        )
+        writer.write(head.encode() + b"\r\n\r\n2\r\n{}\r\n0\r\n")
+        await asyncio.sleep(0.1)
+        writer.write(trailer)
+        found = await asyncio.wait_for(reader.read(), 3)
+        assert found.startswith(b"HTTP/1.1 400") and b"fields after the body are not taken" in found
+        writer.close()
+
+    serving(tmp_path, story)
+
+
 def test_a_connection_is_not_read_while_its_requests_wait(tmp_path, monkeypatch):
     """More than the limit are answered if they come in several reads, as the next read waits for the answers."""
     body = json.dumps({"query": "q" * 1000, "rankings": LISTS}).encode() + b" " * 10_000

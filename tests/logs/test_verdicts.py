@@ -143,7 +143,8 @@ def test_the_page_has_the_verdicts_of_the_table_and_the_last_line(comparisons, t
     evidence = evidence_of(comparisons[name], **settings)
     save_comparison(evidence, tmp_path / "page.html")
     text, decision = text_of(tmp_path / "page.html"), decision_of(evidence)
-    assert decision.lines[-1].partition(". ")[0] in text
+    headline = decision.lines[-1].partition(". ")[0]
+    assert headline[0].upper() + headline[1:] in text
     for pair, verdict in zip(comparison_table(evidence)["pair"], comparison_table(evidence)["verdict"], strict=True):
         assert f"{pair} {verdict} " in text
     assert all(note in text for note in column_notes(evidence))

@@ -276,5 +276,5 @@ def test_a_number_and_its_interval_are_not_broken_into_lines(tmp_path):
     frame = pd.DataFrame({"cell": [*whole, *broken]})
     page = render_page(tmp_path / "cells.html", title="cells", frame=frame)
     assert page.count('<span class="number">') == len(whole)
-    lines = [cell.split(" (")[0].replace("<", "&lt;").replace(" +", " to\n+") for cell in whole]  # ends below each other
+    lines = [cell.split(" (")[0].replace("<", "&lt;").replace(" +", " to\n+") for cell in whole]  # ends are below
     assert all(f'<span class="number">{line}' in page for line in lines)

@@ -200,15 +200,27 @@ def figure(
     The docstring has paragraphs: the title; what there is to see; ``Setting: ...``, what was done, as printed; and any
     number of ``Note: ...``, what differs and why.
 
-    paper: a key of `PAPERS`.
-    number: for example "Figure 2 (top)".
-    drawing: name of a drawing (`ltr_duel.papers.DRAWINGS`).
-    seconds: how long it takes on two cores, about: at the quick scale, and at that of the paper.
-    notes: notes that several figures share; they come first.
-    store: name of the folder of runs, where figures share one.
-    **options: of the drawing.
+    Parameters
+    ----------
+    paper : str
+        A key of `PAPERS`.
+    number : str
+        For example "Figure 2 (top)".
+    drawing : str
+        Name of a drawing (`ltr_duel.papers.DRAWINGS`).
+    seconds : tuple of float, optional
+        How long it takes on two cores, about: at the quick scale, and at that of the paper.
+    notes : sequence of str
+        Notes that several figures share; they come first.
+    store : str
+        Name of the folder of runs, where figures share one.
+    **options
+        Of the drawing.
 
-    Raises `InputError` if there is no such paper, a text is missing, or the parts are none or of both kinds.
+    Raises
+    ------
+    InputError
+        If there is no such paper, a text is missing, or the parts are none or of both kinds.
     """
     errors.require_one_of("paper", paper, PAPERS)
 

@@ -1,21 +1,36 @@
 """Texts as 64-bit numbers: the same text is the same number, in every process and on every machine.
 
-For counting users in fixed memory, and for seeing which rows say the same. Each step can be undone, so nothing is lost
+For counting users in fixed memory, and for seeing which rows say the same; where two must be the same, bytes are
+compared too. Each step can be undone, so nothing is lost
 in texts of up to eight bytes; there is no sum or product that could overflow, so that plain Python gives the same bits.
 """
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import IntVector, kernel
+from ltr_duel.core import IntVector, inlined, kernel, words
 from ltr_duel.logs.table import texts_of
 
 HashVector: TypeAlias = NDArray[np.uint64]
 _START = np.uint64(0x9E3779B97F4A7C15)
+
+
+class Spans(NamedTuple):
+    """Texts: text k is the bytes ``data[begin[k]:stop[k]]``."""
+
+    begin: IntVector
+    stop: IntVector
+    data: NDArray[np.uint8]
+
+
+def spans_of(column: Any) -> Spans:
+    """Return an Arrow column of strings as it lies in memory; one that is null is empty."""
+    texts = texts_of(column)
+    return Spans(texts.ptr[:-1], texts.ptr[1:], texts.data)
 
 
 def hash_texts(column: Any) -> HashVector:
@@ -61,3 +76,41 @@ def mix_rows(ptr: IntVector, hashes: HashVector, out: HashVector) -> None:
         for k in range(ptr[r], ptr[r + 1]):
             h = mix(mix(h) ^ hashes[k])
         out[r] = mix(h)
+
+
+@inlined
+def find_text(
+    data: NDArray[np.uint8], begin: int, stop: int, known: Spans, first: int, table: IntVector, stamp: int
+) -> int:
+    """Return which of the known texts from ``first`` on has the bytes ``data[begin:stop]``.
+
+    ``table`` has 2^k entries, of which those with this ``stamp`` hold known texts, and one at least does not. If no
+    text has these bytes, the result is less than 0, and the text can be stored at ``table[-1 - result]``.
+    """
+    h = _START
+    for k in range(begin, stop, 8):
+        h = mix(mix(h ^ words.word_at(data, k, stop)))
+    slot = np.int64((h ^ h >> np.uint64(32)) & np.uint64(table.shape[0] - 1))
+    while table[slot] >> 32 == stamp:
+        n = table[slot] & 0xFFFFFFFF
+        other = known.begin[first + n]
+        same = known.stop[first + n] - other == stop - begin
+        if same and words.same_bytes(data, begin, known.data, other, stop - begin):
+            return n
+        slot = (slot + 1) & (table.shape[0] - 1)
+    return -1 - slot
+
+
+@kernel
+def first_alike(texts: Spans, table: IntVector, out: IntVector) -> None:
+    """Write for each text which is the first with the same bytes; ``table`` (2^k > texts,) is scratch, all zero."""
+    for n in range(out.shape[0]):
+        out[n] = find_text(texts.data, texts.begin[n], texts.stop[n], texts, 0, table, 1)
+        if out[n] < 0:
+            table[-1 - out[n]] = 1 << 32 | n
+            out[n] = n
+
+
+def table_for(texts: int) -> IntVector:
+    """Return a table in which `find_text` finds so many texts."""
+    return np.zeros(1 << (2 * texts).bit_length(), np.int64)

@@ -1,7 +1,6 @@
 """Rankings that rows of a log carry, as the lists that the kernels of the methods read.
 
-The documents of a row have the numbers of their places in its first ranking. Arrow tells the texts of a batch apart, by
-their bytes; a kernel does the rest.
+The documents of a row have the numbers of their places in its first ranking. A kernel tells texts apart by their bytes.
 """
 
 from __future__ import annotations
@@ -9,10 +8,10 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
 
-from ltr_duel.core import IntMatrix, IntVector, kernel
+from ltr_duel.core import IntVector, kernel
 from ltr_duel.interleaving import Lists
+from ltr_duel.logs.hashing import Spans, find_text, spans_of, table_for
 from ltr_duel.logs.table import ragged
 
 MOST_DOCUMENTS, MOST_RANKERS = 10_000, 200
@@ -31,8 +30,8 @@ class Ranked(NamedTuple):
     stop: IntVector
     begin: IntVector
     end: IntVector
-    ids: IntVector  # the documents of the lists of all rows: the same number, the same text
-    shown: IntVector  # and those that were shown
+    ids: Spans  # the documents of the lists of all rows
+    shown: Spans  # and those that were shown
 
     def of(self, rows: Any) -> Ranked:
         """Return some of the rows."""
@@ -52,9 +51,7 @@ def ranked(column: Any, shown: Any) -> Ranked:
     """Return the column ``rankings`` of a batch whose shown documents are these texts."""
     lists, ptr = ragged(column)
     texts, bounds = ragged(lists)
-    codes = pa.concat_arrays([texts, shown]).dictionary_encode(null_encoding="encode").indices
-    ids = codes.to_numpy().astype(np.int64)
-    return Ranked(ptr[:-1], ptr[1:], bounds[:-1], bounds[1:], ids[: len(texts)], ids[len(texts) :])
+    return Ranked(ptr[:-1], ptr[1:], bounds[:-1], bounds[1:], spans_of(texts), spans_of(shown))
 
 
 def number_rows(rows: Ranked, rankers: int, first: IntVector, last: IntVector) -> RowLists:
@@ -75,9 +72,9 @@ def number_rows(rows: Ranked, rankers: int, first: IntVector, last: IntVector) -
     ptr = np.concatenate([[0], np.cumsum(sizes)])
     order, rank = (np.empty((rankers, int(ptr[-1])), np.int16) for _ in range(2))
     wrong, where = np.zeros(len(sizes), np.int64), np.zeros(len(sizes), np.int64)
-    found = RowLists(Lists(order, rank, ptr), np.zeros(len(rows.shown), np.int64), wrong, where)
-    texts = max(rows.ids.max(initial=0), rows.shown.max(initial=0)) + 1
-    number_documents(rows, first, last, np.zeros((2, texts), np.int64), np.zeros(sizes.max(initial=1), np.int64), found)
+    found = RowLists(Lists(order, rank, ptr), np.zeros(len(rows.shown.begin), np.int64), wrong, where)
+    most = int(sizes.max(initial=1))
+    number_documents(rows, first, last, table_for(most), np.zeros(most, np.int64), found)
     return found
 
 
@@ -98,16 +95,15 @@ def wrong_rows(found: RowLists, rows: IntVector, lists: IntVector, rankers: int,
 
 @kernel
 def number_documents(
-    rows: Ranked, first: IntVector, last: IntVector, known: IntMatrix, seen: IntVector, found: RowLists
+    rows: Ranked, first: IntVector, last: IntVector, table: IntVector, seen: IntVector, found: RowLists
 ) -> None:
-    """Fill in the lists of the rows; ``known`` (2, texts) and ``seen`` (documents,) are scratch, all zero.
-
-    Text t is document ``known[1, t]`` of the row ``known[0, t] - 1``.
-    """
+    """Fill in the lists of the rows; ``table`` and ``seen`` (documents,) are scratch, all zero."""
+    ids, shown = rows.ids, rows.shown
     rankers, lists = found.lists.order.shape[0], 0
     for n in range(rows.ptr.shape[0]):
         start = found.lists.query_ptr[n]
         size = found.lists.query_ptr[n + 1] - start
+        base = rows.begin[rows.ptr[n]] if size > 0 else 0
         wrong = 0 if size > 0 else _NO_LIST
         for m in range(rows.ptr[n], rows.stop[n]):
             if wrong > 0:
@@ -118,14 +114,15 @@ def number_documents(
                 wrong = _OTHERS
                 break
             for r in range(size):
-                text = rows.ids[rows.begin[m] + r]
+                k = rows.begin[m] + r
+                d = find_text(ids.data, ids.begin[k], ids.stop[k], ids, base, table, n + 1)
                 if a == 0:
-                    if known[0, text] == n + 1:
+                    if d >= 0:
                         wrong = _TWICE
                         break
-                    known[0, text], known[1, text] = n + 1, r
-                d = known[1, text]
-                if known[0, text] != n + 1 or seen[d] == lists:
+                    table[-1 - d] = (n + 1) << 32 | r
+                    d = r
+                if d < 0 or seen[d] == lists:
                     wrong = _OTHERS
                     break
                 seen[d] = lists
@@ -134,8 +131,9 @@ def number_documents(
                     found.lists.rank[a, start + d] = r + 1
         for k in range(first[n], last[n]):
             if wrong == 0:
-                found.numbers[k] = known[1, rows.shown[k]]
-                if known[0, rows.shown[k]] != n + 1:
+                d = find_text(shown.data, shown.begin[k], shown.stop[k], ids, base, table, n + 1)
+                found.numbers[k] = max(d, 0)
+                if d < 0:
                     wrong = _UNKNOWN
                     found.where[n] = k
         found.wrong[n] = wrong

@@ -20,6 +20,7 @@ from ltr_duel.logs.engine import Engine
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.table import NO_CREDIT
 
+_AT_ONCE = 1 << 19  # outcomes that are stored together
 UNIT = 1 << 30  # of an outcome: one that is won is +UNIT
 _OUTCOMES = "line BIGINT, time DOUBLE, user VARCHAR, query VARCHAR, pair INTEGER, y BIGINT, square BIGINT"
 
@@ -62,9 +63,10 @@ def credited(
     if "owners" in have and not {"page", "rankings"} & set(have) and "shown" not in columns:
         wanted.discard("shown")  # nothing depends on what the documents are
     rows = log.rows(wanted)
-    forms = [name for name in ("page", "rankings") if name in rows.columns]
-    counts = log.engine.run(rows.aggregate(**{name: rows[name].count() for name in forms})) if forms else pa.table({})
-    by_owners = "owners" in rows.columns and not any(count.as_py() for (count,) in counts.columns)
+    by_owners = "owners" in rows.columns
+    if forms := [name for name in ("page", "rankings") if by_owners and name in rows.columns]:
+        (counts,) = log.engine.run(rows.aggregate(**{name: rows[name].count() for name in forms})).to_pylist()
+        by_owners = not any(counts.values())
     if log.outcome.name == "value" and not by_owners:
         raise InputError(f"{log.path}: outcome 'value' is credited by owners; this log has page tokens or rankings")
     if not by_owners and not isinstance(log.engine, Engine):
@@ -159,6 +161,12 @@ def _by_kernels(log: ClickLog, rows: Any, creditor: Creditor) -> tuple[dict[int,
     """Return what is wrong with lines, and the outcomes by the kernels of the methods."""
     wrong: dict[int, str] = {}
     log.engine.duckdb.execute(f"CREATE OR REPLACE TABLE outcomes ({_OUTCOMES})")
+    some = list[Any]()
+
+    def insert() -> None:
+        log.engine.insert("outcomes", pa.concat_tables(some))
+        some.clear()
+
     for batch in log.stream(rows):
         found, unfit = creditor(batch)
         here = {int(batch.lines[row]): sentence for row, sentence in unfit.items()}
@@ -179,5 +187,9 @@ def _by_kernels(log: ClickLog, rows: Any, creditor: Creditor) -> tuple[dict[int,
             "y": np.round(found.y * UNIT).astype(np.int64),
             "square": np.round(found.y**2 * UNIT).astype(np.int64),
         }
-        log.engine.insert("outcomes", pa.table(columns))
+        some.append(pa.table(columns))
+        if sum(map(len, some)) >= _AT_ONCE:
+            insert()
+    if some:
+        insert()
     return wrong, log.engine.table("outcomes")

@@ -9,6 +9,7 @@ import numpy as np
 from ltr_duel.core import InputError, IntVector
 from ltr_duel.interleaving import METHODS, Head, Listed, Lists, Page, head_ends, read_head, scan_pages
 from ltr_duel.logs.crediting import Clicked
+from ltr_duel.logs.hashing import Spans, first_alike, table_for
 from ltr_duel.logs.table import ragged, texts_of
 
 _REMEMBERED = 1 << 14
@@ -45,16 +46,16 @@ class PageReader:
         begin, stop = texts.ptr[rows], texts.ptr[rows + 1]
         ends = np.empty(len(rows), np.int64)
         head_ends(texts.data, begin, stop, ends)
-        heads: dict[bytes, list[int]] = {}
-        for n in np.flatnonzero(ends >= 0).tolist():
-            heads.setdefault(texts.data[begin[n] : ends[n]].tobytes(), []).append(n)
+        cut = np.flatnonzero(ends >= 0)
+        head = np.empty(len(cut), np.int64)
+        first_alike(Spans(begin[cut], ends[cut], texts.data), table_for(len(cut)), head)
         numbers, owners = np.zeros(len(documents.ptr) - 1, np.int64), np.zeros(len(documents.ptr) - 1, np.int32)
         together, fit = [], np.zeros(len(rows), np.bool_)
-        for head, members in heads.items():
-            known = self._head(head)
+        order = np.argsort(head, kind="stable")
+        for same in np.split(cut[order], np.flatnonzero(np.diff(head[order])) + 1) if len(cut) else ():
+            known = self._head(texts.data[begin[same[0]] : ends[same[0]]].tobytes())
             if known is None:
                 continue
-            same = np.array(members)
             part = rows[same]
             listed = Listed(*documents, ptr[part], ptr[part + 1])
             found = scan_pages(texts.data, ends[same], stop[same], len(known.rankers), listed, numbers, owners)

@@ -17,6 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 from ltr_duel.core import InputError
+from ltr_duel.logs.hashing import differ_in_rows
+from ltr_duel.logs.table import ragged
 
 NO_RANKER = -2  # an owner who is none of the rankers
 MEMORY = "640MB"  # of DuckDB; what needs more is spilled to a temporary folder
@@ -124,10 +126,13 @@ class Engine:
     def all_differ(self, table: Any, column: str) -> bool:
         """Return whether all values of a column, but for null, surely differ: whether their 64-bit hashes do.
 
-        So many are held at a time; with more rows the table is read again for each part of the hashes.
+        Of a column of lists: whether those of each list do. So many hashes are held at a time; with more rows the table
+        is read again for each part of the hashes.
         """
         import ibis
 
+        if table[column].type().is_array():
+            return all(differ_in_rows(*ragged(batch.column(0))) for batch in self.stream(table.select(column), _HASHES))
         rows = ibis.to_sql(table.select(column), dialect="duckdb")
         parts = self.value(table.count()) // _HELD + 1
         hashes = f"SELECT hash({named(column)}) AS h FROM ({rows}) WHERE {named(column)} IS NOT NULL"

@@ -111,6 +111,23 @@ def first_alike(texts: Spans, table: IntVector, out: IntVector) -> None:
             out[n] = n
 
 
+@kernel
+def count_different(texts: Spans, ptr: IntVector, table: IntVector) -> int:
+    """Return how many texts come before one that was in its row before; ``table`` is scratch, all zero."""
+    for r in range(ptr.shape[0] - 1):
+        for k in range(ptr[r], ptr[r + 1]):
+            d = find_text(texts.data, texts.begin[k], texts.stop[k], texts, ptr[r], table, r + 1)
+            if d >= 0:
+                return k
+            table[-1 - d] = (r + 1) << 32 | (k - ptr[r])
+    return ptr[-1]
+
+
+def differ_in_rows(texts: Any, ptr: IntVector) -> bool:
+    """Return whether the texts of each row of a ragged column differ; null counts as an empty text."""
+    return count_different(spans_of(texts), ptr, table_for(np.diff(ptr).max(initial=0))) == ptr[-1]
+
+
 def table_for(texts: int) -> IntVector:
     """Return a table in which `find_text` finds so many texts."""
-    return np.zeros(1 << (2 * texts).bit_length(), np.int64)
+    return np.zeros(1 << (2 * int(texts)).bit_length(), np.int64)

@@ -73,7 +73,7 @@ def number_rows(rows: Ranked, rankers: int, first: IntVector, last: IntVector) -
     order, rank = (np.empty((rankers, int(ptr[-1])), np.int16) for _ in range(2))
     wrong, where = np.zeros(len(sizes), np.int64), np.zeros(len(sizes), np.int64)
     found = RowLists(Lists(order, rank, ptr), np.zeros(len(rows.shown.begin), np.int64), wrong, where)
-    most = int(sizes.max(initial=1))
+    most = sizes.max(initial=1)
     number_documents(rows, first, last, table_for(most), np.zeros(most, np.int64), found)
     return found
 

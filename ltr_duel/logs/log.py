@@ -16,6 +16,7 @@ from ltr_duel.logs.engine import NO_RANKER, Engine
 from ltr_duel.logs.files import Found, files_of, format_of
 from ltr_duel.logs.rows import (
     FACTS,
+    SHOWN_TWICE,
     back_sentence,
     checks_of,
     facts_of,
@@ -178,6 +179,8 @@ class ClickLog:
             take(repeating(table.filter(table.impression.notnull())), self._repeats)
             self.bad.repeated = len(found[0].lines)
         checks, full = checks_of(table.columns), ready(table)
+        if "shown" in table.columns and self.engine.all_differ(table, "shown"):
+            checks.remove(SHOWN_TWICE)
         conditions = [check.wrong(full) for check in checks]
         if conditions and self._any(full, ibis.or_(*conditions).fill_null(False)):
 

@@ -13,7 +13,8 @@ import pytest
 
 from ltr_duel.core import InputError, interpreted
 from ltr_duel.logs import LOG_COLUMNS, ClickLog, describe_log, hashing, log_lines, write_log
-from ltr_duel.logs.hashing import hash_texts
+from ltr_duel.logs.hashing import differ_in_rows, first_alike, hash_texts, spans_of, table_for
+from ltr_duel.logs.table import ragged
 
 ROW = {
     "impression": "i1",
@@ -261,3 +262,25 @@ def test_check_says_what_is_in_a_log(tmp_path):
     assert ":3: nothing says how to credit its clicks" in facts.sentences[1]
     with pytest.raises(InputError, match=r"no impression that can be used; .*:1: no JSON"):
         describe_log(ClickLog(json_log(tmp_path, "{"), skip_bad=None))
+
+
+@pytest.mark.parametrize(
+    ("rows", "differ"),
+    [
+        ([["a", "b"], ["a"], [], None, ["x" * 9, "x" * 8]], True),
+        ([["a", "b"], ["b", "c", "b"]], False),
+        ([["x" * 9, "x" * 9]], False),
+        ([["a", None]], True),
+        ([[None, ""]], False),  # to be looked at by the engine
+        ([], True),
+    ],
+)
+def test_whether_the_documents_of_each_list_surely_differ(rows, differ):
+    assert differ_in_rows(*ragged(pa.array(rows, pa.list_(pa.string())))) == differ
+
+
+def test_the_first_of_texts_with_the_same_bytes():
+    texts = [str(n) for n in np.random.default_rng(1).integers(0, 300, 5000)] + ["long " * 5, "", "long " * 5, "\0", ""]
+    found, first = np.empty(len(texts), np.int64), {}
+    first_alike(spans_of(pa.array(texts)), table_for(len(texts)), found)
+    assert found.tolist() == [first.setdefault(text, n) for n, text in enumerate(texts)]

@@ -43,6 +43,13 @@ if TYPE_CHECKING:
     multiple=True,
     help="A ranker of the experiment; rows with other rankers are bad lines. Repeatable.",
 )
+@click.option(
+    "--per",
+    type=click.Choice(["impression", "user"]),
+    default="impression",
+    show_default=True,
+    help="What counts once; user: the mean is the net share of users.",
+)
 @click.option("--bootstrap", type=ROWS, default=0, help="Draws of clusters for a second interval, a cross-check.")
 @click.option(
     "--outcome", "outcomes", multiple=True, default=("click",), show_default=True, help=f"{OUTCOMES}; repeatable."
@@ -71,7 +78,7 @@ def compare(
     kind: str, skip_bad: int, cluster: str, confidence: float, stop_at: float | None, margin: float, any_time: bool,
     named: str | None, rankers: tuple[str, ...], bootstrap: int, outcomes: tuple[str, ...], primary: str, adjust: bool,
     history: Path | None, guards: tuple[str, ...], guardrail_margin: float, checks: bool, ways: tuple[str, ...],
-    rows: int, out: Path | None, report: Path | None, plot: Path | None, seed: int, **given: Any,
+    per: str, rows: int, out: Path | None, report: Path | None, plot: Path | None, seed: int, **given: Any,
 ) -> None:  # fmt: skip
     """Say of each pair of rankers in LOG who won, how sure that is, and, with --stop-at, whether to stop."""
     from ltr_duel.core import InputError, errors
@@ -86,12 +93,18 @@ def compare(
         user_hint,
     )
 
+    always = stop_at is not None
     if named is not None and stop_at is None:
         raise InputError("--looks goes with --stop-at, whose confidence all looks share: add --stop-at .95")
     if named is not None and (report or guards or ways or adjust or history or len(outcomes) > 1):
         raise InputError(
             "--looks decides one outcome, and goes without --report, --guardrail, --by, --adjust, --history and further"
             " outcomes"
+        )
+    if per == "user" and (always or report or plot or guards or ways or adjust or history or len(outcomes) > 1):
+        raise InputError(
+            "--per user is of one outcome at one look, and goes without --stop-at, --report, --plot, --guardrail, --by,"
+            " --adjust, --history and further outcomes"
         )
     if bootstrap and (adjust or history):
         raise InputError("--bootstrap draws plain outcomes, and goes without --adjust and --history")
@@ -102,7 +115,7 @@ def compare(
         errors.require_one_of("--outcome", primary, outcomes)
     primary = primary or outcomes[0]
     given |= {"context": [way for way in ways if way not in USUAL], "kind": kind, "skip_bad": skip_bad}
-    log, always = opened(primary, given), stop_at is not None
+    log = opened(primary, given)
     level = confidence if stop_at is None else stop_at
     found = compare_log(
         log,
@@ -113,6 +126,7 @@ def compare(
         seed=seed,
         looks=report is not None or plot is not None or always,
         history=History(history) if adjust or history is not None else None,
+        per=per,
     )
     others = {
         name: compare_log(opened(name, given), cluster=found.cluster, rankers=found.names, bootstrap=0, looks=False)

@@ -112,6 +112,11 @@ class LogComparison:
         return "adjusted" in self.provenance
 
     @property
+    def unit(self) -> str:
+        """What counts once: ``impression`` or ``user``."""
+        return self.provenance.get("per", "impression")
+
+    @property
     def preferences(self) -> PreferenceMatrix:
         """The matrix: a tie is half a win; no error is 0, and that of a pair which one user or none met is infinite."""
         size = len(self.names)
@@ -133,7 +138,7 @@ class LogComparison:
             {
                 "first": first,
                 "second": second,
-                "impressions": self.counts,
+                f"{self.unit}s": self.counts,
                 "wins": self.wins,
                 "losses": self.losses,
                 "ties": self.ties,
@@ -161,6 +166,7 @@ def compare_log(
     seed: int = 0,
     looks: bool = True,
     history: History | None = None,
+    per: str = "impression",
 ) -> LogComparison:
     r"""Credit the clicks of a log, and compare each pair of rankers that it interleaved.
 
@@ -188,6 +194,10 @@ def compare_log(
     history : History, optional
         Take out of the outcomes what the coin of place 1 decided, alone and with what was known of users: narrower
         intervals of the same means. Needs ``owners``, users, and no policy that reacts to outcomes.
+    per : {"impression", "user"}
+        What counts once. A user is won by the ranker with more credit in all of the user's impressions, so that the mean
+        is the net share of users; an impression without a user counts as a user. For one look, without ``history`` and
+        a policy that reacts to outcomes.
 
     Returns
     -------
@@ -216,10 +226,22 @@ def compare_log(
     errors.require_between("the number of bootstrap draws", bootstrap, 0)
     if cluster and cluster not in CLUSTERS:
         raise errors.unknown_name("kind of cluster", cluster, CLUSTERS)
-    found = summed(log, cluster, rankers, looks=looks, history=history)
+    errors.require_one_of("unit that counts once", per, ("impression", "user"))
+    if per == "user" and (cluster not in ("", "user") or history is not None):
+        raise InputError("where each user counts once, errors are by user, and outcomes are not adjusted")
+    cluster = cluster or "user" * (per == "user")
+    found = summed(log, cluster, rankers, looks=looks and per == "impression", history=history)
     creditor, sums = found.creditor, found.sums
+    if per == "user" and found.choices.policies:
+        raise InputError(f"{log.path}: users count once where no policy reacts to outcomes")
     if cluster in ("user", "both") and not found.users.number:
         raise InputError(f"no impression of {log.path.name} names its user, so errors cannot be clustered by {cluster}")
+    if per == "user":
+        sums = sums.per_user()
+        found.notes.append(
+            "each user counts once, for the ranker with more credit in all of the user's impressions: the mean is the"
+            " share of users who prefer the one less the share of those who prefer the other"
+        )
     limits = np.full((2, len(creditor.pairs)), np.nan)
     if bootstrap and sums.cluster in ("user", "query") and history is None:
         drawn = bootstrap_means(*sums.drawn(seed), draws=bootstrap, seed=seed)
@@ -242,6 +264,8 @@ def compare_log(
         "last": found.last,
         "bad_lines": log.bad.count,
     }
+    if per == "user":
+        provenance["per"] = per
     if history is not None:
         provenance["adjusted"] = ["coin", *history.names]
     comparison = compared(

@@ -44,6 +44,7 @@ class Engine:
         self._damaged, self._tables = damaged, 0
         self.duckdb.execute("PRAGMA disable_checkpoint_on_shutdown")
         self.duckdb.execute("PRAGMA force_compression='uncompressed'")  # tables are read a few times only
+        self.duckdb.execute("SET enable_progress_bar = false")  # `python -c` is interactive to DuckDB
         self.duckdb.execute("SET GLOBAL TimeZone = 'UTC'")  # of texts without a zone
         weakref.finalize(self, _close, self.duckdb, folder)
 

@@ -98,7 +98,7 @@ def find_text(
         if same and words.same_bytes(data, begin, known.data, other, stop - begin):
             return n
         slot = (slot + 1) & (table.shape[0] - 1)
-    return -1 - slot
+    return int(-1 - slot)
 
 
 @kernel
@@ -120,7 +120,7 @@ def count_different(texts: Spans, ptr: IntVector, table: IntVector) -> int:
             if d >= 0:
                 return k
             table[-1 - d] = (r + 1) << 32 | (k - ptr[r])
-    return ptr[-1]
+    return int(ptr[-1])
 
 
 def differ_in_rows(texts: Any, ptr: IntVector) -> bool:

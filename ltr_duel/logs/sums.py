@@ -138,6 +138,19 @@ class PairSums:
             return naive_means(self.counts() + 2, self.sum, self.square + 2)
         return self._clustered(lambda p, n, total: cautious_means(n, total, self.square[p : p + 1]))
 
+    def per_user(self) -> PairSums:
+        """Return the sums of which each user is one outcome: won by the ranker with more credit in all, or a tie."""
+        users = self.kinds[0]
+        sign = np.sign(users.total)
+        each = Clusters(users.pair, np.ones_like(users.n), sign * UNIT, users.number)
+        counts = [np.zeros(len(self.wins), np.int64) for _ in range(3)]
+        for side, count in zip((1, -1, 0), counts, strict=True):
+            np.add.at(count, users.pair, np.where(sign == side, users.number, 0))
+        wins, losses, ties = counts
+        plain = wins.astype(np.float64) - losses, wins.astype(np.float64) + losses
+        none = Sequences(*np.zeros((len(Sequences._fields), len(wins))))  # earlier looks saw other outcomes of users
+        return PairSums("user", wins, losses, ties, *plain, none, (each,))
+
     def _clustered(self, means: Callable[..., Means]) -> Means:
         found = []
         for kind in self.kinds:

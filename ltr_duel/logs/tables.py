@@ -69,7 +69,7 @@ def _head(found: LogComparison, k: int, mean: float, verdict: str) -> dict[str, 
     return {
         "pair": " > ".join([found.names[one] for one in found.pairs[k]][::sign]),
         "verdict": verdict,
-        "impressions": f"{found.counts[k]:,}",
+        f"{found.unit}s": f"{found.counts[k]:,}",
         "wins": f"{won:,}",
         "losses": f"{lost:,}",
         "ties": f"{found.ties[k]:,}",

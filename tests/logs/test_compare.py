@@ -7,13 +7,16 @@ import json
 import ibis
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
+from ltr_duel.cli.main import cli
 from ltr_duel.core import InputError
 from ltr_duel.data import make_corpus
 from ltr_duel.interleaving import METHODS, interleave
 from ltr_duel.logs import (
     ClickLog,
     Evidence,
+    History,
     RunningComparison,
     Sequences,
     compare_log,
@@ -651,3 +654,36 @@ def test_texts_are_told_apart_some_at_a_time(monkeypatch, twice):
     assert engine.all_differ(engine.small({"impression": [*texts, None, None]}), "impression") is (twice is None)
     assert max(sizes) < 200
     assert twice is not None or (len(sizes) == 11 and sum(sizes) == 1000)
+
+
+def test_each_user_counts_once_for_the_ranker_with_more_credit(tmp_path):
+    """a wins users u and v, b wins w, x is a tie, and so is the impression without a user and a click."""
+    seen = {"u": "aab", "v": "a", "w": "bb-", "x": "ab", None: "-"}
+    rows = [
+        ROW | {"user": user, "clicks": {"a": [1], "b": [2], "-": []}[y]} for user, y in seen.items() for y in seen[user]
+    ]
+    path = write(tmp_path, rows)
+    found = compare_log(ClickLog(path), per="user", bootstrap=0)
+    assert (found.wins[0], found.losses[0], found.ties[0], found.impressions) == (2, 1, 2, 10)
+    assert (found.means.mean[0], found.unit) == (pytest.approx(1 / 5), "user")
+    assert found.means.error[0] == pytest.approx(np.std([1, 1, -1, 0, 0], ddof=1) / 5**0.5)
+    assert (found.p[0], found.to_frame()["users"][0], found.preferences.p[0, 1]) == (1.0, 5, 0.6)
+    assert not found.looks and stopping_decisions(found, 0.95)[0].verdict == "go on"
+    printed = CliRunner().invoke(cli, ["logs", "compare", str(path), "--per", "user", "--no-checks"])
+    assert "the mean is the share of users who prefer" in printed.output and "+0.2000" in printed.output
+    wrong = CliRunner().invoke(cli, ["logs", "compare", str(path), "--per", "user", "--stop-at", ".95"])
+    assert isinstance(wrong.exception, InputError) and "goes without --stop-at" in str(wrong.exception)
+
+
+@pytest.mark.parametrize("settings", [{"cluster": "query"}, {"history": History()}, {"per": "day"}])
+def test_what_does_not_go_with_users_who_count_once_is_refused(tmp_path, settings):
+    log = ClickLog(write(tmp_path, [ROW | {"user": "u"}]))
+    with pytest.raises(InputError, match="user"):
+        compare_log(log, **{"per": "user"} | settings)
+
+
+def test_users_count_once_only_where_a_log_names_them_and_no_policy_reacts(tmp_path):
+    with pytest.raises(InputError, match="names its user"):
+        compare_log(ClickLog(write(tmp_path, [ROW])), per="user")
+    with pytest.raises(InputError, match="no policy reacts"):
+        compare_log(ClickLog(write(tmp_path, [ROW | {"user": "u", "policy": "rucb"}])), per="user")

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from ltr_duel.core import stream
-from ltr_duel.logs import confidence_sequence
+from ltr_duel.logs import Sequences, confidence_sequence
 from ltr_duel.logs.clusters import bootstrap_means, clustered_means, naive_means, reach, two_way
+from ltr_duel.logs.compare import tested_ends
+from ltr_duel.logs.outcomes import UNIT
+from ltr_duel.logs.sums import Clusters, PairSums
 
 SQUARE = 0.5  # mean squared outcome: half of the impressions are ties
 
@@ -107,3 +111,30 @@ def test_one_observation_a_user_keeps_the_sequence_right_where_all_impressions_d
         return ever.mean()
 
     assert alarms(y[:, :, 0], every=10) <= 0.05 < alarms(y.reshape(logs, -1), every=90)
+
+
+def sums_of_users(count, total):
+    """Return the sums of one pair, given each user's impressions and wins less losses."""
+    keys, number = np.unique(np.stack([count, total]).astype(np.int64), axis=1, return_counts=True)
+    users = Clusters(np.zeros(len(number), np.int64), keys[0], keys[1] * UNIT, number)
+    one = np.zeros(1)
+    return PairSums("user", one, one, one, one, one, Sequences(*[one] * 6), (users,))
+
+
+def test_the_net_share_of_users_is_covered_where_it_differs_from_the_mean_over_impressions():
+    def users(number, seed):
+        """Two of three users come once and like the first ranker; the others come nine times and do not."""
+        rng = stream(seed, "net share")
+        heavy = rng.random(number) < 1 / 3
+        count = np.where(heavy, 9, 1)
+        return count, 2 * rng.binomial(count, np.where(heavy, 0.35, 0.6)) - count
+
+    often = stats.binom.sf(4, 9, 0.35)  # a user of nine impressions has no tie
+    truth = 2 / 3 * 0.2 + 1 / 3 * (2 * often - 1)
+    held = []
+    for seed in range(2000):
+        sums = sums_of_users(*users(150, seed)).per_user()
+        low, high = tested_ends(sums.cautious(), np.zeros(1), 0.95)
+        held.append(low[0] <= truth <= high[0])
+    assert truth > -0.1 > 2 / 3 * 0.2 / (11 / 3) + 9 / 3 * -0.3 / (11 / 3)
+    assert 0.94 <= np.mean(held) <= 0.96

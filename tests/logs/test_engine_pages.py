@@ -88,6 +88,12 @@ def test_the_example_of_the_page_on_spark_runs(tmp_path, monkeypatch):
     assert found.stdout == f"{here.wins}\n"
 
 
+def test_a_long_query_draws_no_progress_on_standard_output():
+    text = "from ltr_duel.logs.engine import Engine; e = Engine(ValueError);"
+    text += """print(e.rows("SELECT current_setting('enable_progress_bar') AS bar"))"""
+    assert subprocess.check_output([sys.executable, "-c", text], text=True) == "[{'bar': False}]\n"
+
+
 @pytest.mark.parametrize("kind", ["parquet", "csv", "jsonl"])
 def test_times_without_a_zone_are_utc_on_every_machine(tmp_path, monkeypatch, kind):
     monkeypatch.setenv("TZ", "Asia/Tokyo")

@@ -195,9 +195,9 @@ def compare_log(
         Take out of the outcomes what the coin of place 1 decided, alone and with what was known of users: narrower
         intervals of the same means. Needs ``owners``, users, and no policy that reacts to outcomes.
     per : {"impression", "user"}
-        What counts once. A user is won by the ranker with more credit in all of the user's impressions, so that the mean
-        is the net share of users; an impression without a user counts as a user. For one look, without ``history`` and
-        a policy that reacts to outcomes.
+        What counts once. A user is won by the ranker with more credit in all of the user's impressions: the mean is the
+        net share of users. An impression without a user counts as one. For one look, without ``history`` and a policy
+        that reacts to outcomes.
 
     Returns
     -------

@@ -1,3 +1,5 @@
+from .batched import BATCH_NUMBERS as BATCH_NUMBERS
+from .batched import Lateness as Lateness
 from .check import check_compiled as check_compiled
 from .check import check_policy as check_policy
 from .labels import random_order as random_order

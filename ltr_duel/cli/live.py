@@ -192,7 +192,7 @@ def plan(
 
     from ltr_duel.core import InputError, several
     from ltr_duel.live import read_settings, signing_keys
-    from ltr_duel.plan import check_plans, keep_plan, kept_plans, make_plan, plan_settings
+    from ltr_duel.plan import check_plans, keep_plan, kept_plans, next_plan, plan_settings
 
     settings = read_settings(experiment)
     planned = plan_settings(settings, str(experiment))
@@ -206,7 +206,7 @@ def plan(
         if complaints:
             raise InputError(f"{log.path}: no plan is made from it")
     begins = time.time() if at is None else _moment(at)
-    made = make_plan(settings, log, at=begins, version=version, plan=planned)
+    made = next_plan(settings, log, at=begins, version=version, plan=planned)
     kept = keep_plan(made, out, keys)
     click.echo(
         f"{out}: plan {made.version} of '{made.experiment}', from {several(made.learned, 'impression')};"

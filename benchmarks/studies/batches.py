@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
-from benchmarks.studies.timing import table
+from ltr_duel.analysis import markdown_table
 from ltr_duel.bandits import POLICIES
 from ltr_duel.data import load_dataset, make_corpus
 from ltr_duel.preferences import PreferenceMatrix, estimate_preferences, load_preferences, synthetic_preferences
@@ -50,7 +51,8 @@ def policies(matrix: PreferenceMatrix, users: tuple[Live, PreferenceMatrix], nam
             alone, error = cost(source, measure, name, STEPS, 1, runs)
             late = [cost(source, measure, name, STEPS, batch, runs)[0] / alone for batch in BATCHES]
             rows.append((name, f"{alone:,.0f} ± {error:,.0f}", *(f"{one:.2f}" for one in late)))
-        print(table((title, "regret without batches", *(f"batches of {one:,}" for one in BATCHES)), rows), "\n")
+        heads = (title, "regret without batches", *(f"batches of {one:,}" for one in BATCHES))
+        print(markdown_table(pd.DataFrame(rows, columns=heads)), "\n", flush=True)
 
 
 def percent(matrix: PreferenceMatrix, users: tuple[Live, PreferenceMatrix], names: Sequence[str], runs: int) -> None:
@@ -66,7 +68,8 @@ def percent(matrix: PreferenceMatrix, users: tuple[Live, PreferenceMatrix], name
                 alone, late = (cost(source, measure, name, steps, batch, runs)[0] for batch in (1, steps // 100))
                 cells.append(f"{alone:,.0f}, {late / alone:.2f}")
             rows.append((name, *cells))
-        print(table((title, *(f"{steps:,} steps: regret, multiple" for steps in HORIZONS)), rows), "\n")
+        heads = (title, *(f"{steps:,} steps: regret, multiple" for steps in HORIZONS))
+        print(markdown_table(pd.DataFrame(rows, columns=heads)), "\n", flush=True)
 
 
 def main() -> None:

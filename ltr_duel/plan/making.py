@@ -133,7 +133,13 @@ class Planner:
 
 
 def next_plan(
-    settings: Settings, log: ClickLog | None, *, at: float, version: int | None = None, plan: PlanSettings | None = None
+    settings: Settings,
+    log: ClickLog | None,
+    *,
+    at: float,
+    version: int | None = None,
+    after: int = 0,
+    plan: PlanSettings | None = None,
 ) -> LivePlan:
     """Make the next plan of an experiment.
 
@@ -146,7 +152,9 @@ def next_plan(
         Seconds since 1970 from which the plan is meant to be used. Exposures that are younger than the deadline of the
         settings then are left out, as their clicks may come yet.
     version : int, optional
-        Of the plan; by default one more than the last in the log.
+        Of the plan; by default one more than the last in the log, or than ``after``.
+    after : int
+        Version of the last plan that was in use; one of single rankers leaves no row in the log.
     plan : PlanSettings, optional
 
     Returns
@@ -168,7 +176,7 @@ def next_plan(
     """
     learned = outcomes_of(log, settings, at - settings.deadline) if log is not None else None
     versions: dict[int, Any] = learned.versions if learned else {}
-    wanted = max(versions, default=0) + 1 if version is None else version
+    wanted = max(after, *versions, 0) + 1 if version is None else version
     if max(versions, default=0) >= wanted:
         raise InputError(
             f"{log.path if log else ''}: has exposures of plan {max(versions)}, so the next is no {wanted}"

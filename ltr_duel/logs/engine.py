@@ -23,6 +23,7 @@ from ltr_duel.logs.table import ragged
 NO_RANKER = -2  # an owner who is none of the rankers
 MEMORY = "640MB"  # of DuckDB; what needs more is spilled to a temporary folder
 _HASHES = 1 << 17  # rows of a batch
+_LISTS = 1 << 14
 _HELD = 1 << 24  # hashes in memory: 134 MB, twice
 
 
@@ -133,7 +134,7 @@ class Engine:
         import ibis
 
         if table[column].type().is_array():
-            return all(differ_in_rows(*ragged(batch.column(0))) for batch in self.stream(table.select(column), _HASHES))
+            return all(differ_in_rows(*ragged(batch.column(0))) for batch in self.stream(table.select(column), _LISTS))
         rows = ibis.to_sql(table.select(column), dialect="duckdb")
         parts = self.value(table.count()) // _HELD + 1
         hashes = f"SELECT hash({named(column)}) AS h FROM ({rows}) WHERE {named(column)} IS NOT NULL"
@@ -242,7 +243,10 @@ class Warehouse:
 
     def stream(self, expression: Any, rows: int) -> Iterator[Any]:
         """Yield the result of an expression as Arrow batches."""
-        yield from self.backend.to_pyarrow_batches(expression, chunk_size=rows)
+        if self.backend.name == "duckdb":  # of which ibis 12 asks for a method that DuckDB 1.5 has no more
+            yield from self.run(expression).to_batches(max_chunksize=rows)
+        else:
+            yield from self.backend.to_pyarrow_batches(expression, chunk_size=rows)
 
 
 def _reader(result: Any, rows: int) -> Any:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -27,6 +28,7 @@ from tests.logs.drawn import (
     users_needed,
     winner_found,
 )
+from tests.logs.sound import DRAWN, false_alarms_of_checks
 
 RANKERS, IMPRESSIONS, TIES = (2, 5, 10, 20), (100, 300, 1000, 10_000), (0.0, 0.3, 0.95)
 USERS = ("independent", "returning")
@@ -136,15 +138,31 @@ def users(experiments: int) -> None:
     table(f"Users until it stops, mean of {experiments}", head, rows)
 
 
+def checks(experiments: int) -> None:
+    """Print how often each check of a sound log fails."""
+    rows: dict[str, list[str]] = {}
+    kinds = (*DRAWN, "random", "rucb", "rmed1", "winner_stays_strong")
+    for kind in kinds:
+        made, alarms = Counter[str](), Counter[str]()
+        for rankers, users in itertools.product((2, 5, 10), (40, 600)):
+            found = false_alarms_of_checks(kind, rankers, users, experiments // 6)
+            made.update(found[0])
+            alarms.update(found[1])
+        print(kind, dict(alarms), flush=True)
+        for name in {**dict.fromkeys(rows), **made}:
+            rows.setdefault(name, []).append(f"{alarms[name]} of {made[name]}")
+    table(f"Checks that fail, of {experiments} sound logs each", ["check", *kinds], [[k, *v] for k, v in rows.items()])
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join([*PARTS, "users"]))
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join([*PARTS, "users", "checks"]))
     parser.add_argument("--experiments", type=int, default=2000)
     given = parser.parse_args()
-    for name in given.parts or [*PARTS, "users"]:
-        if name == "users":
-            users(given.experiments // 20)
+    for name in given.parts or [*PARTS, "users", "checks"]:
+        if name in ("users", "checks"):
+            (users if name == "users" else checks)(given.experiments // 20)
             continue
         part, title, heads = PARTS[name]
         rows = []

@@ -79,14 +79,14 @@ def returning(experiments: int) -> Rows:
 def from_a_log(experiments: int) -> Rows:
     """Plans from a log of few users, for power .8, that are kept; those with less; and how long they are."""
     for users, (visits, correlation) in itertools.product(
-        (6, 10, 20, 50, 200), ((200, 0.05), (20, 0.0), (20, 0.1), (20, 0.3))
+        (6, 10, 20, 50), ((200, 0.05), (20, 0.0), (20, 0.1), (20, 0.3))
     ):
-        found, plans = plan_from_a_log_kept(users, visits, correlation, experiments)
+        found, plans = plan_from_a_log_kept(users, visits, correlation, experiments, each=25)
         spread = Spread("a", "b", 0.1, 1.0, 1 + correlation * (visits - 1), ((float(visits), 1.0),))
         length = np.median(plans) / plan_impressions(spread, draws=10)[0].fixed
         tenth = np.quantile(found, 0.1)
         words = f"{users} users, {visits} impressions each, correlation {correlation}, {length:.2f} times as long"
-        yield words, [found.sum(), tenth * experiments / 100]
+        yield words, [found.sum(), tenth * experiments / 25]
 
 
 def looks(experiments: int) -> Rows:

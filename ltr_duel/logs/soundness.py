@@ -16,6 +16,7 @@ from ltr_duel.core import IntVector, several
 from ltr_duel.logs.adaptive import policies_of
 from ltr_duel.logs.coins import owner_findings
 from ltr_duel.logs.findings import ERROR, RATE, Finding, limited, seldom, usual_share
+from ltr_duel.logs.hashing import hash_texts
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.outcomes import credited
 from ltr_duel.logs.sums import sorted_columns
@@ -120,7 +121,7 @@ def _users(engine: Any, rows: Any, n: int, known: tuple[int, int] | None) -> lis
         alike = sorted_columns(engine.run(each.group_by("n", "clicked").agg(users=each.count())))
         users, most = int(alike["users"].sum()), int(alike["n"].max(initial=0))
         found = robots_among(alike["n"], alike["clicked"], alike["users"])
-        robots, pages = int(alike["users"][found].sum()), int((alike["users"] * alike["n"])[found].sum())
+        robots, pages = _unlike_their_queries(engine, named, each, alike, found) if found.any() else (0, 0)
     limit = usual_share(users)
     said = f"no user with {_PAGES} or more pages clicks on nearly all, much more often than others do"
     if robots:
@@ -158,7 +159,41 @@ def robots_among(pages: IntVector, clicked: IntVector, users: IntVector) -> NDAr
     return found
 
 
-def _as_often(pages: int, clicked: int, mean: float, variance: float) -> float:
+def _unlike_their_queries(
+    engine: Any, named: Any, each: Any, alike: dict[str, IntVector], found: NDArray[np.bool_]
+) -> tuple[int, int]:
+    """Return how many of the robots click more often than others do on the same queries, and their pages.
+
+    Who asks the same few queries again and again, on which everybody clicks, is no robot, nor is one with a favourite
+    query. So all pages of a query that no other asked count as one, which is as likely as any page to have a click.
+    """
+    of_user = named.select("user", "query", clicked=(named.clicks.length() > 0).cast("int64"))
+    of_query = of_user.group_by("query").agg(all_n=of_user.count(), all_clicked=of_user.clicked.sum().cast("int64"))
+    robots = each.filter((each.n >= _PAGES) & (each.clicked >= _ROBOT * each.n)).select("user")
+    own = of_user.semi_join(robots, "user").group_by("user", "query")
+    own = own.agg(n=lambda t: t.count(), clicked=lambda t: t.clicked.sum().cast("int64")).join(of_query, "query")
+    table = engine.run(own)
+    n, clicked, all_n, all_clicked = (
+        table.column(name).to_numpy() for name in ("n", "clicked", "all_n", "all_clicked")
+    )
+    usual = (alike["users"] @ alike["clicked"]) / (alike["users"] @ alike["n"])
+    share = np.divide(all_clicked - clicked, all_n - n, out=np.full(len(n), usual), where=all_n > n)
+    weight = np.where(all_n > n, 1.0, 1 / n)
+    names, user = np.unique(hash_texts(table.column("user").combine_chunks()), return_inverse=True)
+    parts = (n, clicked, weight * n, weight * clicked, weight * n * share)
+    pages, clicks, trials, hits, expected = (np.bincount(user, part, len(names)) for part in parts)
+    kinds = set(zip(alike["n"][found].tolist(), alike["clicked"][found].tolist(), strict=True))
+    many = alike["users"][alike["n"] >= _PAGES].sum()
+    sure = [
+        k
+        for k in range(len(names))
+        if (pages[k], clicks[k]) in kinds
+        and _as_often(np.ceil(trials[k]), np.floor(hits[k]), expected[k] / trials[k], 0) * many < ERROR
+    ]
+    return len(sure), int(pages[sure].sum())
+
+
+def _as_often(pages: float, clicked: float, mean: float, variance: float) -> float:
     """Return the chance that a user clicks on so many pages or more, by mean and variance of users' shares."""
     from scipy import stats
 

@@ -60,6 +60,19 @@ def test_simulated_users_who_come_often_are_no_robots(policy):
     assert made["robots"] == 3 and not alarms
 
 
+def test_who_has_a_few_queries_on_which_everybody_clicks_is_no_robot(tmp_path):
+    """One of 200 users asks one query 60 times and clicks always: a robot only if others asked it and did not."""
+    for k, (query, clicks, expected) in enumerate((("easy", 0, set()), ("easy", 6, set()), ("q0", 0, {"robots"}))):
+        rows = sound(1500, 3)
+        for n, row in enumerate(rows):
+            if n % 25 == 0:
+                row |= {"user": "one", "query": query, "clicks": [1]}
+            elif clicks and n % 25 == 1:
+                row |= {"query": query, "clicks": [1]}
+        (tmp_path / f"{k}").mkdir()
+        assert failing(tmp_path / f"{k}", rows) & {"robots"} == expected
+
+
 def test_a_robot_is_surely_unlike_other_users():
     often, seldom = np.full(39, 200), np.random.default_rng(0).binomial(200, 0.6, 39)
     for usual, found in ((seldom, [True]), (np.full(39, 191), [False])):

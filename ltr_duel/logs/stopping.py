@@ -269,7 +269,7 @@ def _sentence(found: LogComparison | RunningComparison, decisions: list[Stopping
 def _of_pairs(decisions: Sequence[StoppingDecision]) -> str:
     """Say how many of several pairs are open."""
     open_ones = sum(one.verdict == "go on" for one in decisions)
-    return f" ({open_ones} of {len(decisions)} pairs are open)" if len(decisions) > 1 else ""
+    return f" (still open: {open_ones} of {len(decisions)} pairs)" if len(decisions) > 1 else ""
 
 
 def change_seen(found: LogComparison | RunningComparison, winner: str) -> str:

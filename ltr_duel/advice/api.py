@@ -37,6 +37,7 @@ def advise(
     incumbent: str | None = None,
     candidates: Sequence[str] = (),
     top: int = 10,
+    batch: int = 1,
     simulations: int = 100,
     seed: int = 0,
     jobs: int = -1,
@@ -68,6 +69,8 @@ def advise(
         Policies with methods, ``"rucb/team_draft"``; the usual ones by default.
     top : int
         Documents shown.
+    batch : int
+        Impressions that are shown before any of their clicks is known: those of an hour, or of a day.
     simulations : int
         Fresh runs of the advised candidate for each click model, from 10 to 10^5; all else is in proportion. To show a
         probability of .95 takes at least 98 runs that are all right, with three click models (77 with one).
@@ -98,7 +101,7 @@ def advise(
     if aim not in AIMS:
         raise errors.unknown_name("aim", aim, AIMS)
     question, worlds = _question(
-        rankings, budget, clicks, confidence, margin, aim, candidates, top, simulations, seed, jobs, compiled
+        rankings, budget, clicks, confidence, margin, aim, candidates, top, batch, simulations, seed, jobs, compiled
     )
     if incumbent is not None and incumbent not in rankings.names:
         raise errors.unknown_name("ranker", incumbent, rankings.names)
@@ -116,6 +119,7 @@ def advise(
         "aim": aim,
         "measure": worlds[0].measure,
         "top": int(top),
+        "batch": int(batch),
         "simulations": int(simulations),
         "seed": int(seed),
     }
@@ -131,6 +135,7 @@ def try_candidates(
     confidence: float = 0.95,
     margin: float = 0.01,
     top: int = 10,
+    batch: int = 1,
     simulations: int = 100,
     seed: int = 0,
     jobs: int = -1,
@@ -143,7 +148,7 @@ def try_candidates(
     rankings : Rankings
     candidates : sequence of str
         Policies with methods, ``"rucb/team_draft"``; the usual ones if there is none.
-    budget, clicks, confidence, margin, top, seed, jobs, compiled
+    budget, clicks, confidence, margin, top, batch, seed, jobs, compiled
         As for `advise`.
     simulations : int
         Runs of each candidate for each click model, from 10 to 10^5.
@@ -169,14 +174,14 @@ def try_candidates(
     ('round_robin/team_draft', 10, True)
     """
     question, _ = _question(
-        rankings, budget, clicks, confidence, margin, AIMS[0], candidates, top, simulations, seed, jobs, compiled
+        rankings, budget, clicks, confidence, margin, AIMS[0], candidates, top, batch, simulations, seed, jobs, compiled
     )
     return question.trial()
 
 
 def _question(
     rankings: Rankings, budget: int, clicks: str | ClickModel | Sequence[str | ClickModel], confidence: float,
-    margin: float, aim: str, candidates: Sequence[str], top: int, simulations: int, seed: int, jobs: int,
+    margin: float, aim: str, candidates: Sequence[str], top: int, batch: int, simulations: int, seed: int, jobs: int,
     compiled: bool,
 ) -> tuple[Question, list[World]]:  # fmt: skip
     """Check everything, and put it together."""
@@ -187,6 +192,7 @@ def _question(
     errors.require_between("the confidence", confidence, 0.5, 0.999)
     errors.require_between("the margin", margin, 0, 1)
     top = errors.require_whole("the number of documents shown", top, 1, 1000)
+    batch = errors.require_whole("the batch", batch, 1, budget)
     simulations = errors.require_whole("the number of simulations", simulations, 10, 100_000)
     seed, jobs = checked_seed(seed), parallel.checked_jobs(jobs)
     if not isinstance(clicks, str | ClickModel) and not isinstance(clicks, Sequence):
@@ -194,7 +200,7 @@ def _question(
     users = (clicks,) if isinstance(clicks, str | ClickModel) else tuple(clicks)
     named = candidates_named(candidates)
     worlds = worlds_of(rankings, users, top, margin)
-    laboratory = Laboratory(budget, _checkpoints(budget), seed, jobs, compiled=compiled)
+    laboratory = Laboratory(budget, _checkpoints(budget), seed, jobs, batch=batch, compiled=compiled)
     return Question(rankings, worlds, named, confidence, aim, simulations, laboratory), worlds
 
 

@@ -14,7 +14,7 @@ from ltr_duel.advice.candidates import Candidate
 from ltr_duel.advice.pairs import fill_tape, new_tape
 from ltr_duel.advice.sets import SetOracle
 from ltr_duel.advice.world import World
-from ltr_duel.bandits import Run, new_recorder, random_order, relabelled
+from ltr_duel.bandits import Lateness, Run, new_recorder, random_order, relabelled
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, Streams, interpreted, stream
 from ltr_duel.interleaving import Comparer
 
@@ -38,13 +38,14 @@ class Source:
     world: World
     comparer: Comparer
     budget: int  # impressions, which policies that need a horizon are told
+    batch: int = 1
     compiled: bool = True  # false runs the same text as plain Python
 
     @classmethod
-    def of(cls, candidate: Candidate, world: World, budget: int, *, compiled: bool = True) -> Source:
+    def of(cls, candidate: Candidate, world: World, budget: int, *, batch: int = 1, compiled: bool = True) -> Source:
         """Put a candidate into a world."""
         comparer = Comparer(world.rankings, world.users, candidate.method, candidate.outcome, world.top)
-        return cls(candidate, world, comparer, budget, compiled)
+        return cls(candidate, world, comparer, budget, batch, compiled)
 
     def kernel(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Return a kernel that works on comparisons, or its text."""
@@ -55,7 +56,9 @@ class Source:
         given = (*names, self.candidate.label, self.world.users.name)
         streams = Streams(*(stream(seed, "advice", *given, part) for part in Streams._fields))
         order = random_order(len(self.world.ndcg), stream(seed, "advice", *given, "labels"))
-        return _STARTS[self.candidate.kind](self.of_run(seed, *names), streams, order)
+        others = stream(seed, "advice", *given, "batches")
+        late = Lateness(self.batch, 0, others) if self.batch > 1 else None
+        return _STARTS[self.candidate.kind](self.of_run(seed, *names), streams, order, late)
 
     def of_run(self, seed: int, *names: str | int) -> Source:
         """Return the source of one run: fitted users are drawn within their errors, the same for all candidates."""
@@ -82,15 +85,25 @@ class Player(ABC):
 class _OfPolicy(Player):
     """The run of a policy."""
 
-    def __init__(self, source: Source, streams: Streams, order: IntVector, oracle: Any, *, compiled: bool) -> None:
+    def __init__(
+        self,
+        source: Source,
+        streams: Streams,
+        order: IntVector,
+        oracle: Any,
+        late: Lateness | None,
+        *,
+        compiled: bool,
+    ) -> None:
         assert source.candidate.policy is not None
         _, policy, params = source.candidate.policy
         self._gaps, self._oracle, self._order, self._back = source.world.gaps, oracle, order, np.argsort(order)
         self._counts = new_recorder(len(source.world.ndcg), (np.iinfo(np.int64).max - 1,))
         known = relabelled(oracle, order)
         self.run = Run(
-            policy, params, len(order), known, streams, self._counts, horizon=source.budget, compiled=compiled
-        )
+            policy, params, len(order), known, streams, self._counts,
+            horizon=source.budget, compiled=compiled, late=late,
+        )  # fmt: skip
 
     def result(self) -> tuple[int, float, FloatVector]:
         """Return what is known now. Where one ranker had a page to itself, users lost its gap in the mean."""
@@ -106,7 +119,7 @@ class _OfPolicy(Player):
 class _OfPairs(_OfPolicy):
     """The run of a policy that compares pairs, on a tape that is filled up every few steps."""
 
-    def __init__(self, source: Source, streams: Streams, order: IntVector) -> None:
+    def __init__(self, source: Source, streams: Streams, order: IntVector, late: Lateness | None) -> None:
         world, n_arms = source.world, len(source.world.ndcg)
         pairs = max(1, n_arms * (n_arms - 1) // 2)
         # With tapes of this length, filling them up takes as long as the outcomes that nobody will ask for.
@@ -114,7 +127,7 @@ class _OfPairs(_OfPolicy):
         comparison, self._tape = source.comparer.open(), new_tape(n_arms, self._length)
         self._fill = source.kernel(fill_tape)
         self._given = (self._tape, comparison, world.yardstick, world.turned, streams)
-        super().__init__(source, streams, order, self._tape, compiled=source.compiled)
+        super().__init__(source, streams, order, self._tape, late, compiled=source.compiled)
 
     def advance(self, t: int) -> tuple[int, float, FloatVector]:
         while self.run.t < t:
@@ -128,12 +141,12 @@ class _OfSets(_OfPolicy):
 
     pairs = False
 
-    def __init__(self, source: Source, streams: Streams, order: IntVector) -> None:
+    def __init__(self, source: Source, streams: Streams, order: IntVector, late: Lateness | None) -> None:
         world = source.world
         oracle = SetOracle(
             source.comparer.open(), world.yardstick, world.turned, np.zeros(1), np.zeros(len(world.ndcg))
         )
-        super().__init__(source, streams, order, oracle, compiled=source.compiled and source.comparer.compiled)
+        super().__init__(source, streams, order, oracle, late, compiled=source.compiled and source.comparer.compiled)
 
     def advance(self, t: int) -> tuple[int, float, FloatVector]:
         self.run.advance(t)
@@ -143,7 +156,7 @@ class _OfSets(_OfPolicy):
 class _Apart(Player):
     """The run of a plain A/B test."""
 
-    def __init__(self, source: Source, streams: Streams, order: IntVector) -> None:
+    def __init__(self, source: Source, streams: Streams, order: IntVector, late: Lateness | None) -> None:
         self._world, self._streams, self._comparison = source.world, streams, source.comparer.open()
         self._order = order
         self._score, self._shown = np.zeros(len(source.world.ndcg)), np.zeros(len(source.world.ndcg), np.int64)

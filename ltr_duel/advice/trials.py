@@ -58,8 +58,11 @@ class Laboratory:
     times: checkpoints.
     """
 
-    def __init__(self, budget: int, times: IntVector, seed: int, jobs: int, *, compiled: bool = True) -> None:
-        self.budget, self.times, self._seed, self._jobs, self._compiled = budget, times, seed, jobs, compiled
+    def __init__(
+        self, budget: int, times: IntVector, seed: int, jobs: int, *, batch: int = 1, compiled: bool = True
+    ) -> None:
+        self.budget, self.times, self._seed, self._jobs = budget, times, seed, jobs
+        self._batch, self._compiled = batch, compiled
         self._ready: dict[str, Future[None]] = {}  # the candidates whose loops are compiled, or being compiled
 
     def run(self, wanted: Sequence[Wanted], stage: str, label: str) -> list[Trials]:
@@ -99,7 +102,7 @@ class Laboratory:
         return factor, found
 
     def _source(self, wanted: Wanted, budget: int) -> Source:
-        return Source.of(wanted.candidate, wanted.world, budget, compiled=self._compiled)
+        return Source.of(wanted.candidate, wanted.world, budget, batch=self._batch, compiled=self._compiled)
 
     @contextmanager
     def _compiling(self, sources: Sequence[Source]) -> Iterator[dict[str, Future[None]]]:

@@ -17,6 +17,7 @@ from ltr_duel.core import InputError, columns, errors
 from ltr_duel.preferences import lower_bound
 from ltr_duel.simulation import (
     COINS_LABEL,
+    COINS_NOTE,
     INDEPENDENT_COINS,
     SPREADS,
     Results,
@@ -43,14 +44,14 @@ def tidy(results: Results | pd.DataFrame) -> pd.DataFrame:
         return results
     frame = with_correct(results.to_frame(), results.matrix.condorcet_winner)
     bound = lower_bound(results.matrix)
-    more = {columns.ANSWERS: INDEPENDENT_COINS} if results.notes else {}
+    more = {columns.ANSWERS: INDEPENDENT_COINS} if COINS_NOTE in results.notes else {}
     return frame.assign(**{columns.LOWER_BOUND: np.nan if bound is None else bound}, **more)
 
 
 def remark(results: Results | pd.DataFrame) -> str:
     """Return a label for results of sets that were compared by independent coins, else an empty text."""
     if isinstance(results, Results):
-        return COINS_LABEL if results.notes else ""
+        return COINS_LABEL if COINS_NOTE in results.notes else ""
     return COINS_LABEL if columns.ANSWERS in results and (results[columns.ANSWERS] == INDEPENDENT_COINS).any() else ""
 
 

@@ -20,7 +20,7 @@ from ltr_duel.analysis.tables import IDENTIFIED, policies_table, spread_sentence
 from ltr_duel.bandits import named_policy
 from ltr_duel.core import arguments, files, several
 from ltr_duel.preferences import lower_bound, save_preferences
-from ltr_duel.simulation import INDEPENDENT_COINS, Results
+from ltr_duel.simulation import COINS_NOTE, INDEPENDENT_COINS, Results
 
 _TEMPLATE = Path(__file__).parent / "templates" / "study.html"
 _LARGE_ERROR = 10  # beside a larger one decimals say nothing
@@ -93,7 +93,7 @@ def _sets(results: Results) -> dict[str, str]:
     """Say by what sets of rankers were compared, if any were: the matrix names only the method for pairs."""
     of_sets = [run for run in results.runs if (one := named_policy(run.label)) and one.feedback == "slate"]
     methods = dict.fromkeys(str(run.key.oracle["slates"]) for run in of_sets if "slates" in run.key.oracle)
-    methods |= {INDEPENDENT_COINS.replace("_", " "): None} if results.notes else {}
+    methods |= {INDEPENDENT_COINS.replace("_", " "): None} if COINS_NOTE in results.notes else {}
     return {"sets are compared by": ", ".join(methods)} if methods else {}
 
 

@@ -12,6 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ltr_duel.bandits.batched import (
+    Copies,
+    Lateness,
+    new_late,
+    run_pairs_in_turn,
+    run_pairs_late,
+    run_slates_in_turn,
+    run_slates_late,
+)
 from ltr_duel.bandits.compiling import loop_for, run_loop
 from ltr_duel.bandits.oracle import MatrixOracle, duel, multiduel
 from ltr_duel.bandits.policy import Policy, idle_until, recommend, select, select_slate, sweep, update, update_slate
@@ -26,6 +35,7 @@ from ltr_duel.bandits.recorder import (
     pass_checkpoint,
 )
 from ltr_duel.bandits.room import require_room
+from ltr_duel.bandits.state import in_one_piece
 from ltr_duel.core import IntMatrix, IntVector, SignMatrix, Streams, as_writable, kernel, stream
 
 LOOP_NUMBERS = 1  # numbers version of the loop and of a matrix's coins (`ltr_duel.core.numbering`)
@@ -124,6 +134,8 @@ class Run:
     in_sweeps : bool
         Whether the policy takes whole sweeps at once; then the run goes from checkpoint to checkpoint,
         to the last.
+    late : Lateness, optional
+        In batches, or with a delay: see `ltr_duel.bandits.batched`.
 
     Raises
     ------
@@ -159,21 +171,24 @@ class Run:
         compiled: bool = True,
         plain: bool = False,
         in_sweeps: bool = False,
+        late: Lateness | None = None,
     ) -> None:
         require_room(policy, params, n_arms, horizon=horizon, in_sweeps=in_sweeps)
         walker = policy.sweeps if in_sweeps and policy.sweeps is not None else policy
         self.state = walker.init(n_arms, horizon if policy.needs_horizon else 0, params)
         self.n_arms, self.t, self.decisions = n_arms, 0, 0
         self._recommend, self._policy, self._recorder = walker.recommend, policy, recorder
-        self._fixed = (self.state, params, oracle, streams, recorder)
         self._scratch: tuple[Any, ...]
         loop: Callable[..., int]
-        if in_sweeps:
+        if late is not None:
+            loop, self.state, self._scratch = _late_loop(policy, self.state, n_arms, late)
+        elif in_sweeps:
             loop, self._scratch = run_sweeps, (np.zeros((n_arms, n_arms), np.int64),)
         elif policy.feedback == "duel":
             loop, self._scratch = run_pairs, ()
         else:
             loop, self._scratch = run_slates, (np.zeros(n_arms, np.int64), np.zeros((n_arms, n_arms), np.int8))
+        self._fixed = (self.state, params, oracle, streams, recorder)
         self._loop = loop_for(policy, loop, compiled=compiled, plain=plain)
 
     @classmethod
@@ -187,6 +202,7 @@ class Run:
         horizon: int = 0,
         keep: int = 0,
         plain: bool = False,
+        late: Lateness | None = None,
     ) -> Run:
         """Let a policy play against the coins of a matrix, and keep its path.
 
@@ -205,6 +221,8 @@ class Run:
             How many steps of the path to keep.
         plain : bool
             True runs the same text as plain Python, helpers included.
+        late : Lateness, optional
+            In batches, or with a delay.
         """
         matrix, coins = np.ascontiguousarray(p, np.float64), stream(seed, "coins")
         n_arms = len(matrix)
@@ -212,7 +230,7 @@ class Run:
         streams = Streams(stream(seed, "policy"), coins, coins, coins, coins)
         given = policy.params() if params is None else params
         oracle = MatrixOracle(as_writable(matrix))
-        return cls(policy, given, n_arms, oracle, streams, recorder, horizon=horizon, plain=plain)
+        return cls(policy, given, n_arms, oracle, streams, recorder, horizon=horizon, plain=plain, late=late)
 
     def advance(self, stop: int, *, jump: bool = True) -> None:
         """Take the steps after ``t`` up to ``stop``.
@@ -240,3 +258,17 @@ class Run:
     def recommend(self) -> int:
         """Return the arm that the policy would use if it had to stop now."""
         return int(self._recommend(self.state, self._fixed[1]))
+
+
+def _late_loop(
+    policy: Policy, state: Any, n_arms: int, late: Lateness
+) -> tuple[Callable[..., int], Any, tuple[Any, ...]]:
+    """Return the loop for outcomes that come late, the state as the loop needs it, and what else it takes."""
+    slates = policy.feedback == "slate"
+    ring = new_late(n_arms, late.batch, late.delay, slates=slates, in_turn=not policy.any_order)
+    if policy.any_order:
+        return run_slates_late if slates else run_pairs_late, state, (ring,)
+    state, words = in_one_piece(state)
+    trial, tried = in_one_piece(state)
+    copies = Copies(words, np.zeros_like(words), tried)
+    return run_slates_in_turn if slates else run_pairs_in_turn, state, (ring, trial, copies, late.others)

@@ -160,6 +160,10 @@ class Policy(components.Component):
         broken by a coin.
     deterministic : bool
         Whether the outcomes alone decide what is chosen, and no random number of the policy's own.
+    any_order : bool
+        Whether `update` may be told of any arms at any time, as it only counts outcomes, and `select` remembers nothing
+        that `update` or a later `select` relies on. Then all outcomes of a batch are told, see
+        `ltr_duel.bandits.batched`.
     adaptive : bool
         Whether outcomes decide what is compared; logs of such a policy need other means and intervals.
     compiled : bool
@@ -190,6 +194,7 @@ class Policy(components.Component):
     needs_horizon: bool = False
     counts_ties: bool = False
     deterministic: bool = False
+    any_order: bool = False
     adaptive: bool = True
     compiled: bool = True
     numbers: int = 1

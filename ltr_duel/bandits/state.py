@@ -82,3 +82,21 @@ def with_arrays(state: Any, arrays: Mapping[str, NDArray[Any]], prefix: str = ""
             for name, value in zip(state._fields, state, strict=True)
         )
     )
+
+
+def in_one_piece(state: Any) -> tuple[Any, NDArray[np.uint64]]:
+    """Return a copy of a state whose arrays lie in one piece of memory, and that memory: one copy copies all."""
+    memory = np.zeros(sum(-(-value.nbytes // 64) * 8 for _, value in arrays_in(state)), np.uint64)
+    start = 0
+
+    def moved(part: Any) -> Any:
+        nonlocal start
+        if hasattr(part, "_fields"):
+            return type(part)(*map(moved, part))
+        words = memory[start : start + -(-part.nbytes // 64) * 8]
+        start += len(words)
+        place = words.view(np.uint8)[: part.nbytes].view(part.dtype).reshape(part.shape)
+        place[...] = part
+        return place
+
+    return moved(state), memory

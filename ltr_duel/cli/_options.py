@@ -89,6 +89,13 @@ most_rankers = click.option(
     show_default=True,
     help="Larger matrices are refused, before memory is taken for them.",
 )
+batch = click.option(
+    "--batch",
+    type=COUNT,
+    default=1,
+    show_default=True,
+    help="Comparisons chosen before any of their outcomes is known.",
+)
 seed = click.option("--seed", type=COUNT, default=0, show_default=True, help="Seed of everything random.")
 
 

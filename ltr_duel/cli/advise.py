@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Runs behind each claim, for each click model; time is in proportion.",
 )
+@options.batch
 @options.checked_plugin
 @options.seed
 @options.jobs

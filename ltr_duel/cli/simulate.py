@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 )
 @options.checked_plugin
 @click.option("--horizon", type=COUNT, default=1_000_000, show_default=True, help="Steps in each run.")
+@options.batch
+@click.option("--delay", type=ROWS, default=0, help="Steps that outcomes take, from the end of their batch on.")
 @click.option("--repetitions", type=COUNT, default=20, show_default=True, help="Runs of each policy.")
 @options.seed
 @options.jobs
@@ -77,7 +79,7 @@ def command(
     log: Path | None,
     users: int,
     overwrite: bool,
-    **run: Any,  # horizon, repetitions, seed and jobs
+    **run: Any,  # horizon, batch, delay, repetitions, seed and jobs
 ) -> None:
     """Run policies against the preference matrix in FILE, and plot their regret.
 

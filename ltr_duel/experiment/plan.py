@@ -131,8 +131,10 @@ class Plan:
             spec.seed,
             spec.checkpoints_per_decade,
             problem.measured_by,
-            source_of(policy.component, defined),
+            source_of(policy.component, defined, late=(spec.batch, spec.delay) != (1, 0)),
             labels=self.labels,
+            batch=spec.batch,
+            delay=spec.delay,
         )
         number = group.start + repetition
         return PlannedRun(number, key.digest, policy.label, group.problem, group.horizon, repetition, key)

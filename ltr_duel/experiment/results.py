@@ -172,11 +172,9 @@ class StudyResults:
     @property
     def notes(self) -> list[str]:
         """Sentences that belong below every table and figure of these runs; usually none."""
-        return (
-            [COINS_NOTE]
-            if any(one.facts.get(core_columns.ANSWERS) == INDEPENDENT_COINS for one in self.studies)
-            else []
-        )
+        coins = any(one.facts.get(core_columns.ANSWERS) == INDEPENDENT_COINS for one in self.studies)
+        late = [str(plan.about.get("late", "")) for plan in self._plans]
+        return [*([COINS_NOTE] if coins else []), *dict.fromkeys(filter(None, late))]
 
     def to_frame(self, regrets: Sequence[str] = ()) -> pd.DataFrame:
         """Return the tidy table: one row for each run and checkpoint.

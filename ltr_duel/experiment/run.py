@@ -61,7 +61,7 @@ def make_plan(
     for problem in plan.problems:
         for policy in plan.policies:
             with located(f"{file.path}: problem '{problem.name}'"):
-                check_fits(policy, problem.oracle)
+                check_fits(policy, problem.oracle, file.spec.batch, file.spec.delay)
     return plan
 
 

@@ -24,6 +24,7 @@ from ltr_duel.experiment.store import Store, StoreFullError
 from ltr_duel.experiment.stored_run import wrong_with_problem, wrong_with_runs
 from ltr_duel.experiment.worker import Outcome
 from ltr_duel.preferences import write_preferences
+from ltr_duel.simulation import lateness_note
 
 _POLL = 0.5
 
@@ -257,6 +258,7 @@ class Scheduler:
             "spec": file.content,
             "spec_path": str(file.path.resolve()),
             "regrets": list(file.spec.regrets),
+            "late": lateness_note(file.spec.batch, file.spec.delay),
             "problems": [
                 {
                     "name": problem.name,

@@ -61,6 +61,10 @@ class Spec:
         Columns of the tidy table: ``average``, ``strong``, ``weak``, ``copeland``, ``borda``, ``utility``, ``ndcg``.
     checkpoints_per_decade : int
         How densely, on a logarithmic scale, a run is recorded; 1 to 10,000.
+    batch : int
+        Comparisons that a policy chooses before it is told any of their outcomes, 1 to the horizon.
+    delay : int
+        Steps that outcomes take, from the end of their batch on.
     name : str
         For people.
     plugins : tuple of str
@@ -90,6 +94,8 @@ class Spec:
     seed: int = value(whole(-NO_LIMIT), default=0)
     regrets: tuple[str, ...] = axis(one_of("regret", REGRETS), default=("average", "copeland"))
     checkpoints_per_decade: int = value(whole(1, 10_000), default=20)
+    batch: int = value(whole(1, NO_LIMIT), default=1)
+    delay: int = value(whole(0, NO_LIMIT), default=0)
     name: str = value(text, default="")
     plugins: tuple[str, ...] = axis(text, default=())
     matrices: tuple[MatrixSpec, ...] = tables(MatrixSpec, default=())
@@ -99,6 +105,9 @@ class Spec:
     def __post_init__(self) -> None:
         if not (self.matrices or self.corpora or self.utilities):
             raise InputError("there is nothing to run on: give [[matrices]], [[corpora]] or [[utilities]]")
+        for name in ("batch", "delay"):
+            if getattr(self, name) > min(self.horizon):
+                raise InputError(f"{name}: {getattr(self, name):,} is more than the horizon of {min(self.horizon):,}")
         seen = set()
         for label in self.labels:
             if label in seen:

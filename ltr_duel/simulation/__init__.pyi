@@ -24,6 +24,7 @@ from .run import simulate as simulate
 from .run_result import RunKey as RunKey
 from .run_result import RunResult as RunResult
 from .run_result import key_fields as key_fields
+from .run_result import lateness_note as lateness_note
 from .run_result import source_of as source_of
 from .sensitivity import measure_sensitivity as measure_sensitivity
 from .sensitivity import sensitivity_table as sensitivity_table

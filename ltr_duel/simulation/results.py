@@ -24,7 +24,7 @@ from ltr_duel.simulation.regret import (
     loss_per_arm,
     reference_errors,
 )
-from ltr_duel.simulation.run_result import RunResult
+from ltr_duel.simulation.run_result import RunResult, lateness_note
 from ltr_duel.simulation.statistics import final_rows, identification_time, with_correct
 
 _TOGETHER = 256  # runs whose regret is computed at once
@@ -175,7 +175,9 @@ class Results:
     @property
     def notes(self) -> list[str]:
         """Sentences that belong below every table and figure of these runs; usually none."""
-        return [COINS_NOTE] if any(run.independent_coins for run in self.runs) else []
+        late = [lateness_note(run.key.batch, run.key.delay) for run in self.runs]
+        coins = [COINS_NOTE] if any(run.independent_coins for run in self.runs) else []
+        return [*coins, *dict.fromkeys(filter(None, late))]
 
     def final(self) -> pd.DataFrame:
         """Return, for each policy, the mean regret at the horizon and the share of runs that name the winner.

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.bandits import POLICIES, Policy, Run, new_recorder, random_order, relabelled, require_room
+from ltr_duel.bandits import POLICIES, Lateness, Policy, Run, new_recorder, random_order, relabelled, require_room
 from ltr_duel.core import (
     FloatMatrix,
     InputError,
@@ -47,6 +47,8 @@ def simulate(
     jobs: int = -1,
     preferences: PreferenceMatrix | None = None,
     checkpoints_per_decade: int = 20,
+    batch: int = 1,
+    delay: int = 0,
     compiled: bool = True,
 ) -> Results:
     """Let each policy compare arms for ``horizon`` steps, ``repetitions`` times.
@@ -71,6 +73,10 @@ def simulate(
         What regret is measured by; needed where ``source`` is not a matrix, nor made of one.
     checkpoints_per_decade : int
         How densely, on a logarithmic scale, pulls are recorded.
+    batch : int
+        Comparisons that a policy chooses before it is told any of their outcomes; at most the horizon.
+    delay : int
+        Steps that outcomes take, from the end of their batch on; at most the horizon.
     compiled : bool
         False runs the same text as plain Python: the same bytes, some hundred times slower.
 
@@ -118,10 +124,12 @@ def simulate(
     if len({one.label for one in wanted}) < len(wanted):
         raise InputError("a policy is named twice")
     for one in wanted:
-        check_fits(one, oracle)
+        check_fits(one, oracle, batch, delay)
     times = checkpoints(horizon, checkpoints_per_decade)
     horizon, checkpoints_per_decade = int(horizon), int(checkpoints_per_decade)
     repetitions = errors.require_whole("the number of repetitions", repetitions, 1, _MOST_REPETITIONS)
+    batch = errors.require_whole("the batch", batch, 1, horizon)
+    delay = errors.require_whole("the delay", delay, 0, horizon)
     seed, jobs = checked_seed(seed), parallel.checked_jobs(jobs)
 
     at_once = min(jobs, repetitions * len(wanted))
@@ -140,7 +148,9 @@ def simulate(
                 seed,
                 checkpoints_per_decade,
                 "" if own is not None else matrix.digest,
-                source_of(one.component),
+                source_of(one.component, late=(batch, delay) != (1, 0)),
+                batch=batch,
+                delay=delay,
             ),
         )
         for one in wanted
@@ -160,7 +170,7 @@ def simulate(
     return Results(list(runs), matrix)
 
 
-def check_fits(configured: components.Configured[Policy], oracle: OracleSource) -> None:
+def check_fits(configured: components.Configured[Policy], oracle: OracleSource, batch: int = 1, delay: int = 0) -> None:
     """Refuse a policy that the oracle is not for."""
     policy, label = configured.component, configured.label
     if oracle.refuses_sets and policy.feedback == "slate":
@@ -172,6 +182,8 @@ def check_fits(configured: components.Configured[Policy], oracle: OracleSource) 
         )
     if oracle.leaves_ties and policy.feedback == "slate" and not policy.counts_ties:
         raise InputError(f"policy '{label}' cannot count ties as half a win: let the oracle toss coins (ties='coin')")
+    if oracle.in_sweeps and (batch, delay) != (1, 0):
+        raise InputError('whole sweeps know neither batches nor a delay; take single steps: answers = "matrix"')
     if oracle.in_sweeps and policy.sweeps is None:
         able = ", ".join(name for name in POLICIES.names() if POLICIES[name].sweeps is not None)
         raise InputError(f"policy '{label}' cannot take whole sweeps at once; those that can are {able}")
@@ -243,6 +255,7 @@ def run_once(
         compiled=oracle.compiled,
         plain=not compiled,
         in_sweeps=oracle.in_sweeps,
+        late=lateness(key),
     )
     run.advance(int(times[-1]))
     return RunResult(
@@ -257,6 +270,13 @@ def run_once(
         handed_over(counts.worst.take(back, 1)),
         counts.outcomes,
     )
+
+
+def lateness(key: RunKey) -> Lateness | None:
+    """Return how late the outcomes of a run are, if they are."""
+    if key.batch == 1 and key.delay == 0:
+        return None
+    return Lateness(key.batch, key.delay, stream(key.seed, key.repetition, "batches", key.configuration))
 
 
 def _room(size: int) -> FloatMatrix | None:

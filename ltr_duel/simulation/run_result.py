@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from ltr_duel.bandits import LOOP_NUMBERS, Policy
+from ltr_duel.bandits import BATCH_NUMBERS, LOOP_NUMBERS, Policy
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, errors, frozen, numbered
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.labels import AS_GIVEN
 from ltr_duel.simulation.oracle import tosses_coins
 from ltr_duel.simulation.regret import REGRETS, cumulative_regret, loss_per_arm
 
+_AS_EVER = (("labels", AS_GIVEN), ("batch", 1), ("delay", 0))
 _canonical = json.JSONEncoder(sort_keys=True).encode
 
 
@@ -40,6 +41,8 @@ class RunKey:
     labels : {"random", "as given"}
         The numbers of the arms in the policy: a random order, the same for all policies of a repetition, or the rows of
         the matrix, as in runs of versions without random labels.
+    batch, delay : int
+        How many comparisons are chosen before any of their outcomes is known, and how many steps outcomes take.
 
     Examples
     --------
@@ -58,6 +61,8 @@ class RunKey:
     measured_by: str = ""
     source: str = ""
     labels: str = "random"
+    batch: int = 1
+    delay: int = 0
 
     @property
     def digest(self) -> str:
@@ -71,14 +76,22 @@ class RunKey:
 
 
 def key_fields(key: RunKey) -> dict[str, Any]:
-    """Return the fields of a key; without ``labels`` for a run without random labels, as in earlier versions."""
-    return {name: value for name, value in vars(key).items() if (name, value) != ("labels", AS_GIVEN)}
+    """Return the fields of a key, without those that earlier versions did not have where they are as in those."""
+    return {name: value for name, value in vars(key).items() if (name, value) not in _AS_EVER}
 
 
-def source_of(policy: Policy, sha256: str = "") -> str:
+def lateness_note(batch: int, delay: int) -> str:
+    """Return a sentence that says how late outcomes were, or nothing where they were known at once."""
+    parts = [f"in batches of {batch:,} comparisons"] if batch > 1 else []
+    parts += [f"{delay:,} steps late"] if delay else []
+    return f"Outcomes were told {' and '.join(parts)}." if parts else ""
+
+
+def source_of(policy: Policy, sha256: str = "", *, late: bool = False) -> str:
     """Return the part of a run's key that identifies the code of the run.
 
     sha256: of the plug-in file that defines it.
+    late: whether outcomes come in batches, or with a delay.
 
     Examples
     --------
@@ -87,7 +100,9 @@ def source_of(policy: Policy, sha256: str = "") -> str:
     >>> source_of(POLICIES["rucb"]), source_of(replace(POLICIES["rucb"], numbers=2))
     ('', 'policy 2')
     """
-    raised = numbered({}, policy=policy.numbers, loop=LOOP_NUMBERS).get("numbers", {})
+    raised = numbered({}, policy=policy.numbers, loop=LOOP_NUMBERS, batches=BATCH_NUMBERS if late else 1).get(
+        "numbers", {}
+    )
     return " ".join([*filter(None, [sha256]), *(f"{name} {version}" for name, version in raised.items())])
 
 

@@ -14,7 +14,7 @@ from ltr_duel.experiment.results import StudyResults
 from ltr_duel.experiment.run import run_experiment
 from ltr_duel.experiment.stored_run import digests
 from ltr_duel.preferences import PreferenceMatrix, save_preferences
-from ltr_duel.simulation import RunKey, identification_time
+from ltr_duel.simulation import RunKey, identification_time, key_fields
 from tests.conftest import bradley_terry
 from tests.experiment.conftest import plan_of
 
@@ -103,7 +103,7 @@ def test_a_summary_has_the_error_of_the_reference_of_each_policy(tmp_path):
 def test_a_digest_is_that_of_the_whole_key():
     oracle = {"repetition": 7, "matrix": "a", "zeta": {"repetition": 0}}
     key = RunKey(oracle, "rucb", {"alpha": 0.51, "repetition": 1}, horizon=9, repetition=12, seed=3, source="é")
-    own = {name: one for name, one in key.__dict__.items() if name != "repetition"}
+    own = {name: one for name, one in key_fields(key).items() if name != "repetition"}
     digest = digests(own)
     assert digest(12) == key.digest != digest(1) == replace(key, repetition=1).digest
 

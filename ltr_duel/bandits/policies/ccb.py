@@ -248,6 +248,7 @@ def recommend(state: State, params: Params) -> int:
 
 register(
     __name__,
+    any_order=True,
     limits={"alpha": (0.5, None)},
     assumes="nothing: Copeland winners",
     regret="O(K^2 + (C + L_C) K log T)",

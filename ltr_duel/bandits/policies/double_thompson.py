@@ -223,6 +223,7 @@ def recommend(state: State | PlusState, params: Params) -> int:
 
 register(
     __name__,
+    any_order=True,
     limits={"alpha": (0.5, None)},
     assumes="nothing: Copeland winners",
     regret="O(K^2 log T); with a Condorcet winner O(K log T + K^2 log log T)",
@@ -234,6 +235,7 @@ register(
     __name__,
     name="double_thompson_plus",
     prefix="plus",
+    any_order=True,
     limits={"alpha": (0.5, None)},
     assumes="nothing: Copeland winners",
     regret="O(K^2 log T); with a Condorcet winner O(K log T + K^2 log log T)",

@@ -88,6 +88,7 @@ def recommend(state: State, params: Params) -> int:
 
 register(
     __name__,
+    any_order=True,
     counts_ties=True,
     limits={"alpha": (0.0, None), "beta": (1.0, None)},
     assumes="a Condorcet winner",

@@ -101,6 +101,7 @@ def slate_recommend(state: SlateState, params: components.NoParams) -> int:
 register(
     __name__,
     name="random",
+    any_order=True,
     assumes="nothing",
     regret="linear in T",
     cost="O(1)",
@@ -111,6 +112,7 @@ register(
     __name__,
     name="random_slate",
     prefix="slate",
+    any_order=True,
     assumes="nothing",
     regret="linear in T",
     cost="O(K^2)",

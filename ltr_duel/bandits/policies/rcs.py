@@ -97,6 +97,7 @@ def recommend(state: State, params: Params) -> int:
 
 register(
     __name__,
+    any_order=True,
     limits={"alpha": (0.0, None)},
     assumes="a Condorcet winner",
     regret="not proven",

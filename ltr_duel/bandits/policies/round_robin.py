@@ -61,6 +61,7 @@ def recommend(state: State, params: components.NoParams) -> int:
 
 register(
     __name__,
+    any_order=True,
     assumes="nothing",
     regret="linear in T",
     cost="O(1)",

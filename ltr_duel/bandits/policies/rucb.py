@@ -125,6 +125,7 @@ def recommend(state: State, params: Params) -> int:
 
 register(
     __name__,
+    any_order=True,
     limits={"alpha": (0.01, None), "prior_wins": (0, None)},
     assumes="a Condorcet winner",
     regret="O(K^2 log T)",

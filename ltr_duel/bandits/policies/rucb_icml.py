@@ -70,6 +70,7 @@ def another_candidate(doubt: FloatVector, bonus: float, candidates: int, best: i
 
 register(
     __name__,
+    any_order=True,
     update=update,
     recommend=recommend,
     idle_until=idle_until,

@@ -85,6 +85,7 @@ def recommend(state: State, params: Any) -> int:
 
 register(
     __name__,
+    any_order=True,
     assumes="an approximately linear order of the arms",
     regret="no regret asymptotically",
     cost="O(K): 2K coins, a few Beta draws",
@@ -95,6 +96,7 @@ register(
     __name__,
     name="multi_self_sparring",
     prefix="slate",
+    any_order=True,
     limits={"size": (2, None)},
     assumes="an approximately linear order of the arms",
     regret="no regret asymptotically",

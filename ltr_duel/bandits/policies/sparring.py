@@ -172,6 +172,7 @@ def exp3_mixing(n_arms: int, t: int, settle: int) -> float:
 register(
     __name__,
     prefix="ucb",
+    any_order=True,
     limits={"alpha": (0.0, None)},
     assumes="utilities behind the preferences",
     regret="conjectured: that of two UCB1, O(K log T)",
@@ -183,6 +184,7 @@ register(
     __name__,
     name="thompson_sparring",
     prefix="thompson",
+    any_order=True,
     assumes="utilities behind the preferences",
     regret="conjectured: that of two Thompson samplers",
     cost="O(K): 2K coins, a few Beta draws",

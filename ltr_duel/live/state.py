@@ -77,7 +77,9 @@ class State(NamedTuple):
     sentence: str  # whether to stop, by the rankers that are not dropped
     note: str  # what to know before believing the intervals; empty for nothing
     regret_bound: float  # what the pages shown have cost at most, see `regret_bound`
-    impressions_to_go: float  # pages of several rankers until it may stop, if means stay as they are; 0: stop; inf: not known
+    impressions_to_go: (
+        float  # pages of several rankers until it may stop, if means stay as they are; 0: stop; inf: not known
+    )
 
     def to_json(self) -> dict[str, Any]:
         """Return the state as JSON has it; a number that is not finite is null."""

@@ -77,7 +77,9 @@ def _facts(state: State) -> dict[str, str]:
         "open": f"{state.open:,}",
         "of one ranker alone (nothing compared)": _share(state.plain, state.pages),
         "steps of the policy": f"{state.steps:,}{' (of a new policy, see Pulls)' if state.switches.dropped else ''}",
-        "regret": "no bound yet" if math.isinf(bound) else f"at most {bound:,.1f} wins, {_per_page(bound, state.pages)}",
+        "regret": "no bound yet"
+        if math.isinf(bound)
+        else f"at most {bound:,.1f} wins, {_per_page(bound, state.pages)}",
         "pages to go": more,
         "switches": state.switches.words,
         "policy": state.policy,

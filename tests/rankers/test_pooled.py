@@ -124,7 +124,12 @@ def test_judgements_and_runs_are_a_corpus_on_the_command_line(files, capsys):
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_judgements_and_a_table_of_scores_are_the_corpus_of_the_same_runs(files, suffix):
     """All scores are given, so two runs that retrieve all of the table's documents say the same."""
-    rows = {"query": ["1", "1", "1", "9"], "document": ["b", "e", "new", "a"], "old": [3, 2, 1, 1], "mine": [1, 2, 3, 1]}
+    rows = {
+        "query": ["1", "1", "1", "9"],
+        "document": ["b", "e", "new", "a"],
+        "old": [3, 2, 1, 1],
+        "mine": [1, 2, 3, 1],
+    }
     table = pd.DataFrame(rows)
     table.to_csv(files / "t.csv", index=False) if suffix == "csv" else table.to_parquet(files / "t.parquet")
     runs = {

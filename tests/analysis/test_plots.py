@@ -217,6 +217,25 @@ def test_the_page_escapes_names(tmp_path):
     assert "<script" not in page and "&lt;script&gt;" in page and "b &amp; c" in page and "<title>&lt;b&gt;" in page
 
 
+def test_names_at_the_ends_stand_beside_a_sample_of_their_line_and_are_led_to_it_where_they_were_moved(results):
+    """In a grey print only dashes tell the lines; a name stood where another line ended, without a sample."""
+    axes = plot_regret(results)
+    axes.figure.draw_without_rendering()
+    samples = [one.offsetbox.get_children()[0] for one in axes.artists]
+    lines = sorted(axes.get_lines(), key=lambda line: line.get_ydata()[-1])
+    assert len(lines) == 3 and BOUND in [line.get_label() for line in lines]
+    for sample, line in zip(samples, lines, strict=True):
+        assert sample._unscaled_dash_pattern == line._unscaled_dash_pattern and sample.get_color() == line.get_color()
+    names = [text for text in axes.texts if text.get_text().split("\n")[0] in ("rucb", "mdb", "lower bound")]
+    heights = [
+        axes.transAxes.inverted().transform(axes.transData.transform((1, line.get_ydata()[-1])))[1] for line in lines
+    ]
+    moved = [abs(name.xy[1] - height) > 0.01 for name, height in zip(names, heights, strict=True)]
+    assert any(moved) and sum(moved) == len(axes.patches)
+    plot_regret(simulate(coins(bradley_terry(5)), "rmed1", horizon=2000, repetitions=3), axes)
+    assert len(axes.artists) == len(lines) + 1, "of the first call nothing is left"
+
+
 def test_a_second_study_in_the_same_figure_writes_each_name_once(results):
     """Names and remarks of the first call stood below those of the second."""
     axes = plot_regret(results)

@@ -135,12 +135,12 @@ def _runner_up(advice: Advice) -> list[str]:
         line += f" The runs do not show that users lose more by {listed(close)} than by the candidate that is advised."
     seldom = [advice.names[k] for k in others_left if k not in often]
     if seldom:
-        line += f" Dropped after few runs, which do not show that users lose more: {listed(seldom)}."
+        line += f" Tried in few runs only, which do not show that users lose more: {listed(seldom)}."
     return [line]
 
 
 def _differs(advice: Advice) -> list[str]:
-    """Say for which users another candidate would do better."""
+    """Say for which users another candidate is shown to lose less: the intervals of the losses do not overlap."""
     fresh = [row for row in advice.rows if row.fresh and row.may_be_deployed]
     other: dict[str, list[str]] = {}
     for m, users in enumerate(advice.settings["clicks"]):

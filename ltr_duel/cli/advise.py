@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,7 +80,7 @@ def command(
         click.echo(
             f"lost on the way, regret, lost after: {measure} per impression, against showing the best ranker to"
             " everybody: of the lists that users see, of the rankers that are compared, and of the ranker that is named"
-            " at the end\n"
+            " at the end; largest loss: on the way and after, in the click model in which the sum is largest\n"
         )
     echo_lines(lines[ANSWER:])
     if saved:
@@ -90,10 +89,10 @@ def command(
 
 def _in_days(advice: Advice, per_day: float) -> str:
     """Say how long the budget lasts, and when the confidence is reached."""
-    from ltr_duel.core import several
 
     def days(impressions: int) -> str:
-        return several(ceil(impressions / per_day), "day")
+        count = f"{max(0.1, impressions / per_day):,.1f}".removesuffix(".0")
+        return f"{count} day{'s' * (count != '1')}"
 
     reached = advice.deploy.worst.sure_at if advice.deploy else None
     soon = ""

@@ -14,7 +14,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from ltr_duel.bandits.compiling import loop_for
-from ltr_duel.bandits.policy import POLICIES, Policy, select, select_slate, update, update_slate
+from ltr_duel.bandits.policy import POLICIES, Policy, select, select_slate, update
 from ltr_duel.bandits.room import require_room
 from ltr_duel.bandits.state import in_one_piece
 from ltr_duel.core import IntMatrix, IntVector, SignMatrix, kernel
@@ -32,9 +32,7 @@ def choose_pairs(state: Any, params: Any, t: int, pairs: IntMatrix, rng: Generat
 
 
 @kernel
-def choose_slates(
-    state: Any, params: Any, t: int, slates: IntMatrix, sizes: IntVector, rng: Generator
-) -> None:
+def choose_slates(state: Any, params: Any, t: int, slates: IntMatrix, sizes: IntVector, rng: Generator) -> None:
     """Choose sets for the steps from t on, without being told anything."""
     for k in range(slates.shape[0]):
         sizes[k] = select_slate(state, params, t + k, slates[k], rng)
@@ -148,8 +146,8 @@ class Learner:
                 self._tell(self.t + k, arms, signs)
         else:
             pairs = np.array([arms for arms, _ in outcomes])
-            signs = np.array([_sign(signs) for _, signs in outcomes])
-            loop_for(self._policy, tell_pairs)(self._state, self._params, self.t, pairs, signs, self._rng)
+            told = np.array([_sign(signs) for _, signs in outcomes])
+            loop_for(self._policy, tell_pairs)(self._state, self._params, self.t, pairs, told, self._rng)
         self.t += len(outcomes)
 
     def _tell(self, t: int, arms: Arms, signs: bytes) -> None:

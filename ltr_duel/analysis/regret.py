@@ -247,7 +247,8 @@ def _name_the_ends(ax: Axes, lines: Sequence[Line2D], least: float = 0.085) -> N
     """Write names, with samples, at the right ends of lines (lowest first), moved apart where they would touch."""
     ax.get_ylim()  # applies pending autoscaling
     to_axes = ax.transData - ax.transAxes
-    ends = [(line.get_xdata()[-1], line.get_ydata()[-1]) for line in lines]  # type: ignore[index]
+    data = [np.asarray(line.get_xydata(), np.float64) for line in lines]
+    ends = [(float(points[-1, 0]), float(points[-1, 1])) for points in data]
     heights = [float(to_axes.transform(end)[1]) for end in ends]
     places = list(heights)
     for k in range(1, len(places)):

@@ -110,7 +110,8 @@ def needed_library(name: str) -> Iterator[None]:
         yield
     except ImportError:
         raise InputError(
-            f"{name} is not installed; install it with: pip install 'ltr-duel[models]', or '.[models]' in the folder of the source"
+            f"{name} is not installed; install it with: pip install 'ltr-duel[models]', or '.[models]' in the folder of"
+            " the source"
         ) from None
 
 

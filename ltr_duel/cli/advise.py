@@ -91,8 +91,8 @@ def _in_days(advice: Advice, per_day: float) -> str:
     """Say how long the budget lasts, and when the confidence is reached."""
 
     def days(impressions: int) -> str:
-        count = f"{max(0.1, impressions / per_day):,.1f}".removesuffix(".0")
-        return f"{count} day{'s' * (count != '1')}"
+        number = f"{impressions / per_day:,.1f}".removesuffix(".0")
+        return f"{number if impressions > per_day / 20 else 'less than 0.1'} day{'s' * (number != '1')}"
 
     reached = advice.deploy.worst.sure_at if advice.deploy else None
     soon = ""

@@ -40,16 +40,13 @@ def test_advice_is_printed_and_saved(ltr_duel, corpus, tmp_path, plain):
     assert sorted(path.name for path in out.iterdir()) == ["advice.html", "advice.json", "advice.png", "live.toml"]
 
 
-@pytest.mark.parametrize(
-    "high, said", [(None, "lasts 4 days, and 95% takes 1.5 days or longer."), (70, "95% takes 1.5 days.")]
-)
+@pytest.mark.parametrize("high, said", [(None, "95% takes 1.5 days or longer."), (70, "95% takes 1.5 days.")])
 def test_days_without_an_upper_end_are_named_so(high, said):
     sure_at = Reached(value=45, low=30, high=high)
     row = SimpleNamespace(worst=SimpleNamespace(sure_at=sure_at))
     advice = SimpleNamespace(deploy=row, settings={"confidence": 0.95, "budget": 120})
     assert _in_days(advice, 30).endswith(said)
-    assert "lasts 4.3 days," in _in_days(advice, 28) and "lasts 1 day," in _in_days(advice, 120)
-    assert "lasts 0.1 days" in _in_days(advice, 1e6), "never nothing"
+    assert "the budget lasts 4.3 days" in _in_days(advice, 28)
 
 
 @pytest.mark.parametrize(

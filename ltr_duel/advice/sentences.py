@@ -111,8 +111,8 @@ def _given(advice: Advice) -> str:
     if s["fitted"]:
         drawn = f" (the numbers of {listed(s['fitted'])} are drawn again for each run, within their errors)"
     return (
-        f"All of this is about simulated users: they click exactly by {listed(s['clicks'])}{drawn}, answer at once, do"
-        f" not return, and ask the {s['queries']:,} judged queries equally often; grades say which ranker is best."
+        f"All of this is about simulated users: they click exactly by {listed(s['clicks'])}{drawn}, answer"
+        f" {_when(s['batch'])}, do not return, and ask the {s['queries']:,} judged queries equally often; grades say which ranker is best."
         " Intervals are those of the simulation alone."
     )
 
@@ -183,3 +183,7 @@ def _identical(advice: Advice) -> str:
 
 def _is(names: tuple[str, ...]) -> str:
     return "is" if len(names) == 1 else "are"
+
+
+def _when(batch: int) -> str:
+    return "at once" if batch == 1 else f"after each {batch:,} impressions"

@@ -112,7 +112,8 @@ def _given(advice: Advice) -> str:
         drawn = f" (the numbers of {listed(s['fitted'])} are drawn again for each run, within their errors)"
     return (
         f"All of this is about simulated users: they click exactly by {listed(s['clicks'])}{drawn}, answer"
-        f" {_when(s['batch'])}, do not return, and ask the {s['queries']:,} judged queries equally often; grades say which ranker is best."
+        f" {_when(s.get('batch', 1))}, do not return, and ask the {s['queries']:,} judged queries equally often;"
+        " grades say which ranker is best."
         " Intervals are those of the simulation alone."
     )
 

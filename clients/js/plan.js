@@ -1,0 +1,404 @@
+/**
+ * Decides searches from a plan of `ltr-duel live plan`, without a service: all machines show the same pages.
+ *
+ * The SHA-256 of the plan's salt, the unit and the query is the state of a generator of random numbers (PCG64, as
+ * numpy has it). Its first number chooses the rankers, the others interleave their lists. `ltr_duel.plan` is the same
+ * in Python, and `../vectors.json` holds pages to compare with. It needs nothing of Node (18 or newer), so edge workers
+ * run it, and browsers do; but the key and the lists of all rankers belong on a server.
+ *
+ * @typedef {string | number} Id of a document; a number is whole
+ *
+ * @typedef {object} Decision
+ * @property {Id[]} shown document ids, from the top: the part of the page that was asked for
+ * @property {string[]} rankers whose lists are on the page
+ * @property {object | null} record the exposure, a row of a click log; null where there is nothing to learn: one
+ *   ranker alone, or the incumbent in place of the plan
+ * @property {number} total documents of the whole page
+ * @property {string} served "plan", or why the page is the incumbent's: "expired"
+ */
+
+const FORMAT = "ltr-duel plan 1";
+const TEXTS = ["experiment", "policy", "method", "outcome", "salt", "recommended", "incumbent", "settings", "log"];
+const WHOLE = ["version", "at", "until", "top", "draws", "learned"];
+const MOST_DOCUMENTS = 10_000, MOST_PLACES = 500_000; // on all lists together; rankers times documents
+const METHODS = {
+  team_draft: { parameter: "prefix_credit", usual: 0, most: 1, outcomes: ["credit"], draw: drawDraft },
+  probabilistic: { parameter: "tau", usual: 3, most: 100, draw: drawProbabilistic,
+    outcomes: ["marginal_sign", "sampled", "marginal_bernoulli", "expectation"] },
+};
+const own = (from, name) => (Object.hasOwn(from ?? {}, name) ? from[name] : undefined);
+const quoted = (value) => (typeof value === "string" ? `'${value}'` : String(value));
+
+/** Sets of rankers with their probabilities, and how a search is decided by them. Made by `Plan.read`. */
+export class Plan {
+  #bounds = []; #propensities; #method;
+
+  /**
+   * Read the file of a plan.
+   *
+   * @param {string} text of the file
+   * @param {Record<string, string>} keys secrets in hexadecimal digits by their ids, as in the file of keys
+   * @returns {Plan}
+   * @throws {Error} if it is none, not signed by one of the keys, or of a method that only Python has
+   */
+  static read(text, keys) {
+    const given = parsed(text), { key, plan, signature } = given ?? {};
+    if (typeof key !== "string" || typeof signature !== "string" || typeof plan !== "object" || !plan || !plan.sets)
+      throw new Error("the plan: not a plan of 'ltr-duel live plan'");
+    const secret = own(keys, key);
+    if (secret === undefined)
+      throw new Error(`the plan: signed by key '${key.slice(0, 32)}', which is none of ${Object.keys(keys ?? {}).join(", ")}`);
+    if (!/^([0-9a-f]{2}){16,}$/i.test(secret))
+      throw new Error(`the secret of key '${key}' is not at least 32 hexadecimal digits`);
+    if (!same(hmac(Uint8Array.from(secret.match(/../g), (two) => parseInt(two, 16)), canonical(plan)), signature))
+      throw new Error(`the plan: changed since it was signed by key '${key}'`);
+    if (plan.format !== FORMAT)
+      throw new Error(`the plan: a plan of another version: ${quoted(plan.format)}, not '${FORMAT}'`);
+    return new Plan(plan);
+  }
+
+  /** @param {object} plan what was signed */
+  constructor(plan) {
+    for (const name of [...TEXTS, ...WHOLE]) this[name] = plan[name];
+    this.sets = plan.sets.map(({ rankers, draws }) => ({ rankers: Object.freeze([...rankers]), draws }));
+    const counts = new Map(), name = ({ rankers }) => JSON.stringify([...rankers].sort());
+    let sum = 0;
+    for (const set of this.sets) {
+      this.#bounds.push((sum += set.draws));
+      counts.set(name(set), (counts.get(name(set)) ?? 0) + set.draws);
+    }
+    this.#propensities = this.sets.map((set) => counts.get(name(set)) / sum);
+    this.#method = configured(this.method, this.outcome, this.sets.reduce((most, { rankers }) => Math.max(most, rankers.length), 0));
+    Object.freeze(this);
+  }
+
+  /**
+   * Return whose lists a search needs.
+   *
+   * @param {string} unit who asks: a user or a session, by any name that stays the same
+   * @param {string} query
+   * @returns {readonly string[]}
+   */
+  rankers(unit, query) {
+    return this.sets[this.#chosen(new Pcg64(this.#hash(unit, query)))].rankers;
+  }
+
+  /**
+   * Return the page of a search: the same one wherever and whenever this plan is asked.
+   *
+   * @param {string} unit who asks: a user or a session, by any name that stays the same
+   * @param {string} query
+   * @param {Record<string, Id[]>} rankings document ids, best first, of the rankers that `rankers` names, and of the
+   *   incumbent; others are not looked at
+   * @param {object} [options]
+   * @param {number} [options.offset] documents above the part that is wanted
+   * @param {number} [options.limit] documents of the part; all that follow if not given
+   * @param {number} [options.now] seconds since 1970; the clock's if not given
+   * @returns {Decision}
+   * @throws {Error} if the list of a ranker is missing or empty, or holds a document twice
+   */
+  decide(unit, query, rankings, { offset = 0, limit, now = Date.now() / 1000 } = {}) {
+    if (this.until && now >= this.until) return this.#alone([this.incumbent], rankings, offset, limit, "expired");
+    const seed = this.#hash(unit, query), random = new Pcg64(seed);
+    const chosen = this.#chosen(random), names = this.sets[chosen].rankers;
+    if (names.length === 1) return this.#alone(names, rankings, offset, limit, "plan");
+    const { documents, orders } = numbered(names, rankings);
+    complete(orders, documents.length, random);
+    const length = Math.min(this.top, documents.length), { rule, value, draw } = this.#method;
+    const kept = rule === "marginal_bernoulli" ? [random.uniform()] : [];
+    const [numbers, owners] = draw(orders, length, random, value);
+    const page = numbers.map((number) => documents[number]), shown = page.map(String);
+    if (new Set(shown).size < shown.length) throw new Error("a document id is on the page as a text and as a number");
+    const record = {
+      impression: `${this.version}-${hex(sha256(bytesOf(seed))).slice(0, 16)}`,
+      time: now, query, user: unit, shown, rankers: [...names], method: this.method, outcome: this.outcome,
+      policy: this.policy, propensity: this.#propensities[chosen],
+    };
+    if (this.method.split(":")[0] === "team_draft") record.owners = owners;
+    else record.page = pageText(this.#method, names, page, owners, numbers, orders, kept);
+    return { shown: part(page, offset, limit), rankers: names, record, total: page.length, served: "plan" };
+  }
+
+  #hash(unit, query) {
+    for (const [what, text] of [["user", unit], ["query", query]])
+      if (typeof text !== "string" || /\p{Surrogate}/u.test(text))
+        throw new Error(`the ${what} of a search is a text that UTF-8 can hold`);
+    if (unit.includes("\0")) throw new Error("the user of a search is a text without the character 0");
+    return sha256(encode(`${this.salt}\0${unit}\0${query}`));
+  }
+
+  /** Draw a set: the number of the first bound above. */
+  #chosen(random) {
+    const bounds = this.#bounds, drawn = Math.floor(random.uniform() * bounds[bounds.length - 1]);
+    let low = 0, high = bounds.length - 1;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (drawn < bounds[middle]) high = middle;
+      else low = middle + 1;
+    }
+    return low;
+  }
+
+  #alone(names, rankings, offset, limit, served) {
+    const { documents } = numbered(names, rankings), page = documents.slice(0, this.top);
+    return { shown: part(page, offset, limit), rankers: [...names], record: null, total: page.length, served };
+  }
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function part(page, offset, limit) {
+  for (const one of [offset, limit ?? 0])
+    if (!(one >= 0 && (Number.isInteger(one) || one === Infinity)))
+      throw new Error(`offset and limit are whole numbers from 0, not ${quoted(one)}`);
+  return page.slice(offset, offset + (limit ?? Infinity));
+}
+
+/** Read a method with its parameter as Python does; it says what a plan relies on that is not here. */
+function configured(text, outcome, most) {
+  const label = text.replace(/\s+/g, ""), [name, ...rest] = label.split(":"), method = own(METHODS, name);
+  if (!method) throw new Error(`method '${text}' is not one that plans have in JavaScript (${Object.keys(METHODS).join(", ")})`);
+  const [, key, number] = /^(\w+)=([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)$/.exec(rest.join(":")) ?? [];
+  const value = rest.length ? Number(number) : method.usual, rule = outcome || method.outcomes[0];
+  if ((rest.length && key !== method.parameter) || !(value >= 0 && value <= method.most) || (method.most === 1 && value % 1))
+    throw new Error(`method '${text}': give ${method.parameter} as a number from 0 to ${method.most}, or nothing`);
+  if (!method.outcomes.includes(rule))
+    throw new Error(`no outcome rule of ${name} called '${rule}' (${method.outcomes.join(", ")})`);
+  if (most > 2 && rule !== method.outcomes[0]) throw new Error(`outcome rule '${rule}' is for two rankers, not ${most}`);
+  return { label, rule, value, draw: method.draw };
+}
+
+/** Number all documents in the order in which they are met; return them, and the lists as numbers. */
+function numbered(names, rankings) {
+  const number = new Map(), orders = [];
+  for (const name of names) { // all lists are there, before one of them is looked into
+    const list = own(rankings, name);
+    if (list === undefined) throw new Error(`the list of ranker '${name}' is missing: this search needs it (see Plan.rankers)`);
+    if (!Array.isArray(list)) throw new Error(`the list of ranker '${name}' is not a list`);
+    if (!list.length) throw new Error(`the list of ranker '${name}' is empty`);
+  }
+  for (const name of names) {
+    const order = [], before = number.size;
+    for (const document of rankings[name]) {
+      if (typeof document !== "string" && !Number.isSafeInteger(document))
+        throw new Error(`document id ${quoted(document)} is neither a text nor a whole number that JavaScript holds exactly`);
+      let found = number.get(document);
+      if (found === undefined) number.set(document, (found = number.size));
+      order.push(found);
+    }
+    if (new Set(order).size < order.length) {
+      const twice = rankings[name].find((_, k) => order.indexOf(order[k]) < k);
+      throw new Error(`document ${quoted(twice)} is twice on the list of ranker '${name}'`);
+    }
+    orders.push(order);
+  }
+  const size = number.size;
+  if (names.length > 1 && (size > MOST_DOCUMENTS || size * names.length > MOST_PLACES))
+    throw new Error(`${names.length} lists with ${size} documents are too many: at most ${MOST_DOCUMENTS} documents,`
+      + ` and rankers times documents ${MOST_PLACES}`);
+  return { documents: [...number.keys()], orders };
+}
+
+/** Put the documents that a list lacks, shuffled (inside out), below all that it holds. */
+function complete(orders, documents, random) {
+  for (const order of orders) {
+    const known = order.length, holds = new Uint8Array(documents);
+    if (known === documents) continue;
+    for (const document of order) holds[document] = 1;
+    for (let document = 0; document < documents; document++) {
+      if (holds[document]) continue;
+      const other = known + random.below(order.length - known + 1);
+      order.push(order[other]);
+      order[other] = document;
+    }
+  }
+}
+
+/** Team draft: rankers take turns, in a new random order each round. */
+function drawDraft(orders, length, random, prefixCredit) {
+  const numbers = [], owners = [], used = new Uint8Array(orders[0].length);
+  const size = orders.length, turns = orders.map((_, a) => a), reached = new Array(size).fill(0);
+  if (!prefixCredit) { // what all rankers agree on from the top is for nobody's credit
+    for (let k = 0; k < length && orders.every((order) => order[k] === orders[0][k]); k++) {
+      used[orders[0][k]] = 1;
+      numbers.push(orders[0][k]);
+      owners.push(-1);
+    }
+  }
+  for (let turn = 0; numbers.length < length; turn = (turn + 1) % size) {
+    const other = turn + random.below(size - turn), place = turns[other], order = orders[place];
+    turns[other] = turns[turn];
+    turns[turn] = place;
+    while (used[order[reached[place]]]) reached[place]++;
+    const document = order[reached[place]];
+    used[document] = 1;
+    numbers.push(document);
+    owners.push(place);
+  }
+  return [numbers, owners];
+}
+
+const tails = new Map(); // tau and room -> sums of the weights from each rank on
+
+function tailOf(tau, documents) {
+  const room = documents > 1 ? 2 ** (32 - Math.clz32(documents - 1)) : 1, key = `${tau} ${room}`;
+  let tail = tails.get(key);
+  if (!tail) {
+    if (tails.size >= 64) tails.clear();
+    tail = new Float64Array(room + 2);
+    for (let rank = room; rank; rank--) tail[rank] = tail[rank + 1] + rank ** -tau; // Python adds in this order
+    tail[0] = tail[1];
+    tails.set(key, tail);
+  }
+  return tail;
+}
+
+/** Probabilistic: for each place a random ranker draws from its softmax over ranks; what is shown is drawn again. */
+function drawProbabilistic(orders, length, random, tau) {
+  const numbers = [], owners = [], documents = orders[0].length, used = new Uint8Array(documents);
+  const size = orders.length, free = new Array(size).fill(1), tail = tailOf(tau, documents), end = tail[documents + 1];
+  while (numbers.length < length) {
+    let u = size * random.uniform(), chosen, rank; // one draw for the contributor and the document
+    const place = Math.floor(u), order = orders[place];
+    u -= place;
+    while (used[order[free[place] - 1]]) free[place]++;
+    const first = free[place], span = tail[first] - end;
+    for (;;) {
+      const level = tail[first] - u * span;
+      for (rank = first; rank < documents && tail[rank + 1] >= level; ) rank++;
+      chosen = order[rank - 1];
+      if (!used[chosen]) break;
+      u = random.uniform();
+    }
+    used[chosen] = 1;
+    numbers.push(chosen);
+    owners.push(place);
+  }
+  return [numbers, owners];
+}
+
+/** Write what `Page.to_json` of Python writes, byte for byte. */
+function pageText({ label, rule }, rankers, shown, owners, numbers, orders, kept) {
+  const page = { version: 1, method: label, outcome: rule, rankers, shown, owners, numbers, orders };
+  return `${ascii(page).slice(0, -1)},"kept":[${kept.map(floatText)}]}`;
+}
+
+/** Write a number of [0, 1) as Python does. */
+function floatText(value) {
+  if (value >= 1e-4 || !value) return value ? String(value) : "0.0";
+  const [digits, exponent] = value.toExponential().split("e-");
+  return `${digits}e-${exponent.padStart(2, "0")}`;
+}
+
+const ascii = (value) =>
+  JSON.stringify(value).replace(/[\x7f-\uffff]/g, (one) => "\\u" + one.charCodeAt(0).toString(16).padStart(4, "0"));
+
+/** Write JSON as Python's `json.dumps(value, sort_keys=True, separators=(",", ":"))`, of texts and whole numbers. */
+function canonical(value) {
+  if (Array.isArray(value)) return `[${value.map(canonical)}]`;
+  if (value === null || typeof value !== "object") return ascii(value);
+  return `{${Object.keys(value).sort().map((key) => `${ascii(key)}:${canonical(value[key])}`)}}`;
+}
+
+/** Compare digests in a time that does not depend on where they differ. */
+function same(digest, signature) {
+  let differs = digest.length ^ signature.length;
+  for (let k = 0; k < digest.length; k++) differs |= digest.charCodeAt(k) ^ signature.charCodeAt(k);
+  return differs === 0;
+}
+
+// SHA-256 (FIPS 180-4) and HMAC (RFC 2104): those of browsers and edge workers are asynchronous.
+
+const encoder = new TextEncoder(), encode = (text) => encoder.encode(text);
+const FIRST = new Int32Array(8), ADDED = new Int32Array(64), spread = new Int32Array(64);
+for (let prime = 2, n = 0; n < 64; prime++) { // constants are the first 32 bits behind the point of these roots
+  let divisor = 2;
+  while (prime % divisor) divisor++;
+  if (divisor < prime) continue;
+  if (n < 8) FIRST[n] = (Math.sqrt(prime) % 1) * 2 ** 32;
+  ADDED[n++] = (Math.cbrt(prime) % 1) * 2 ** 32;
+}
+
+/** Return the digest as eight words. */
+function sha256(bytes) {
+  const size = bytes.length, words = new Int32Array(((size + 72) >> 6) << 4), state = FIRST.slice(), w = spread;
+  for (let k = 0; k < size; k++) words[k >> 2] |= bytes[k] << (24 - 8 * (k & 3));
+  words[size >> 2] |= 128 << (24 - 8 * (size & 3));
+  words[words.length - 2] = size / 2 ** 29;
+  words[words.length - 1] = size << 3;
+  for (let block = 0; block < words.length; block += 16) {
+    let a = state[0], b = state[1], c = state[2], d = state[3], e = state[4], f = state[5], g = state[6], h = state[7];
+    for (let t = 0; t < 64; t++) {
+      if (t < 16) w[t] = words[block + t];
+      else {
+        const x = w[t - 15], y = w[t - 2];
+        w[t] = w[t - 16] + w[t - 7] + (turned(x, 7) ^ turned(x, 18) ^ (x >>> 3)) + (turned(y, 17) ^ turned(y, 19) ^ (y >>> 10));
+      }
+      const one = (h + (turned(e, 6) ^ turned(e, 11) ^ turned(e, 25)) + ((e & f) ^ (~e & g)) + ADDED[t] + w[t]) | 0;
+      const two = ((turned(a, 2) ^ turned(a, 13) ^ turned(a, 22)) + ((a & b) ^ (a & c) ^ (b & c))) | 0;
+      h = g; g = f; f = e; e = (d + one) | 0; d = c; c = b; b = a; a = (one + two) | 0;
+    }
+    state[0] += a; state[1] += b; state[2] += c; state[3] += d; state[4] += e; state[5] += f; state[6] += g; state[7] += h;
+  }
+  return state;
+}
+
+const turned = (word, by) => (word >>> by) | (word << (32 - by));
+const hex = (words) => Array.from(words, (word) => (word >>> 0).toString(16).padStart(8, "0")).join("");
+
+function bytesOf(words) {
+  const bytes = new Uint8Array(4 * words.length);
+  for (let k = 0; k < bytes.length; k++) bytes[k] = words[k >> 2] >>> (24 - 8 * (k & 3));
+  return bytes;
+}
+
+function hmac(secret, text) {
+  const padded = new Uint8Array(64), joined = (mask, more) => Uint8Array.of(...padded.map((one) => one ^ mask), ...more);
+  padded.set(secret.length > 64 ? bytesOf(sha256(secret)) : secret);
+  return hex(sha256(joined(0x5c, bytesOf(sha256(joined(0x36, encode(text)))))));
+}
+
+const MULTIPLIER = [0xf645, 0x9fcc, 0xdf64, 0x4385, 0x5da4, 0x1fc6, 0xed05, 0x2360]; // 16 bits each, lowest first
+
+/** PCG XSL-RR 128/64 (O'Neill 2014), in numpy's order: a step, then what the new state gives. */
+class Pcg64 {
+  /** @param {Int32Array} words four of the state and four of the increment, highest first */
+  constructor(words) {
+    this.state = new Array(8).fill(0);
+    this.increment = new Array(8).fill(0);
+    for (let k = 0; k < 8; k++) {
+      const shift = k & 1 ? 16 : 0;
+      this.state[k] = (words[3 - (k >> 1)] >>> shift) & 0xffff;
+      this.increment[k] = (words[7 - (k >> 1)] >>> shift) & 0xffff;
+    }
+    this.increment[0] |= 1;
+  }
+
+  /** Draw from [0, 1). */
+  uniform() {
+    const { state, increment } = this;
+    const before = state.slice();
+    for (let k = 0, sum = 0; k < 8; k++) {
+      sum = Math.floor(sum / 65536) + increment[k];
+      for (let j = 0; j <= k; j++) sum += before[j] * MULTIPLIER[k - j]; // below 2^36
+      state[k] = sum & 0xffff;
+    }
+    let high = ((state[7] << 16) | state[6]) ^ ((state[3] << 16) | state[2]);
+    let low = ((state[5] << 16) | state[4]) ^ ((state[1] << 16) | state[0]);
+    const by = (state[7] >> 10) & 31;
+    if (state[7] >> 15) [high, low] = [low, high]; // a turn of 32 or more
+    const above = (high >>> by) | ((low << (31 - by)) << 1), below = (low >>> by) | ((high << (31 - by)) << 1);
+    return ((above >>> 0) * 2 ** 21 + (below >>> 11)) * 2 ** -53;
+  }
+
+  /** Draw from 0..n-1. With n = 1 there is nothing to choose and nothing is drawn. */
+  below(n) {
+    return n === 1 ? 0 : Math.floor(this.uniform() * n);
+  }
+}

@@ -1,10 +1,10 @@
 /**
  * Decides searches from a plan of `ltr-duel live plan`, without a service: all machines show the same pages.
  *
- * The SHA-256 of the plan's salt, the unit and the query is the state of a generator of random numbers (PCG64, as
- * numpy has it). Its first number chooses the rankers, the others interleave their lists. `ltr_duel.plan` is the same
- * in Python, and `../vectors.json` holds pages to compare with. It needs nothing of Node (18 or newer), so edge workers
- * run it, and browsers do; but the key and the lists of all rankers belong on a server.
+ * The SHA-256 of salt, unit and query is the state of PCG64, numpy's generator of random numbers. Its first number
+ * chooses the rankers, the others interleave their lists. `ltr_duel.plan` is the same in Python; `../vectors.json` holds
+ * pages to compare with. Nothing here needs Node (18 or newer): edge workers and browsers run it, too; but the key and
+ * the lists of all rankers belong on a server.
  *
  * @typedef {string | number} Id of a document; a number is whole
  *
@@ -17,9 +17,10 @@
  * @property {string} served "plan", or why the page is the incumbent's: "expired"
  */
 
+const HALF = /\p{Surrogate}/u, HALVED = "half of a surrogate pair, which no text can hold";
 const FORMAT = "ltr-duel plan 1";
-const TEXTS = ["experiment", "policy", "method", "outcome", "salt", "recommended", "incumbent", "settings", "log"];
-const WHOLE = ["version", "at", "until", "top", "draws", "learned"];
+const FIELDS = ["experiment", "version", "at", "until", "policy", "method", "outcome", "top", "salt", "draws",
+  "recommended", "incumbent", "settings", "log", "learned"];
 const MOST_DOCUMENTS = 10_000, MOST_PLACES = 500_000; // on all lists together; rankers times documents
 const METHODS = {
   team_draft: { parameter: "prefix_credit", usual: 0, most: 1, outcomes: ["credit"], draw: drawDraft },
@@ -27,7 +28,9 @@ const METHODS = {
     outcomes: ["marginal_sign", "sampled", "marginal_bernoulli", "expectation"] },
 };
 const own = (from, name) => (Object.hasOwn(from ?? {}, name) ? from[name] : undefined);
-const quoted = (value) => (typeof value === "string" ? `'${value}'` : String(value));
+const refuse = (why) => { throw new Error(why); };
+const shortly = (value) =>
+  typeof value === "string" ? `'${value}'` : typeof value === "number" ? `${value}` : typeof value;
 
 /** Sets of rankers with their probabilities, and how a search is decided by them. Made by `Plan.read`. */
 export class Plan {
@@ -42,41 +45,40 @@ export class Plan {
    * @throws {Error} if it is none, not signed by one of the keys, or of a method that only Python has
    */
   static read(text, keys) {
-    const given = parsed(text), { key, plan, signature } = given ?? {};
-    if (typeof key !== "string" || typeof signature !== "string" || typeof plan !== "object" || !plan || !plan.sets)
-      throw new Error("the plan: not a plan of 'ltr-duel live plan'");
-    const secret = own(keys, key);
+    let given = null;
+    try { given = JSON.parse(text); } catch { /* said below */ }
+    const { key, plan, signature } = given ?? {}, secret = own(keys, key);
+    if (typeof key !== "string" || typeof signature !== "string" || typeof plan !== "object" || !plan)
+      refuse("the plan: not a plan of 'ltr-duel live plan'");
     if (secret === undefined)
-      throw new Error(`the plan: signed by key '${key.slice(0, 32)}', which is none of ${Object.keys(keys ?? {}).join(", ")}`);
-    if (!/^([0-9a-f]{2}){16,}$/i.test(secret))
-      throw new Error(`the secret of key '${key}' is not at least 32 hexadecimal digits`);
-    if (!same(hmac(Uint8Array.from(secret.match(/../g), (two) => parseInt(two, 16)), canonical(plan)), signature))
-      throw new Error(`the plan: changed since it was signed by key '${key}'`);
-    if (plan.format !== FORMAT)
-      throw new Error(`the plan: a plan of another version: ${quoted(plan.format)}, not '${FORMAT}'`);
+      refuse(`the plan: signed by key '${key.slice(0, 32)}', which is none of ${Object.keys(keys ?? {}).join(", ")}`);
+    if (!/^([0-9a-f]{2}){16,}$/i.test(secret)) refuse(`the secret of key '${key}' is not 32 hexadecimal digits or more`);
+    const sign = (said) => hmac(Uint8Array.from(secret.match(/../g), (two) => parseInt(two, 16)), said);
+    if (sign(sign(canonical(plan))) !== sign(signature)) // twice, so that the time it takes tells nothing
+      refuse(`the plan: changed since it was signed by key '${key}'`);
+    if (plan.format !== FORMAT) refuse(`the plan: a plan of another version: ${shortly(plan.format)}, not '${FORMAT}'`);
     return new Plan(plan);
   }
 
   /** @param {object} plan what was signed */
   constructor(plan) {
-    for (const name of [...TEXTS, ...WHOLE]) this[name] = plan[name];
+    for (const name of FIELDS) this[name] = plan[name];
     this.sets = plan.sets.map(({ rankers, draws }) => ({ rankers: Object.freeze([...rankers]), draws }));
     const counts = new Map(), name = ({ rankers }) => JSON.stringify([...rankers].sort());
-    let sum = 0;
+    let sum = 0, most = 0;
     for (const set of this.sets) {
       this.#bounds.push((sum += set.draws));
       counts.set(name(set), (counts.get(name(set)) ?? 0) + set.draws);
+      most = Math.max(most, set.rankers.length);
     }
     this.#propensities = this.sets.map((set) => counts.get(name(set)) / sum);
-    this.#method = configured(this.method, this.outcome, this.sets.reduce((most, { rankers }) => Math.max(most, rankers.length), 0));
+    this.#method = configured(this.method, this.outcome, most);
     Object.freeze(this);
   }
 
   /**
-   * Return whose lists a search needs.
+   * Return whose lists a search needs, with unit and query as in `decide`.
    *
-   * @param {string} unit who asks: a user or a session, by any name that stays the same
-   * @param {string} query
    * @returns {readonly string[]}
    */
   rankers(unit, query) {
@@ -106,9 +108,10 @@ export class Plan {
     complete(orders, documents.length, random);
     const length = Math.min(this.top, documents.length), { rule, value, draw } = this.#method;
     const kept = rule === "marginal_bernoulli" ? [random.uniform()] : [];
-    const [numbers, owners] = draw(orders, length, random, value);
+    const { numbers, owners } = draw(orders, length, random, value);
     const page = numbers.map((number) => documents[number]), shown = page.map(String);
-    if (new Set(shown).size < shown.length) throw new Error("a document id is on the page as a text and as a number");
+    if (new Set(shown).size < shown.length) refuse("a document id is on the page as a text and as a number");
+    if (HALF.test(shown.join("\n"))) refuse(`a document id on the page holds ${HALVED}`);
     const record = {
       impression: `${this.version}-${hex(sha256(bytesOf(seed))).slice(0, 16)}`,
       time: now, query, user: unit, shown, rankers: [...names], method: this.method, outcome: this.outcome,
@@ -120,10 +123,11 @@ export class Plan {
   }
 
   #hash(unit, query) {
-    for (const [what, text] of [["user", unit], ["query", query]])
-      if (typeof text !== "string" || /\p{Surrogate}/u.test(text))
-        throw new Error(`the ${what} of a search is a text that UTF-8 can hold`);
-    if (unit.includes("\0")) throw new Error("the user of a search is a text without the character 0");
+    for (const [what, text] of [["user", unit], ["query", query]]) {
+      if (typeof text !== "string") refuse(`the ${what} of a search is a text, not ${shortly(text)}`);
+      if (HALF.test(text)) refuse(`the ${what} of a search holds ${HALVED}`);
+    }
+    if (unit.includes("\0")) refuse("the user of a search holds the character 0");
     return sha256(encode(`${this.salt}\0${unit}\0${query}`));
   }
 
@@ -133,75 +137,59 @@ export class Plan {
     let low = 0, high = bounds.length - 1;
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (drawn < bounds[middle]) high = middle;
-      else low = middle + 1;
+      [low, high] = drawn < bounds[middle] ? [low, middle] : [middle + 1, high];
     }
     return low;
   }
 
   #alone(names, rankings, offset, limit, served) {
-    const { documents } = numbered(names, rankings), page = documents.slice(0, this.top);
+    const page = numbered(names, rankings).documents.slice(0, this.top);
     return { shown: part(page, offset, limit), rankers: [...names], record: null, total: page.length, served };
-  }
-}
-
-function parsed(text) {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
   }
 }
 
 function part(page, offset, limit) {
   for (const one of [offset, limit ?? 0])
     if (!(one >= 0 && (Number.isInteger(one) || one === Infinity)))
-      throw new Error(`offset and limit are whole numbers from 0, not ${quoted(one)}`);
+      refuse(`offset and limit are whole numbers from 0, not ${shortly(one)}`);
   return page.slice(offset, offset + (limit ?? Infinity));
 }
 
 /** Read a method with its parameter as Python does; it says what a plan relies on that is not here. */
-function configured(text, outcome, most) {
+function configured(text, outcome, size) {
   const label = text.replace(/\s+/g, ""), [name, ...rest] = label.split(":"), method = own(METHODS, name);
-  if (!method) throw new Error(`method '${text}' is not one that plans have in JavaScript (${Object.keys(METHODS).join(", ")})`);
+  if (!method) refuse(`method '${text}' is not one that plans have in JavaScript (${Object.keys(METHODS).join(", ")})`);
   const [, key, number] = /^(\w+)=([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)$/.exec(rest.join(":")) ?? [];
-  const value = rest.length ? Number(number) : method.usual, rule = outcome || method.outcomes[0];
-  if ((rest.length && key !== method.parameter) || !(value >= 0 && value <= method.most) || (method.most === 1 && value % 1))
-    throw new Error(`method '${text}': give ${method.parameter} as a number from 0 to ${method.most}, or nothing`);
+  const value = rest.length ? Number(number) : method.usual, rule = outcome || method.outcomes[0], { most } = method;
+  if ((rest.length && key !== method.parameter) || !(value >= 0 && value <= most) || (most === 1 && value % 1))
+    refuse(`method '${text}': give ${method.parameter} as a number from 0 to ${most}, or nothing`);
   if (!method.outcomes.includes(rule))
-    throw new Error(`no outcome rule of ${name} called '${rule}' (${method.outcomes.join(", ")})`);
-  if (most > 2 && rule !== method.outcomes[0]) throw new Error(`outcome rule '${rule}' is for two rankers, not ${most}`);
+    refuse(`no outcome rule of ${name} called '${rule}' (${method.outcomes.join(", ")})`);
+  if (size > 2 && rule !== method.outcomes[0]) refuse(`outcome rule '${rule}' is for two rankers, not ${size}`);
   return { label, rule, value, draw: method.draw };
 }
 
 /** Number all documents in the order in which they are met; return them, and the lists as numbers. */
 function numbered(names, rankings) {
-  const number = new Map(), orders = [];
-  for (const name of names) { // all lists are there, before one of them is looked into
-    const list = own(rankings, name);
-    if (list === undefined) throw new Error(`the list of ranker '${name}' is missing: this search needs it (see Plan.rankers)`);
-    if (!Array.isArray(list)) throw new Error(`the list of ranker '${name}' is not a list`);
-    if (!list.length) throw new Error(`the list of ranker '${name}' is empty`);
-  }
+  const number = new Map(), orders = [], holder = []; // of each document, the list that held it last
   for (const name of names) {
-    const order = [], before = number.size;
-    for (const document of rankings[name]) {
+    const list = own(rankings, name), order = [];
+    if (list === undefined) refuse(`the list of ranker '${name}' is missing: this search needs it (see Plan.rankers)`);
+    if (!Array.isArray(list)) refuse(`the list of ranker '${name}' is not a list but ${shortly(list)}`);
+    if (!list.length) refuse(`the list of ranker '${name}' is empty`);
+    for (const document of list) {
       if (typeof document !== "string" && !Number.isSafeInteger(document))
-        throw new Error(`document id ${quoted(document)} is neither a text nor a whole number that JavaScript holds exactly`);
+        refuse(`document id ${shortly(document)} is neither a text nor a whole number that JavaScript holds exactly`);
       let found = number.get(document);
       if (found === undefined) number.set(document, (found = number.size));
+      if (holder[found] === order) refuse(`document ${shortly(document)} is twice on the list of ranker '${name}'`);
+      holder[found] = order;
       order.push(found);
-    }
-    if (new Set(order).size < order.length) {
-      const twice = rankings[name].find((_, k) => order.indexOf(order[k]) < k);
-      throw new Error(`document ${quoted(twice)} is twice on the list of ranker '${name}'`);
     }
     orders.push(order);
   }
-  const size = number.size;
-  if (names.length > 1 && (size > MOST_DOCUMENTS || size * names.length > MOST_PLACES))
-    throw new Error(`${names.length} lists with ${size} documents are too many: at most ${MOST_DOCUMENTS} documents,`
-      + ` and rankers times documents ${MOST_PLACES}`);
+  if (names.length > 1 && (number.size > MOST_DOCUMENTS || number.size * names.length > MOST_PLACES))
+    refuse(`the lists hold more than ${MOST_DOCUMENTS} documents, or ${MOST_PLACES} divided by the number of rankers`);
   return { documents: [...number.keys()], orders };
 }
 
@@ -209,9 +197,8 @@ function numbered(names, rankings) {
 function complete(orders, documents, random) {
   for (const order of orders) {
     const known = order.length, holds = new Uint8Array(documents);
-    if (known === documents) continue;
     for (const document of order) holds[document] = 1;
-    for (let document = 0; document < documents; document++) {
+    for (let document = 0; order.length < documents; document++) {
       if (holds[document]) continue;
       const other = known + random.below(order.length - known + 1);
       order.push(order[other]);
@@ -220,67 +207,61 @@ function complete(orders, documents, random) {
   }
 }
 
+/** Begin a page. */
+const begun = (orders) => ({
+  numbers: [], owners: [], used: new Uint8Array(orders[0].length),
+  add(number, owner) {
+    this.used[number] = 1;
+    this.numbers.push(number);
+    this.owners.push(owner);
+  },
+});
+
 /** Team draft: rankers take turns, in a new random order each round. */
 function drawDraft(orders, length, random, prefixCredit) {
-  const numbers = [], owners = [], used = new Uint8Array(orders[0].length);
-  const size = orders.length, turns = orders.map((_, a) => a), reached = new Array(size).fill(0);
-  if (!prefixCredit) { // what all rankers agree on from the top is for nobody's credit
-    for (let k = 0; k < length && orders.every((order) => order[k] === orders[0][k]); k++) {
-      used[orders[0][k]] = 1;
-      numbers.push(orders[0][k]);
-      owners.push(-1);
-    }
-  }
-  for (let turn = 0; numbers.length < length; turn = (turn + 1) % size) {
+  const size = orders.length, turns = [...orders.keys()], reached = new Array(size).fill(0), drawn = begun(orders);
+  if (!prefixCredit) // what all rankers agree on from the top is for nobody's credit
+    for (let k = 0; k < length && orders.every((order) => order[k] === orders[0][k]); k++) drawn.add(orders[0][k], -1);
+  for (let turn = 0; drawn.numbers.length < length; turn = (turn + 1) % size) {
     const other = turn + random.below(size - turn), place = turns[other], order = orders[place];
     turns[other] = turns[turn];
     turns[turn] = place;
-    while (used[order[reached[place]]]) reached[place]++;
-    const document = order[reached[place]];
-    used[document] = 1;
-    numbers.push(document);
-    owners.push(place);
+    while (drawn.used[order[reached[place]]]) reached[place]++;
+    drawn.add(order[reached[place]], place);
   }
-  return [numbers, owners];
+  return drawn;
 }
 
 const tails = new Map(); // tau and room -> sums of the weights from each rank on
 
 function tailOf(tau, documents) {
-  const room = documents > 1 ? 2 ** (32 - Math.clz32(documents - 1)) : 1, key = `${tau} ${room}`;
-  let tail = tails.get(key);
-  if (!tail) {
-    if (tails.size >= 64) tails.clear();
-    tail = new Float64Array(room + 2);
+  const room = 2 ** (32 - Math.clz32(documents - 1)), key = `${tau} ${room}`; // of documents, the next power of 2
+  if (!tails.has(key)) {
+    const tail = new Float64Array(room + 2);
     for (let rank = room; rank; rank--) tail[rank] = tail[rank + 1] + rank ** -tau; // Python adds in this order
-    tail[0] = tail[1];
     tails.set(key, tail);
   }
-  return tail;
+  return tails.get(key);
 }
 
 /** Probabilistic: for each place a random ranker draws from its softmax over ranks; what is shown is drawn again. */
 function drawProbabilistic(orders, length, random, tau) {
-  const numbers = [], owners = [], documents = orders[0].length, used = new Uint8Array(documents);
-  const size = orders.length, free = new Array(size).fill(1), tail = tailOf(tau, documents), end = tail[documents + 1];
-  while (numbers.length < length) {
-    let u = size * random.uniform(), chosen, rank; // one draw for the contributor and the document
+  const size = orders.length, documents = orders[0].length, free = new Array(size).fill(1), drawn = begun(orders);
+  const tail = tailOf(tau, documents), end = tail[documents + 1], { used } = drawn;
+  while (drawn.numbers.length < length) {
+    let u = size * random.uniform(), rank; // one draw for the contributor and the document
     const place = Math.floor(u), order = orders[place];
     u -= place;
     while (used[order[free[place] - 1]]) free[place]++;
     const first = free[place], span = tail[first] - end;
-    for (;;) {
+    for (;; u = random.uniform()) {
       const level = tail[first] - u * span;
       for (rank = first; rank < documents && tail[rank + 1] >= level; ) rank++;
-      chosen = order[rank - 1];
-      if (!used[chosen]) break;
-      u = random.uniform();
+      if (!used[order[rank - 1]]) break;
     }
-    used[chosen] = 1;
-    numbers.push(chosen);
-    owners.push(place);
+    drawn.add(order[rank - 1], place);
   }
-  return [numbers, owners];
+  return drawn;
 }
 
 /** Write what `Page.to_json` of Python writes, byte for byte. */
@@ -306,13 +287,6 @@ function canonical(value) {
   return `{${Object.keys(value).sort().map((key) => `${ascii(key)}:${canonical(value[key])}`)}}`;
 }
 
-/** Compare digests in a time that does not depend on where they differ. */
-function same(digest, signature) {
-  let differs = digest.length ^ signature.length;
-  for (let k = 0; k < digest.length; k++) differs |= digest.charCodeAt(k) ^ signature.charCodeAt(k);
-  return differs === 0;
-}
-
 // SHA-256 (FIPS 180-4) and HMAC (RFC 2104): those of browsers and edge workers are asynchronous.
 
 const encoder = new TextEncoder(), encode = (text) => encoder.encode(text);
@@ -333,18 +307,16 @@ function sha256(bytes) {
   words[words.length - 2] = size / 2 ** 29;
   words[words.length - 1] = size << 3;
   for (let block = 0; block < words.length; block += 16) {
-    let a = state[0], b = state[1], c = state[2], d = state[3], e = state[4], f = state[5], g = state[6], h = state[7];
+    let [a, b, c, d, e, f, g, h] = state;
     for (let t = 0; t < 64; t++) {
-      if (t < 16) w[t] = words[block + t];
-      else {
-        const x = w[t - 15], y = w[t - 2];
-        w[t] = w[t - 16] + w[t - 7] + (turned(x, 7) ^ turned(x, 18) ^ (x >>> 3)) + (turned(y, 17) ^ turned(y, 19) ^ (y >>> 10));
-      }
+      const x = w[t - 15], y = w[t - 2];
+      w[t] = t < 16 ? words[block + t] : w[t - 16] + w[t - 7]
+        + (turned(x, 7) ^ turned(x, 18) ^ (x >>> 3)) + (turned(y, 17) ^ turned(y, 19) ^ (y >>> 10));
       const one = (h + (turned(e, 6) ^ turned(e, 11) ^ turned(e, 25)) + ((e & f) ^ (~e & g)) + ADDED[t] + w[t]) | 0;
       const two = ((turned(a, 2) ^ turned(a, 13) ^ turned(a, 22)) + ((a & b) ^ (a & c) ^ (b & c))) | 0;
       h = g; g = f; f = e; e = (d + one) | 0; d = c; c = b; b = a; a = (one + two) | 0;
     }
-    state[0] += a; state[1] += b; state[2] += c; state[3] += d; state[4] += e; state[5] += f; state[6] += g; state[7] += h;
+    [a, b, c, d, e, f, g, h].forEach((word, k) => { state[k] += word; });
   }
   return state;
 }
@@ -370,20 +342,18 @@ const MULTIPLIER = [0xf645, 0x9fcc, 0xdf64, 0x4385, 0x5da4, 0x1fc6, 0xed05, 0x23
 class Pcg64 {
   /** @param {Int32Array} words four of the state and four of the increment, highest first */
   constructor(words) {
-    this.state = new Array(8).fill(0);
     this.increment = new Array(8).fill(0);
+    this.state = new Array(8).fill(0);
     for (let k = 0; k < 8; k++) {
-      const shift = k & 1 ? 16 : 0;
-      this.state[k] = (words[3 - (k >> 1)] >>> shift) & 0xffff;
-      this.increment[k] = (words[7 - (k >> 1)] >>> shift) & 0xffff;
+      this.increment[k] = (words[7 - (k >> 1)] >>> (16 * (k & 1))) & 0xffff;
+      this.state[k] = (words[3 - (k >> 1)] >>> (16 * (k & 1))) & 0xffff;
     }
     this.increment[0] |= 1;
   }
 
   /** Draw from [0, 1). */
   uniform() {
-    const { state, increment } = this;
-    const before = state.slice();
+    const { state, increment } = this, before = state.slice();
     for (let k = 0, sum = 0; k < 8; k++) {
       sum = Math.floor(sum / 65536) + increment[k];
       for (let j = 0; j <= k; j++) sum += before[j] * MULTIPLIER[k - j]; // below 2^36

@@ -19,13 +19,11 @@
 
 const HALF = /\p{Surrogate}/u, HALVED = "half of a surrogate pair, which no text can hold";
 const FORMAT = "ltr-duel plan 1";
-const FIELDS = ["experiment", "version", "at", "until", "policy", "method", "outcome", "top", "salt", "draws",
-  "recommended", "incumbent", "settings", "log", "learned"];
 const MOST_DOCUMENTS = 10_000, MOST_PLACES = 500_000; // on all lists together; rankers times documents
+const RULES = ["marginal_sign", "sampled", "marginal_bernoulli", "expectation"];
 const METHODS = {
   team_draft: { parameter: "prefix_credit", usual: 0, most: 1, outcomes: ["credit"], draw: drawDraft },
-  probabilistic: { parameter: "tau", usual: 3, most: 100, draw: drawProbabilistic,
-    outcomes: ["marginal_sign", "sampled", "marginal_bernoulli", "expectation"] },
+  probabilistic: { parameter: "tau", usual: 3, most: 100, outcomes: RULES, draw: drawProbabilistic },
 };
 const own = (from, name) => (Object.hasOwn(from ?? {}, name) ? from[name] : undefined);
 const refuse = (why) => { throw new Error(why); };
@@ -62,25 +60,20 @@ export class Plan {
 
   /** @param {object} plan what was signed */
   constructor(plan) {
-    for (const name of FIELDS) this[name] = plan[name];
-    this.sets = plan.sets.map(({ rankers, draws }) => ({ rankers: Object.freeze([...rankers]), draws }));
+    Object.assign(this, plan); // version, at, until, policy, method, outcome, recommended, incumbent, ...
     const counts = new Map(), name = ({ rankers }) => JSON.stringify([...rankers].sort());
     let sum = 0, most = 0;
     for (const set of this.sets) {
       this.#bounds.push((sum += set.draws));
       counts.set(name(set), (counts.get(name(set)) ?? 0) + set.draws);
-      most = Math.max(most, set.rankers.length);
+      most = Math.max(most, Object.freeze(set.rankers).length);
     }
     this.#propensities = this.sets.map((set) => counts.get(name(set)) / sum);
     this.#method = configured(this.method, this.outcome, most);
     Object.freeze(this);
   }
 
-  /**
-   * Return whose lists a search needs, with unit and query as in `decide`.
-   *
-   * @returns {readonly string[]}
-   */
+  /** Return whose lists a search needs; unit and query are as in `decide`. */
   rankers(unit, query) {
     return this.sets[this.#chosen(new Pcg64(this.#hash(unit, query)))].rankers;
   }
@@ -128,7 +121,7 @@ export class Plan {
       if (HALF.test(text)) refuse(`the ${what} of a search holds ${HALVED}`);
     }
     if (unit.includes("\0")) refuse("the user of a search holds the character 0");
-    return sha256(encode(`${this.salt}\0${unit}\0${query}`));
+    return sha256(encoder.encode(`${this.salt}\0${unit}\0${query}`));
   }
 
   /** Draw a set: the number of the first bound above. */
@@ -149,9 +142,8 @@ export class Plan {
 }
 
 function part(page, offset, limit) {
-  for (const one of [offset, limit ?? 0])
-    if (!(one >= 0 && (Number.isInteger(one) || one === Infinity)))
-      refuse(`offset and limit are whole numbers from 0, not ${shortly(one)}`);
+  for (const one of [offset, limit ?? Infinity])
+    if (!(one >= 0 && one === Math.floor(one))) refuse(`offset and limit are whole numbers from 0, not ${shortly(one)}`);
   return page.slice(offset, offset + (limit ?? Infinity));
 }
 
@@ -163,8 +155,7 @@ function configured(text, outcome, size) {
   const value = rest.length ? Number(number) : method.usual, rule = outcome || method.outcomes[0], { most } = method;
   if ((rest.length && key !== method.parameter) || !(value >= 0 && value <= most) || (most === 1 && value % 1))
     refuse(`method '${text}': give ${method.parameter} as a number from 0 to ${most}, or nothing`);
-  if (!method.outcomes.includes(rule))
-    refuse(`no outcome rule of ${name} called '${rule}' (${method.outcomes.join(", ")})`);
+  if (!method.outcomes.includes(rule)) refuse(`no outcome rule of ${name} called '${rule}' (${method.outcomes})`);
   if (size > 2 && rule !== method.outcomes[0]) refuse(`outcome rule '${rule}' is for two rankers, not ${size}`);
   return { label, rule, value, draw: method.draw };
 }
@@ -272,9 +263,8 @@ function pageText({ label, rule }, rankers, shown, owners, numbers, orders, kept
 
 /** Write a number of [0, 1) as Python does. */
 function floatText(value) {
-  if (value >= 1e-4 || !value) return value ? String(value) : "0.0";
   const [digits, exponent] = value.toExponential().split("e-");
-  return `${digits}e-${exponent.padStart(2, "0")}`;
+  return !value ? "0.0" : value >= 1e-4 ? String(value) : `${digits}e-${exponent.padStart(2, "0")}`;
 }
 
 const ascii = (value) =>
@@ -288,9 +278,8 @@ function canonical(value) {
 }
 
 // SHA-256 (FIPS 180-4) and HMAC (RFC 2104): those of browsers and edge workers are asynchronous.
-
-const encoder = new TextEncoder(), encode = (text) => encoder.encode(text);
-const FIRST = new Int32Array(8), ADDED = new Int32Array(64), spread = new Int32Array(64);
+const encoder = new TextEncoder();
+const FIRST = new Int32Array(8), ADDED = new Int32Array(64), w = new Int32Array(64);
 for (let prime = 2, n = 0; n < 64; prime++) { // constants are the first 32 bits behind the point of these roots
   let divisor = 2;
   while (prime % divisor) divisor++;
@@ -301,7 +290,7 @@ for (let prime = 2, n = 0; n < 64; prime++) { // constants are the first 32 bits
 
 /** Return the digest as eight words. */
 function sha256(bytes) {
-  const size = bytes.length, words = new Int32Array(((size + 72) >> 6) << 4), state = FIRST.slice(), w = spread;
+  const size = bytes.length, words = new Int32Array(((size + 72) >> 6) << 4), state = FIRST.slice();
   for (let k = 0; k < size; k++) words[k >> 2] |= bytes[k] << (24 - 8 * (k & 3));
   words[size >> 2] |= 128 << (24 - 8 * (size & 3));
   words[words.length - 2] = size / 2 ** 29;
@@ -331,9 +320,13 @@ function bytesOf(words) {
 }
 
 function hmac(secret, text) {
-  const padded = new Uint8Array(64), joined = (mask, more) => Uint8Array.of(...padded.map((one) => one ^ mask), ...more);
-  padded.set(secret.length > 64 ? bytesOf(sha256(secret)) : secret);
-  return hex(sha256(joined(0x5c, bytesOf(sha256(joined(0x36, encode(text)))))));
+  const short = secret.length > 64 ? bytesOf(sha256(secret)) : secret, after = (mask, more) => {
+    const joined = new Uint8Array(64 + more.length).fill(mask, 0, 64);
+    short.forEach((one, k) => { joined[k] ^= one; });
+    joined.set(more, 64);
+    return sha256(joined);
+  };
+  return hex(after(0x5c, bytesOf(after(0x36, encoder.encode(text)))));
 }
 
 const MULTIPLIER = [0xf645, 0x9fcc, 0xdf64, 0x4385, 0x5da4, 0x1fc6, 0xed05, 0x2360]; // 16 bits each, lowest first
@@ -361,8 +354,8 @@ class Pcg64 {
     }
     let high = ((state[7] << 16) | state[6]) ^ ((state[3] << 16) | state[2]);
     let low = ((state[5] << 16) | state[4]) ^ ((state[1] << 16) | state[0]);
-    const by = (state[7] >> 10) & 31;
-    if (state[7] >> 15) [high, low] = [low, high]; // a turn of 32 or more
+    const by = (state[7] >> 10) & 31; // of the turn's 6 bits, but for the first
+    if (state[7] >> 15) [high, low] = [low, high];
     const above = (high >>> by) | ((low << (31 - by)) << 1), below = (low >>> by) | ((high << (31 - by)) << 1);
     return ((above >>> 0) * 2 ** 21 + (below >>> 11)) * 2 ** -53;
   }

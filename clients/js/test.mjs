@@ -11,7 +11,7 @@ const plans = texts.map((text) => Plan.read(text, keys));
 
 function vector(n) {
   const plan = plans[n % plans.length], lists = {}, number = new Map();
-  let x = n + 1;
+  let x = n + 1, first;
   const draw = (m) => (x = (x * 48271) % 2147483647) % m, word = () => words[draw(words.length)];
   const unit = word() + n, query = word() + word(), kind = draw(3), pool = 20 + 20 * draw(3);
   const name = (d) => (kind === 1 ? `d${d}` : kind === 2 && d % 2 ? words[d % words.length] + d : d);
@@ -21,11 +21,12 @@ function vector(n) {
       const other = k + draw(pool - k);
       [deck[k], deck[other]] = [deck[other], deck[k]];
     }
-    lists[ranker] = (draw(3) ? deck : lists[rankers[0]] ?? deck).slice(0, length);
+    const mine = (draw(3) ? deck : first ?? deck).slice(0, length);
+    first ??= mine;
+    lists[ranker] = mine.map(name);
   }
   for (let d = 0; d < pool; d++) number.set(name(d), d);
-  const given = Object.fromEntries(Object.entries(lists).map(([ranker, list]) => [ranker, list.map(name)]));
-  const { shown, rankers: names, record } = plan.decide(unit, query, given, { now: n }), told = [names.join("\t")];
+  const { shown, rankers: names, record } = plan.decide(unit, query, lists, { now: n }), told = [names.join("\t")];
   assert.deepEqual(plan.rankers(unit, query), names);
   if (record) {
     const { impression, time, user, shown, method, outcome, policy, propensity, page, owners } = record;

@@ -2,7 +2,7 @@
  * Decides searches from a plan of `ltr-duel live plan`, without a service: all machines show the same pages.
  *
  * The SHA-256 of salt, unit and query is the state of PCG64, numpy's generator of random numbers. Its first number
- * chooses the rankers, the others interleave their lists. `ltr_duel.plan` is the same in Python; `../vectors.json` holds
+ * chooses the rankers, the others interleave their lists. `LivePlan` is the same in Python; `../vectors.json` holds
  * pages to compare with. Nothing here needs Node (18 or newer): edge workers and browsers run it, too; but the key and
  * the lists of all rankers belong on a server.
  *
@@ -165,7 +165,7 @@ function numbered(names, rankings) {
   const number = new Map(), orders = [], holder = []; // of each document, the list that held it last
   for (const name of names) {
     const list = own(rankings, name), order = [];
-    if (list === undefined) refuse(`the list of ranker '${name}' is missing: this search needs it (see Plan.rankers)`);
+    if (list === undefined) refuse(`the list of ranker '${name}' is missing, which this search needs (see rankers)`);
     if (!Array.isArray(list)) refuse(`the list of ranker '${name}' is not a list but ${shortly(list)}`);
     if (!list.length) refuse(`the list of ranker '${name}' is empty`);
     for (const document of list) {

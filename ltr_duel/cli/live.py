@@ -176,7 +176,7 @@ def switches(store: Path, out: Path | None) -> None:
     "--out", type=OUT_FILE, default=Path("plan.json"), show_default=True, help="The plan; each is kept beside it."
 )
 @click.option("--at", help="When it begins to be used (ISO 8601, UTC by default).  [default: now]")
-@click.option("--version", type=COUNT, help="Of the plan.  [default: one more than the last in the log]")
+@click.option("--version", type=COUNT, help="Of the plan.  [default: one more than the last]")
 @click.option("--check", "checks", is_flag=True, help="Make no plan if the log is not sound, or not of the kept plans.")
 @options.plugin
 def plan(
@@ -192,25 +192,28 @@ def plan(
 
     from ltr_duel.core import InputError, several
     from ltr_duel.live import read_settings, signing_keys
-    from ltr_duel.plan import check_plans, keep_plan, kept_plans, make_plan, plan_settings
+    from ltr_duel.plan import check_plans, keep_plan, kept_plans, next_plan, plan_settings
 
     settings = read_settings(experiment)
     planned = plan_settings(settings, str(experiment))
     keys = signing_keys(experiment.parent / planned.key_file)
+    kept, begins = kept_plans(out, keys), time.time() if at is None else _moment(at)
     log = None
     if given["file"] or given["exposures"]:
         log = opened(settings.credit, given | {"kind": kind, "skip_bad": None})
     if checks and log is not None:
-        complaints = check_plans(log, kept_plans(out, keys), settings)
+        complaints = check_plans(log, kept, settings)
         echo_lines(complaints)
         if complaints:
             raise InputError(f"{log.path}: no plan is made from it")
-    begins = time.time() if at is None else _moment(at)
-    made = make_plan(settings, log, at=begins, version=version, plan=planned)
-    kept = keep_plan(made, out, keys)
+    after = max((one.version for one in kept.values() if one.at < int(begins)), default=0)
+    made = next_plan(settings, log, at=begins, version=version, after=after, plan=planned)
+    path = keep_plan(made, out, keys)
+    learned = f"from {several(made.learned, 'impression')}" if made.learned else "before any impression"
+    answer = f"; the policy's answer so far: {made.recommended}" if made.learned else ""
+    sets = several(len(made.sets), "set")
     click.echo(
-        f"{out}: plan {made.version} of '{made.experiment}', from {several(made.learned, 'impression')};"
-        f" {several(len(made.sets), 'set')} of rankers; the policy's answer so far: {made.recommended}; kept as {kept}"
+        f"{out}: plan {made.version} of '{made.experiment}', {learned}; {sets} of rankers{answer}; kept as {path}"
     )
     for names, count in made.sets[:_SETS_SHOWN]:
         click.echo(f"  {count / made.draws:7.2%}  {' | '.join(names)}")

@@ -3,8 +3,8 @@ from .checking import keep_plan as keep_plan
 from .checking import kept_plans as kept_plans
 from .making import Planner as Planner
 from .making import PlanSettings as PlanSettings
-from .making import make_plan as make_plan
+from .making import next_plan as next_plan
 from .making import plan_settings as plan_settings
 from .outcomes import outcomes_of as outcomes_of
-from .plan import Plan as Plan
+from .plan import LivePlan as LivePlan
 from .plan import PlanDecision as PlanDecision

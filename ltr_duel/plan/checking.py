@@ -8,9 +8,9 @@ from pathlib import Path
 from ltr_duel.core import InputError, files, several
 from ltr_duel.live import Keys, Settings
 from ltr_duel.logs import ClickLog, Finding, check_log, finding_lines
-from ltr_duel.plan.plan import Plan
+from ltr_duel.plan.plan import LivePlan
 
-_GAPS = "gaps and clock steps"
+_SOUND = "gaps and clock steps", "repeated impressions"
 _COLUMNS = ("impression", "time", "query", "user", "rankers", "propensity")
 
 
@@ -18,7 +18,7 @@ def _kept(out: Path, version: int | str) -> Path:
     return out.with_name(f"{out.stem}.{version}{out.suffix}")
 
 
-def keep_plan(plan: Plan, out: Path, keys: Keys) -> Path:
+def keep_plan(plan: LivePlan, out: Path, keys: Keys) -> Path:
     """Write a plan to a file, and beside it to one that is named by its version; return that.
 
     Raises `InputError` if another plan of that version is there, or the folder cannot be written to.
@@ -31,13 +31,13 @@ def keep_plan(plan: Plan, out: Path, keys: Keys) -> Path:
     return kept
 
 
-def kept_plans(out: Path, keys: Keys) -> dict[int, Plan]:
+def kept_plans(out: Path, keys: Keys) -> dict[int, LivePlan]:
     """Return the plans that were kept beside a file, by their versions. Raises `InputError` for one that is none."""
-    found = [Plan.read(path, keys) for path in sorted(out.parent.glob(_kept(out, "*").name))]
+    found = [LivePlan.read(path, keys) for path in sorted(out.parent.glob(_kept(out, "*").name))]
     return {plan.version: plan for plan in found}
 
 
-def check_plans(log: ClickLog, plans: Mapping[int, Plan], settings: Settings) -> list[str]:
+def check_plans(log: ClickLog, plans: Mapping[int, LivePlan], settings: Settings) -> list[str]:
     """Say what is wrong with a log: it was not made by these plans, or the experiment is not sound.
 
     Parameters
@@ -66,14 +66,17 @@ def check_plans(log: ClickLog, plans: Mapping[int, Plan], settings: Settings) ->
 
 
 def _failed(log: ClickLog, settings: Settings) -> list[Finding]:
-    """Return the checks that fail; but while one ranker has all pages to itself there is no row, so gaps are sound."""
+    """Return the checks that fail, but for what is sound in such a log.
+
+    While one ranker has all pages to itself there is no row; and a page that is shown again is the same impression.
+    """
     found = check_log(log, settings.rankers)
-    return [one for one in found if one.verdict == "fails" and one.check != _GAPS]
+    return [one for one in found if one.verdict == "fails" and one.name not in _SOUND]
 
 
 def _complaint(
-    plans: Mapping[int, Plan], impression: str, time: float, query: str, user: str | None, rankers: list[str] | None,
-    propensity: float | None,
+    plans: Mapping[int, LivePlan], impression: str, time: float, query: str, user: str | None,
+    rankers: list[str] | None, propensity: float | None,
 ) -> str:  # fmt: skip
     version = impression.partition("-")[0]
     plan = plans.get(int(version)) if version.isdecimal() else None

@@ -17,7 +17,7 @@ from ltr_duel.experiment import number, read_table, text, value, whole
 from ltr_duel.live import Settings, default_outcome, live_order, live_streams, settings_text
 from ltr_duel.logs import ClickLog
 from ltr_duel.plan.outcomes import Learned, Shown, outcomes_of
-from ltr_duel.plan.plan import MOST_SETS, Plan
+from ltr_duel.plan.plan import MOST_SETS, LivePlan
 
 _HOUR = 3600
 
@@ -35,6 +35,16 @@ class PlanSettings:
         After which a plan is not used any more: then users get the incumbent's list. 0: never.
     key_file : str
         Of the keys that sign, see `ltr_duel.live.read_keys`; it is made if it does not exist.
+
+    Raises
+    ------
+    InputError
+        For a value that is not legal, when it is read from a file.
+
+    Examples
+    --------
+    >>> PlanSettings(batch=500).hours
+    0.0
     """
 
     batch: int = value(whole(1, MOST_SETS), default=1000)
@@ -98,12 +108,12 @@ class Planner:
             )
         return Counter(tuple(dict.fromkeys(one)) for one in drawn)
 
-    def plan(self, *, at: int = 0, learned: Learned | None = None) -> Plan:
+    def plan(self, *, at: int = 0, learned: Learned | None = None) -> LivePlan:
         """Return the plan as it is now."""
         settings, names = self.settings, self.settings.rankers
         sets = [(tuple(names[arm] for arm in arms), count) for arms, count in self._sets.items()]
         salt = hashlib.sha256(f"{settings.name}\0{settings.seed or 0}\0{self.version}".encode()).hexdigest()[:32]
-        return Plan(
+        return LivePlan(
             settings.name,
             self.version,
             at,
@@ -122,9 +132,15 @@ class Planner:
         )
 
 
-def make_plan(
-    settings: Settings, log: ClickLog | None, *, at: float, version: int | None = None, plan: PlanSettings | None = None
-) -> Plan:
+def next_plan(
+    settings: Settings,
+    log: ClickLog | None,
+    *,
+    at: float,
+    version: int | None = None,
+    after: int = 0,
+    plan: PlanSettings | None = None,
+) -> LivePlan:
     """Make the next plan of an experiment.
 
     Parameters
@@ -136,21 +152,31 @@ def make_plan(
         Seconds since 1970 from which the plan is meant to be used. Exposures that are younger than the deadline of the
         settings then are left out, as their clicks may come yet.
     version : int, optional
-        Of the plan; by default one more than the last in the log.
+        Of the plan; by default one more than the last in the log, or than ``after``.
+    after : int
+        Version of the last plan that was in use; one of single rankers leaves no row in the log.
     plan : PlanSettings, optional
 
     Returns
     -------
-    Plan
+    LivePlan
 
     Raises
     ------
     InputError
         If the log cannot be read or credited, or is that of another experiment.
+
+    Examples
+    --------
+    >>> from ltr_duel.live import Settings
+    >>> settings = Settings(name="shoes", rankers=("old", "new"), policy="self_sparring")
+    >>> plan = next_plan(settings, None, at=0)
+    >>> plan.version, sum(draws for _, draws in plan.sets)
+    (1, 1000)
     """
     learned = outcomes_of(log, settings, at - settings.deadline) if log is not None else None
     versions: dict[int, Any] = learned.versions if learned else {}
-    wanted = max(versions, default=0) + 1 if version is None else version
+    wanted = max(after, *versions, 0) + 1 if version is None else version
     if max(versions, default=0) >= wanted:
         raise InputError(
             f"{log.path if log else ''}: has exposures of plan {max(versions)}, so the next is no {wanted}"

@@ -53,6 +53,11 @@ class PlanDecision:
         Documents of the whole page.
     served : str
         ``plan``, or why the page is the incumbent's: ``expired``.
+
+    Examples
+    --------
+    >>> PlanDecision(("d1", "d2"), ("old",), None, total=10).served
+    'plan'
     """
 
     shown: tuple[Any, ...]
@@ -63,7 +68,7 @@ class PlanDecision:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class LivePlan:
     """Sets of rankers with their probabilities, and how a search is decided by them.
 
     Parameters
@@ -87,6 +92,18 @@ class Plan:
         Digests of the settings and of what was learned from.
     learned : int
         Outcomes that were learned from.
+
+    Examples
+    --------
+    >>> from ltr_duel.live import Keys, Settings
+    >>> from ltr_duel.plan import next_plan
+    >>> plan = next_plan(Settings(name="shoes", rankers=("old", "new"), policy="self_sparring"), None, at=0)
+    >>> keys = Keys({"2026": bytes(32)})
+    >>> plan = LivePlan.from_json(plan.to_json(keys), keys)
+    >>> lists = {"old": ["a", "b"], "new": ["c", "a"]}
+    >>> page = plan.decide("user 7", "red shoes", lists)
+    >>> page.shown == plan.decide("user 7", "red shoes", lists).shown
+    True
     """
 
     experiment: str
@@ -254,7 +271,7 @@ class Plan:
         files.write_text(arguments.as_path("a plan", path), self.to_json(keys))
 
     @classmethod
-    def from_json(cls, text: str, keys: Keys, *, place: str = "the plan") -> Plan:
+    def from_json(cls, text: str, keys: Keys, *, place: str = "the plan") -> LivePlan:
         """Read what `to_json` wrote and one of these keys signed.
 
         Raises
@@ -282,7 +299,7 @@ class Plan:
         return cls(**{name: plan[name] for name in names}, sets=sets)
 
     @classmethod
-    def read(cls, path: str | Path, keys: Keys) -> Plan:
+    def read(cls, path: str | Path, keys: Keys) -> LivePlan:
         """Read the file of a plan. Raises `InputError` as `from_json`, or if it cannot be read."""
         path = arguments.as_path("a plan", path)
         try:
@@ -326,7 +343,7 @@ def _list(rankings: Mapping[str, Sequence[Any]], name: str) -> Sequence[Any]:
     try:
         found = rankings[name]
     except (KeyError, TypeError):
-        raise InputError(f"the list of ranker '{name}' is missing: this search needs it (see Plan.rankers)") from None
+        raise InputError(f"the list of ranker '{name}' is missing, which this search needs (see rankers)") from None
     if not isinstance(found, list | tuple):
         found = listed(name, found)
     if not found:

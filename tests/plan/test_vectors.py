@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ltr_duel.core import InputError
-from ltr_duel.plan import Plan
+from ltr_duel.plan import LivePlan
 from ltr_duel.plan.plan import _generator
 from tests.plan.vectors import FILE, KEYS, PAIRS, RANKERS, SETS, plans, text
 
@@ -94,7 +94,7 @@ def decided(plan, unit, query, rankings, **options):
 def test_both_languages_show_and_record_the_same_or_refuse(javascript, data):
     method, outcome = data.draw(st.sampled_from(METHODS))
     sets = PAIRS if outcome in ("marginal_bernoulli", "expectation") or data.draw(st.booleans()) else SETS
-    plan = Plan(data.draw(TEXTS), 7, 0, data.draw(st.sampled_from([0, 0, 0, 5])), "rucb", method, outcome,
+    plan = LivePlan(data.draw(TEXTS), 7, 0, data.draw(st.sampled_from([0, 0, 0, 5])), "rucb", method, outcome,
                 data.draw(st.integers(1, 12)), data.draw(SOUND),
                 tuple((tuple(RANKERS[one] for one in some), count) for some, count in sets),
                 "bm25", "dense", "", "", 0)  # fmt: skip

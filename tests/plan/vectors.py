@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from ltr_duel.live import Keys
-from ltr_duel.plan import Plan
+from ltr_duel.plan import LivePlan
 
 FILE = Path(__file__).resolve().parents[2] / "clients" / "vectors.json"
 ABOUT = """\
@@ -43,10 +43,10 @@ MADE = [
 COUNT, RARE = 10_000, (591_812, 721_310, 1_064_108)
 
 
-def plans() -> list[Plan]:
+def plans() -> list[LivePlan]:
     """Return the plans, each with another salt."""
     return [
-        Plan("vectors", k + 1, 0, 0, "rucb", method, outcome, top, hashlib.sha256(bytes([k])).hexdigest()[:32],
+        LivePlan("vectors", k + 1, 0, 0, "rucb", method, outcome, top, hashlib.sha256(bytes([k])).hexdigest()[:32],
              tuple((tuple(RANKERS[one] for one in some), count) for some, count in sets), "bm25", "dense", "", "", 0)
         for k, (method, outcome, sets, top) in enumerate(MADE)
     ]  # fmt: skip
@@ -79,7 +79,7 @@ def search(n: int) -> tuple[str, str, dict[str, list[int | str]], Callable[[int]
     return unit, query, {ranker: [name(d) for d in some] for ranker, some in lists.items()}, name
 
 
-def vector(plan: Plan, n: int) -> str:
+def vector(plan: LivePlan, n: int) -> str:
     """Return what a vector says."""
     unit, query, rankings, name = search(n)
     decided, number = plan.decide(unit, query, rankings, now=n), {name(d): d for d in range(60)}

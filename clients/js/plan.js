@@ -2,7 +2,7 @@
  * Decides searches from a plan of `ltr-duel live plan`, without a service: all machines show the same pages.
  *
  * The SHA-256 of salt, unit and query is the state of PCG64, numpy's generator of random numbers. Its first number
- * chooses the rankers, the others interleave their lists. `LivePlan` is the same in Python; `../vectors.json` holds
+ * chooses the rankers, the others interleave their lists. `ltr_duel.plan` is the same in Python; `../vectors.json` holds
  * pages to compare with. Nothing here needs Node (18 or newer): edge workers and browsers run it, too; but the key and
  * the lists of all rankers belong on a server.
  *

@@ -11,8 +11,7 @@
  * @typedef {object} Decision
  * @property {Id[]} shown document ids, from the top: the part of the page that was asked for
  * @property {string[]} rankers whose lists are on the page
- * @property {object | null} record the exposure, a row of a click log; null where there is nothing to learn: one
- *   ranker alone, or the incumbent in place of the plan
+ * @property {object | null} record the exposure, a row of a click log; null if one ranker has the page to itself
  * @property {number} total documents of the whole page
  * @property {string} served "plan", or why the page is the incumbent's: "expired"
  */
@@ -58,7 +57,6 @@ export class Plan {
     return new Plan(plan);
   }
 
-  /** @param {object} plan what was signed */
   constructor(plan) {
     Object.assign(this, plan); // version, at, until, policy, method, outcome, recommended, incumbent, ...
     const counts = new Map(), name = ({ rankers }) => JSON.stringify([...rankers].sort());
@@ -106,9 +104,9 @@ export class Plan {
     if (new Set(shown).size < shown.length) refuse("a document id is on the page as a text and as a number");
     if (HALF.test(shown.join("\n"))) refuse(`a document id on the page holds ${HALVED}`);
     const record = {
-      impression: `${this.version}-${hex(sha256(bytesOf(seed))).slice(0, 16)}`,
-      time: now, query, user: unit, shown, rankers: [...names], method: this.method, outcome: this.outcome,
-      policy: this.policy, propensity: this.#propensities[chosen],
+      impression: `${this.version}-${hex(sha256(bytesOf(seed))).slice(0, 16)}`, time: now, query, user: unit, shown,
+      rankers: [...names], method: this.method, outcome: this.outcome, policy: this.policy,
+      propensity: this.#propensities[chosen],
     };
     if (this.method.split(":")[0] === "team_draft") record.owners = owners;
     else record.page = pageText(this.#method, names, page, owners, numbers, orders, kept);
@@ -198,33 +196,30 @@ function complete(orders, documents, random) {
   }
 }
 
-/** Begin a page. */
-const begun = (orders) => ({
-  numbers: [], owners: [], used: new Uint8Array(orders[0].length),
-  add(number, owner) {
-    this.used[number] = 1;
-    this.numbers.push(number);
-    this.owners.push(owner);
-  },
-});
+const begun = (orders) => ({ numbers: [], owners: [], used: new Uint8Array(orders[0].length) });
+
+function show({ numbers, owners, used }, number, owner) {
+  used[number] = 1;
+  numbers.push(number);
+  owners.push(owner);
+}
 
 /** Team draft: rankers take turns, in a new random order each round. */
 function drawDraft(orders, length, random, prefixCredit) {
   const size = orders.length, turns = [...orders.keys()], reached = new Array(size).fill(0), drawn = begun(orders);
   if (!prefixCredit) // what all rankers agree on from the top is for nobody's credit
-    for (let k = 0; k < length && orders.every((order) => order[k] === orders[0][k]); k++) drawn.add(orders[0][k], -1);
+    for (let k = 0; k < length && orders.every((order) => order[k] === orders[0][k]); k++) show(drawn, orders[0][k], -1);
   for (let turn = 0; drawn.numbers.length < length; turn = (turn + 1) % size) {
     const other = turn + random.below(size - turn), place = turns[other], order = orders[place];
     turns[other] = turns[turn];
     turns[turn] = place;
     while (drawn.used[order[reached[place]]]) reached[place]++;
-    drawn.add(order[reached[place]], place);
+    show(drawn, order[reached[place]], place);
   }
   return drawn;
 }
 
 const tails = new Map(); // tau and room -> sums of the weights from each rank on
-
 function tailOf(tau, documents) {
   const room = 2 ** (32 - Math.clz32(documents - 1)), key = `${tau} ${room}`; // of documents, the next power of 2
   if (!tails.has(key)) {
@@ -250,7 +245,7 @@ function drawProbabilistic(orders, length, random, tau) {
       for (rank = first; rank < documents && tail[rank + 1] >= level; ) rank++;
       if (!used[order[rank - 1]]) break;
     }
-    drawn.add(order[rank - 1], place);
+    show(drawn, order[rank - 1], place);
   }
   return drawn;
 }
@@ -305,7 +300,7 @@ function sha256(bytes) {
       const two = ((turned(a, 2) ^ turned(a, 13) ^ turned(a, 22)) + ((a & b) ^ (a & c) ^ (b & c))) | 0;
       h = g; g = f; f = e; e = (d + one) | 0; d = c; c = b; b = a; a = (one + two) | 0;
     }
-    [a, b, c, d, e, f, g, h].forEach((word, k) => { state[k] += word; });
+    for (const [k, word] of [a, b, c, d, e, f, g, h].entries()) state[k] += word;
   }
   return state;
 }
@@ -313,14 +308,11 @@ function sha256(bytes) {
 const turned = (word, by) => (word >>> by) | (word << (32 - by));
 const hex = (words) => Array.from(words, (word) => (word >>> 0).toString(16).padStart(8, "0")).join("");
 
-function bytesOf(words) {
-  const bytes = new Uint8Array(4 * words.length);
-  for (let k = 0; k < bytes.length; k++) bytes[k] = words[k >> 2] >>> (24 - 8 * (k & 3));
-  return bytes;
-}
+const bytesOf = (words) => Uint8Array.from({ length: 4 * words.length }, (_, k) => words[k >> 2] >>> (24 - 8 * (k & 3)));
 
 function hmac(secret, text) {
-  const short = secret.length > 64 ? bytesOf(sha256(secret)) : secret, after = (mask, more) => {
+  const short = secret.length > 64 ? bytesOf(sha256(secret)) : secret;
+  const after = (mask, more) => {
     const joined = new Uint8Array(64 + more.length).fill(mask, 0, 64);
     short.forEach((one, k) => { joined[k] ^= one; });
     joined.set(more, 64);
@@ -335,12 +327,8 @@ const MULTIPLIER = [0xf645, 0x9fcc, 0xdf64, 0x4385, 0x5da4, 0x1fc6, 0xed05, 0x23
 class Pcg64 {
   /** @param {Int32Array} words four of the state and four of the increment, highest first */
   constructor(words) {
-    this.increment = new Array(8).fill(0);
-    this.state = new Array(8).fill(0);
-    for (let k = 0; k < 8; k++) {
-      this.increment[k] = (words[7 - (k >> 1)] >>> (16 * (k & 1))) & 0xffff;
-      this.state[k] = (words[3 - (k >> 1)] >>> (16 * (k & 1))) & 0xffff;
-    }
+    const limbs = (last) => Array.from({ length: 8 }, (_, k) => (words[last - (k >> 1)] >>> (16 * (k & 1))) & 0xffff);
+    [this.state, this.increment] = [limbs(3), limbs(7)];
     this.increment[0] |= 1;
   }
 

@@ -7,19 +7,13 @@
  * the lists of all rankers belong on a server.
  *
  * @typedef {string | number} Id of a document; a number is whole
- *
- * @typedef {object} Decision
- * @property {Id[]} shown document ids, from the top: the part of the page that was asked for
- * @property {string[]} rankers whose lists are on the page
- * @property {object | null} record the exposure, a row of a click log; null if one ranker has the page to itself
- * @property {number} total documents of the whole page
- * @property {string} served "plan", or why the page is the incumbent's: "expired"
+ * @typedef {{shown: Id[], rankers: string[], record: object | null, total: number, served: string}} Decision the part of
+ *   the page that was asked for; whose lists are on it; the row for a click log, or null if one ranker has the page to
+ *   itself; documents of the whole page; "plan", or "expired" if the page is the incumbent's
  */
 
 const HALF = /\p{Surrogate}/u, HALVED = "half of a surrogate pair, which no text can hold";
-const FORMAT = "ltr-duel plan 1";
-const MOST_DOCUMENTS = 10_000, MOST_PLACES = 500_000; // on all lists together; rankers times documents
-const RULES = ["marginal_sign", "sampled", "marginal_bernoulli", "expectation"];
+const FORMAT = "ltr-duel plan 1", RULES = ["marginal_sign", "sampled", "marginal_bernoulli", "expectation"];
 const METHODS = {
   team_draft: { parameter: "prefix_credit", usual: 0, most: 1, outcomes: ["credit"], draw: drawDraft },
   probabilistic: { parameter: "tau", usual: 3, most: 100, outcomes: RULES, draw: drawProbabilistic },
@@ -68,7 +62,6 @@ export class Plan {
     }
     this.#propensities = this.sets.map((set) => counts.get(name(set)) / sum);
     this.#method = configured(this.method, this.outcome, most);
-    Object.freeze(this);
   }
 
   /** Return whose lists a search needs; unit and query are as in `decide`. */
@@ -177,18 +170,15 @@ function numbered(names, rankings) {
     }
     orders.push(order);
   }
-  if (names.length > 1 && (number.size > MOST_DOCUMENTS || number.size * names.length > MOST_PLACES))
-    refuse(`the lists hold more than ${MOST_DOCUMENTS} documents, or ${MOST_PLACES} divided by the number of rankers`);
   return { documents: [...number.keys()], orders };
 }
 
 /** Put the documents that a list lacks, shuffled (inside out), below all that it holds. */
 function complete(orders, documents, random) {
   for (const order of orders) {
-    const known = order.length, holds = new Uint8Array(documents);
-    for (const document of order) holds[document] = 1;
+    const known = order.length, holds = new Set(order);
     for (let document = 0; order.length < documents; document++) {
-      if (holds[document]) continue;
+      if (holds.has(document)) continue;
       const other = known + random.below(order.length - known + 1);
       order.push(order[other]);
       order[other] = document;
@@ -211,8 +201,7 @@ function drawDraft(orders, length, random, prefixCredit) {
     for (let k = 0; k < length && orders.every((order) => order[k] === orders[0][k]); k++) show(drawn, orders[0][k], -1);
   for (let turn = 0; drawn.numbers.length < length; turn = (turn + 1) % size) {
     const other = turn + random.below(size - turn), place = turns[other], order = orders[place];
-    turns[other] = turns[turn];
-    turns[turn] = place;
+    [turns[turn], turns[other]] = [place, turns[turn]];
     while (drawn.used[order[reached[place]]]) reached[place]++;
     show(drawn, order[reached[place]], place);
   }
@@ -232,12 +221,11 @@ function tailOf(tau, documents) {
 
 /** Probabilistic: for each place a random ranker draws from its softmax over ranks; what is shown is drawn again. */
 function drawProbabilistic(orders, length, random, tau) {
-  const size = orders.length, documents = orders[0].length, free = new Array(size).fill(1), drawn = begun(orders);
-  const tail = tailOf(tau, documents), end = tail[documents + 1], { used } = drawn;
-  while (drawn.numbers.length < length) {
-    let u = size * random.uniform(), rank; // one draw for the contributor and the document
-    const place = Math.floor(u), order = orders[place];
-    u -= place;
+  const size = orders.length, documents = orders[0].length, free = new Array(size).fill(1), page = begun(orders);
+  const tail = tailOf(tau, documents), end = tail[documents + 1], { used } = page;
+  while (page.numbers.length < length) {
+    const drawn = size * random.uniform(), place = Math.floor(drawn), order = orders[place];
+    let u = drawn - place, rank; // one draw for the contributor and the document
     while (used[order[free[place] - 1]]) free[place]++;
     const first = free[place], span = tail[first] - end;
     for (;; u = random.uniform()) {
@@ -245,9 +233,9 @@ function drawProbabilistic(orders, length, random, tau) {
       for (rank = first; rank < documents && tail[rank + 1] >= level; ) rank++;
       if (!used[order[rank - 1]]) break;
     }
-    show(drawn, order[rank - 1], place);
+    show(page, order[rank - 1], place);
   }
-  return drawn;
+  return page;
 }
 
 /** Write what `Page.to_json` of Python writes, byte for byte. */
@@ -273,8 +261,7 @@ function canonical(value) {
 }
 
 // SHA-256 (FIPS 180-4) and HMAC (RFC 2104): those of browsers and edge workers are asynchronous.
-const encoder = new TextEncoder();
-const FIRST = new Int32Array(8), ADDED = new Int32Array(64), w = new Int32Array(64);
+const encoder = new TextEncoder(), FIRST = new Int32Array(8), ADDED = new Int32Array(64), w = new Int32Array(64);
 for (let prime = 2, n = 0; n < 64; prime++) { // constants are the first 32 bits behind the point of these roots
   let divisor = 2;
   while (prime % divisor) divisor++;
@@ -307,7 +294,6 @@ function sha256(bytes) {
 
 const turned = (word, by) => (word >>> by) | (word << (32 - by));
 const hex = (words) => Array.from(words, (word) => (word >>> 0).toString(16).padStart(8, "0")).join("");
-
 const bytesOf = (words) => Uint8Array.from({ length: 4 * words.length }, (_, k) => words[k >> 2] >>> (24 - 8 * (k & 3)));
 
 function hmac(secret, text) {
@@ -315,24 +301,22 @@ function hmac(secret, text) {
   const after = (mask, more) => {
     const joined = new Uint8Array(64 + more.length).fill(mask, 0, 64);
     short.forEach((one, k) => { joined[k] ^= one; });
-    joined.set(more, 64);
-    return sha256(joined);
+    return joined.set(more, 64), sha256(joined);
   };
   return hex(after(0x5c, bytesOf(after(0x36, encoder.encode(text)))));
 }
 
 const MULTIPLIER = [0xf645, 0x9fcc, 0xdf64, 0x4385, 0x5da4, 0x1fc6, 0xed05, 0x2360]; // 16 bits each, lowest first
 
-/** PCG XSL-RR 128/64 (O'Neill 2014), in numpy's order: a step, then what the new state gives. */
+/** PCG XSL-RR 128/64 (O'Neill 2014) as numpy has it, of eight words: state and increment, highest first. */
 class Pcg64 {
-  /** @param {Int32Array} words four of the state and four of the increment, highest first */
   constructor(words) {
     const limbs = (last) => Array.from({ length: 8 }, (_, k) => (words[last - (k >> 1)] >>> (16 * (k & 1))) & 0xffff);
     [this.state, this.increment] = [limbs(3), limbs(7)];
     this.increment[0] |= 1;
   }
 
-  /** Draw from [0, 1). */
+  /** Draw from [0, 1): a step, then the output of the new state. */
   uniform() {
     const { state, increment } = this, before = state.slice();
     for (let k = 0, sum = 0; k < 8; k++) {

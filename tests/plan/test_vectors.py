@@ -137,9 +137,12 @@ def test_one_ranker_alone_is_held_to_the_same_lists(ids, why):
     assert plan.decide("u", "q", {"dense": np.array([4, 3])}, now=5).shown == (4, 3)
 
 
-def test_a_page_of_a_text_and_a_number_that_a_log_could_not_tell_apart_is_refused():
-    with pytest.raises(InputError, match=r"as a text and as a number$"):
-        plans()[2].decide("u", "q", {name: [1, "1"] for name in RANKERS})
+@pytest.mark.parametrize(
+    ("ids", "why"), [([1, "1"], "as a text and as a number$"), (["\ud800"], "half of a surrogate")]
+)
+def test_a_page_whose_documents_a_log_could_not_keep_or_tell_apart_is_refused(ids, why):
+    with pytest.raises(InputError, match=why):
+        plans()[2].decide("u", "q", {name: ids for name in RANKERS})
 
 
 def test_a_part_of_a_page_begins_and_ends_in_it():

@@ -299,9 +299,9 @@ const bytesOf = (words) => Uint8Array.from({ length: 4 * words.length }, (_, k) 
 function hmac(secret, text) {
   const short = secret.length > 64 ? bytesOf(sha256(secret)) : secret;
   const after = (mask, more) => {
-    const joined = new Uint8Array(64 + more.length).fill(mask, 0, 64);
-    short.forEach((one, k) => { joined[k] ^= one; });
-    return joined.set(more, 64), sha256(joined);
+    const joined = new Uint8Array(64 + more.length).fill(mask, 0, 64).map((one, k) => one ^ short[k]);
+    joined.set(more, 64);
+    return sha256(joined);
   };
   return hex(after(0x5c, bytesOf(after(0x36, encoder.encode(text)))));
 }

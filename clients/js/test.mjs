@@ -35,7 +35,6 @@ function vector(n) {
   return `${shown.map((id) => number.get(id)).join(" ")}:${digest.slice(0, 8)}`;
 }
 for (const [n, wanted] of [...vectors.entries(), ...Object.entries(rare)]) assert.equal(vector(+n), wanted, `vector ${n}`);
-
 const signed = file.plans[0], other = (more) => ({ ...signed.plan, ...more });
 const decide = (list, unit = "u", more = {}) =>
   plans[2].decide(unit, "q", Object.fromEntries(list ? rankers.map((name) => [name, list]) : []), more);

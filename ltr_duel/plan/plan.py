@@ -24,8 +24,7 @@ from typing import Any
 import numpy as np
 
 from ltr_duel.core import InputError, arguments, errors, files
-from ltr_duel.interleaving import interleave
-from ltr_duel.interleaving.plain import listed
+from ltr_duel.interleaving import interleave, listed
 from ltr_duel.live import Keys
 
 FORMAT = "ltr-duel plan 1"

@@ -142,7 +142,7 @@ def test_one_ranker_alone_is_held_to_the_same_lists(ids, why):
 )
 def test_a_page_whose_documents_a_log_could_not_keep_or_tell_apart_is_refused(ids, why):
     with pytest.raises(InputError, match=why):
-        plans()[2].decide("u", "q", {name: ids for name in RANKERS})
+        plans()[2].decide("u", "q", dict.fromkeys(RANKERS, ids))
 
 
 def test_a_part_of_a_page_begins_and_ends_in_it():

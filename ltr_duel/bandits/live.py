@@ -232,7 +232,7 @@ class LivePolicy:
         return n_arms
 
     def _sizes(self, n_arms: int) -> Collection[int]:
-        """Return how many arms may have been asked for; none once their outcome was told."""
+        """Return the possible numbers of arms in a choice that waits for its outcome; 0 if none waits."""
         return (0, 2) if self._policy.feedback == "duel" else range(n_arms + 1)
 
     def _require_own(self, arrays: Mapping[str, NDArray[Any]], accept_new_code: bool) -> None:

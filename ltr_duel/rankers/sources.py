@@ -58,6 +58,9 @@ class RankerKind(components.Component):
         What stands after the colon. ``"FILE"`` is a path, relative to the folder of a spec.
     means : str
         What that is, for people.
+    pooled : callable, optional
+        ``pooled(path) -> dict`` of what each ranker of a file retrieves, as `ltr_duel.rankers.pool_runs` takes it: then
+        judgements and such a file are a corpus. A kind without it orders the documents that a corpus has.
     example : callable, optional
         ``example(dataset, folder)`` writes something to open into a folder, and returns what stands after the colon.
         `ltr_duel.rankers.check_ranker_kind` opens it.
@@ -72,6 +75,7 @@ class RankerKind(components.Component):
     open: Callable[[Dataset, str], list[Ranker]] = field(repr=False)
     takes: str = field(default="FILE", repr=False)
     means: str = field(default="", repr=False)
+    pooled: Callable[[Path], dict[str, Any]] | None = field(default=None, repr=False)
     example: Callable[[Dataset, Path], str] | None = field(default=None, repr=False)
 
     def facts(self) -> dict[str, str]:

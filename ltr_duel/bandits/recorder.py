@@ -38,6 +38,7 @@ class Recorder(NamedTuple):
     shared: FloatVector  # (K,) exposure from slates of several arms
     row: IntVector  # (1,) checkpoints passed
     due: IntVector  # (1,) the next checkpoint
+    wrong: IntVector  # (3,) what ended the run: its step, and what was chosen, see `ltr_duel.bandits.arms`
 
 
 def new_recorder(
@@ -70,6 +71,7 @@ def new_recorder(
         shared=np.zeros(n_arms),
         row=np.zeros(1, np.int64),
         due=at[:1].copy() if len(at) else np.array([NEVER]),
+        wrong=np.zeros(3, np.int64),
     )
 
 

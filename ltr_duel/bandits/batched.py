@@ -310,7 +310,8 @@ def run_slates_in_turn(
             if wrong_slate(state, recorder.wrong, recorder.place.shape[0], t, slate, size):
                 return decisions
         else:
-            slate[:size] = late.asked[:size]
+            for a in range(size):
+                slate[a] = late.asked[a]
             if jump and size == 1 and now.last_real <= now.told:
                 last = min(idle_until(state, params, now.clock) - now.clock, stop - t) + t
         now.fresh = 0

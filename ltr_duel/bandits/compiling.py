@@ -12,7 +12,7 @@ import numpy as np
 from numba import types
 
 from ltr_duel.bandits.policy import Policy, PolicyError
-from ltr_duel.core import compile_error, interpreted, jit
+from ltr_duel.core import InputError, compile_error, interpreted, jit
 
 
 def loop_for(
@@ -138,6 +138,8 @@ def _blame(policy: Policy, state: Any, params: Any) -> None:
         what = f"{name} of policy '{policy.name}'"
         try:
             given = part.return_type(state, params, *rest)
+        except (InputError, OSError, MemoryError):  # not of the compiler
+            raise
         except Exception as error:
             raise PolicyError(f"{what} cannot be compiled: {compile_error(function, error)}") from error
         pair = name == "select" and policy.feedback == "duel"

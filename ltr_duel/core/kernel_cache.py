@@ -21,7 +21,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from ltr_duel.core.home import cache_home
+from ltr_duel.core.home import NoHomeError, cache_home
 
 _SEALS = "files.json"
 _INDEX, _CODE = ".nbi", ".nbc"
@@ -42,8 +42,8 @@ def kernel_folder(digest: str) -> str:
     KernelCacheWarning
         If the folder cannot be made or written, or it or its parent belongs to another user, or others can write to it.
     """
-    folder = cache_home() / "kernels" / digest
     try:
+        folder = cache_home() / "kernels" / digest
         folder.parent.parent.mkdir(parents=True, exist_ok=True)
         for one in (folder.parent, folder):
             one.mkdir(mode=0o700, exist_ok=True)
@@ -51,6 +51,9 @@ def kernel_folder(digest: str) -> str:
                 _warn_once(f"compiled code is not kept between runs: {one} {fault}")
                 return ""
         _remove_damage(folder)
+    except NoHomeError as error:
+        _warn_once(f"compiled code is not kept between runs: {error}")
+        return ""
     except OSError as error:
         _warn_once(f"compiled code is not kept between runs: {folder.parent}: {error.strerror}; set LTR_DUEL_HOME")
         return ""

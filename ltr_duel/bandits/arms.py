@@ -12,13 +12,13 @@ from ltr_duel.core import IntVector, dispatched, implement, kernel
 
 
 @dispatched
-def wrong_pair(state: Any, wrong: IntVector, n_arms: int, t: int, first: int, second: int) -> bool:
-    """Return whether one of two arms does not exist; then ``wrong`` (3,) holds the step, the arm and 0."""
+def wrong_pair(state: Any, due: IntVector, n_arms: int, t: int, first: int, second: int) -> bool:
+    """Return whether one of two arms does not exist; then ``due[1:]`` holds the step, the arm and 0."""
     return False
 
 
 @dispatched
-def wrong_slate(state: Any, wrong: IntVector, n_arms: int, t: int, slate: IntVector, size: int) -> bool:
+def wrong_slate(state: Any, due: IntVector, n_arms: int, t: int, slate: IntVector, size: int) -> bool:
     """Return whether a set has no arms, too many, or one that does not exist; the last number is 1 for its size."""
     return False
 
@@ -29,37 +29,37 @@ def require_arms(kind: type) -> None:
     implement(wrong_slate, kind, _wrong_slate)
 
 
-def complaint(wrong: IntVector, n_arms: int) -> str:
+def complaint(due: IntVector, n_arms: int) -> str:
     """Say what was chosen."""
-    step, value, is_size = wrong.tolist()
+    _, step, value, is_size = due.tolist()
     what = f"a set of {value} among {n_arms} arms" if is_size else f"arm {value} of {n_arms}"
     return f"chooses {what} in step {step:,}"
 
 
-def _wrong_pair(state: Any, wrong: IntVector, n_arms: int, t: int, first: int, second: int) -> bool:
-    return is_outside(wrong, n_arms, t, second) | is_outside(wrong, n_arms, t, first)  # `or` is not inlined well
+def _wrong_pair(state: Any, due: IntVector, n_arms: int, t: int, first: int, second: int) -> bool:
+    return is_outside(due, n_arms, t, second) | is_outside(due, n_arms, t, first)  # `or` is not inlined well
 
 
-def _wrong_slate(state: Any, wrong: IntVector, n_arms: int, t: int, slate: IntVector, size: int) -> bool:
-    return is_outside_in(wrong, n_arms, t, slate, size)
+def _wrong_slate(state: Any, due: IntVector, n_arms: int, t: int, slate: IntVector, size: int) -> bool:
+    return is_outside_in(due, n_arms, t, slate, size)
 
 
 @kernel
-def is_outside(wrong: IntVector, n_arms: int, t: int, arm: int) -> bool:
+def is_outside(due: IntVector, n_arms: int, t: int, arm: int) -> bool:
     """Return whether an arm does not exist."""
     if 0 <= arm < n_arms:
         return False
-    wrong[0], wrong[1] = t, arm
+    due[1], due[2] = t, arm
     return True
 
 
 @kernel
-def is_outside_in(wrong: IntVector, n_arms: int, t: int, slate: IntVector, size: int) -> bool:
+def is_outside_in(due: IntVector, n_arms: int, t: int, slate: IntVector, size: int) -> bool:
     """Return whether a set is too small or too large, or has an arm that does not exist."""
     if not 1 <= size <= n_arms:
-        wrong[0], wrong[1], wrong[2] = t, size, 1
+        due[1], due[2], due[3] = t, size, 1
         return True
     for arm in slate[:size]:
-        if is_outside(wrong, n_arms, t, arm):
+        if is_outside(due, n_arms, t, arm):
             return True
     return False

@@ -131,7 +131,7 @@ def run_pairs_late(
     while t <= stop:
         decisions += 1
         first, second = select(state, params, t, streams.policy)
-        if wrong_pair(state, recorder.wrong, place.shape[0], t, first, second):
+        if wrong_pair(state, due, place.shape[0], t, first, second):
             return decisions
         last, outcome = t, 0
         if first != second:
@@ -175,7 +175,7 @@ def run_slates_late(
         here = (t - 1) % room
         slate, last = late.slates[here], t
         size = select_slate(state, params, t, slate, streams.policy)
-        if wrong_slate(state, recorder.wrong, recorder.place.shape[0], t, slate, size):
+        if wrong_slate(state, recorder.due, recorder.place.shape[0], t, slate, size):
             return decisions
         if size > 1:
             multiduel(oracle, slate, size, late.won[here], streams)
@@ -227,14 +227,14 @@ def run_pairs_in_turn(
         if now.asked == 0:
             copy_words(copies.before, copies.state)
             now.first, now.second = select(state, params, now.clock, streams.policy)
-            if wrong_pair(state, recorder.wrong, place.shape[0], t, now.first, now.second):
+            if wrong_pair(state, due, place.shape[0], t, now.first, now.second):
                 return decisions
             now.asked, now.fresh = 1, 1
         first, second, last, outcome = now.first, now.second, t, 0
         if now.fresh == 0:
             copy_words(copies.trial, copies.before)
             first, second = select(trial, params, now.clock, others)
-            if wrong_pair(state, recorder.wrong, place.shape[0], t, first, second):
+            if wrong_pair(state, due, place.shape[0], t, first, second):
                 return decisions
         elif jump and first == second and now.last_real <= now.told:
             last = min(idle_until(state, params, now.clock) - now.clock, stop - t) + t
@@ -259,7 +259,7 @@ def run_pairs_in_turn(
             if now.asked == 0:
                 copy_words(copies.before, copies.state)
                 now.first, now.second = select(state, params, now.clock, streams.policy)
-                if wrong_pair(state, recorder.wrong, place.shape[0], t, now.first, now.second):
+                if wrong_pair(state, due, place.shape[0], t, now.first, now.second):
                     return decisions
                 now.asked, now.fresh = 1, 1
             asked, against = now.first, now.second
@@ -297,7 +297,7 @@ def run_slates_in_turn(
         if now.asked == 0:
             copy_words(copies.before, copies.state)
             now.first = select_slate(state, params, now.clock, late.asked, streams.policy)
-            if wrong_slate(state, recorder.wrong, recorder.place.shape[0], t, late.asked, now.first):
+            if wrong_slate(state, recorder.due, recorder.place.shape[0], t, late.asked, now.first):
                 return decisions
             now.asked, now.fresh = 1, 1
         here, last, size = (t - 1) % room, t, now.first
@@ -307,7 +307,7 @@ def run_slates_in_turn(
         if now.fresh == 0:
             copy_words(copies.trial, copies.before)
             size = select_slate(trial, params, now.clock, slate, others)
-            if wrong_slate(state, recorder.wrong, recorder.place.shape[0], t, slate, size):
+            if wrong_slate(state, recorder.due, recorder.place.shape[0], t, slate, size):
                 return decisions
         else:
             for a in range(size):
@@ -330,7 +330,7 @@ def run_slates_in_turn(
             if now.asked == 0:
                 copy_words(copies.before, copies.state)
                 now.first = select_slate(state, params, now.clock, late.asked, streams.policy)
-                if wrong_slate(state, recorder.wrong, recorder.place.shape[0], t, late.asked, now.first):
+                if wrong_slate(state, recorder.due, recorder.place.shape[0], t, late.asked, now.first):
                     return decisions
                 now.asked, now.fresh = 1, 1
             row = same_slate(late, now.first, last, now.told)

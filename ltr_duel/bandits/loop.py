@@ -53,7 +53,7 @@ def run_pairs(
     while t <= stop:
         decisions += 1
         first, second = select(state, params, t, streams.policy)
-        if wrong_pair(state, recorder.wrong, place.shape[0], t, first, second):
+        if wrong_pair(state, due, place.shape[0], t, first, second):
             return decisions
         last, outcome = t, 0
         if first != second:
@@ -83,7 +83,7 @@ def run_slates(
     while t <= stop:
         decisions += 1
         size = select_slate(state, params, t, slate, streams.policy)
-        if wrong_slate(state, recorder.wrong, recorder.place.shape[0], t, slate, size):
+        if wrong_slate(state, recorder.due, recorder.place.shape[0], t, slate, size):
             return decisions
         last = t
         if size > 1:
@@ -253,8 +253,8 @@ class Run:
         """
         args = (*self._fixed, self.t + 1, stop, jump, *self._scratch)
         self.decisions += run_loop(self._policy, self._loop, args)
-        if self._recorder.wrong.any():
-            raise PolicyError(f"policy '{self._policy.name}' {complaint(self._recorder.wrong, self.n_arms)}")
+        if self._recorder.due[1]:
+            raise PolicyError(f"policy '{self._policy.name}' {complaint(self._recorder.due, self.n_arms)}")
         for row in np.flatnonzero((self._recorder.recommended < 0) | (self._recorder.recommended >= self.n_arms)):
             raise PolicyError(
                 f"policy '{self._policy.name}' recommends arm {self._recorder.recommended[row]} of {self.n_arms}"

@@ -37,8 +37,7 @@ class Recorder(NamedTuple):
     alone: IntVector  # (K,) steps an arm had to itself; of slates only
     shared: FloatVector  # (K,) exposure from slates of several arms
     row: IntVector  # (1,) checkpoints passed
-    due: IntVector  # (1,) the next checkpoint
-    wrong: IntVector  # (3,) what ended the run: its step, and what was chosen, see `ltr_duel.bandits.arms`
+    due: IntVector  # (4,) the next checkpoint, and what ended the run, see `arms`: each array more is passed in each step
 
 
 def new_recorder(
@@ -70,8 +69,7 @@ def new_recorder(
         alone=alone,
         shared=np.zeros(n_arms),
         row=np.zeros(1, np.int64),
-        due=at[:1].copy() if len(at) else np.array([NEVER]),
-        wrong=np.zeros(3, np.int64),
+        due=np.array([at[0] if len(at) else NEVER, 0, 0, 0]),
     )
 
 

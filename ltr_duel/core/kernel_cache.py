@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import atexit
 import functools
+import inspect
 import io
 import json
 import os
@@ -28,6 +29,7 @@ _SEALS = "files.json"
 _INDEX, _CODE = ".nbi", ".nbc"
 _INNER = "__pycache__", "called", "called/__pycache__"  # made here, as numba would make them with the user's umask
 _OTHERS_WRITE = 0o022
+_BETWEEN = ("ltr_duel", "numba", "joblib", "contextlib", "threading")
 
 
 class KernelCacheWarning(UserWarning):
@@ -121,7 +123,15 @@ def _user() -> int | None:
 
 @functools.cache
 def _warn_once(sentence: str) -> None:
-    warnings.warn(sentence, KernelCacheWarning, stacklevel=3)
+    warn_of_cache(sentence)
+
+
+def warn_of_cache(sentence: str) -> None:
+    """Warn, and name the line of the user's that led here: the first outside this package and those that call it."""
+    frame, level = inspect.currentframe(), 1
+    while frame and frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in _BETWEEN:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(sentence, KernelCacheWarning, stacklevel=level)
 
 
 class _Seal(NamedTuple):

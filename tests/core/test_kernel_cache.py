@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -179,6 +180,19 @@ def test_the_home_of_another_user_is_not_used(home):
     os.chown(home, 12345, -1)
     with pytest.warns(KernelCacheWarning, match=f"{home} belongs to another user; set LTR_DUEL_HOME to your folder"):
         assert kernel_folder("0") == ""
+
+
+def test_a_warning_shows_the_line_of_the_user(tmp_path):
+    (tmp_path / "kernels").mkdir(0o700)
+    (tmp_path / "kernels").chmod(0o777)
+    (tmp_path / "mine.py").write_text(
+        "from ltr_duel.core import random_below, stream\n\nrandom_below(6, stream(0, 'die'))\n"
+    )
+    environment = {**os.environ, "LTR_DUEL_HOME": str(tmp_path), "NUMBA_DISABLE_JIT": "0"}
+    done = subprocess.run([sys.executable, "mine.py"], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    said, line = done.stderr.splitlines()
+    assert re.match(r".*mine.py:3: KernelCacheWarning: compiled code is not kept between runs: ", said)
+    assert line.strip() == "random_below(6, stream(0, 'die'))"
 
 
 UNDER_A_UMASK = """

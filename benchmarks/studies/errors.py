@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import argparse
 import itertools
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from benchmarks.studies.timing import table
+from ltr_duel.logs import Spread, plan_impressions
 from tests.logs.drawn import (
     LEVEL,
     coverage,
@@ -27,6 +29,7 @@ from tests.logs.drawn import (
     users_needed,
     winner_found,
 )
+from tests.logs.sound import DRAWN, false_alarms_of_checks
 
 RANKERS, IMPRESSIONS, TIES = (2, 5, 10, 20), (100, 300, 1000, 10_000), (0.0, 0.3, 0.95)
 USERS = ("independent", "returning")
@@ -74,11 +77,16 @@ def returning(experiments: int) -> Rows:
 
 
 def from_a_log(experiments: int) -> Rows:
-    """Plans from a log of few users, for power .8, that are kept; and those with a power of .6 or less."""
-    for users, visits, correlation in ((6, 200, 0.05), (15, 20, 0.0), (30, 20, 0.0), (100, 20, 0.1), (400, 20, 0.1)):
-        found = plan_from_a_log_kept(users, visits, correlation, experiments)
-        weak = 100 * (found <= 60).sum()
-        yield f"{users} users, {visits} impressions each, correlation {correlation}", [found.sum(), weak]
+    """Plans from a log of few users, for power .8, that are kept; those with less; and how long they are."""
+    for users, (visits, correlation) in itertools.product(
+        (6, 10, 20, 50), ((200, 0.05), (20, 0.0), (20, 0.1), (20, 0.3))
+    ):
+        found, plans = plan_from_a_log_kept(users, visits, correlation, experiments, each=25)
+        spread = Spread("a", "b", 0.1, 1.0, 1 + correlation * (visits - 1), ((float(visits), 1.0),))
+        length = np.median(plans) / plan_impressions(spread, draws=10)[0].fixed
+        tenth = np.quantile(found, 0.1)
+        words = f"{users} users, {visits} impressions each, correlation {correlation}, {length:.2f} times as long"
+        yield words, [found.sum(), tenth * experiments / 25]
 
 
 def looks(experiments: int) -> Rows:
@@ -115,7 +123,7 @@ PARTS = {
     "named": (named, "Four looks that were named: error", ["all that is spent", "the first look alone"]),
     "hourly": (hourly, "Named looks, computed every hour: error", ["ever a winner"]),
     "power": (power, "Effects found, where .8 was planned", ["fixed", "sequential"]),
-    "from_a_log": (from_a_log, "Effects found, where .8 was planned from a log", ["fixed", "plans with .6 or less"]),
+    "from_a_log": (from_a_log, "Effects found, where .8 was planned from a log", ["fixed", "one plan in ten at most"]),
     "winner": (winner, "Effects found, where .8 was planned", ["one pair", "a winner"]),
     "returning": (returning, "Effects found of users who return, where .8 was planned", ["fixed", "sequential"]),
 }
@@ -136,15 +144,31 @@ def users(experiments: int) -> None:
     table(f"Users until it stops, mean of {experiments}", head, rows)
 
 
+def checks(experiments: int) -> None:
+    """Print how often each check of a sound log fails."""
+    rows: dict[str, list[str]] = {}
+    kinds = (*DRAWN, "random", "rucb", "rmed1", "winner_stays_strong")
+    for kind in kinds:
+        made, alarms = Counter[str](), Counter[str]()
+        for rankers, users in itertools.product((2, 5, 10), (40, 600)):
+            found = false_alarms_of_checks(kind, rankers, users, experiments // 6)
+            made.update(found[0])
+            alarms.update(found[1])
+        print(kind, dict(alarms), flush=True)
+        for name in {**dict.fromkeys(rows), **made}:
+            rows.setdefault(name, []).append(f"{alarms[name]} of {made[name]}")
+    table(f"Checks that fail, of {experiments} sound logs each", ["check", *kinds], [[k, *v] for k, v in rows.items()])
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join([*PARTS, "users"]))
+    parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join([*PARTS, "users", "checks"]))
     parser.add_argument("--experiments", type=int, default=2000)
     given = parser.parse_args()
-    for name in given.parts or [*PARTS, "users"]:
-        if name == "users":
-            users(given.experiments // 20)
+    for name in given.parts or [*PARTS, "users", "checks"]:
+        if name in ("users", "checks"):
+            (users if name == "users" else checks)(given.experiments // 20)
             continue
         part, title, heads = PARTS[name]
         rows = []

@@ -124,6 +124,8 @@ def _runner_up(advice: Advice) -> list[str]:
     row = others[0]
     right, lost = _runs(advice, row), ndcg(row.worst.lost)
     line = f"Runner-up: {named(row.candidate)}, right in {right}, losing {lost} a list on the way."
+    if row.candidate == advice.surest:  # the line above has its numbers
+        line = f"Runner-up: {named(row.candidate)}, as above."
     often = {k for one in advice.rounds if 2 * one.runs >= advice.settings["simulations"] for k in one.tried}
     named_already = (advice.rows[0].candidate, row.candidate)
     left = advice.rounds[-1].left

@@ -4,6 +4,8 @@ from .check import check_compiled as check_compiled
 from .check import check_policy as check_policy
 from .labels import random_order as random_order
 from .labels import relabelled as relabelled
+from .learner import Learner as Learner
+from .learner import sign_table as sign_table
 from .live import LivePolicy as LivePolicy
 from .loop import LOOP_NUMBERS as LOOP_NUMBERS
 from .loop import Run as Run

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -90,10 +89,10 @@ def command(
 
 def _in_days(advice: Advice, per_day: float) -> str:
     """Say how long the budget lasts, and when the confidence is reached."""
-    from ltr_duel.core import several
 
     def days(impressions: int) -> str:
-        return several(ceil(impressions / per_day), "day")
+        number = f"{impressions / per_day:,.1f}".removesuffix(".0")
+        return f"{number if impressions > per_day / 20 else 'less than 0.1'} day{'s' * (number != '1')}"
 
     reached = advice.deploy.worst.sure_at if advice.deploy else None
     soon = ""

@@ -13,9 +13,12 @@ from typing import Any
 import click
 
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import OUT_FILE
+from ltr_duel.cli._logs_sources import format_option, opened, tables
+from ltr_duel.cli._options import COUNT, OUT_FILE
 from ltr_duel.cli._output import echo_lines
 from ltr_duel.cli._words import Commands
+
+_SETS_SHOWN = 10
 
 
 @click.group(cls=Commands)
@@ -162,3 +165,71 @@ def switches(store: Path, out: Path | None) -> None:
         return
     files.write_text(out, "".join(f"{line}\n" for line in lines))
     click.echo(f"{out}: {len(lines):,} uses of switches")
+
+
+@command.command()
+@click.argument("experiment", type=click.Path(path_type=Path))
+@tables
+@click.option("--log", "file", help="Click log, or folder or glob of logs, of all earlier plans.")
+@format_option
+@click.option(
+    "--out", type=OUT_FILE, default=Path("plan.json"), show_default=True, help="The plan; each is kept beside it."
+)
+@click.option("--at", help="When it begins to be used (ISO 8601, UTC by default).  [default: now]")
+@click.option("--version", type=COUNT, help="Of the plan.  [default: one more than the last]")
+@click.option("--check", "checks", is_flag=True, help="Make no plan if the log is not sound, or not of the kept plans.")
+@options.plugin
+def plan(
+    experiment: Path, kind: str, out: Path, at: str | None, version: int | None, checks: bool, **given: Any
+) -> None:
+    """Make the next plan of EXPERIMENT, a file of settings, from the log of all earlier ones.
+
+    A plan says with which probability a search is shown which rankers. Any number of machines follow it, in Python or
+    JavaScript, without a service; what they log is what this command reads. The same settings, log and time give the
+    same plan on every machine.
+    """
+    import time
+
+    from ltr_duel.core import InputError, several
+    from ltr_duel.live import read_settings, signing_keys
+    from ltr_duel.plan import check_plans, keep_plan, kept_plans, next_plan, plan_settings
+
+    settings = read_settings(experiment)
+    planned = plan_settings(settings, str(experiment))
+    keys = signing_keys(experiment.parent / planned.key_file)
+    kept, begins = kept_plans(out, keys), time.time() if at is None else _moment(at)
+    log = None
+    if given["file"] or given["exposures"]:
+        log = opened(settings.credit, given | {"kind": kind, "skip_bad": None})
+    if checks and log is not None:
+        complaints = check_plans(log, kept, settings)
+        echo_lines(complaints)
+        if complaints:
+            raise InputError(f"{log.path}: no plan is made from it")
+    after = max((one.version for one in kept.values() if one.at < int(begins)), default=0)
+    made = next_plan(settings, log, at=begins, version=version, after=after, plan=planned)
+    path = keep_plan(made, out, keys)
+    learned = f"from {several(made.learned, 'impression')}" if made.learned else "before any impression"
+    answer = f"; the policy's answer so far: {made.recommended}" if made.learned else ""
+    sets = several(len(made.sets), "set")
+    click.echo(
+        f"{out}: plan {made.version} of '{made.experiment}', {learned}; {sets} of rankers{answer}; kept as {path}"
+    )
+    for names, count in made.sets[:_SETS_SHOWN]:
+        click.echo(f"  {count / made.draws:7.2%}  {' | '.join(names)}")
+    if len(made.sets) > _SETS_SHOWN:
+        click.echo(f"  ... and {several(len(made.sets) - _SETS_SHOWN, 'set')} more, in the file")
+    if log is not None and log.bad.count:
+        click.echo(f"{several(log.bad.count, 'line')} of the log passed over; the first: {log.bad.sentences[0]}")
+
+
+def _moment(text: str) -> float:
+    from datetime import UTC, datetime
+
+    from ltr_duel.core import InputError
+
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        raise InputError(f"--at is a date and time such as 2026-11-23T12:00, not '{text}'") from None
+    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()

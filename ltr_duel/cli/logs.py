@@ -145,8 +145,8 @@ def power(
         of = f"simulated users ({clicks}), {method}, {top} documents"
     spread, tests = spread_of(spreads, pair), rankers * (rankers - 1) // 2
     usual = {0.01, 0.02, 0.05, 0.1, *([abs(spread.effect)] if abs(spread.effect) >= 0.001 else [])}
-    possible = sorted(one for one in usual if one <= max(spread.square, abs(spread.effect)))
-    wanted = effects or possible or [spread.square]
+    possible = sorted(one for one in usual if one <= max(spread.largest, abs(spread.effect)))
+    wanted = effects or possible or [spread.largest]
     settings: dict[str, Any] = {"power": power, "confidence": confidence, "tests": tests, "seed": seed}
     settings["every"] = per_day or 0.0
     plans = plan_impressions(spread, wanted, **settings)
@@ -166,12 +166,14 @@ def power(
         f" {amounts['sequential, with that power'].item()} with {looks}"
         f" ({amounts['sequential, in the mean'].item()} on average, as it may stop early).\n"
         f"By {of}, {leads}.\n"
-        f"Outcomes have a mean square of {spread.square:.4f}; clustering multiplies the variance by {spread.design:.3f}"
+        f"Outcomes have a mean square of {spread.square:.4f}; clustering multiplies the variance by"
+        f" {'at most ' * (live is None and spread.design > 1)}{spread.design:.3f}"
         + (f"; one impression in {spread.each:.2f} is of this pair.\n" if spread.each > 1 else ".\n")
     )
+    winners = []
     if tests > 1:  # if each of the winner's pairs is found so often, all of them are found with the power (union bound)
-        all_pairs = plan_impressions(spread, [plan.effect], **settings | {"power": 1 - (1 - power) / (rankers - 1)})
-        amounts = plans_table(all_pairs)
+        winners = plan_impressions(spread, wanted, **settings | {"power": 1 - (1 - power) / (rankers - 1)})
+        amounts = plans_table([one for one in winners if one.effect == plan.effect])
         click.echo(
             f"To find one ranker ahead of each of the {rankers - 1} others,"
             " if it beats each of them by that mean outcome:"
@@ -184,10 +186,15 @@ def power(
     for note in found.warnings if live is None else ():
         if note.startswith("the errors rest on few clusters"):
             click.echo(
-                f"note: {note}. The factor by which clustering multiplies the variance rests on as few, so the plan is"
-                " longer than it need be."
+                f"note: {note}. The factor by which clustering multiplies the variance rests on as few. The plan takes"
+                " the upper end of what they leave open (80%), so it is likely to be longer than it need be."
             )
+    if winners:
+        click.echo("One pair, named beforehand:")
     print_table(plans_table(plans))
+    if winners:
+        click.echo(f"One ranker ahead of each of the {rankers - 1} others by that effect:")
+        print_table(plans_table(winners).drop(columns="sequential, in the mean"))  # that is of one pair
     if live is None and found.cluster == "query" and spread.returning:
         least = least_effect(spread, found.impressions, power=power, confidence=confidence, tests=tests)
         click.echo(

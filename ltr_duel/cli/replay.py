@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT
+from ltr_duel.cli._options import COUNT, OUT_FOLDER, ROWS
 from ltr_duel.cli._output import echo_lines
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command
+
+if TYPE_CHECKING:
+    from ltr_duel.live import Settings
+    from ltr_duel.rankers import Rankings
 
 
 @click.command(cls=Command)
 @click.argument("path", metavar="CORPUS", type=click.Path(path_type=Path))
 @click.option("--config", type=click.Path(path_type=Path), required=True, help="Settings of the live experiment.")
-@click.option("--url", required=True, help="Of its service: http://127.0.0.1:8080.")
+@click.option("--url", default="", help="Of its service: http://127.0.0.1:8080.")
+@click.option("--plan", type=OUT_FOLDER, help="Instead of a service: a new folder for plans and logs.")
+@click.option("--plans", type=COUNT, default=24, show_default=True, help="With --plan: one for each hour.")
+@click.option("--processes", type=COUNT, default=2, show_default=True, help="With --plan: that decide, on their own.")
+@click.option("--users", type=ROWS, default=0, help="With --plan: so many return to each process.  [default: none]")
 @corpus_options
 @options.clicks("Click model of simulated users.")
 @click.option("--steps", type=COUNT, default=10_000, show_default=True, help="Pages to ask for.")
@@ -27,22 +36,30 @@ from ltr_duel.cli._words import Command
 @options.plugin
 @options.seed
 def command(
-    path: Path, config: Path, url: str, corpus: Corpus, clicks: str, steps: int, concurrency: int, lost: float,
-    api_key_file: Path | None, allow_remote: bool, seed: int,
+    path: Path, config: Path, url: str, plan: Path | None, plans: int, processes: int, users: int, corpus: Corpus,
+    clicks: str, steps: int, concurrency: int, lost: float, api_key_file: Path | None, allow_remote: bool, seed: int,
 ) -> None:  # fmt: skip
-    """Let simulated users of CORPUS search and click at the service of a live experiment.
+    """Let simulated users of CORPUS search and click at the service of a live experiment, or where plans are followed.
 
     The rankers of CONFIG are those of the corpus with the same names. One user at a time, and with the seed of CONFIG,
-    the service takes the path of 'simulate --live' with that seed.
+    the service takes the path of 'simulate --live' with that seed. With --plan there is no service: for each hour
+    'live plan' makes a plan from the logs so far, and processes that know nothing but the plan decide and log.
     """
+    from ltr_duel.core import InputError
     from ltr_duel.core import progress as core_progress
     from ltr_duel.live import read_settings
     from ltr_duel.replay import SimulatedUsers, address_of, replay
     from ltr_duel.serve import read_api_keys
 
+    if bool(url) == (plan is not None):
+        raise InputError("give either --url, of a service, or --plan, a folder")
+    if plan is not None:
+        settings = read_settings(config)
+        rankings = corpus.rankings(path, jobs=1)[settings.rankers]
+        return _follow(settings, config, rankings, clicks, plan, plans, processes, users, steps, seed)
     address_of(url, allow_remote=allow_remote)  # before anything is read
     settings, keys = read_settings(config), read_api_keys(api_key_file)
-    users = SimulatedUsers(corpus.rankings(path, jobs=1)[settings.rankers], clicks, top=settings.top, seed=seed)
+    asking = SimulatedUsers(corpus.rankings(path, jobs=1)[settings.rankers], clicks, top=settings.top, seed=seed)
     line, before = core_progress.PlainLine(), 0
     with core_progress.progress_bar(total=steps, desc="replay", unit="page", unit_scale=True) as bar:
 
@@ -54,7 +71,7 @@ def command(
                 line.show(f"replay: {pages / steps:.0%}")
 
         found = replay(
-            users,
+            asking,
             url,
             steps=steps,
             concurrency=concurrency,
@@ -65,3 +82,26 @@ def command(
             progress=progress,
         )
     echo_lines(found.lines())
+
+
+def _follow(
+    settings: Settings, config: Path, rankings: Rankings, clicks: str, folder: Path, plans: int, processes: int,
+    users: int, steps: int, seed: int,
+) -> None:  # fmt: skip
+    """Let users live through plans, and print a line for each."""
+    from ltr_duel.live import signing_keys
+    from ltr_duel.plan import plan_settings
+    from ltr_duel.replay import EVENTS, EXPOSURES, Loop, follow_plans
+
+    planned = plan_settings(settings, str(config))
+    keys = dict(signing_keys(config.parent / planned.key_file))
+    searches = max(steps // (plans * processes), 1)
+    loop = Loop(settings, keys, rankings, clicks, folder, users, searches, seed)
+    for one in follow_plans(loop, plans=plans, processes=processes):
+        names, count = one.plan.sets[0]
+        click.echo(
+            f"plan {one.plan.version}: {one.searches:,} searches, {one.logged:,} exposures; answer so far"
+            f" {one.plan.recommended}; most often {' | '.join(names)} ({count / one.plan.draws:.0%})"
+        )
+    tables = f"--exposures {folder / EXPOSURES} --events {folder / EVENTS}"
+    click.echo(f"{folder / 'plan.json'}; to read the log: ltr-duel logs compare {tables}")

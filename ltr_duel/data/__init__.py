@@ -17,7 +17,6 @@ __all__ = [
     "check_corpus",
     "convert",
     "describe",
-    "feature_files",
     "is_converted",
     "load_dataset",
     "make_corpus",

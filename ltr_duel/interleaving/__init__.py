@@ -9,7 +9,6 @@ __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
 __all__ = [
     "METHODS",
-    "OUTCOMES",
     "Comparer",
     "Method",
     "MethodError",
@@ -24,5 +23,4 @@ __all__ = [
     "interleave",
     "method_from_functions",
     "register",
-    "score_slate",
 ]

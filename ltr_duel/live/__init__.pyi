@@ -14,9 +14,13 @@ from .counts import Counts as Counts
 from .experiment import Experiment as Experiment
 from .export import export_log as export_log
 from .forgetting import forget as forget
+from .policies import live_order as live_order
 from .policies import live_policy as live_policy
+from .policies import live_streams as live_streams
 from .settings import Settings as Settings
+from .settings import default_outcome as default_outcome
 from .settings import read_settings as read_settings
+from .settings import settings_text as settings_text
 from .settings import write_settings as write_settings
 from .state import State as State
 from .switches import Switch as Switch
@@ -26,3 +30,4 @@ from .switching import read_switches as read_switches
 from .switching import switch_store as switch_store
 from .tokens import Keys as Keys
 from .tokens import read_keys as read_keys
+from .tokens import signing_keys as signing_keys

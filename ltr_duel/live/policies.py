@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ltr_duel.bandits import POLICIES, LivePolicy
-from ltr_duel.core import InputError, Streams, interpreted, shuffle, stream
+from ltr_duel.core import InputError, IntVector, Streams, interpreted, shuffle, stream
 from ltr_duel.live.settings import Settings
 from ltr_duel.simulation import RunKey, run_order, run_streams
 
@@ -23,6 +23,11 @@ def _key(settings: Settings, labels: str = "random") -> RunKey:
 def live_streams(settings: Settings) -> Streams:
     """Return the streams of the first repetition of a simulation with this policy and seed."""
     return run_streams(_key(settings))
+
+
+def live_order(settings: Settings) -> IntVector:
+    """Return the order in which that repetition's policy numbers the rankers."""
+    return run_order(_key(settings), len(settings.rankers))
 
 
 def live_policy(settings: Settings, *, labels: str = "random") -> LivePolicy:

@@ -30,6 +30,7 @@ from ltr_duel.interleaving import METHODS
 from ltr_duel.logs import LOG_COLUMNS
 
 ORDERS = ("arrival", "shown")
+_BESIDE = ("serve", "plan")  # tables
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _MOST_RANKERS = 200
 _NO_LIMIT = 10**15
@@ -105,8 +106,8 @@ class Settings:
         Whether outcomes of the same rankers reach the policy in the order in which they arrive, or in that in which
         their pages were shown. The first waits for nobody; the second has the policy's law even if the delay has to do
         with the clicks.
-    serve : mapping
-        The table ``[serve]`` as it stands in the file.
+    serve, plan : mapping
+        The tables ``[serve]`` and ``[plan]`` as they stand in the file.
 
     Raises
     ------
@@ -141,6 +142,7 @@ class Settings:
     aa: bool = value(flag, default=False)
     order: str = value(one_of("order of outcomes", ORDERS), default="arrival")
     serve: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    plan: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         for one in _fields():
@@ -225,17 +227,18 @@ def read_settings(path: str | Path) -> Settings:
 
 def _settings_in(given: dict[str, Any], path: Path) -> Settings:
     for key in given:
-        if key not in ("experiment", "serve"):
+        if key not in ("experiment", *_BESIDE):
             below = "the keys of an experiment stand below a line [experiment]"
-            raise InputError(f"{path}: {errors.unknown_name('table', key, ('experiment', 'serve'), otherwise=below)}")
+            raise InputError(f"{path}: {errors.unknown_name('table', key, ('experiment', *_BESIDE), otherwise=below)}")
     if "experiment" not in given:
         raise missing(
             f"{path}: the table [experiment]", " and ".join(("[experiment] with " + _EXAMPLES[0], *_EXAMPLES[1:]))
         )
-    serve = given.get("serve", {})
-    if not isinstance(serve, dict):
-        raise InputError(f"{path}: serve: must be a table")
-    return dataclasses.replace(read_table(Settings, given["experiment"], f"{path}: experiment"), serve=serve)
+    beside = {name: given.get(name, {}) for name in _BESIDE}
+    for name, table in beside.items():
+        if not isinstance(table, dict):
+            raise InputError(f"{path}: {name}: must be a table")
+    return dataclasses.replace(read_table(Settings, given["experiment"], f"{path}: experiment"), **beside)
 
 
 def write_settings(settings: Settings, path: str | Path) -> None:
@@ -272,8 +275,7 @@ def settings_text(settings: Settings, shown: tuple[str, ...] = ()) -> str:
         if one.name in shown or (given != one.default and (one.name, given) != first):
             table[one.name] = list(given) if isinstance(given, tuple) else given
     content: dict[str, Any] = {"experiment": table}
-    if settings.serve:
-        content["serve"] = dict(settings.serve)
+    content |= {name: dict(getattr(settings, name)) for name in _BESIDE if getattr(settings, name)}
     return tomli_w.dumps(content)
 
 

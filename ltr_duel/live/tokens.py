@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from ltr_duel.core import InputError, arguments, errors
+from ltr_duel.core import InputError, arguments, errors, files, places
 from ltr_duel.live.complaints import TokenError
 
 KEYS_VARIABLE = "LTR_DUEL_LIVE_KEYS"
@@ -192,3 +192,34 @@ def _content(path: Path) -> str:
     if len(content) > _LONGEST_FILE:
         raise InputError(f"{path}: a file of keys has at most {_LONGEST_FILE:,} characters")
     return content
+
+
+def signing_keys(path: Path | None) -> Keys:
+    """Return the secrets that sign tokens; a file that is not there is made, for its owner alone to read.
+
+    Raises `InputError` if the file can neither be read nor made, or holds what is no key.
+    """
+    if path is not None and not path.exists():
+        _make_secret(path)
+    return read_keys(path)
+
+
+def _make_secret(path: Path) -> None:
+    """Write a file with a random secret, which appears whole and on the disk, or not at all."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        try:
+            with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+                file.write(f"first {secrets.token_hex(32)}\n")
+                file.flush()
+                os.fsync(file.fileno())
+            try:
+                os.link(temporary, path)
+            except OSError:  # another service has made one meanwhile, or the file system has no links
+                if not path.exists():
+                    temporary.replace(path)
+            files.sync_folder(path.parent)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError(f"{path}: {places.cause(error)}") from None

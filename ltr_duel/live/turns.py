@@ -19,8 +19,8 @@ import json
 
 import numpy as np
 
-from ltr_duel.bandits import LivePolicy
-from ltr_duel.core import IntVector, SignMatrix
+from ltr_duel.bandits import LivePolicy, sign_table
+from ltr_duel.core import IntVector
 
 Key = tuple[int, ...]  # the arms as the policy asked for them
 MOST_HELD = 10_000  # outcomes that wait; more are not told. Who wins has no part in that, so the law stays
@@ -117,7 +117,7 @@ class Turns:
         if not signs:
             self.policy.tell()
         elif self._slates:
-            self.policy.tell(_table(signs, len(key)))
+            self.policy.tell(sign_table(signs, len(key)))
         else:
             self.policy.tell(1 if signs == b"\1" else -1)
 
@@ -136,9 +136,3 @@ class Turns:
             for key, line in json.loads(text)
         }
         self.held = sum(signs is not None for line in self._lines.values() for signs in line.values())
-
-
-def _table(signs: bytes, size: int) -> SignMatrix:
-    won = np.zeros((size, size), np.int8)
-    won[np.triu_indices(size, 1)] = np.frombuffer(signs, np.int8)
-    return won

@@ -42,6 +42,7 @@ _GROUPS = 1024  # clusters of users
 _ROWS = 1 << 16
 _FEWEST = 30  # groups of users from which the limit is believed
 _FLOOR = 100.0  # impressions that the smallest propensity in the log would give a pair
+_WEIGH = "weigh impressions"
 _FARTHEST = 3.0  # errors by which the sum of 1 / e may be less than the impressions
 
 
@@ -144,6 +145,11 @@ def adapted(found: LogComparison, choices: Choices) -> LogComparison:
     )
 
 
+def weighs(found: LogComparison) -> bool:
+    """Whether the means of an adaptive log are weighted by propensities."""
+    return any(_WEIGH in one for one in found.warnings)
+
+
 class AdaptiveMeans(NamedTuple):
     """What holds for the pairs of an adaptive log; each field has one entry a pair."""
 
@@ -189,7 +195,7 @@ def _note(choices: Choices, weighted: bool, cluster: str) -> str:
     how = "means, intervals and p are those of the confidence sequence"
     how += ", over users' first impressions" if cluster == "user" else ""
     if weighted:
-        how = "means, intervals and p weigh impressions by the propensity"
+        how = f"means, intervals and p {_WEIGH} by the propensity"
     elif choices.sums is not None:
         how += (
             f" and without weights, as some pairs had propensities of {choices.sums.least:.2g} or less, too little for"

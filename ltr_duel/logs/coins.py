@@ -1,7 +1,9 @@
 """Are the coins of the draft fair? Tests of who owns which place, together, over time, and by what users click on.
 
 Two tables leave the engine: how often each pattern of owners of the first ten places was shown, and how often each list
-of clicks was made.
+of clicks was made. Where the tests of sets of rankers alarm, a third one does, of what each user was shown: users who
+come often may be shown one set again and again, as where sets are kept for a user. Then these pages are no independent
+draws, and the alarm stands only if it does with all pages of a user taken together.
 """
 
 from __future__ import annotations
@@ -9,13 +11,19 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
 
 from ltr_duel.core import FloatVector, IntMatrix, IntVector
-from ltr_duel.logs.findings import ERROR, Finding, even, fair, least_p, mirrored, tested, unchanged
+from ltr_duel.logs.findings import ERROR, Finding, even, fair, least_p, mirrored, tested, unchanged, unchanged_by_users
+from ltr_duel.logs.hashing import HashVector, hash_rows, hash_texts
+from ltr_duel.logs.table import ragged
 
 _BLOCKS = 10  # of time, for what should not change
 _PLACES = 10
 _LISTS = 1_000_000  # the first ones, whose clicks decide what each place weighs
+_GROUPS = 512  # of users: those whom a hash puts together count as one
+_CELLS = 1_000_000  # groups of users and sets of rankers
 
 
 class _Patterns(NamedTuple):
@@ -51,10 +59,19 @@ def owner_findings(
     if not names:  # page tokens or rankings say how to credit
         return []
     shown = _sums(seen.rankers, seen.block, seen.n, (len(names), _BLOCKS))
+    empty = _sums(1 - seen.owned, seen.rankers, seen.n, (2, len(names)))
+    p = {"empty": unchanged(empty), "shown": even(shown.sum(axis=1)) if planned == "even" else 1.0}
+    p["over time"] = 1.0 if policies else unchanged(shown)
+    if "user" in rows.columns and min(p.values()) < ERROR:
+        by_user = _pages_of_users(engine, rows, ends, orders, names)
+        alike = np.full(len(names), 1 / len(names))
+        p["shown"] = max(p["shown"], unchanged_by_users(by_user.sum(axis=(1, 3))[:, :, None], alike))
+        p["over time"] = max(p["over time"], unchanged_by_users(by_user.sum(axis=1)))
+        p["empty"] = max(p["empty"], unchanged_by_users(by_user.sum(axis=3)))
     found = []
     kinds = f"{len(names)} set{'s' if len(names) > 1 else ''} of rankers"
     if planned == "even":
-        found.append(tested("pairs shown", even(shown.sum(axis=1)), f"{kinds}, planned to be shown alike"))
+        found.append(tested("pairs shown", p["shown"], f"{kinds}, planned to be shown alike"))
     elif len(names) > 1:
         found.append(
             Finding("pairs shown", "not checked", np.nan, f"{kinds}; --planned even checks that all were alike")
@@ -63,12 +80,11 @@ def owner_findings(
         shifts = f"{' and '.join(policies)} chose the rankers by earlier outcomes, so that shares change"
         found.append(Finding("pairs over time", "not checked", np.nan, shifts))
     elif len(names) > 1:
-        found.append(tested("pairs over time", unchanged(shown), f"shares of {kinds}, in tenths of the time"))
+        found.append(tested("pairs over time", p["over time"], f"shares of {kinds}, in tenths of the time"))
     else:
         found.append(Finding("pairs over time", "sound", 1.0, "only one pair, nothing to test"))
     if len(names) > 1:
-        empty = _sums(1 - seen.owned, seen.rankers, seen.n, (2, len(names)))
-        found.append(tested("empty pages", unchanged(empty), f"pages without an owned place, of {kinds}"))
+        found.append(tested("empty pages", p["empty"], f"pages without an owned place, of {kinds}"))
     side = np.where(seen.first > 0, 0, 1)
     some = seen._replace(n=seen.n * (seen.first != 0))
     by_set, by_time = (
@@ -81,8 +97,9 @@ def owner_findings(
         tested("owners over time", unchanged(by_time), "who owns the first owned place, in tenths of the time")
     )
     by_place = [((seen.owners[:, 1:] == one) * seen.n[:, None]).sum(axis=0) for one in (1, -1)]
-    p = fair(by_place[0], sum(by_place))
-    found.append(tested("owners by place", p, f"places 2 to {_PLACES} are {'not ' * (p < ERROR)}shared evenly"))
+    place_p = fair(by_place[0], sum(by_place))
+    said = f"places 2 to {_PLACES} are {'not ' * (place_p < ERROR)}shared evenly"
+    found.append(tested("owners by place", place_p, said))
     return [*found, _identical_rankers(engine, rows, orders, names, seen)]
 
 
@@ -90,15 +107,7 @@ def _patterns(
     engine: Any, rows: Any, ends: tuple[float, float], orders: list[tuple[str, ...]]
 ) -> tuple[list[tuple[str, ...]], _Patterns]:
     """Return the sets of rankers, and the patterns of owners."""
-    import ibis
-
-    first, last = ends
-    span = max(last - first, 1e-9) * (1 + 1e-9)
-    code = sum((rows.owners[k] + 1).coalesce(0) * 3**k for k in range(_PLACES))
-    if {len(one) for one in orders} != {2}:
-        code = ibis.ifelse(rows.rankers.length() == 2, code, code.sign())
-    block = ((rows.time - first) / span * _BLOCKS).floor().cast("int64")
-    found = _counted(engine, rows.select("rankers", code=code, block=block), orders)
+    found = _counted(engine, rows.select("rankers", **_columns(rows, ends, orders)), orders)
     sets = [tuple(sorted(one)) for one in found["rankers"]]
     names = sorted(set(sets))
     code, block, n = (np.array(found[name], np.int64) for name in ("code", "block", "n"))
@@ -111,6 +120,44 @@ def _patterns(
     rankers = np.array([numbers[one] for one in sets], np.int64)
     of = owners[np.arange(len(n)), place]
     return names, _Patterns(owners, of, (code > 0).astype(np.int64), rankers, np.minimum(block, _BLOCKS - 1), n)
+
+
+def _columns(rows: Any, ends: tuple[float, float], orders: list[tuple[str, ...]]) -> dict[str, Any]:
+    """Return the owners of the first places as a number, and the tenth of the time."""
+    import ibis
+
+    first, last = ends
+    span = max(last - first, 1e-9) * (1 + 1e-9)
+    code = sum((rows.owners[k] + 1).coalesce(0) * 3**k for k in range(_PLACES))
+    if {len(one) for one in orders} != {2}:
+        code = ibis.ifelse(rows.rankers.length() == 2, code, code.sign())
+    return {"code": code, "block": ((rows.time - first) / span * _BLOCKS).floor().cast("int64")}
+
+
+def _pages_of_users(
+    engine: Any, rows: Any, ends: tuple[float, float], orders: list[tuple[str, ...]], names: list[tuple[str, ...]]
+) -> NDArray[np.int64]:
+    """Return numbers of pages, shape (groups of users, 2 for without and with an owned place, sets, tenths of time)."""
+    columns = _columns(rows, ends, orders)
+    keys = {"owned": columns["code"].sign(), "block": columns["block"]}
+    keys |= {"user": rows.user, "own": rows.user.isnull().ifelse(rows.line, -1)}  # without a name: each page is one's
+    t = rows.select("rankers", **keys)
+    hashes = _hashes(pa.array(orders, pa.list_(pa.string())))
+    order, numbers = np.argsort(hashes), np.array([names.index(tuple(sorted(one))) for one in orders])
+    groups = int(np.clip(_CELLS // len(names), 32, _GROUPS))
+    out = np.zeros((groups, 2, len(names), _BLOCKS), np.int64)
+    for batch in engine.stream(t.group_by(*t.columns).agg(n=t.count()), 1 << 16):
+        own, owned, block, n = (batch.column(name).to_numpy() for name in ("own", "owned", "block", "n"))
+        user = np.where(own >= 0, own.astype(np.uint64), hash_texts(batch.column("user")))
+        rankers = numbers[order[np.searchsorted(hashes[order], _hashes(batch.column("rankers")))]]
+        at = (user % np.uint64(groups)).astype(np.int64), owned, rankers, np.minimum(block, _BLOCKS - 1)
+        np.add.at(out, at, n)
+    return out
+
+
+def _hashes(rankers: Any) -> HashVector:
+    texts, ptr = ragged(rankers)
+    return hash_rows(hash_texts(texts), ptr)
 
 
 def _counted(engine: Any, t: Any, orders: list[tuple[str, ...]]) -> dict[str, list[Any]]:

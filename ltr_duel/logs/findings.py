@@ -8,14 +8,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
-from ltr_duel.core import FloatVector, IntMatrix, IntVector, statistics
+from ltr_duel.core import FloatVector, IntMatrix, IntVector, statistics, stream
 
 ERROR = 0.01  # chance of a false alarm of a test
 RATE = 0.01  # of rows or events, from which on a fault is more than an accident
 _HEAVY = 0.02  # share of a user that is not much, however many there are
 _FEW = 100_000  # coins that are tossed one by one
+_FLIPS = 1999
 
 
 class Finding(NamedTuple):
@@ -95,6 +97,27 @@ def unchanged(table: IntMatrix) -> float:
     return float(
         special.chdtrc((table.shape[0] - 1) * (table.shape[1] - 1), ((table - expected) ** 2 / expected).sum())
     )
+
+
+def unchanged_by_users(tables: NDArray[np.int64], share: FloatVector | None = None) -> float:
+    """Return the p-value of "rows have these shares in each column", whatever a user's pages have in common.
+
+    What users have more or less than expected is given random signs, all of a user's together.
+
+    Parameters
+    ----------
+    tables : ndarray of int64, shape (users, rows, columns)
+    share : ndarray of float64, shape (rows,), optional
+        By default that of each row in all columns.
+    """
+    total = tables.sum(axis=0)
+    rows: FloatVector = total.sum(axis=1) / max(total.sum(), 1) if share is None else share
+    beyond = (tables - rows[:, None] * tables.sum(axis=1, keepdims=True)).reshape(len(tables), -1)
+    expected = np.outer(rows, total.sum(axis=0)).ravel()
+    beyond = beyond[:, expected > 0] / np.sqrt(expected[expected > 0])
+    signs = 2.0 * stream(0, "logs", "check").integers(0, 2, (_FLIPS, len(tables))) - 1
+    as_far = ((signs @ beyond) ** 2).sum(axis=1) >= (beyond.sum(axis=0) ** 2).sum() * (1 - 1e-9)
+    return float((1 + as_far.sum()) / (1 + _FLIPS))
 
 
 def finding_lines(found: list[Finding], *, only_failures: bool = False) -> list[str]:

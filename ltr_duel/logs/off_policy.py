@@ -56,6 +56,8 @@ class WeightedOutcome(NamedTuple):
     high: float
     click_model: str  # of a doubly robust estimate; empty for weights alone
     refused: str  # why nothing should be made of it; empty if it may be believed
+    confidence: float = 0.95  # of the interval
+    caution: str = ""  # what to know of the outcome rule
 
 
 def weigh_outcomes(
@@ -155,6 +157,8 @@ def weigh_outcomes(
         _chosen(design.policies)
         or design.repeats.refusal()
         or _refusal(effective, n, within, total.weight / n - expected, weight_error, total.users),
+        confidence,
+        design.method.caution(design.rule),
     )
 
 
@@ -276,5 +280,7 @@ def weighted_lines(found: WeightedOutcome) -> list[str]:
     says = f"{ahead} is ahead" if low > 0 else "not clear who is ahead"
     return [
         *lines,
-        f"{ahead} > {behind}: mean outcome {sign * found.mean:+.4f}{how}, interval {low:+.4f} to {high:+.4f}: {says}",
+        *([f"note: {found.caution}"] if found.caution else []),
+        f"{ahead} > {behind}: mean outcome {sign * found.mean:+.4f}{how}, interval of {100 * found.confidence:g}%"
+        f" {low:+.4f} to {high:+.4f}: {says}",
     ]

@@ -55,7 +55,7 @@ def plan_impressions(
     ----------
     spread : Spread
     effects : sequence of float
-        Mean outcomes, above 0 and at most the mean square of ``spread``; by default its effect.
+        Mean outcomes, above 0 and at most ``spread.largest``; by default its effect.
     power : float
         The chance to find the effect, above 0 and below 1.
     confidence : float
@@ -91,14 +91,17 @@ def plan_impressions(
     plans = []
     for effect in effects or (abs(spread.effect),):
         errors.require_between("the effect (a mean outcome)", effect, 1e-6, 1)
-        square = max(spread.square, abs(spread.effect))  # outcomes in between may have a mean above their mean square
-        if square > 1:
-            raise InputError(f"outcomes of mean square {square:.3g} are none from -1 to 1")
-        if effect > square:
+        if spread.square > 1:
+            raise InputError(f"outcomes of mean square {spread.square:.3g} are none from -1 to 1")
+        if effect > max(spread.largest, abs(spread.effect)):
+            why = "the mean outcome if all that are no ties are won"
+            if spread.between:
+                why = f"whose root, {spread.largest:.4g}, is the mean outcome if all are won by the same credit"
             raise InputError(
                 f"an effect of {effect:.4g} is impossible: outcomes of {spread.first} against {spread.second} have a"
-                f" mean square of {square:.4g}, which is the mean outcome if all that are no ties are won"
+                f" mean square of {spread.square:.4g}, {why}"
             )
+        square = max(spread.square, effect, abs(spread.effect))  # in between a mean may be above the mean square
         alpha, rng = (1 - confidence) / tests, stream(seed, "logs", "power", str(effect))
         if spread.returning:
             users = Returning.of(spread, effect, square)
@@ -149,10 +152,8 @@ def smallest_effects(
     errors.require_between("the number of impressions", impressions, 1)
     settings = {"power": power, "confidence": confidence, "tests": tests, "every": every, "seed": seed, "draws": 1000}
 
-    square = max(spread.square, abs(spread.effect))
-
     def fixed(effect: float) -> float:
-        alpha = (1 - confidence) / tests
+        alpha, square = (1 - confidence) / tests, max(spread.square, effect, abs(spread.effect))
         if not spread.returning:
             return fixed_test(effect, square, power, alpha, 1 / spread.each)
         users, rng = Returning.of(spread, effect, square), stream(seed, "logs", "power", str(effect))
@@ -161,7 +162,8 @@ def smallest_effects(
     def sequential(effect: float) -> float:
         return plan_impressions(spread, [effect], **settings)[0].sequential_power  # type: ignore[arg-type]  # values of their own types
 
-    return _smallest(fixed, square, impressions), _smallest(sequential, square, impressions)
+    largest = max(spread.largest, abs(spread.effect))
+    return _smallest(fixed, largest, impressions), _smallest(sequential, largest, impressions)
 
 
 def least_effect(spread: Spread, impressions: int, *, power: float, confidence: float, tests: int) -> float:

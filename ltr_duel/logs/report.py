@@ -8,9 +8,11 @@ from pathlib import Path
 import numpy as np
 
 from ltr_duel.core import files, several
+from ltr_duel.logs.adaptive import weighs
 from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.findings import finding_lines
 from ltr_duel.logs.limits import guardrail_lines
+from ltr_duel.logs.stopping import two_tests
 from ltr_duel.logs.table import date_words
 from ltr_duel.logs.tables import ROWS, beside_table, column_notes, comparison_table
 from ltr_duel.logs.verdict import Evidence, decision_of
@@ -170,7 +172,7 @@ def _estimand(evidence: Evidence) -> str:
 
 
 def _weighted(evidence: Evidence) -> str:
-    if evidence.decisions is None and any("weigh impressions" in one for one in evidence.found.warnings):
+    if evidence.decisions is None and weighs(evidence.found):
         return " Here means are weighted by the propensities instead, which hold for this one look."
     return ""
 
@@ -182,9 +184,12 @@ def _family(evidence: Evidence) -> str:
         corrected = f" p is corrected for the {pairs} pairs (Holm); each interval is for its pair alone." * (pairs > 1)
         return f"Error: at one planned look, a pair is decided wrongly with a chance of at most {error}.{corrected}"
     shared = f" of the {pairs} pairs" if pairs > 1 else ""
+    twice = f" ({2 - 2 * evidence.confidence:.2g} with looks by both tests, see below the table)"
+    twice *= bool(two_tests(evidence.found))
     named = " A winner against all others wins each of its pairs, so this holds of winners too." * (pairs > 1)
     return (
-        f"Error: the chance that any decision{shared} is ever wrong, at any number of looks, is at most {error}.{named}"
+        f"Error: the chance that any decision{shared} is ever wrong, at any number of looks, is at most {error}{twice}."
+        f"{named}"
         " Intervals and p-values hold at every look as well, except those of days, weeks, checks and drift, and the"
         ' tests marked "one look".'
     )

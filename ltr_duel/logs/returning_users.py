@@ -154,7 +154,8 @@ def clustered_times(
 ) -> tuple[FloatVector, NDArray[np.bool_]]:
     """Simulate what `stopping_times` does, by the test of all impressions of users who return (see `Clustered`).
 
-    Times are impressions of the pair, as are ``every`` and ``most``; ``alpha`` is the error of both sides together.
+    Times are impressions of the pair, as are ``every`` and ``most``, and multiples of ``every`` (0: of one).
+    ``alpha`` is the error of both sides together.
     """
     times, right = np.full(draws, np.inf), np.zeros(draws, np.bool_)
     sums, open_ones, known = Drawn.none(len(users.size), draws), np.arange(draws), 0
@@ -167,7 +168,8 @@ def clustered_times(
         if known < 2 or not len(far):
             continue
         hit = far[users.seen(sums.of(far)).ahead(1 - alpha, 1, tuned_at) != 0]
-        times[open_ones[hit]] = users.size @ sums.number[:, hit]
+        looks = np.floor(known * users.visits / every + 1e-9) if every > 0 else 0.0  # in the mean, so whole days
+        times[open_ones[hit]] = max(looks, 1.0) * every if every > 0 else users.size @ sums.number[:, hit]
         right[open_ones[hit]] = total[hit] > 0
         rest = np.delete(np.arange(len(open_ones)), hit)
         open_ones, sums = open_ones[rest], sums.of(rest)

@@ -10,13 +10,16 @@ from collections.abc import Collection
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ltr_duel.core import several
+from ltr_duel.core import IntVector, several
 from ltr_duel.logs.adaptive import policies_of
 from ltr_duel.logs.coins import owner_findings
 from ltr_duel.logs.findings import ERROR, RATE, Finding, limited, seldom, usual_share
+from ltr_duel.logs.hashing import hash_texts
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.outcomes import credited
+from ltr_duel.logs.sums import sorted_columns
 
 _STEPS = 240  # of time, for gaps
 _OVERTAKEN = 0.05  # share of the clicked lists with a click after the user's next list; users have several windows
@@ -29,7 +32,7 @@ def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = ""
     """Check whether the experiment behind a log is sound.
 
     Tests of the coins assume that each list was drawn anew: where lists are kept for a user or query, so are their
-    coins.
+    coins. Rankers may be kept: their tests take all pages of a user together.
 
     Parameters
     ----------
@@ -110,28 +113,95 @@ def _same_moment(engine: Any, rows: Any, n: int, *, timed: bool) -> Finding:
 
 
 def _users(engine: Any, rows: Any, n: int, known: tuple[int, int] | None) -> list[Finding]:
-    named = rows.filter(rows.user.notnull())
-    each = named.group_by("user").agg(n=named.count(), clicked=(named.clicks.length() > 0).sum())
-    robot = (each.n >= _PAGES) & (each.clicked >= _ROBOT * each.n)
-    about = each.aggregate(
-        users=each.count(), most=each.n.max().coalesce(0), robots=robot.sum().coalesce(0),
-        pages=robot.ifelse(each.n, 0).sum().coalesce(0),
-    )  # fmt: skip
-    if known and known[1] < _PAGES:  # the comparison has counted users, and there is no robot among them
-        found = {"users": known[0], "most": known[1], "robots": 0, "pages": 0}
+    if known and known[1] < _PAGES:  # the comparison has counted users, and none has pages enough for a robot
+        users, most, robots, pages = *known, 0, 0
     else:
-        (found,) = engine.run(about).to_pylist()
-    most, limit = found["most"] / n, usual_share(found["users"])
-    robots = f"no user with {_PAGES} or more pages clicks on nearly all"
-    if found["robots"]:
-        of = several(found["robots"], "user")
-        robots = f"{of} with {_PAGES} or more pages: a click on nearly all of {several(found['pages'], 'page')}"
+        named = rows.filter(rows.user.notnull())
+        each = named.group_by("user").agg(n=named.count(), clicked=(named.clicks.length() > 0).sum().cast("int64"))
+        alike = sorted_columns(engine.run(each.group_by("n", "clicked").agg(users=each.count())))
+        users, most = int(alike["users"].sum()), int(alike["n"].max(initial=0))
+        found = robots_among(alike["n"], alike["clicked"], alike["users"])
+        robots, pages = _unlike_their_queries(engine, named, each, alike, found) if found.any() else (0, 0)
+    limit = usual_share(users)
+    said = f"no user with {_PAGES} or more pages clicks on nearly all, much more often than others do"
+    if robots:
+        of = several(robots, "user")
+        said = f"{of} with {_PAGES} or more pages: a click on nearly all of {several(pages, 'page')}"
     usual = f"; up to {limit:.1%} is usual" if limit < 1 else ""
-    heavy = f"one of {found['users']:,} users has {most:.1%} of the impressions{usual}"
+    heavy = f"one of {users:,} users has {most / n:.1%} of the impressions{usual}"
     return [
-        limited("heaviest user", most, limit, heavy if found["users"] else "no impression names its user"),
-        limited("robots", found["pages"] / n, RATE / 10, robots),
+        limited("heaviest user", most / n, limit, heavy if users else "no impression names its user"),
+        limited("robots", pages / n, RATE / 10, said),
     ]
+
+
+def robots_among(pages: IntVector, clicked: IntVector, users: IntVector) -> NDArray[np.bool_]:
+    """Return which users are robots: they click on nearly all of many pages, surely more often than other users would.
+
+    The shares of pages with a click that users have are taken for a sample of a Beta distribution, with mean and
+    variance of the others; the chance that a user of many pages clicks as often is corrected for the number of these.
+    Where most users click on nearly all pages, as on a page of few results, no user is a robot.
+
+    Parameters
+    ----------
+    pages, clicked, users : ndarray of int64
+        Of each kind of users: pages of one, those with a click, and how many users there are.
+    """
+    rate, many = clicked / np.maximum(pages, 1), pages >= _PAGES
+    found = np.zeros(len(pages), np.bool_)
+    for k in np.flatnonzero(many & (rate >= _ROBOT)):
+        others = users - (np.arange(len(users)) == k)
+        if others.any():
+            mean = others @ rate / others.sum()
+            chance = mean * (1 - mean)
+            beyond = others @ ((rate - mean) ** 2 - chance / pages) / max(others @ (1 - 1 / pages), 1e-9)
+            found[k] = _as_often(pages[k], clicked[k], mean, beyond) * users[many].sum() < ERROR
+    return found
+
+
+def _unlike_their_queries(
+    engine: Any, named: Any, each: Any, alike: dict[str, IntVector], found: NDArray[np.bool_]
+) -> tuple[int, int]:
+    """Return how many of the robots click more often than others do on the same queries, and their pages.
+
+    Who asks the same few queries again and again, on which everybody clicks, is no robot, nor is one with a favourite
+    query. So all pages of a query that no other asked count as one, which is as likely as any page to have a click.
+    """
+    of_user = named.select("user", "query", clicked=(named.clicks.length() > 0).cast("int64"))
+    of_query = of_user.group_by("query").agg(all_n=of_user.count(), all_clicked=of_user.clicked.sum().cast("int64"))
+    robots = each.filter((each.n >= _PAGES) & (each.clicked >= _ROBOT * each.n)).select("user")
+    own = of_user.semi_join(robots, "user").group_by("user", "query")
+    own = own.agg(n=lambda t: t.count(), clicked=lambda t: t.clicked.sum().cast("int64")).join(of_query, "query")
+    table = engine.run(own)
+    n, clicked, all_n, all_clicked = (
+        table.column(name).to_numpy() for name in ("n", "clicked", "all_n", "all_clicked")
+    )
+    usual = (alike["users"] @ alike["clicked"]) / (alike["users"] @ alike["n"])
+    share = np.divide(all_clicked - clicked, all_n - n, out=np.full(len(n), usual), where=all_n > n)
+    weight = np.where(all_n > n, 1.0, 1 / n)
+    names, user = np.unique(hash_texts(table.column("user").combine_chunks()), return_inverse=True)
+    parts = (n, clicked, weight * n, weight * clicked, weight * n * share)
+    pages, clicks, trials, hits, expected = (np.bincount(user, part, len(names)) for part in parts)
+    kinds = set(zip(alike["n"][found].tolist(), alike["clicked"][found].tolist(), strict=True))
+    many = alike["users"][alike["n"] >= _PAGES].sum()
+    sure = [
+        k
+        for k in range(len(names))
+        if (pages[k], clicks[k]) in kinds
+        and _as_often(np.ceil(trials[k]), np.floor(hits[k]), expected[k] / trials[k], 0) * many < ERROR
+    ]
+    return len(sure), int(pages[sure].sum())
+
+
+def _as_often(pages: float, clicked: float, mean: float, variance: float) -> float:
+    """Return the chance that a user clicks on so many pages or more, by mean and variance of users' shares."""
+    from scipy import stats
+
+    chance = mean * (1 - mean)
+    if variance <= 1e-6 * chance or chance <= 0:
+        return float(stats.binom.sf(clicked - 1, pages, mean))
+    alike = max(chance / variance - 1, 1e-3)
+    return float(stats.betabinom.sf(clicked - 1, pages, mean * alike, (1 - mean) * alike))
 
 
 def _gaps(engine: Any, rows: Any, first: float, last: float, n: int) -> Finding:

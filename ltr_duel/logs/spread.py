@@ -4,6 +4,10 @@ The pair that looks clearest looks clearer than it is, because it was chosen for
 pairs are taken for draws around 0 with a common variance, which is what they vary more than their errors, and an effect
 is its expectation given the mean (empirical Bayes: Efron, Morris, JASA 1973; such expectations need no correction for
 the choice). Of a single pair, the variance is estimated from its one mean.
+
+By how much clusters multiply the variance is hardly known from a few of them. A plan by the estimate itself is too
+short for half of the logs; so the upper end of what the clusters leave open is taken, with a confidence of 80 %
+(Browne. On the use of a pilot sample for sample size determination. Statistics in Medicine 1995).
 """
 
 from __future__ import annotations
@@ -12,12 +16,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy import special
 
 from ltr_duel.core import FloatVector, InputError, errors
 from ltr_duel.logs.clusters import Kinds, kinds_by_share
 from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.stopping import outcomes_go_together
 from ltr_duel.preferences import PreferenceMatrix
+
+_SURE = 0.8  # that a design effect is not larger
 
 
 class Spread(NamedTuple):
@@ -37,6 +44,12 @@ class Spread(NamedTuple):
     users: Kinds = ((1.0, 1.0),)  # how often they come; impressions of the pair
     each: float = 1.0  # impressions of the whole log for one of the pair
     half: float = 0.0  # half of the impressions are by users with so many of the pair or more; 0 to go by ``users``
+    between: bool = False  # whether outcomes are also in between, such as credit by expectation
+
+    @property
+    def largest(self) -> float:
+        """The largest effect there can be: of wins, losses and ties the mean square, else the root of that."""
+        return self.square**0.5 if self.between else self.square
 
     @property
     def visits(self) -> float:
@@ -99,9 +112,10 @@ def spreads_in_log(found: LogComparison) -> list[Spread]:
     with np.errstate(invalid="ignore", divide="ignore"):
         square = np.where(n > 1, found.naive.error**2 * (n - 1), 0.0) + found.means.mean**2
         visits = np.array([sum(size * share for size, share in users) for users in found.kinds])
-        sums = found.means.error**2 * n + 2 * visits**2 / n, found.naive.error**2 * (n - 1) + 2 * visits / n
-        most = np.inf if found.cluster == "both" else visits
-        design = np.clip(sums[0] / sums[1], 1.0, most)  # with two clusters as prior, as in `cautious_means`
+        known = found.means.error**2 * n / (found.naive.error**2 * (n - 1))
+        freedom = found.means.freedom
+        upper = np.where(np.isnan(known), np.inf, known) * freedom / special.chdtri(freedom, _SURE)
+        design = np.clip(upper, 1.0, np.inf if found.cluster == "both" else visits)
     spreads = []
     for k, (i, j) in enumerate(found.pairs):
         if square[k] > 0 and found.means.freedom[k] > 0:
@@ -115,6 +129,7 @@ def spreads_in_log(found: LogComparison) -> list[Spread]:
                     found.kinds[k] if together else ((1.0, 1.0),),
                     found.impressions / float(n[k]),
                     found.half[k] if together else 0.0,
+                    bool(found.sequences.others[k]),
                 )
             )
     return _largest_first(spreads)
@@ -194,6 +209,7 @@ def spreads_in_matrix(
             design,
             users,
             pairs,
+            between=matrix.tally is not None and matrix.wins is None,
         )
         for k in np.flatnonzero((n >= 2) & (error > 0) & np.isfinite(error))
     ]

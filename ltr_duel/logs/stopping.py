@@ -143,6 +143,15 @@ def outcomes_go_together(found: LogComparison) -> bool:
     return found.adjusted or not np.allclose(found.means.freedom + 1, found.counts)
 
 
+def two_tests(found: LogComparison) -> str:
+    """Say that one test decides before any user (or query) comes again, and another one after; empty if not."""
+    if found.cluster == "impression" or found.adaptive or found.adjusted:
+        return ""
+    who = {"user": "a user", "query": "a query"}.get(found.cluster, "a user or query")
+    came = "Before the first return of {} another test decided than now"
+    return (came if outcomes_go_together(found) else "From the first return of {} on another test decides").format(who)
+
+
 def impressions_to_go(names: Sequence[str], decisions: Sequence[StoppingDecision]) -> tuple[float, str]:
     """Return the further impressions until the experiment may stop, and the ranker that will have won then.
 
@@ -260,7 +269,7 @@ def _sentence(found: LogComparison | RunningComparison, decisions: list[Stopping
 def _of_pairs(decisions: Sequence[StoppingDecision]) -> str:
     """Say how many of several pairs are open."""
     open_ones = sum(one.verdict == "go on" for one in decisions)
-    return f" ({open_ones} of {len(decisions)} pairs are open)" if len(decisions) > 1 else ""
+    return f" (still open: {open_ones} of {len(decisions)} pairs)" if len(decisions) > 1 else ""
 
 
 def change_seen(found: LogComparison | RunningComparison, winner: str) -> str:

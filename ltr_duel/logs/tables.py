@@ -8,11 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from ltr_duel.logs.adaptive import weighs
 from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.findings import Finding
 from ltr_duel.logs.named_looks import NamedLook
 from ltr_duel.logs.slices import Beside
-from ltr_duel.logs.stopping import FEWEST, StoppingDecision, never_shown
+from ltr_duel.logs.stopping import FEWEST, StoppingDecision, never_shown, two_tests
 from ltr_duel.logs.verdict import Evidence, decision_of, failed_checks
 
 ROWS = 40  # pairs on a page
@@ -34,13 +35,15 @@ def comparison_table(evidence: Evidence, rows: int = ROWS) -> pd.DataFrame:
         Of texts. The ranker that is ahead comes first. The mean is over impressions, or over users' first ones.
     """
     found, decisions, verdicts = evidence.found, evidence.decisions, decision_of(evidence).pairs
-    names = [tuple(found.names[k] for k in pair) for pair in found.pairs]
+    names, of = [tuple(found.names[k] for k in pair) for pair in found.pairs], _of(found, one_look=decisions is None)
     if decisions is None:
         order = sorted(range(len(names)), key=lambda k: (found.p[k], names[k]))[:rows]
-        return pd.DataFrame([_head(found, k, found.means.mean[k], verdicts[k]) | _one_look(found, k) for k in order])
+        return pd.DataFrame(
+            [_head(found, k, found.means.mean[k], verdicts[k], of) | _one_look(found, k, of) for k in order]
+        )
     order = sorted(range(len(names)), key=lambda k: -decisions[k].e_value)[:rows]
     return pd.DataFrame(
-        [_head(found, k, decisions[k].mean, verdicts[k]) | _any_time(found, decisions[k], verdicts[k]) for k in order]
+        [_head(found, k, decisions[k].mean, verdicts[k], of) | _any_time(decisions[k], of) for k in order]
     )
 
 
@@ -54,6 +57,9 @@ def column_notes(evidence: Evidence) -> list[str]:
             f"always within: all {found.tests} pairs share the error, so with a chance of {evidence.confidence:.4g}"
             " none of these intervals is ever wrong, no verdict, and no winner, who wins each of its pairs."
         )
+    if decisions is not None and (both := two_tests(found)):
+        error = f"{1 - evidence.confidence:.2g} each, so {2 - 2 * evidence.confidence:.2g} of looks before and after it"
+        notes.append(f"{both}. The two have an error of {error} together.")
     if any(not math.isnan(one.per_user) for one in decisions or ()):
         notes.append(
             "per impression: each impression so far counts once; the decision is by this mean."
@@ -62,25 +68,34 @@ def column_notes(evidence: Evidence) -> list[str]:
     return notes
 
 
-def _head(found: LogComparison, k: int, mean: float, verdict: str) -> dict[str, str]:
-    """Return what rows begin with."""
+def _of(found: LogComparison, *, one_look: bool) -> str:
+    """Return of what a mean is, where it is not of all impressions alike."""
+    if one_look and found.adaptive and weighs(found):
+        return "weighted"
+    return "first impressions" if found.adaptive and found.cluster != "impression" else ""
+
+
+def _head(found: LogComparison, k: int, mean: float, verdict: str, of: str) -> dict[str, str]:
+    """Return what rows begin with; wins and losses only where they give the mean, which no weights do."""
     sign = 1 if mean >= 0 else -1
     won, lost = (found.wins[k], found.losses[k])[::sign]
-    return {
+    row = {
         "pair": " > ".join([found.names[one] for one in found.pairs[k]][::sign]),
         "verdict": verdict,
         "impressions": f"{found.counts[k]:,}",
-        "wins": f"{won:,}",
-        "losses": f"{lost:,}",
-        "ties": f"{found.ties[k]:,}",
     }
+    if of == "first impressions":
+        return row | {of: f"{found.sequences.n[k]:,.0f}"}
+    if of == "weighted":
+        return row
+    return row | {"wins": f"{won:,}", "losses": f"{lost:,}", "ties": f"{found.ties[k]:,}"}
 
 
-def _one_look(found: LogComparison, k: int) -> dict[str, str]:
+def _one_look(found: LogComparison, k: int, of: str) -> dict[str, str]:
     sign = 1 if found.means.mean[k] >= 0 else -1
     drawn = found.bootstrap[:, k]
     return {
-        "mean": f"{sign * found.means.mean[k]:+.4f}",
+        ", ".join(filter(None, ["mean", of])): f"{sign * found.means.mean[k]:+.4f}",
         "interval": _ends(sign, found.low[k], found.high[k]),
         **({} if np.isnan(drawn[0]) else {"bootstrap": _ends(sign, *drawn)}),
         "p": _p(found.p[k]),
@@ -88,18 +103,17 @@ def _one_look(found: LogComparison, k: int) -> dict[str, str]:
     }
 
 
-def _any_time(found: LogComparison, one: StoppingDecision, verdict: str) -> dict[str, str]:
+def _any_time(one: StoppingDecision, of: str) -> dict[str, str]:
     sign = 1 if one.mean >= 0 else -1
     both = not math.isnan(one.per_user)
-    once = found.adaptive and found.cluster in ("user", "both")
-    name = "mean per impression" if both else "mean, first impressions" if once else "mean"
+    name = "mean per impression" if both else ", ".join(filter(None, ["mean", of]))
     row = {name: f"{sign * one.mean:+.4f}", "always within": _ends(sign, one.low, one.high)}
     if both:
         ends = _ends(sign, one.per_user_low, one.per_user_high)
         row |= {"mean per user": f"{sign * one.per_user:+.4f}", "per user within": ends}
     return row | {
         "e-value": f"{one.e_value:.3g}",
-        "impressions to go": _to_go(one) if verdict == "open" else "-",
+        "impressions to go": _to_go(one) if one.verdict == "go on" else "-",
     }
 
 

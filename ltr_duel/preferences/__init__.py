@@ -10,7 +10,6 @@ __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 __all__ = [
     "FAMILIES",
     "SYNTHETIC",
-    "UTILITY_FAMILIES",
     "UTILITY_SETS",
     "Agreement",
     "PreferenceMatrix",

@@ -9,7 +9,6 @@ __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
 __all__ = [
     "RANKER_KINDS",
-    "TIE_RULES",
     "Ranker",
     "RankerKind",
     "Rankings",

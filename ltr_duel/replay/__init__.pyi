@@ -1,4 +1,9 @@
 from .client import address_of as address_of
+from .planned import EVENTS as EVENTS
+from .planned import EXPOSURES as EXPOSURES
+from .planned import Followed as Followed
+from .planned import Loop as Loop
+from .planned import follow_plans as follow_plans
 from .replaying import replay as replay
 from .report import Replayed as Replayed
 from .users import SimulatedUsers as SimulatedUsers

@@ -59,13 +59,16 @@ class SimulatedUsers:
         """Draw the query of the next user."""
         return random_below(self._rankings.n_queries, self._queries)
 
+    def lists(self, query: int) -> dict[str, list[int]]:
+        """Return the documents of a query, in the order of each ranker."""
+        start, end = self._rankings.query_ptr[query : query + 2]
+        return dict(zip(self._rankings.names, self._rankings.order[:, start:end].tolist(), strict=True))
+
     def body(self, query: int) -> bytes:
         """Return what a search page sends to ``/decide``."""
         found = self._bodies.get(query)
         if found is None:
-            start, end = self._rankings.query_ptr[query : query + 2]
-            lists = dict(zip(self._rankings.names, self._rankings.order[:, start:end].tolist(), strict=True))
-            found = json.dumps({"query": str(query), "rankings": lists}, separators=(",", ":")).encode()
+            found = json.dumps({"query": str(query), "rankings": self.lists(query)}, separators=(",", ":")).encode()
             if len(found) <= self._room:
                 self._room -= len(found)
                 self._bodies[query] = found

@@ -10,12 +10,11 @@ import binascii
 import hashlib
 import hmac
 import os
-import secrets
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ltr_duel.core import InputError, files, places
-from ltr_duel.live import Keys, read_keys
+from ltr_duel.core import InputError, places
+from ltr_duel.live import Keys, signing_keys
 from ltr_duel.serve.events import EventLog
 from ltr_duel.serve.settings import ServiceSettings
 
@@ -114,37 +113,6 @@ def read_api_keys(path: Path | None) -> list[str]:
     if not keys:
         raise InputError(f"{path}: there is no API key; it takes one on a line")
     return _checked(keys, str(path))
-
-
-def signing_keys(path: Path | None) -> Keys:
-    """Return the secrets that sign tokens; a file that is not there is made, for its owner alone to read.
-
-    Raises `InputError` if the file can neither be read nor made, or holds what is no key.
-    """
-    if path is not None and not path.exists():
-        _make_secret(path)
-    return read_keys(path)
-
-
-def _make_secret(path: Path) -> None:
-    """Write a file with a random secret, which appears whole and on the disk, or not at all."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
-        try:
-            with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-                file.write(f"first {secrets.token_hex(32)}\n")
-                file.flush()
-                os.fsync(file.fileno())
-            try:
-                os.link(temporary, path)
-            except OSError:  # another service has made one meanwhile, or the file system has no links
-                if not path.exists():
-                    temporary.replace(path)
-            files.sync_folder(path.parent)
-        finally:
-            temporary.unlink(missing_ok=True)
-    except OSError as error:
-        raise InputError(f"{path}: {places.cause(error)}") from None
 
 
 def read_by_others(path: Path) -> bool:

@@ -24,7 +24,6 @@ __all__ = [
     "final_rows",
     "measure_distortion",
     "measure_sensitivity",
-    "sensitivity_table",
     "simulate",
     "summarise",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 
@@ -137,6 +138,10 @@ def test_what_loses_more_is_named_beside_the_advised_and_advised_by_sure(ranking
     monkeypatch.setattr(question, "_loss", lambda row: loses.get(row.candidate, 2.0))
     advice = advise(rankings, **MISSED | {"seed": 6})
     assert advice.deploy.candidate != advice.surest == "mdb/sosm" and advice.enough is None
+    runner_up = next(row for row in advice.rows[1:] if row.may_be_deployed)
+    text = " ".join(dataclasses.replace(advice, surest=runner_up.candidate).lines())
+    name = " with ".join(runner_up.candidate.split("/"))
+    assert text.count(f"{name} did come to") == text.count(f"Runner-up: {name}, as above.") == 1
     assert "mdb with sosm did come to 90%: it was right in 100%" in " ".join(advice.lines())
     sure = advise(rankings, **MISSED | {"seed": 6, "aim": "sure"})
     assert sure.deploy.candidate == "mdb/sosm" and sure.surest == "" and sure.lines()[0].startswith("Deploy the policy")

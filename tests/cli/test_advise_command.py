@@ -35,17 +35,18 @@ def test_advice_is_printed_and_saved(ltr_duel, corpus, tmp_path, plain):
     )
     answer = ltr_duel("advise", corpus, *words, *few, "--per-day", "30", "--out", out)
     assert answer.code == 0, answer.err
-    assert "\nAt 30 impressions a day the budget lasts 4 days" in answer.out
+    assert "\nAt 30 impressions a day the budget lasts 3.3 days" in answer.out
     assert "eploy " in answer.out and "Runner-up: " in answer.out and str(out / "live.toml") in answer.out
     assert sorted(path.name for path in out.iterdir()) == ["advice.html", "advice.json", "advice.png", "live.toml"]
 
 
-@pytest.mark.parametrize("high, said", [(None, "95% takes 2 days or longer."), (70, "95% takes 2 days.")])
+@pytest.mark.parametrize("high, said", [(None, "95% takes 1.5 days or longer."), (70, "95% takes 1.5 days.")])
 def test_days_without_an_upper_end_are_named_so(high, said):
     sure_at = Reached(value=45, low=30, high=high)
     row = SimpleNamespace(worst=SimpleNamespace(sure_at=sure_at))
     advice = SimpleNamespace(deploy=row, settings={"confidence": 0.95, "budget": 120})
     assert _in_days(advice, 30).endswith(said)
+    assert "the budget lasts 4.3 days" in _in_days(advice, 28)
 
 
 @pytest.mark.parametrize(

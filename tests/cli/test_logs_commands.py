@@ -111,6 +111,13 @@ def test_a_plan_for_several_rankers_is_of_one_pair_and_has_one_for_a_winner(ltr_
     )[1]
     pair = int(ltr_duel(*words, "--power", 0.9).out.split("plan for ")[1].split()[0].replace(",", ""))
     assert int(winner.split()[0].replace(",", "")) == pair > fixed  # 1 - .2 / 2
+    two = ltr_duel(*words, "--effect", 0.05).out
+    one_pair, winners = two.split("One pair, named beforehand:\n")[1].split(
+        "One ranker ahead of each of the 2 others by that effect:\n"
+    )
+    effects, planned = ([line.split() for line in one.splitlines()[1:3]] for one in (one_pair, winners))
+    assert [row[0] for row in effects] == [row[0] for row in planned] == ["0.1", "0.05"], two
+    assert planned[0][1] == f"{pair:,}" and effects[0][1] == f"{fixed:,}"
     answer = ltr_duel(*words, "--effect", 0.99)
     assert answer.code == 2 and "an effect of 0.99 is impossible" in answer.err
 

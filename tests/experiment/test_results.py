@@ -14,7 +14,7 @@ from ltr_duel.experiment.results import StudyResults
 from ltr_duel.experiment.run import run_experiment
 from ltr_duel.experiment.stored_run import digests
 from ltr_duel.preferences import PreferenceMatrix, save_preferences
-from ltr_duel.simulation import RunKey, identification_time
+from ltr_duel.simulation import RunKey, identification_time, key_fields
 from tests.conftest import bradley_terry
 from tests.experiment.conftest import plan_of
 

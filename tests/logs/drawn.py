@@ -160,9 +160,9 @@ def drawn_users(users, visits, correlation, effect, rng):
 def plan_from_a_log_kept(users, visits, correlation, experiments, effect=0.1, each=100):
     """Return how often the fixed test finds an effect with impressions planned from logs of so many users.
 
-    One entry a log, whose plan has ``each`` experiments.
+    One entry a log, whose plan has ``each`` experiments; and the plans.
     """
-    found, plans = [], max(experiments // each, 1)
+    found, planned, plans = [], [], max(experiments // each, 1)
     count = np.full(users, visits)
     for k in range(plans):
         rng = stream(k, "plan from a log", f"{users} {visits} {correlation}")
@@ -179,7 +179,8 @@ def plan_from_a_log_kept(users, visits, correlation, experiments, effect=0.1, ea
         sizes = np.full((each, enough), float(visits))
         p = looked_at(sizes, np.array(drawn), sizes.sum(axis=1), LEVEL).p
         found.append(((p < LEVEL) & (np.sum(drawn, axis=1) > 0)).sum())
-    return np.array(found)
+        planned.append(plan.fixed)
+    return np.array(found), np.array(planned)
 
 
 def parts_that_differ(n, parts, experiments):

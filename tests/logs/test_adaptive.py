@@ -7,7 +7,16 @@ import json
 import numpy as np
 import pytest
 
-from ltr_duel.logs import ClickLog, compare_log, comparison_lines, confidence_sequence, simulate_log
+from ltr_duel.logs import (
+    ClickLog,
+    Evidence,
+    compare_log,
+    comparison_lines,
+    comparison_table,
+    confidence_sequence,
+    simulate_log,
+    stopping_decisions,
+)
 from tests.conftest import random_rankings
 from tests.logs.collected import Case, coverage, misses_of_a_pair_left_to_chance
 
@@ -117,6 +126,24 @@ def test_means_are_weighted_by_one_over_the_root_of_the_propensity(tmp_path):
     given["propensity"][7] = None
     found = compare_log(log_of(tmp_path / "lacks.jsonl", y, **given))
     assert "confidence sequence" in found.warnings[0]
+
+
+def test_tables_of_adaptive_logs_name_what_a_mean_is_of_and_give_no_counts_of_another(tmp_path):
+    given = {"policy": ["versatile_db"] * 400}
+    y, users = np.random.default_rng(0).choice([-1, 0, 1], 400), np.arange(400) // 2
+    counts = {"wins", "losses", "ties"}
+    log = log_of(tmp_path / "users.jsonl", y, user=users.tolist(), **given)
+    for stop in (False, True):
+        found = compare_log(log)
+        table = comparison_table(Evidence(found, 0.95, stopping_decisions(found) if stop else None))
+        assert not counts & set(table) and table["first impressions"].tolist() == ["200"]
+        (mean,) = table["mean, first impressions"]
+        assert abs(float(mean)) == pytest.approx(abs(y[::2].mean()), abs=1e-4)
+    log = log_of(tmp_path / "weighed.jsonl", y, **given, propensity=[0.5] * 400)
+    table = comparison_table(Evidence(compare_log(log), 0.95))
+    assert not counts & set(table) and "mean, weighted" in table
+    table = comparison_table(Evidence(compare_log(log_of(tmp_path / "plain.jsonl", y)), 0.95))
+    assert counts <= set(table) and "mean" in table
 
 
 @pytest.mark.parametrize(

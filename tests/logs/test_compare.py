@@ -429,7 +429,7 @@ def test_a_winner_does_not_wait_for_a_pair_of_losers():
     assert winner == "a" and further == max(one.more_to_win for one in decisions[:2]) < 3000
     assert stopping_sentence(found, decisions) == (
         f"go on: about {further:,.0f} further comparisons until a wins against all others, if the means stay as they"
-        " are (3 of 3 pairs are open)."
+        " are (still open: 3 of 3 pairs)."
     )
 
 

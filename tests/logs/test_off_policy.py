@@ -11,7 +11,7 @@ import pytest
 from benchmarks.studies.errors_off_policy import DEMONSTRATION, Case, answers
 from ltr_duel.core import InputError, stream
 from ltr_duel.interleaving import METHODS, Lists, Size
-from ltr_duel.logs import ClickLog, simulate_log, weigh_outcomes
+from ltr_duel.logs import ClickLog, WeightedOutcome, simulate_log, weigh_outcomes, weighted_lines
 from ltr_duel.logs.designs import Design, Source, learnt
 from ltr_duel.logs.doubly_robust import Rows, clicked_rows, residuals
 from ltr_duel.logs.mixtures import LARGEST, Mixtures, reach_of, weights_of
@@ -146,6 +146,23 @@ def test_lists_that_are_drawn_anew_repeat_as_often_as_their_chances_imply(tmp_pa
         design.weighed(used)
     seen, expected = design.repeats.seen, design.repeats.expected
     assert expected > 200 and abs(seen - expected) < 3.5 * expected**0.5 and not design.repeats.refusal()
+
+
+def test_the_answer_names_its_confidence_and_a_rule_whose_mean_is_not_0_for_random_clicks():
+    known = WeightedOutcome("a", "b", 900, 1000, 9, 10, 400.0, 1, 1, 0.1, 0.1, 0.2, -0.3, 0.5, "", "", 0.9, "biased.")
+    assert weighted_lines(known)[2:] == [
+        "note: biased.",
+        "a > b: mean outcome +0.1000, interval of 90% -0.3000 to +0.5000: not clear who is ahead",
+    ]
+
+
+@pytest.mark.parametrize(("rule", "says"), [("marginal_sign", "marginal_sign: random clicks do not"), ("sampled", "")])
+def test_weights_by_a_biased_rule_come_with_what_is_known_of_it(tmp_path, rule, says):
+    rankings = random_rankings(3, 20, 5)
+    settings = {"pairs": "probabilistic:tau=0.5", "outcome": rule, "horizon": 2000}
+    simulate_log(tmp_path / "clicks.parquet", rankings, **settings)
+    found = weigh_outcomes(ClickLog(tmp_path / "clicks.parquet"), *rankings.names[:2], confidence=0.9)
+    assert found.confidence == 0.9 and found.caution.startswith(says) and bool(found.caution) == bool(says)
 
 
 def test_far_rankers_are_refused_and_so_are_other_logs(tmp_path):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from ltr_duel.core import InputError
-from ltr_duel.logs import Spread, compare_log, plan_impressions, spreads_in_log
+from ltr_duel.logs import Spread, compare_log, plan_impressions, smallest_effects, spreads_in_log
 from ltr_duel.logs.clusters import cautious_means, cautious_of_kinds, kinds_by_share, kinds_of
 from ltr_duel.logs.returning_users import Drawn, Returning
 from tests.logs.drawn import plan_from_a_log_kept
@@ -80,25 +81,40 @@ def test_how_often_users_come_is_the_median_of_users_of_the_log(tmp_path):
 
 
 @pytest.mark.parametrize(("users", "visits"), [(6, 200), (40, 20)])
-def test_a_plan_takes_no_design_effect_of_few_users_for_certain(tmp_path, users, visits):
-    """With two clusters as prior, as in the errors of the log; before, it was the estimate alone, which may be .1."""
+def test_a_plan_takes_the_upper_end_of_the_design_effect_that_the_users_leave_open(tmp_path, users, visits):
+    """Of f + 1 users the estimate is the truth times chi-squared / f: below its fifth in one log of five."""
     rng = np.random.default_rng(3)
     user = np.tile(np.arange(users), visits)
-    y = rng.permuted(np.resize([1, -1], users * visits))
+    y = np.where(rng.random(users * visits) < (0.5 + 0.3 * rng.choice([-1, 1], users))[user], 1, -1)
     (spread,) = spreads_in_log(compare_log(log_of(tmp_path / "log.jsonl", y.tolist(), range(len(y)), user.tolist())))
     total, n = np.bincount(user, y), len(y)
     mean = total.sum() / n
-    together, single = ((total - visits * mean) ** 2).sum(), n * (1 - mean**2)
-    shrunk = (together * users / (users - 1) + 2 * visits**2) / (single + 2 * visits)
-    assert spread.design == pytest.approx(shrunk, rel=0.01) and spread.design > 1
+    known = ((total - visits * mean) ** 2).sum() * users / (users - 1) / (n * (1 - mean**2))
+    upper = known * (users - 1) / stats.chi2.ppf(0.2, users - 1)
+    assert spread.design == pytest.approx(upper, rel=0.01)
     clear = [plan_impressions(spread._replace(design=design), [0.1], draws=10)[0].fixed for design in (0.3, 1.0)]
     assert clear[0] == clear[1]  # outcomes of a user are taken for independent at the least
 
 
-def test_plans_from_logs_of_few_users_find_the_effect():
-    """Before, one in ten of the plans found it in 62% of the experiments or less."""
-    found = plan_from_a_log_kept(6, 200, 0.05, 2000)
-    assert found.mean() > 80 and np.quantile(found, 0.1) >= 75
+@pytest.mark.parametrize(("users", "visits", "correlation"), [(6, 200, 0.05), (10, 20, 0.1), (20, 20, 0.3)])
+def test_plans_from_logs_of_few_users_find_the_effect_and_are_not_much_too_long(users, visits, correlation):
+    """Before, plans from six users were five times as long as the best, and found it always."""
+    found, plans = plan_from_a_log_kept(users, visits, correlation, 1000, each=50)
+    assert found.mean() >= 0.8 * 50 and (found >= 0.7 * 50).mean() >= 0.8
+    spread = Spread("a", "b", 0.1, 1.0, 1 + correlation * (visits - 1), ((float(visits), 1.0),))
+    best = plan_impressions(spread, draws=10)[0].fixed
+    assert 1 < np.median(plans) / best < 2.6
+
+
+def test_outcomes_in_between_may_have_a_mean_above_their_mean_square():
+    """All outcomes .5: mean .5, mean square .25."""
+    between = Spread("a", "b", 0.1, 0.25, between=True)
+    assert plan_impressions(between, [0.5], draws=10)[0].fixed > 0
+    with pytest.raises(InputError, match=r"whose root, 0\.5, is the mean outcome if all are won by the same credit"):
+        plan_impressions(between, [0.51], draws=10)
+    with pytest.raises(InputError, match=r"mean square of 0\.25, the mean outcome if all that are no ties are won"):
+        plan_impressions(between._replace(between=False), [0.3], draws=10)
+    assert 0.5 > smallest_effects(between, 18)[0] > 0.25 > smallest_effects(between, 200)[0]
 
 
 @pytest.mark.parametrize("users", [200, 3000])

@@ -243,6 +243,15 @@ def test_looks_once_a_day_are_planned_for():
     assert plans[1].sequential_power == 1000 > plans[0].sequential_power and plans[1].fixed == plans[0].fixed
 
 
+@pytest.mark.parametrize("every", [7.0, 1000.0])
+def test_looks_once_a_day_at_users_who_return_are_whole_days(every):
+    spread = Spread("a", "b", 0.1, 0.5, 2.9, ((10.0, 0.5), (30.0, 0.5)), each=3.0)
+    (plan,) = plan_impressions(spread, every=every, draws=200)
+    assert plan.sequential_power / every == pytest.approx(round(plan.sequential_power / every))
+    (always,) = plan_impressions(spread, draws=200)
+    assert always.sequential_power == pytest.approx(plan.sequential_power, rel=0.15, abs=1.5 * every)
+
+
 def test_the_smallest_effect_is_the_one_whose_plan_takes_the_impressions():
     spread = Spread("a", "b", 0.1, 0.5)
     fixed, sequential = smallest_effects(spread, 1000)

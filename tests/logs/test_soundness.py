@@ -9,7 +9,9 @@ import pytest
 
 from ltr_duel.logs import ClickLog, check_log, write_log
 from ltr_duel.logs.coins import _mean_outcomes
-from ltr_duel.logs.findings import ERROR, even, fair, mirrored, seldom, unchanged
+from ltr_duel.logs.findings import ERROR, even, fair, mirrored, seldom, unchanged, unchanged_by_users
+from ltr_duel.logs.soundness import robots_among
+from tests.logs.sound import failed, false_alarms_of_checks, write_sound_log
 
 COLUMNS = ("impression", "time", "query", "user", "shown", "clicks", "rankers", "owners")
 SHOWN = [f"d{k}" for k in range(6)]
@@ -39,6 +41,60 @@ def failing(folder, rows, **settings):
 
 def test_sound_logs_pass(tmp_path):
     assert [failing(tmp_path, sound(seed=seed), planned="even") for seed in range(3)] == [set()] * 3
+
+
+@pytest.mark.parametrize("drawn", ["anew", "by user", "by visit"])
+@pytest.mark.parametrize(("rankers", "users"), [(5, 600), (10, 40)])
+def test_sound_logs_of_users_who_come_often_pass(tmp_path, rankers, users, drawn):
+    """Before, where pairs are drawn for users or visits, pairs and empty pages failed in nearly each such log."""
+    for seed in range(2):
+        write_sound_log(tmp_path / f"{seed}.parquet", rankers, users, drawn, seed)
+        found = failed(tmp_path / f"{seed}.parquet", planned="even")[1]
+        assert not {"pairs shown", "pairs over time", "empty pages", "robots"} & set(found)
+
+
+@pytest.mark.parametrize("policy", ["rucb", "random"])
+def test_simulated_users_who_come_often_are_no_robots(policy):
+    """Before, users of 40 failed as robots in nearly all such logs: most searches have a click."""
+    made, alarms = false_alarms_of_checks(policy, 5, 40, 3)
+    assert made["robots"] == 3 and not alarms
+
+
+def test_who_has_a_few_queries_on_which_everybody_clicks_is_no_robot(tmp_path):
+    """One of 200 users asks one query 60 times and clicks always: a robot only if others asked it and did not."""
+    for k, (query, clicks, expected) in enumerate((("easy", 0, set()), ("easy", 6, set()), ("q0", 0, {"robots"}))):
+        rows = sound(1500, 3)
+        for n, row in enumerate(rows):
+            if n % 25 == 0:
+                row |= {"user": "one", "query": query, "clicks": [1]}
+            elif clicks and n % 25 == 1:
+                row |= {"query": query, "clicks": [1]}
+        (tmp_path / f"{k}").mkdir()
+        assert failing(tmp_path / f"{k}", rows) & {"robots"} == expected
+
+
+def test_a_robot_is_surely_unlike_other_users():
+    often, seldom = np.full(39, 200), np.random.default_rng(0).binomial(200, 0.6, 39)
+    for usual, found in ((seldom, [True]), (np.full(39, 191), [False])):
+        pages, clicked = np.append(often, 200), np.append(usual, 199)
+        assert robots_among(pages, clicked, np.ones(40, np.int64))[-1:].tolist() == found
+    once = robots_among(np.array([1, 1, 60]), np.array([0, 1, 60]), np.array([400, 600, 1]))
+    assert once.tolist() == [False, False, True]  # others come once: .6^60
+    spread = robots_among(np.full(101, 100), np.arange(101), np.ones(101, np.int64))
+    assert not spread.any()  # of users who differ that much, some click on nearly all
+
+
+@pytest.mark.parametrize("users", [40, 600])
+def test_tests_by_users_alarm_on_one_sound_table_of_a_hundred_though_a_user_is_shown_one_pair(users):
+    rng, alarms = np.random.default_rng(users), np.zeros(2)
+    for _ in range(150):
+        user, pair = rng.integers(0, users, 3000), rng.integers(0, 10, users)
+        empty = (rng.random(3000) < rng.beta(0.03, 0.27, users)[user]).astype(int)
+        tables = np.zeros((users, 2, 10), np.int64)
+        np.add.at(tables, (user, empty, pair[user]), 1)
+        alike = unchanged_by_users(tables.sum(axis=1)[:, :, None], np.full(10, 0.1))
+        alarms += unchanged(tables.sum(axis=0)) < ERROR, min(alike, unchanged_by_users(tables)) < ERROR
+    assert alarms[0] > 75 and alarms[1] <= 150 * 0.02 + 2.5 * (150 * 0.02) ** 0.5
 
 
 def biased_coin(rows):

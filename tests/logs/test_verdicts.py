@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -180,14 +181,36 @@ def test_which_intervals_share_an_error_is_said_where_there_are_several_pairs(co
     assert column_notes(evidence_of(comparisons["decided"], stop=False)) == []
     (alone,) = column_notes(evidence_of(comparisons["three"], stop=False))
     assert alone.startswith("interval: each holds for its pair alone")
-    (shared,) = column_notes(evidence_of(comparisons["three"], stop=True))
+    shared, _ = column_notes(evidence_of(comparisons["three"], stop=True))
     assert shared.startswith("always within: all 3 pairs share the error, so with a chance of 0.95 none of these")
 
 
 def test_the_means_per_impression_and_per_user_are_explained_where_both_are_columns(comparisons):
-    (note,) = column_notes(evidence_of(comparisons["returning"], stop=True))
+    _, note = column_notes(evidence_of(comparisons["returning"], stop=True))
     assert "each impression so far counts once" in note and "each user counts once, by the first impression" in note
     table = comparison_table(evidence_of(comparisons["returning"], stop=True))
     assert {"mean per impression", "mean per user"} <= set(table)
-    for name, stop in (("decided", True), ("returning", False)):
-        assert column_notes(evidence_of(comparisons[name], stop=stop)) == []
+    for name in ("decided", "returning"):
+        assert column_notes(evidence_of(comparisons[name], stop=False)) == []
+
+
+@pytest.mark.parametrize(("name", "says"), [
+    ("decided", "From the first return of a user on another test decides. "),
+    ("returning", "Before the first return of a user another test decided than now. "),
+])  # fmt: skip
+def test_the_error_of_looks_by_two_tests_is_stated_on_terminal_and_page(comparisons, tmp_path, name, says):
+    both = "The two have an error of 0.05 each, so 0.1 of looks before and after it together."
+    assert column_notes(evidence_of(comparisons[name], stop=True))[0] == says + both
+    save_comparison(evidence_of(comparisons[name], stop=True), tmp_path / "page.html")
+    page = text_of(tmp_path / "page.html")
+    assert both in page and "is at most 0.05 (0.1 with looks by both tests, see below the table)" in page
+    alone = dataclasses.replace(comparisons[name], cluster="impression")
+    assert not any("another test" in one for one in column_notes(evidence_of(alone, stop=True)))
+
+
+def test_impressions_to_go_are_those_of_the_last_lines_also_where_a_check_fails(comparisons):
+    evidence = evidence_of(comparisons["undecided"], stop=True, checks="failed")
+    (further,) = comparison_table(evidence)["impressions to go"]
+    assert f"By the primary outcome alone, the result would be: go on: about {further} further" in " ".join(
+        decision_of(evidence).lines
+    )

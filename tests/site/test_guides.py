@@ -35,7 +35,18 @@ WHOLE = {  # pages of which all is run, and by whom
 }
 PAGES = tuple(
     f"docs/{name}.md"
-    for name in ("cluster", "data", "experiments", "live", "logs", "methods", "policies", "preferences", "rankers")
+    for name in (
+        "cluster",
+        "data",
+        "experiments",
+        "live",
+        "logs",
+        "methods",
+        "plans",
+        "policies",
+        "preferences",
+        "rankers",
+    )
 )
 ELSEWHERE = {  # how the texts begin that are not run from their page as printed, and why, or who runs them
     # Python

@@ -42,6 +42,7 @@ def test_a_quick_page_runs_as_printed(page, empty):
 
 
 @pytest.mark.long
+@pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # of the backend of DuckDB in Ibis
 @pytest.mark.parametrize("page", sorted({*LONG, "howto.md", "gallery.md"} - set(QUICK)))
 def test_a_page_runs_as_printed(page, empty):
     assert run_page(page) >= 2

@@ -1,0 +1,172 @@
+"""A policy that chooses many comparisons at once, and is told later how they ended; see `ltr_duel.bandits.batched`.
+
+What it chooses and learns one comparison at a time is the path of a simulation with the same random numbers.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike
+
+from ltr_duel.bandits.compiling import loop_for
+from ltr_duel.bandits.policy import POLICIES, Policy, select, select_slate, update
+from ltr_duel.bandits.room import require_room
+from ltr_duel.bandits.state import in_one_piece
+from ltr_duel.core import IntMatrix, IntVector, SignMatrix, kernel
+
+Arms = tuple[int, ...]
+Outcome = tuple[Arms, bytes]  # for each pair of the arms, in order, a byte of +1 or -1; none for an arm alone
+_MANY = 200  # from which compiled code is worth its loading
+
+
+@kernel
+def choose_pairs(state: Any, params: Any, t: int, pairs: IntMatrix, rng: Generator) -> None:
+    """Choose pairs for the steps from t on, without being told anything."""
+    for k in range(pairs.shape[0]):
+        pairs[k, 0], pairs[k, 1] = select(state, params, t + k, rng)
+
+
+@kernel
+def choose_slates(state: Any, params: Any, t: int, slates: IntMatrix, sizes: IntVector, rng: Generator) -> None:
+    """Choose sets for the steps from t on, without being told anything."""
+    for k in range(slates.shape[0]):
+        sizes[k] = select_slate(state, params, t + k, slates[k], rng)
+
+
+@kernel
+def tell_pairs(state: Any, params: Any, t: int, pairs: IntMatrix, outcomes: IntVector, rng: Generator) -> None:
+    """Tell the outcomes of the steps from t on."""
+    for k in range(pairs.shape[0]):
+        update(state, params, t + k, pairs[k, 0], pairs[k, 1], outcomes[k], rng)
+
+
+class Learner:
+    """A policy whose outcomes come in batches.
+
+    Parameters
+    ----------
+    policy : str or Policy
+    n_arms : int
+    horizon : int
+        How many comparisons there will be, for a policy that needs to know.
+    rng, others : numpy.random.Generator
+        The policy's own stream, and that of further choices of a policy that learns in turn.
+    order : array of int, shape (n_arms,)
+        Arm ``order[k]`` is the policy's arm k.
+
+    Raises
+    ------
+    InputError
+        For an unknown policy or parameter, or more arms than there is memory for.
+    """
+
+    def __init__(
+        self, policy: str | Policy, n_arms: int, *, horizon: int, rng: Generator, others: Generator, order: ArrayLike
+    ) -> None:
+        _, self._policy, self._params = POLICIES.configure(policy)
+        require_room(self._policy, self._params, n_arms, horizon=horizon)
+        state = self._policy.init(n_arms, horizon if self._policy.needs_horizon else 0, self._params)
+        self._state, self._words = in_one_piece(state)
+        self._trial, self._tried = in_one_piece(state)
+        self._before = self._words.copy()
+        self._n_arms, self._rng, self._others = n_arms, rng, others
+        self._order = np.asarray(order)
+        self._place = np.argsort(self._order)
+        self._slates = self._policy.feedback == "slate"
+        self.t = 1
+        self._asked: Arms = ()
+        self._waiting: dict[Arms, deque[bytes]] = {}
+
+    def choose(self, n: int) -> list[Arms]:
+        """Choose the arms of the next n comparisons, all by what is known now."""
+        chosen = self._in_any_order(n) if self._policy.any_order else [self._next(k) for k in range(n)]
+        return [tuple(self._order[list(arms)].tolist()) for arms in chosen]
+
+    def learn(self, outcomes: Sequence[Outcome]) -> None:
+        """Take outcomes of arms that were chosen, in the order of their comparisons."""
+        own = [(tuple(self._place[list(arms)].tolist()), signs) for arms, signs in outcomes]
+        if self._policy.any_order:
+            self._learn_all(own)
+            return
+        for arms, signs in own:
+            self._waiting.setdefault(arms, deque()).append(signs)
+        while self._waiting:
+            line = self._waiting.get(self._ask())
+            if line is None:
+                break
+            self._tell(self.t, self._asked, line.popleft())
+            if not line:
+                del self._waiting[self._asked]
+            self._asked, self.t = (), self.t + 1
+
+    def recommend(self) -> int:
+        """Return the arm to use if there were no more comparisons."""
+        return int(self._order[self._policy.recommend(self._state, self._params)])
+
+    def _in_any_order(self, n: int) -> list[Arms]:
+        if n < _MANY:
+            return [self._select(self._state, self.t + k, self._rng) for k in range(n)]
+        if not self._slates:
+            pairs = np.zeros((n, 2), np.int64)
+            loop_for(self._policy, choose_pairs)(self._state, self._params, self.t, pairs, self._rng)
+            return [tuple(pair) for pair in pairs.tolist()]
+        slates, sizes = np.zeros((n, self._n_arms), np.int64), np.zeros(n, np.int64)
+        loop_for(self._policy, choose_slates)(self._state, self._params, self.t, slates, sizes, self._rng)
+        return [tuple(slate[:size]) for slate, size in zip(slates.tolist(), sizes.tolist(), strict=True)]
+
+    def _next(self, k: int) -> Arms:
+        """Choose as the policy would next: the first of a batch is what it asks for."""
+        asked = self._ask()
+        if k == 0:
+            return asked
+        self._tried[:] = self._before
+        return self._select(self._trial, self.t, self._others)
+
+    def _ask(self) -> Arms:
+        if not self._asked:
+            self._before[:] = self._words
+            self._asked = self._select(self._state, self.t, self._rng)
+        return self._asked
+
+    def _select(self, state: Any, t: int, rng: Generator) -> Arms:
+        if not self._slates:
+            first, second = self._policy.select(state, self._params, t, rng)
+            return int(first), int(second)
+        slate = np.zeros(self._n_arms, np.int64)
+        return tuple(slate[: self._policy.select(state, self._params, t, slate, rng)].tolist())
+
+    def _learn_all(self, outcomes: Sequence[Outcome]) -> None:
+        if self._slates or len(outcomes) < _MANY:
+            for k, (arms, signs) in enumerate(outcomes):
+                self._tell(self.t + k, arms, signs)
+        else:
+            pairs = np.array([arms for arms, _ in outcomes])
+            told = np.array([_sign(signs) for _, signs in outcomes])
+            loop_for(self._policy, tell_pairs)(self._state, self._params, self.t, pairs, told, self._rng)
+        self.t += len(outcomes)
+
+    def _tell(self, t: int, arms: Arms, signs: bytes) -> None:
+        if not self._slates:
+            self._policy.update(self._state, self._params, t, *arms, _sign(signs), self._rng)
+            return
+        slate, won = np.zeros(self._n_arms, np.int64), np.zeros((self._n_arms, self._n_arms), np.int8)
+        slate[: len(arms)] = arms
+        won[: len(arms), : len(arms)] = sign_table(signs, len(arms))
+        self._policy.update(self._state, self._params, t, slate, len(arms), won, self._rng)
+
+
+def _sign(signs: bytes) -> int:
+    return (1 if signs == b"\1" else -1) if signs else 0
+
+
+def sign_table(signs: bytes, size: int) -> SignMatrix:
+    """Return the table of who won from the signs of the pairs a < b, in order."""
+    won = np.zeros((size, size), np.int8)
+    if signs:
+        won[np.triu_indices(size, 1)] = np.frombuffer(signs, np.int8)
+    return won

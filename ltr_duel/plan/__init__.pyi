@@ -1,0 +1,10 @@
+from .checking import check_plans as check_plans
+from .checking import keep_plan as keep_plan
+from .checking import kept_plans as kept_plans
+from .making import Planner as Planner
+from .making import PlanSettings as PlanSettings
+from .making import next_plan as next_plan
+from .making import plan_settings as plan_settings
+from .outcomes import outcomes_of as outcomes_of
+from .plan import LivePlan as LivePlan
+from .plan import PlanDecision as PlanDecision

@@ -1,0 +1,187 @@
+"""From the settings of an experiment and the log of its earlier plans to the next plan.
+
+A plan is a function of these and of the moment from which it is meant to be used: made twice, or on another machine,
+it has the same bytes. So nothing but the log has to be kept.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ltr_duel.bandits import Learner
+from ltr_duel.core import InputError, digest, stream
+from ltr_duel.experiment import number, read_table, text, value, whole
+from ltr_duel.live import Settings, default_outcome, live_order, live_streams, settings_text
+from ltr_duel.logs import ClickLog
+from ltr_duel.plan.outcomes import Learned, Shown, outcomes_of
+from ltr_duel.plan.plan import MOST_SETS, LivePlan
+
+_HOUR = 3600
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanSettings:
+    """The table ``[plan]`` of an experiment's file.
+
+    Parameters
+    ----------
+    batch : int
+        Searches that a plan is for, about: as many choices of the policy are drawn, 1 to 100,000. More make the
+        probabilities finer, and the file longer.
+    hours : float
+        After which a plan is not used any more: then users get the incumbent's list. 0: never.
+    key_file : str
+        Of the keys that sign, see `ltr_duel.live.read_keys`; it is made if it does not exist.
+
+    Raises
+    ------
+    InputError
+        For a value that is not legal, when it is read from a file.
+
+    Examples
+    --------
+    >>> PlanSettings(batch=500).hours
+    0.0
+    """
+
+    batch: int = value(whole(1, MOST_SETS), default=1000)
+    hours: float = value(number(0, 100_000), default=0.0)
+    key_file: str = value(text, default="plan.keys")
+
+
+def plan_settings(settings: Settings, place: str = "the settings") -> PlanSettings:
+    """Read the table ``[plan]`` of settings. Raises `InputError` for what is not legal."""
+    return read_table(PlanSettings, dict(settings.plan), f"{place}: plan")
+
+
+class Planner:
+    """Makes one plan after the other.
+
+    Parameters
+    ----------
+    settings : Settings
+    planned : PlanSettings
+    """
+
+    def __init__(self, settings: Settings, planned: PlanSettings) -> None:
+        self.settings, self.planned = settings, planned
+        key = live_streams(settings)
+        seed = settings.seed or 0
+        n_arms = len(settings.rankers)
+        others = stream(seed, "plan", "others", settings.policy)
+        self._learner = Learner(
+            settings.policy,
+            n_arms,
+            horizon=settings.horizon,
+            rng=key.policy,
+            others=others,
+            order=live_order(settings),
+        )
+        self.version = 1
+        self._sets = self._drawn()
+
+    def learn(self, shown: list[Shown]) -> None:
+        """Take the outcomes of the plan that was made last, and draw the next.
+
+        A ranker that has a page to itself leaves no row. As many as the plan would have shown beside these rows are
+        told to the policy, whose clock counts them; where it shows nothing else, a batch of them.
+        """
+        alone = {arms: count for arms, count in self._sets.items() if len(arms) == 1}
+        of, draws = sum(alone.values()), self.planned.batch
+        told = list(shown)
+        for arms, count in sorted(alone.items()):
+            steps = count if of == draws else round(len(shown) * count / (draws - of))
+            both = arms if self.settings.policy_component.feedback == "slate" else arms * 2
+            told += [(both, b"")] * steps
+        self._learner.learn(told)
+        self.version += 1
+        self._sets = self._drawn()
+
+    def _drawn(self) -> Counter[tuple[int, ...]]:
+        drawn = self._learner.choose(self.planned.batch)
+        if not self.settings.policy_component.any_order and any(len(set(one)) < len(one) > 2 for one in drawn):
+            raise InputError(
+                f"'{self.settings.policy}' puts a ranker twice into a set and relies on it: no plan can show that"
+            )
+        return Counter(tuple(dict.fromkeys(one)) for one in drawn)
+
+    def plan(self, *, at: int = 0, learned: Learned | None = None) -> LivePlan:
+        """Return the plan as it is now."""
+        settings, names = self.settings, self.settings.rankers
+        sets = [(tuple(names[arm] for arm in arms), count) for arms, count in self._sets.items()]
+        salt = hashlib.sha256(f"{settings.name}\0{settings.seed or 0}\0{self.version}".encode()).hexdigest()[:32]
+        return LivePlan(
+            settings.name,
+            self.version,
+            at,
+            at + round(self.planned.hours * _HOUR) if self.planned.hours else 0,
+            settings.policy,
+            settings.method,
+            settings.outcome or default_outcome(settings),
+            settings.top,
+            salt,
+            tuple(sorted(sets, key=lambda one: (-one[1], one[0]))),
+            names[self._learner.recommend()],
+            settings.incumbent,
+            digest.digest_of([settings_text(replace(settings, serve={}, plan={})), self.planned.batch]),
+            learned.digest if learned else "",
+            learned.rows if learned else 0,
+        )
+
+
+def next_plan(
+    settings: Settings,
+    log: ClickLog | None,
+    *,
+    at: float,
+    version: int | None = None,
+    after: int = 0,
+    plan: PlanSettings | None = None,
+) -> LivePlan:
+    """Make the next plan of an experiment.
+
+    Parameters
+    ----------
+    settings : Settings
+    log : ClickLog, optional
+        The exposures of all earlier plans with their clicks; None before the first.
+    at : float
+        Seconds since 1970 from which the plan is meant to be used. Exposures that are younger than the deadline of the
+        settings then are left out, as their clicks may come yet.
+    version : int, optional
+        Of the plan; by default one more than the last in the log, or than ``after``.
+    after : int
+        Version of the last plan that was in use; one of single rankers leaves no row in the log.
+    plan : PlanSettings, optional
+
+    Returns
+    -------
+    LivePlan
+
+    Raises
+    ------
+    InputError
+        If the log cannot be read or credited, or is that of another experiment.
+
+    Examples
+    --------
+    >>> from ltr_duel.live import Settings
+    >>> settings = Settings(name="shoes", rankers=("old", "new"), policy="self_sparring")
+    >>> plan = next_plan(settings, None, at=0)
+    >>> plan.version, sum(draws for _, draws in plan.sets)
+    (1, 1000)
+    """
+    learned = outcomes_of(log, settings, at - settings.deadline) if log is not None else None
+    versions: dict[int, Any] = learned.versions if learned else {}
+    wanted = max(after, *versions, 0) + 1 if version is None else version
+    if max(versions, default=0) >= wanted:
+        raise InputError(
+            f"{log.path if log else ''}: has exposures of plan {max(versions)}, so the next is no {wanted}"
+        )
+    planner = Planner(settings, plan or plan_settings(settings))
+    while planner.version < wanted:
+        planner.learn(versions.get(planner.version, []))
+    return planner.plan(at=int(at), learned=learned)

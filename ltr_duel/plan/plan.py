@@ -1,0 +1,327 @@
+"""A plan: with which probability a search is shown which rankers. Whoever has it decides alone, without a service.
+
+A plan is a file. A search is decided by a hash of the plan's salt, the user and the query, so every machine that has
+the plan shows the same page, and shows it again; nothing is stored and nobody is asked. What decides is short enough
+to be written in any language (docs/plans.md); `clients/js/plan.js` is the same in JavaScript.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import json
+import threading
+import time
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ltr_duel.core import InputError, arguments, errors, files
+from ltr_duel.interleaving import interleave
+from ltr_duel.live import Keys
+
+FORMAT = "ltr-duel plan 1"
+MOST_SETS = 100_000
+_LONGEST = 50_000_000  # characters of a file
+_TEXTS = ("format", "experiment", "policy", "method", "outcome", "salt", "recommended", "incumbent", "settings", "log")
+_WHOLE = ("version", "at", "until", "top", "draws", "learned")
+
+
+@dataclass(frozen=True, slots=True)
+class PlanDecision:
+    """What a search is shown.
+
+    Parameters
+    ----------
+    shown : tuple
+        Document ids, from the top: the part of the page that was asked for.
+    rankers : tuple of str
+        Whose lists are on the page.
+    record : dict or None
+        The exposure, a row of a click log, for `ltr-duel logs` and the next plan; None where there is nothing to
+        learn: one ranker alone, or the incumbent in place of the plan.
+    total : int
+        Documents of the whole page.
+    served : str
+        ``plan``, or why the page is the incumbent's: ``expired``.
+
+    Examples
+    --------
+    >>> PlanDecision(("d1", "d2"), ("old",), None, total=10).served
+    'plan'
+    """
+
+    shown: tuple[Any, ...]
+    rankers: tuple[str, ...]
+    record: dict[str, Any] | None = field(repr=False)
+    total: int
+    served: str = "plan"
+
+
+@dataclass(frozen=True, eq=False)
+class LivePlan:
+    """Sets of rankers with their probabilities, and how a search is decided by them.
+
+    Parameters
+    ----------
+    experiment : str
+    version : int
+        From 1.
+    at, until : int
+        Seconds since 1970 from which and before which it is meant to be used; 0: no end.
+    policy, method, outcome : str
+        As in the settings of the experiment.
+    top : int
+        Documents shown.
+    salt : str
+        Of the hash; other plans of the experiment have others.
+    sets : tuple of (tuple of str, int)
+        Rankers, each once, and by how many of ``draws`` draws of the policy they were chosen.
+    recommended, incumbent : str
+        The policy's own answer, and the ranker that is shown where there is no plan to follow.
+    settings, log : str
+        Digests of the settings and of what was learned from.
+    learned : int
+        Outcomes that were learned from.
+
+    Examples
+    --------
+    >>> from ltr_duel.live import Keys, Settings
+    >>> from ltr_duel.plan import next_plan
+    >>> plan = next_plan(Settings(name="shoes", rankers=("old", "new"), policy="self_sparring"), None, at=0)
+    >>> keys = Keys({"2026": bytes(32)})
+    >>> plan = LivePlan.from_json(plan.to_json(keys), keys)
+    >>> lists = {"old": ["a", "b"], "new": ["c", "a"]}
+    >>> page = plan.decide("user 7", "red shoes", lists)
+    >>> page.shown == plan.decide("user 7", "red shoes", lists).shown
+    True
+    """
+
+    experiment: str
+    version: int
+    at: int
+    until: int
+    policy: str
+    method: str
+    outcome: str
+    top: int
+    salt: str
+    sets: tuple[tuple[tuple[str, ...], int], ...]
+    recommended: str
+    incumbent: str
+    settings: str
+    log: str
+    learned: int
+
+    @cached_property
+    def draws(self) -> int:
+        """Draws of the policy."""
+        return self._bounds[-1]
+
+    @cached_property
+    def _bounds(self) -> list[int]:
+        return list(accumulate(count for _, count in self.sets))
+
+    @cached_property
+    def alone(self) -> dict[tuple[str, ...], float]:
+        """The probability of each set in which one ranker has the page to itself."""
+        return {rankers: count / self.draws for rankers, count in self.sets if len(rankers) == 1}
+
+    def rankers(self, unit: str, query: str) -> tuple[str, ...]:
+        """Return whose lists a search needs.
+
+        Parameters
+        ----------
+        unit : str
+            Who asks: a user or a session, by any name that stays the same.
+        query : str
+        """
+        return self._chosen(_generator(self._hash(unit, query)))[0]
+
+    def propensity(self, rankers: Sequence[str]) -> float:
+        """Return the probability with which a search is shown these rankers, in any order."""
+        wanted = sorted(rankers)
+        return sum(count for names, count in self.sets if sorted(names) == wanted) / self.draws
+
+    def impression(self, unit: str, query: str) -> str:
+        """Return the name of the impression that the page of a search is, however often it is shown."""
+        return self._name(self._hash(unit, query))
+
+    def _name(self, seed: bytes) -> str:
+        return f"{self.version}-{hashlib.sha256(seed).hexdigest()[:16]}"
+
+    def decide(
+        self,
+        unit: str,
+        query: str,
+        rankings: Mapping[str, Sequence[Any]],
+        *,
+        offset: int = 0,
+        limit: int | None = None,
+        now: float | None = None,
+    ) -> PlanDecision:
+        """Return the page of a search: the same one wherever and whenever this plan is asked.
+
+        Parameters
+        ----------
+        unit : str
+            Who asks: a user or a session, by any name that stays the same.
+        query : str
+        rankings : mapping of str to sequence
+            Document ids, best first, of the rankers that `rankers` names, and of the incumbent; others are not looked
+            at. An id is a text or a whole number.
+        offset, limit : int, optional
+            The part of the page.
+        now : float, optional
+            Seconds since 1970; the clock's by default.
+
+        Raises
+        ------
+        InputError
+            If the list of a ranker is missing or empty, or holds a document twice.
+        """
+        if now is None:
+            now = time.time()
+        if self.until and now >= self.until:
+            return self._alone((self.incumbent,), rankings, offset, limit, "expired")
+        seed = self._hash(unit, query)
+        rng = _generator(seed)
+        names, _ = self._chosen(rng)
+        if len(names) == 1:
+            return self._alone(names, rankings, offset, limit, "plan")
+        page = interleave({name: _list(rankings, name) for name in names}, self.method, outcome=self.outcome,
+                          top=self.top, rng=rng)  # fmt: skip
+        record = {
+            "impression": self._name(seed),
+            "time": now,
+            "query": query,
+            "user": unit,
+            "shown": [str(one) for one in page.shown],
+            "rankers": list(names),
+            "method": self.method,
+            "outcome": self.outcome,
+            "policy": self.policy,
+            "propensity": self._propensities[names],
+        }
+        if self.method.partition(":")[0] == "team_draft":
+            place = {name: k for k, name in enumerate(names)}
+            record["owners"] = [-1 if owner is None else place[owner] for owner in page.owners]
+        else:
+            record["page"] = page.to_json()
+        return PlanDecision(_part(page.shown, offset, limit), names, record, len(page.shown))
+
+    @cached_property
+    def _propensities(self) -> dict[tuple[str, ...], float]:
+        return {names: self.propensity(names) for names, _ in self.sets}
+
+    def _hash(self, unit: str, query: str) -> bytes:
+        return hashlib.sha256(f"{self.salt}\0{unit}\0{query}".encode()).digest()
+
+    def _chosen(self, rng: np.random.Generator) -> tuple[tuple[str, ...], int]:
+        return self.sets[bisect_right(self._bounds, int(rng.random() * self.draws))]
+
+    def _alone(
+        self, names: tuple[str, ...], rankings: Mapping[str, Sequence[Any]], offset: int, limit: int | None, served: str
+    ) -> PlanDecision:
+        shown = tuple(_list(rankings, names[0]))[: self.top]
+        return PlanDecision(_part(shown, offset, limit), names, None, len(shown), served)
+
+    def to_json(self, keys: Keys) -> str:
+        """Return the text of the plan, signed by the first of the keys."""
+        plan = {name: getattr(self, name) for name in (*_TEXTS[1:], *_WHOLE)} | {"format": FORMAT}
+        plan["sets"] = [{"rankers": list(names), "draws": count} for names, count in self.sets]
+        key = next(iter(keys))
+        signed = {"key": key, "plan": plan, "signature": _signature(keys[key], plan)}
+        return json.dumps(signed, indent=1, sort_keys=True) + "\n"
+
+    def save(self, path: str | Path, keys: Keys) -> None:
+        """Write `to_json` to a file, which appears whole or not at all."""
+        files.write_text(arguments.as_path("a plan", path), self.to_json(keys))
+
+    @classmethod
+    def from_json(cls, text: str, keys: Keys, *, place: str = "the plan") -> LivePlan:
+        """Read what `to_json` wrote and one of these keys signed.
+
+        Raises
+        ------
+        InputError
+            If it is none, or not signed by one of the keys.
+        """
+        try:
+            if len(text) > _LONGEST:
+                raise ValueError
+            given = json.loads(text)
+            plan, key, signature = given["plan"], given["key"], given["signature"]
+            if not isinstance(key, str) or not isinstance(signature, str) or not isinstance(plan, dict):
+                raise TypeError
+        except (ValueError, TypeError, KeyError, RecursionError):
+            raise InputError(f"{place}: not a plan of 'ltr-duel live plan'") from None
+        if key not in keys:
+            raise InputError(f"{place}: signed by key {errors.shown(key)}, which is none of {', '.join(keys)}")
+        if not hmac.compare_digest(_signature(keys[key], plan).encode(), signature.encode("utf-8", "replace")):
+            raise InputError(f"{place}: changed since it was signed by key '{key}'")
+        if plan.get("format") != FORMAT:
+            raise InputError(f"{place}: a plan of another version: {errors.shown(plan.get('format'))}, not '{FORMAT}'")
+        sets = tuple((tuple(one["rankers"]), one["draws"]) for one in plan["sets"])
+        names = [name for name in (*_TEXTS[1:], *_WHOLE) if name != "draws"]
+        return cls(**{name: plan[name] for name in names}, sets=sets)
+
+    @classmethod
+    def read(cls, path: str | Path, keys: Keys) -> LivePlan:
+        """Read the file of a plan. Raises `InputError` as `from_json`, or if it cannot be read."""
+        path = arguments.as_path("a plan", path)
+        try:
+            text = path.read_text("utf-8")
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+        except UnicodeDecodeError:
+            raise InputError(f"{path}: not a plan of 'ltr-duel live plan'") from None
+        return cls.from_json(text, keys, place=str(path))
+
+
+def _signature(secret: bytes, plan: Mapping[str, Any]) -> str:
+    """Sign the canonical JSON: keys sorted, no spaces, ASCII. It holds texts and whole numbers only."""
+    text = json.dumps(plan, sort_keys=True, separators=(",", ":"))
+    return hmac.digest(secret, text.encode("ascii"), "sha256").hex()
+
+
+class _Local(threading.local):
+    """The generator of a thread."""
+
+    def __init__(self) -> None:
+        self.rng = np.random.Generator(np.random.PCG64(0))
+
+
+_local = _Local()
+
+
+def _generator(seed: bytes) -> np.random.Generator:
+    """Return the thread's generator with the state that 32 bytes are: PCG64's state, then its increment, made odd."""
+    rng = _local.rng
+    rng.bit_generator.state = {
+        "bit_generator": "PCG64",
+        "state": {"state": int.from_bytes(seed[:16], "big"), "inc": int.from_bytes(seed[16:], "big") | 1},
+        "has_uint32": 0,
+        "uinteger": 0,
+    }
+    return rng
+
+
+def _list(rankings: Mapping[str, Sequence[Any]], name: str) -> Sequence[Any]:
+    try:
+        found = rankings[name]
+    except (KeyError, TypeError):
+        raise InputError(f"the list of ranker '{name}' is missing, which this search needs (see rankers)") from None
+    if not len(found):
+        raise InputError(f"the list of ranker '{name}' is empty")
+    return found
+
+
+def _part(shown: tuple[Any, ...], offset: int, limit: int | None) -> tuple[Any, ...]:
+    return shown if offset == 0 and limit is None else shown[offset:][:limit]

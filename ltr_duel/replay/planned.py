@@ -1,0 +1,118 @@
+"""The loop of plans with simulated users: plan, decide in several processes, log, plan again. No service is asked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ltr_duel.clicks import ClickModel
+from ltr_duel.core import InputError, random_below, stream
+from ltr_duel.live import Keys, Settings
+from ltr_duel.logs import ClickLog, write_log
+from ltr_duel.plan import LivePlan, keep_plan, next_plan
+from ltr_duel.rankers import Rankings
+from ltr_duel.replay.users import SimulatedUsers
+
+_BEGINS, _HOUR = 1_700_000_000.0, 3600.0  # of the simulated clock
+EXPOSURES, EVENTS = "exposures", "events"  # the tables of a log, folders of Parquet files
+_COLUMNS = (
+    "impression", "time", "query", "user", "shown", "rankers", "owners", "page", "method", "outcome", "policy",
+    "propensity",
+)  # fmt: skip
+_EVENT = ("impression", "time", "item", "position", "kind", "value")
+
+
+class Followed(NamedTuple):
+    """What came of a plan."""
+
+    plan: LivePlan
+    searches: int
+    logged: int  # exposures of several rankers, each once
+
+
+class Loop(NamedTuple):
+    """What all processes need."""
+
+    settings: Settings
+    keys: dict[str, bytes]
+    rankings: Rankings
+    clicks: str | ClickModel
+    folder: Path  # plan.json with all that are kept, and the log
+    users: int  # of each process, who return; 0: each search is somebody else's
+    searches: int  # of each process and plan
+    seed: int
+
+
+def follow_plans(loop: Loop, *, plans: int, processes: int) -> Iterator[Followed]:
+    """Let simulated users live through some plans, each an hour long; the next is made from all logs so far.
+
+    Parameters
+    ----------
+    loop : Loop
+        Its folder must have no log yet.
+    plans : int
+    processes : int
+        Each has its own copy of the plan and its own log.
+
+    Yields
+    ------
+    Followed
+
+    Raises
+    ------
+    InputError
+        If the folder has a log already, or cannot be written to.
+    """
+    import joblib  # loading it takes as long as all the rest
+
+    keys, log = Keys(loop.keys), None
+    for name in (EXPOSURES, EVENTS):
+        if (loop.folder / name).exists():
+            raise InputError(f"{loop.folder / name}: is there already; the loop begins in a new folder")
+        (loop.folder / name).mkdir(parents=True)
+    for version in range(1, plans + 1):
+        begins = _BEGINS + (version - 1) * _HOUR
+        if any((loop.folder / EVENTS).iterdir()):
+            log = ClickLog(loop.folder / EXPOSURES, events=loop.folder / EVENTS, skip_bad=None)
+        settings = replace(loop.settings, deadline=1.0)  # all clicks of an hour are known at its end
+        plan = next_plan(settings, log, at=begins, version=version)
+        keep_plan(plan, loop.folder / "plan.json", keys)
+        work = [(loop, version, number) for number in range(processes)]
+        found = joblib.Parallel(processes)(joblib.delayed(_follow)(*one) for one in work)
+        yield Followed(plan, loop.searches * processes, sum(found))
+
+
+def _follow(loop: Loop, version: int, number: int) -> int:
+    """Decide searches by the plan alone, as one machine of many, and log them; return how many rows there are."""
+    plan = LivePlan.read(loop.folder / "plan.json", Keys(loop.keys))
+    seed = _seed(loop.seed, version, number)
+    users = SimulatedUsers(loop.rankings, loop.clicks, top=plan.top, seed=seed)
+    coming = stream(loop.seed, "plans", version, number, "users")
+    begins = plan.at + number * 1e-3
+    rows, clicks, seen = list[dict[str, Any]](), list[dict[str, Any]](), set[str]()
+    for k in range(loop.searches):
+        query = users.next_query()
+        user = f"u{number}-{random_below(loop.users, coming)}" if loop.users else f"{version}-{number}-{k}"
+        now = begins + (_HOUR - 2) * k / loop.searches
+        page = plan.decide(user, str(query), users.lists(query), now=now)
+        if page.record is None or page.record["impression"] in seen:  # a page that is shown again is the same page
+            continue
+        seen.add(page.record["impression"])
+        rows.append(page.record)
+        for item in users.clicks(query, page.shown):
+            place = page.shown.index(item) + 1
+            event = (page.record["impression"], now + 0.1 * place, str(item), place, "click", 1.0)
+            clicks.append(dict(zip(_EVENT, event, strict=True)))
+    for name, table, columns in ((EXPOSURES, rows, _COLUMNS), (EVENTS, clicks, _EVENT)):
+        if table:
+            have = tuple([column for column in columns if column in table[0]])
+            with write_log(loop.folder / name / f"{version}-{number}.parquet", have) as log:
+                log.write({column: [row[column] for row in table] for column in have})
+    return len(rows)
+
+
+def _seed(seed: int, version: int, number: int) -> int:
+    """Return the seed of a process's users."""
+    return int(stream(seed, "plans", version, number).integers(1 << 62))

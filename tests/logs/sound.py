@@ -1,0 +1,86 @@
+"""Sound logs of users who come often, and how often each check of `logs check` fails for them."""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+from collections import Counter
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from ltr_duel.core import stream
+from ltr_duel.data import make_corpus
+from ltr_duel.logs import ClickLog, check_log, simulate_log, write_log
+from ltr_duel.rankers import feature_rankers
+
+COLUMNS = ("impression", "time", "query", "user", "shown", "clicks", "rankers", "owners")
+SHOWN = [f"d{k}" for k in range(6)]
+DRAWN = ("anew", "by user", "by visit")
+
+
+def write_sound_log(path, rankers, users, drawn, seed, n=3000):
+    """Write team drafts of two rankers whose coins are fair, on users who click, and find nothing, in their own ways.
+
+    Of 100 users or more 5 % make half of the pages. Pairs are drawn for each page, for each user, or for each visit of
+    five pages; then users come one after the other with odd seeds.
+    """
+    rng = stream(seed, "sound log", f"{rankers} {users} {drawn}")
+    often = (rng.random(n) < 0.5) & (users >= 100)
+    user = np.where(often, rng.integers(0, max(users // 20, 1), n), rng.integers(0, users, n))
+    if drawn != "anew" and seed % 2:
+        user = np.sort(rng.permutation(users)[user])
+    pairs = list(itertools.combinations(range(rankers), 2))
+    order = np.argsort(user, kind="stable")
+    visit = np.empty(n, np.int64)
+    visit[order] = (np.arange(n) - np.searchsorted(user[order], user[order])) // 5
+    one = {"anew": np.arange(n), "by user": user, "by visit": user * n + visit}[drawn]
+    _, one = np.unique(one, return_inverse=True)
+    pair = np.array(pairs)[rng.integers(0, len(pairs), one.max() + 1)[one]]
+    arms = np.where(rng.random((n, 1)) < 0.5, pair, pair[:, ::-1])
+    coins = rng.integers(0, 2, (n, 3))
+    owners = np.stack([coins, 1 - coins], axis=2).reshape(n, 6)
+    empty = rng.random(n) < rng.beta(0.03, 0.27, users)[user]
+    likes = rng.beta(1.2, 1.2, users)[user, None] * rng.random((users, rankers))[user[:, None], arms]
+    clicked = rng.random((n, 6)) < np.take_along_axis(likes, owners, axis=1)
+    columns = {
+        "impression": [f"i{k}" for k in range(n)],
+        "time": (10.0 * np.arange(n)).tolist(),
+        "query": [f"q{k}" for k in rng.integers(0, 50, n)],
+        "user": [f"u{k}" for k in user],
+        "shown": [[] if none else SHOWN for none in empty],
+        "clicks": [
+            [] if none else (np.flatnonzero(row) + 1).tolist() for none, row in zip(empty, clicked, strict=True)
+        ],
+        "rankers": [[f"r{a}", f"r{b}"] for a, b in arms.tolist()],
+        "owners": [[] if none else row for none, row in zip(empty, owners.tolist(), strict=True)],
+    }
+    with write_log(path, COLUMNS) as log:
+        log.write({name: pa.array(values) for name, values in columns.items()})
+
+
+def failed(path, **settings):
+    """Return the checks that were made, and those that fail."""
+    found = [one for one in check_log(ClickLog(path, skip_bad=None), **settings) if one.verdict != "not checked"]
+    return [one.name for one in found], [one.name for one in found if one.verdict == "fails"]
+
+
+def false_alarms_of_checks(kind, rankers, users, experiments):
+    """Return how often each check is made, and fails; ``kind`` is how pairs are drawn, or a policy."""
+    made, alarms = Counter(), Counter()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "clicks.parquet"
+        for seed in range(experiments):
+            path.unlink(missing_ok=True)
+            if kind in DRAWN:
+                write_sound_log(path, rankers, users, kind, seed)
+            else:
+                clicks = ("navigational", "informational", "perfect")[seed % 3]
+                rankings = feature_rankers(make_corpus(queries=40, documents=10, features=rankers, seed=seed))
+                settings = {"policy": kind, "pairs": "team_draft", "horizon": 3000, "users": users, "seed": seed}
+                simulate_log(path, rankings, clicks, **settings)
+            names, wrong = failed(path, planned="even" if kind in DRAWN else "")
+            made.update(names)
+            alarms.update(wrong)
+    return made, alarms

@@ -59,7 +59,7 @@ def is_outside_in(due: IntVector, n_arms: int, t: int, slate: IntVector, size: i
     if not 1 <= size <= n_arms:
         due[1], due[2], due[3] = t, size, 1
         return True
-    for arm in slate[:size]:
-        if is_outside(due, n_arms, t, arm):
+    for a in range(size):  # noqa: SIM110 -- a kernel has no generators
+        if is_outside(due, n_arms, t, slate[a]):
             return True
     return False

@@ -24,7 +24,17 @@ from ltr_duel.bandits.batched import (
 )
 from ltr_duel.bandits.compiling import loop_for, run_loop
 from ltr_duel.bandits.oracle import MatrixOracle, duel, multiduel
-from ltr_duel.bandits.policy import Policy, PolicyError, idle_until, recommend, select, select_slate, sweep, update, update_slate
+from ltr_duel.bandits.policy import (
+    Policy,
+    PolicyError,
+    idle_until,
+    recommend,
+    select,
+    select_slate,
+    sweep,
+    update,
+    update_slate,
+)
 from ltr_duel.bandits.recorder import (
     Recorder,
     add_pair,

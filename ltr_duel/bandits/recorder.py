@@ -37,7 +37,7 @@ class Recorder(NamedTuple):
     alone: IntVector  # (K,) steps an arm had to itself; of slates only
     shared: FloatVector  # (K,) exposure from slates of several arms
     row: IntVector  # (1,) checkpoints passed
-    due: IntVector  # (4,) the next checkpoint, and what ended the run, see `arms`: each array more is passed in each step
+    due: IntVector  # (4,) the next checkpoint; what ended the run, see `arms`: in each step each array costs time
 
 
 def new_recorder(

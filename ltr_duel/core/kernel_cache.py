@@ -1,9 +1,10 @@
 """The folder of compiled kernels: writable by the user alone, and without damaged files.
 
 numba stores compiled code as pickles, and a pickle can run any code when it is loaded. So a folder that other users can
-write to, or in which a file is theirs, is not used. numba also fails on an empty, truncated or overwritten file, for example after a power failure. So
-each folder has a table of its files (`_SEALS`: sizes, times and checksums), written when a process ends. The first use
-of a folder in a process removes the files that differ from the table, and numba compiles their kernels again.
+write to, or in which a file is theirs, is not used. numba also fails on an empty, truncated or overwritten file, for
+example after a power failure. So each folder has a table of its files (`_SEALS`: sizes, times and checksums), written
+when a process ends. The first use of a folder in a process removes the files that differ from the table, and numba
+compiles their kernels again.
 """
 
 from __future__ import annotations

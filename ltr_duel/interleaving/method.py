@@ -13,6 +13,7 @@ compiles them with the loop that calls them, and plain Python runs the same text
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
@@ -21,7 +22,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.core import InputError, IntVector, SignMatrix, SmallIntMatrix, components, dispatched_call, errors, implement, interpreted
+from ltr_duel.core import (
+    InputError,
+    IntVector,
+    SignMatrix,
+    SmallIntMatrix,
+    components,
+    dispatched_call,
+    errors,
+    implement,
+    interpreted,
+)
 
 
 class Lists(NamedTuple):
@@ -226,7 +237,6 @@ def bind(method: Method) -> None:
 
 def _tested(name: str, stub: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a plain function of a method from outside this package that tests what it gives at each call."""
-
     function = interpreted(function)
 
     @functools.wraps(function)
@@ -245,11 +255,16 @@ def _tested(name: str, stub: Callable[..., Any], function: Callable[..., Any]) -
             won, size = given[-1], given[4]
             if (np.abs(won[:size, :size][np.triu_indices(size, 1)]) > 1).any():
                 raise MethodError(f"method '{name}': credit_slate writes a sign that is not -1, 0 or 1")
-        elif not isinstance(outcome, Real) or not -1 <= outcome <= 1:
+        elif not is_number(outcome) or not -1 <= outcome <= 1:
             raise MethodError(f"method '{name}': credit_pair returns {errors.shown(outcome)}, not a number in -1..1")
         return outcome
 
     return draw if stub in (draw_pair, draw_slate) else credit
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a number that can be credit."""
+    return isinstance(value, Real) and math.isfinite(value)
 
 
 def require_list(name: str, shown: Any, documents: int, top: int) -> None:

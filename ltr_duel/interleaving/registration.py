@@ -11,15 +11,13 @@ The ranker with the higher score wins.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import isfinite
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.core import InputError, IntVector, SignMatrix, components, vector
-from ltr_duel.interleaving.method import METHODS, Lists, Method, MethodError, Shown, Size, require_list
+from ltr_duel.interleaving.method import METHODS, Lists, Method, MethodError, Shown, Size, is_number, require_list
 
 Draw = Callable[[list[list[int]], int, Generator], Sequence[int]]
 Credit = Callable[[list[list[int]], list[int], list[int]], Sequence[float]]
@@ -141,9 +139,8 @@ def _scores(
 ) -> Sequence[float]:
     shown, clicks = page.shown[:length].tolist(), page.clicks[:n_clicks].tolist()
     scores = state.credit(_orders(lists, query, slate), shown, clicks)
-    if isinstance(scores, Sequence | np.ndarray) and len(scores) == len(slate):
-        if all(isinstance(one, Real) and isfinite(one) for one in scores):
-            return scores
+    if isinstance(scores, Sequence | np.ndarray) and len(scores) == len(slate) and all(map(is_number, scores)):
+        return scores
     raise MethodError(
         f"method '{state.name}': credit does not return one finite number for each of {len(slate)} rankers:"
         f" {scores!r:.80}"

@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import threading
-import threading
 import time
 from pathlib import Path
 

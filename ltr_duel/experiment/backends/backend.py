@@ -22,7 +22,7 @@ from joblib.externals.loky import get_reusable_executor
 from ltr_duel.core import InputError, errors, threads
 from ltr_duel.core import parallel as core_parallel
 from ltr_duel.experiment.backends.dask import SchedulerGoneError, connected, done_by_cluster, lost_since
-from ltr_duel.experiment.backends.killable import KillableWorker, execute_within
+from ltr_duel.experiment.backends.killable import KillableWorker, close_all, execute_within
 from ltr_duel.experiment.plan import Task
 from ltr_duel.experiment.worker import Outcome, execute
 
@@ -113,7 +113,7 @@ def run_tasks(backend: Backend, tasks: Iterable[Sequence[Task]]) -> Iterator[lis
             jobs = max(1, sum(client.ncores().values()))
         if backend.name == "loky":
             stack.callback(_kill_processes)
-        stack.callback(lambda: [one.close() for one in started])
+        stack.callback(close_all, started)
         stack.callback(stop.set)
         worker = threading.Thread(target=work, daemon=True)
         stack.callback(threads.abandon, worker)

@@ -99,6 +99,12 @@ class KillableWorker:
         return answer
 
 
+def close_all(workers: list[KillableWorker]) -> None:
+    """Kill processes that are needed no more."""
+    for one in workers:
+        one.close()
+
+
 def _send(what: Any, pipe: IO[bytes]) -> None:
     pickle.dump(what, pipe)
     pipe.flush()

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from ltr_duel.core import InputError, arguments, errors, files
+from ltr_duel.core import InputError, arguments, errors
 from ltr_duel.interleaving import interleave, listed
 from ltr_duel.live import Keys
 
@@ -129,11 +129,6 @@ class LivePlan:
     @cached_property
     def _bounds(self) -> list[int]:
         return list(accumulate(count for _, count in self.sets))
-
-    @cached_property
-    def alone(self) -> dict[tuple[str, ...], float]:
-        """The probability of each set in which one ranker has the page to itself."""
-        return {rankers: count / self.draws for rankers, count in self.sets if len(rankers) == 1}
 
     def rankers(self, unit: str, query: str) -> tuple[str, ...]:
         """Return whose lists a search needs.
@@ -264,10 +259,6 @@ class LivePlan:
         key = next(iter(keys))
         signed = {"key": key, "plan": plan, "signature": _signature(keys[key], plan)}
         return json.dumps(signed, indent=1, sort_keys=True) + "\n"
-
-    def save(self, path: str | Path, keys: Keys) -> None:
-        """Write `to_json` to a file, which appears whole or not at all."""
-        files.write_text(arguments.as_path("a plan", path), self.to_json(keys))
 
     @classmethod
     def from_json(cls, text: str, keys: Keys, *, place: str = "the plan") -> LivePlan:

@@ -13,7 +13,7 @@ from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.findings import Finding
 from ltr_duel.logs.named_looks import NamedLook
 from ltr_duel.logs.slices import Beside
-from ltr_duel.logs.stopping import FEWEST, StoppingDecision, never_shown, two_tests
+from ltr_duel.logs.stopping import FEWEST, StoppingDecision, never_shown, to_go_in, two_tests
 from ltr_duel.logs.verdict import Evidence, decision_of, failed_checks
 
 ROWS = 40  # pairs on a page
@@ -43,7 +43,7 @@ def comparison_table(evidence: Evidence, rows: int = ROWS) -> pd.DataFrame:
         )
     order = sorted(range(len(names)), key=lambda k: -decisions[k].e_value)[:rows]
     return pd.DataFrame(
-        [_head(found, k, decisions[k].mean, verdicts[k], of) | _any_time(decisions[k], of) for k in order]
+        [_head(found, k, decisions[k].mean, verdicts[k], of) | _any_time(found, decisions[k], of) for k in order]
     )
 
 
@@ -103,7 +103,7 @@ def _one_look(found: LogComparison, k: int, of: str) -> dict[str, str]:
     }
 
 
-def _any_time(one: StoppingDecision, of: str) -> dict[str, str]:
+def _any_time(found: LogComparison, one: StoppingDecision, of: str) -> dict[str, str]:
     sign = 1 if one.mean >= 0 else -1
     both = not math.isnan(one.per_user)
     name = "mean per impression" if both else ", ".join(filter(None, ["mean", of]))
@@ -111,10 +111,9 @@ def _any_time(one: StoppingDecision, of: str) -> dict[str, str]:
     if both:
         ends = _ends(sign, one.per_user_low, one.per_user_high)
         row |= {"mean per user": f"{sign * one.per_user:+.4f}", "per user within": ends}
-    return row | {
-        "e-value": f"{one.e_value:.3g}",
-        "impressions to go": _to_go(one) if one.verdict == "go on" else "-",
-    }
+    what, each = to_go_in(found)
+    to_go = _to_go(one, each) if one.verdict == "go on" else "-"
+    return row | {"e-value": f"{one.e_value:.3g}", f"{what} to go": to_go}
 
 
 def beside_table(beside: Beside, pairs: int = ROWS) -> pd.DataFrame:
@@ -164,10 +163,10 @@ def _p(value: float) -> str:
     return "< 1e-12" if value < 1e-12 else f"{value:.3g}"
 
 
-def _to_go(one: StoppingDecision) -> str:
+def _to_go(one: StoppingDecision, each: float) -> str:
     if one.independent < FEWEST:
         return "too few to say"
-    return "more than 1e9" if one.more > 1e9 else f"{one.more:,.0f}"
+    return "more than 1e9" if one.more > 1e9 else f"{one.more * each:,.0f}"
 
 
 def named_looks_table(looks: Sequence[NamedLook], findings: Sequence[Finding] = ()) -> pd.DataFrame:

@@ -17,7 +17,7 @@ from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.looks import Look
 from ltr_duel.logs.power import ImpressionPlan
 from ltr_duel.logs.sequential import Observed
-from ltr_duel.logs.slices import Beside
+from ltr_duel.logs.slices import DATED, Beside
 from ltr_duel.logs.stopping import outcomes_go_together
 from ltr_duel.logs.sums import Sequences
 
@@ -135,6 +135,8 @@ def plot_parts(beside: Beside, ax: Axes | None = None) -> Axes:
     """
     ax = prepared_axes(ax, 8, 3.6)
     names = list(dict.fromkeys(beside.frame[beside.by]))
+    if beside.by in DATED:  # the clearest pair may be that of later days
+        names.sort()
     for place, (pair, rows) in enumerate(beside.frame.groupby(["first", "second"], sort=False)):
         if place == _MOST:
             break

@@ -22,7 +22,7 @@ from ltr_duel.logs.outcomes import UNIT, credited
 from ltr_duel.logs.parts import divided
 from ltr_duel.logs.sums import _KINDS, pair_sums
 
-_DATED = ("day", "week")
+DATED = ("day", "week")
 _LEVEL = 0.05  # of the test of interaction
 _WHAT = {
     "day": "days",
@@ -110,9 +110,9 @@ def sliced(
     )
     met = split.counts > 0
     signs = np.repeat(ahead(limits(found, confidence, any_time=any_time).mean), parts)
-    looks = any_time and by not in _DATED  # a day that is over does not change
+    looks = any_time and by not in DATED  # a day that is over does not change
     within = limits(split, confidence, float(met.sum()), any_time=looks).turned(signs)
-    frame = _frame(split, {by: labels * pairs}, signs, within, _users(log, cells, parts, pairs) if by in _DATED else {})
+    frame = _frame(split, {by: labels * pairs}, signs, within, _users(log, cells, parts, pairs) if by in DATED else {})
     order = [
         k * parts + part for k in np.argsort(found.p, kind="stable") for part in range(parts)
     ]  # the clearest first

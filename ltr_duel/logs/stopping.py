@@ -63,9 +63,9 @@ def stopping_decisions(
     ----------
     found : LogComparison or RunningComparison
         Of a log that is clustered by users or queries (or by both), every impression counts, with the error of the
-        clusters (see `Clustered`); by users alone, the mean of their first impressions is stated beside. Of a log that is
-        clustered by impressions, or whose clusters have one outcome each, every impression counts as independent.
-        Of a running comparison, the observations of its sequences count.
+        clusters (see `Clustered`); by users alone, the mean of their first impressions is stated beside. Of a log
+        that is clustered by impressions, or whose clusters have one outcome each, every impression counts as
+        independent. Of a running comparison, the observations of its sequences count.
     confidence : float
         Above 0 and below 1: the chance that all intervals hold at all times, so that no decision on any pair is ever
         wrong, nor a winner against all others, which wins each of its pairs.

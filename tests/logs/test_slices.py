@@ -10,7 +10,8 @@ import pytest
 from scipy import stats
 
 from ltr_duel.core import InputError
-from ltr_duel.logs import ClickLog, compare_log, secondary, sliced, usual_parts
+from ltr_duel.logs import ClickLog, check_log, compare_log, secondary, sliced, usual_parts
+from ltr_duel.logs.picture import plot_parts
 from ltr_duel.logs.slices import interaction_p
 from tests.logs.drawn import parts_that_differ
 
@@ -192,3 +193,39 @@ def test_secondary_outcomes_share_an_error_and_are_those_of_the_ranker_ahead(tmp
     assert table["mean"].tolist() == pytest.approx([-y.mean(), y.mean()])
     half = compare_log(two, confidence=1 - 0.05 / 2)
     assert (table["low"][1], table["high"][1]) == pytest.approx((-half.high[0], -half.low[0]))
+
+
+@pytest.fixture
+def two_experiments(tmp_path):
+    """Return the log of a folder of two experiments: B against C on two days, and then, clearer, A against B."""
+    y = np.concatenate([np.tile([1, -1, 0], 100), np.tile([1, 1, 0], 100)])
+    times = np.concatenate([np.linspace(0, 2 * DAY, 300), np.linspace(9 * DAY, 11 * DAY, 300)])
+    rankers = [["B", "C"]] * 300 + [["A", "B"]] * 300
+    users = np.concatenate([np.arange(300), 300 + np.arange(300) % 40])  # who never come again, and who do
+    return written(tmp_path / "two.jsonl", y, users, times, rankers=rankers)
+
+
+@pytest.mark.filterwarnings("error")  # a pair without an impression in a part made numpy warn
+@pytest.mark.parametrize("by", ["day", "heavy", "new"])
+def test_pairs_that_were_not_met_in_some_parts_are_compared_in_the_others(two_experiments, by):
+    found = compare_log(two_experiments)
+    table = sliced(two_experiments, found, by, any_time=True).frame
+    assert table["impressions"].sum() == 600 and (table["impressions"] > 0).all()
+    assert found.names == ("B", "C", "A") and found.p[0] > found.p[1], "the clearest pair is that of the later days"
+
+
+def test_days_are_drawn_in_the_order_of_time(two_experiments):
+    days = sliced(two_experiments, compare_log(two_experiments), "day")
+    drawn = [label.get_text() for label in plot_parts(days).get_xticklabels()]
+    assert drawn == sorted(drawn) and len(drawn) == 6
+
+
+def test_a_folder_of_two_experiments_is_said_to_be_two(two_experiments, tmp_path):
+    """Sets of rankers that change, but are there before and after, are one experiment."""
+    said = "give each experiment its own folder"
+    (pairs,) = (one for one in check_log(two_experiments) if one.name == "pairs over time")
+    assert pairs.verdict == "fails" and said in pairs.sentence
+    rankers = [["A", "B"], ["B", "C"], ["A", "B"]] * 100 + [["B", "C"]] * 299 + [["A", "B"]]
+    changing = written(tmp_path / "one.jsonl", [1] * 600, np.arange(600), np.arange(600) * 60.0, rankers=rankers)
+    (pairs,) = (one for one in check_log(changing) if one.name == "pairs over time")
+    assert pairs.verdict == "fails" and said not in pairs.sentence

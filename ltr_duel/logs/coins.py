@@ -200,7 +200,7 @@ def _identical_rankers(
             values = _mean_outcomes(seen.owners[here], clicked[name])
             p.append(mirrored(values, seen.n[here]))
             farthest = max(farthest, float(values @ seen.n[here] / seen.n[here].sum()), key=abs)
-    sentence = f"with owners exchanged between lists, identical rankers differ by {farthest:+.4f}"
+    sentence = f"with owners exchanged between lists, identical rankers differ by {farthest:+z.4f}"
     return tested("A/A by exchanged owners", least_p(p), sentence)
 
 

@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from ltr_duel.core import InputError
-from ltr_duel.logs import ClickLog, check_log, compare_log, secondary, sliced, usual_parts
+from ltr_duel.logs import ClickLog, beside_table, check_log, compare_log, secondary, sliced, usual_parts
 from ltr_duel.logs.picture import plot_parts
 from ltr_duel.logs.slices import interaction_p
 from tests.logs.drawn import parts_that_differ
@@ -94,7 +94,9 @@ def test_parts_of_an_adaptive_log_have_intervals_of_the_sequence_and_no_test_of_
     plain = written(tmp_path / "plain.jsonl", y, users, times)
     log = written(tmp_path / "log.jsonl", y, users, times, policy=["rucb"] * 600)
     before, found = (sliced(one, compare_log(one), "day") for one in (plain, log))
-    assert before.notes and not found.notes
+    assert before.differ and not found.differ
+    assert (before.of, found.of) == ("", "first impressions"), "and the head of the column says so"
+    assert "mean, first impressions" in beside_table(found) and "mean" in beside_table(before)
     width = [table["high"] - table["low"] for table in (before.frame, found.frame)]
     assert (width[1] > width[0]).all()
 
@@ -142,7 +144,7 @@ def test_parts_with_the_same_users_differ_by_what_they_do_not_have_in_common():
 def noted(path, y, users, times, by="new"):
     """Return the p-value of the note."""
     log = written(path, y, users, times)
-    (note,) = sliced(log, compare_log(log, bootstrap=0, looks=False), by).notes
+    (note,) = sliced(log, compare_log(log, bootstrap=0, looks=False), by).differ
     return float(note.rpartition("p = ")[2].rstrip(")")), note
 
 
@@ -218,6 +220,15 @@ def test_days_are_drawn_in_the_order_of_time(two_experiments):
     days = sliced(two_experiments, compare_log(two_experiments), "day")
     drawn = [label.get_text() for label in plot_parts(days).get_xticklabels()]
     assert drawn == sorted(drawn) and len(drawn) == 6
+
+
+def test_rows_that_are_not_shown_are_counted_and_tests_are_those_of_the_pairs_in_the_table(two_experiments):
+    days = sliced(two_experiments, compare_log(two_experiments), "day", any_time=True)
+    rest, once, differ = days.lines(1)
+    assert rest == "3 of 6 rows are shown; intervals and p are corrected for all 6" and "one look only" in once
+    assert len(beside_table(days, 1)) == 3 and differ.startswith(beside_table(days, 1)["pair"].iloc[0] + ": ")
+    assert days.lines(2) == [*days.notes, *days.differ] and len(days.differ) == 2
+    assert len(plot_parts(days, pairs=1).get_legend_handles_labels()[0]) == 1
 
 
 def test_a_folder_of_two_experiments_is_said_to_be_two(two_experiments, tmp_path):

@@ -1,4 +1,4 @@
-"""A live experiment: the service over loopback with every answer durable, and the experiment alone.
+"""A live experiment: the service over loopback with every answer durable, the experiment alone, and its plans.
 
 The service has a core of its own; simulated users ask from another one.
 """
@@ -49,7 +49,12 @@ def rows() -> list[Row]:
         for several, when in USERS.items()
     ]
     call = f"experiment.answer(calls)  # {BATCH} at once"
-    return [*made, Row("alone", call, 2 * PAGES, "calls", alone, {"pages": PAGES})]
+    made.append(Row("alone", call, 2 * PAGES, "calls", alone, {"pages": PAGES}))
+    decide = "plan.decide(user, query, lists)  # {}"
+    return made + [
+        Row(f"plan-{method}", decide.format(method), 100_000, "calls", partial(planned, method), {"method": method})
+        for method in ("team_draft", "probabilistic")
+    ]
 
 
 def users(seed: int):
@@ -130,3 +135,19 @@ def alone():
 
     answer(BATCH)
     return lambda: timed(lambda: answer(PAGES))
+
+
+def planned(method: str):
+    """Decide by a plan, for two lists of ten of which half are the same; `clients/js/test.mjs` is of JavaScript."""
+    from benchmarks.lists import RANKINGS
+    from ltr_duel.live import Settings
+    from ltr_duel.plan import next_plan
+
+    plan = next_plan(Settings(name="benchmark", rankers=tuple(RANKINGS), policy="random", method=method), None, at=0)
+
+    def work(times: int = 100_000) -> None:
+        for user in range(times):
+            plan.decide(str(user), "red shoes", RANKINGS)
+
+    work(1000)
+    return work

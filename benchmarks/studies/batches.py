@@ -3,7 +3,7 @@
 python -m benchmarks.studies.batches [--corpus FOLDER] [--matrix FILE] [--policy NAME ...] [--runs 10] [PART ...]
 
 ``policies``: batches of 100, 1,000 and 10,000 of 100,000 steps, on a matrix and with simulated users. ``percent``:
-batches of one percent of 10,000 to 1,000,000 steps. Without a corpus users are those of a synthetic one.
+batches of one percent of 10,000 and of 100,000 steps. Without a corpus users are those of a synthetic one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ltr_duel.rankers import feature_rankers
 from ltr_duel.simulation import FromMatrix, Live, simulate
 
 STEPS, BATCHES = 100_000, (100, 1000, 10_000)
-HORIZONS = (10_000, 100_000, 1_000_000)
+HORIZONS = (10_000, 100_000)
 CANDIDATES = ("double_thompson", "double_thompson_plus", "self_sparring", "thompson_sparring", "rucb", "versatile_db")
 
 

@@ -55,6 +55,11 @@ class Row(NamedTuple):
         """What it shows with the click model in which it is least often right; of several, where it loses most."""
         return min(self.worlds, key=lambda one: (one.right.value, -one.loss.value))
 
+    @property
+    def dearest(self) -> Showing:
+        """What it shows with the click model in which it loses most, by which it is raced; of several, the worst."""
+        return max(self.worlds, key=lambda one: (one.loss.value, one is self.worst))
+
 
 class WhatIf(NamedTuple):
     """One candidate in a world that is harder."""

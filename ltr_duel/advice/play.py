@@ -37,7 +37,7 @@ class Source:
     candidate: Candidate
     world: World
     comparer: Comparer
-    budget: int  # impressions, which policies that need a horizon are told
+    budget: int  # impressions; the horizon of policies that need one
     batch: int = 1
     compiled: bool = True  # false runs the same text as plain Python
 

@@ -173,7 +173,7 @@ class Question:
         shots[advised] = [old.and_more(shots_of(new)) for old, new in zip(shots[advised], parts[0], strict=True)]
         dropped = [k for k in self._proof.worse(finish.left, shots) if k != advised]
         left = tuple(k for k in finish.left if k not in dropped)
-        last = Round(len(shots[advised][0].loss), (advised,), left, tuple(dropped))
+        last = Round(max(len(one.loss) for one in shots[advised]), (advised,), left, tuple(dropped))
         return rows, [*finish.rounds, last]
 
     def _row(self, candidate: Candidate, trials: list[Trials], fresh: bool) -> Row:
@@ -190,7 +190,6 @@ class Question:
         changed = {"noisier": noisier(world), "closer": closer(world), "cycle": cyclic(world)}
         harder = {change: one for change, one in changed.items() if one is not None}
         wanted = [Wanted(one, harder[change], 0, runs) for one in candidates for change in harder]
-        level = 1 - (1 - _RACE_SHARE) * (1 - self._confidence)
         found = iter(self._lab.run(wanted, "what if", "harder worlds"))
         answers = []
         for candidate, row in zip(candidates, rows, strict=True):
@@ -200,8 +199,8 @@ class Question:
             )
             for change in harder:
                 trials = next(found)
-                right = share(int(trials.right[:, -1].sum()), runs, level)
-                lost = mean(trials.lost[:, -1], level)
+                right = share(int(trials.right[:, -1].sum()), runs, self._level)  # as that of "as simulated"
+                lost = mean(trials.lost[:, -1], self._level)
                 answers.append(WhatIf(change, candidate.label, world.users.name, runs, right, lost))
         return answers
 
@@ -242,7 +241,7 @@ class Question:
 
 
 def _loss(row: Row) -> float:
-    return max(one.loss.value for one in row.worlds)
+    return row.dearest.loss.value
 
 
 def shots_of(trials: Trials) -> Shots:

@@ -104,7 +104,7 @@ class Proof(NamedTuple):
 def race(shoot: Shoot, sizes: Sequence[int], proof: Proof, *, floor: float = 0.0, sure_first: bool = False) -> Finish:
     """Let candidates race.
 
-    shoot: does the runs that it is asked for.
+    shoot: simulates the runs of a list of wishes, and returns them in the same order.
     sizes: how many runs a candidate has in a world after being tried once, twice, ...; at least 2.
     proof: for so many candidates and worlds.
     floor: a loss that is too small to matter.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ltr_duel.advice.answer import Advice, Enough, Row
-from ltr_duel.advice.words import METHOD_WORDS, impressions, listed, named, ndcg, percent, percent_of, plain, short
+from ltr_duel.advice.words import METHOD_WORDS, impressions, listed, named, ndcg, percent, percent_of, plain
 
 ANSWER = 3  # lines that answer; what follows them explains
 
@@ -55,7 +55,7 @@ def _what(candidate: str) -> str:
 def _known(advice: Advice, row: Row) -> str:
     s, at = advice.settings, row.worst.sure_at
     users = "" if len(s["clicks"]) == 1 else f", the worst of {len(s['clicks'])} click models"
-    within = f"one within {short(s['margin'])} {s['measure']} of it"
+    within = f"one within {s['margin']:g} {s['measure']} of it"
     line = f"After {s['budget']:,} impressions it named the best ranker, or {within}, in {_runs(advice, row)}{users}"
     if at.value is None:
         return f"{line}; it did not come to {_asked(advice)}."
@@ -111,8 +111,9 @@ def _given(advice: Advice) -> str:
     if s["fitted"]:
         drawn = f" (the numbers of {listed(s['fitted'])} are drawn again for each run, within their errors)"
     return (
-        f"All of this is about simulated users: they click exactly by {listed(s['clicks'])}{drawn}, answer at once, do"
-        f" not return, and ask the {s['queries']:,} judged queries equally often; grades say which ranker is best."
+        f"All of this is about simulated users: they click exactly by {listed(s['clicks'])}{drawn}, answer"
+        f" {_when(s.get('batch', 1))}, do not return, and ask the {s['queries']:,} judged queries equally often;"
+        " grades say which ranker is best."
         " Intervals are those of the simulation alone."
     )
 
@@ -137,12 +138,12 @@ def _runner_up(advice: Advice) -> list[str]:
         line += f" The runs do not show that users lose more by {listed(close)} than by the candidate that is advised."
     seldom = [advice.names[k] for k in others_left if k not in often]
     if seldom:
-        line += f" Dropped after few runs, which do not show that users lose more: {listed(seldom)}."
+        line += f" Tried in few runs only, which do not show that users lose more: {listed(seldom)}."
     return [line]
 
 
 def _differs(advice: Advice) -> list[str]:
-    """Say for which users another candidate would do better."""
+    """Say for which users another candidate is shown to lose less: the intervals of the losses do not overlap."""
     fresh = [row for row in advice.rows if row.fresh and row.may_be_deployed]
     other: dict[str, list[str]] = {}
     for m, users in enumerate(advice.settings["clicks"]):
@@ -177,9 +178,13 @@ def _identical(advice: Advice) -> str:
     return (
         f"The {len(advice.ndcg)} rankers are identical within the margin: none is more than"
         f" {plain(advice.ndcg[advice.best] - worst)} {s['measure']} below the best, '{advice.best}', and"
-        f" {short(s['margin'])} would not matter. There is nothing to find out; keep the incumbent '{s['incumbent']}'."
+        f" {s['margin']:g} would not matter. There is nothing to find out; keep the incumbent '{s['incumbent']}'."
     )
 
 
 def _is(names: tuple[str, ...]) -> str:
     return "is" if len(names) == 1 else "are"
+
+
+def _when(batch: int) -> str:
+    return "at once" if batch == 1 else f"after each {batch:,} impressions"

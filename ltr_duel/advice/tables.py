@@ -26,6 +26,7 @@ def candidates_table(advice: Advice) -> pd.DataFrame:
             f"{advice.settings['measure']} lost on the way": ndcg(row.worst.lost),
             "regret": ndcg(row.worst.regret),
             "lost after": ndcg(row.worst.after),
+            "largest loss": ndcg(row.dearest.loss) + ("" if row.dearest is row.worst else f", {row.dearest.users}"),
             "runs": f"{row.worst.runs}" + ("" if row.fresh else " (race)"),
         }
         for row in advice.rows
@@ -42,6 +43,7 @@ def users_table(advice: Advice) -> pd.DataFrame:
             "right": percent(one.right),
             "sure from": impressions(one.sure_at),
             "lost on the way": ndcg(one.lost),
+            "loss": ndcg(one.loss),
         }
         for m in range(len(advice.settings["clicks"]))
         for row in advice.rows
@@ -59,6 +61,7 @@ def what_if_table(advice: Advice) -> pd.DataFrame:
             "what if": CHANGES[one.change],
             "right": percent(one.right),
             "lost on the way": ndcg(one.lost),
+            "runs": f"{one.runs}",
         }
         for one in advice.what_if
     ]
@@ -84,12 +87,14 @@ def rankers_table(advice: Advice) -> pd.DataFrame:
 
 
 def race_table(advice: Advice) -> pd.DataFrame:
-    """Return who was dropped when."""
+    """Return who was dropped when; the last row is the look with the runs behind the claims."""
+    *_, last = advice.rounds
     rows = [
         {
             "runs of each": f"{one.runs}",
             "candidates tried": ", ".join(advice.names[k] for k in one.tried)
-            if len(one.tried) < len(advice.names)
+            + (", with the runs behind its claims" if one is last else "")
+            if len(one.tried) < len(advice.names) or one is last
             else "all",
             "shown to be worse": ", ".join(advice.names[k] for k in one.dropped) or "none",
             "left": f"{len(one.left)}",

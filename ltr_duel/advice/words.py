@@ -22,16 +22,16 @@ def percent(found: Estimate) -> str:
 
 
 def ndcg(found: Estimate) -> str:
-    """Write a difference of NDCG: '.0123 (.0119 to .0127)'."""
+    """Write a difference of NDCG: '0.0123 (0.0119 to 0.0127)'."""
     return f"{plain(found.value)} ({plain(found.low)} to {plain(found.high)})"
 
 
 def plain(value: float) -> str:
-    """Write a number between -1 and 1: '.0123', '-.0004'."""
+    """Write a number between -1 and 1: '0.0123', '-0.0004'."""
     if not math.isfinite(value):
         return "?"
     text = f"{value:.4f}"
-    return "0" if float(text) == 0 else text.replace("0.", ".", 1)
+    return "0" if float(text) == 0 else text
 
 
 def impressions(found: Reached) -> str:
@@ -48,11 +48,6 @@ def listed(names: tuple[str, ...] | list[str], most: int = 6) -> str:
     if len(names) > most:
         return f"{', '.join(quoted)} and {len(names) - most} more"
     return errors.listed(quoted)
-
-
-def short(value: float) -> str:
-    """Write what a user gave: '.01'."""
-    return f"{value:g}".replace("0.", ".", 1) if 0 < value < 1 else f"{value:g}"
 
 
 def percent_of(value: float) -> str:

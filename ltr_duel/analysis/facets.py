@@ -50,8 +50,8 @@ def plot_facets(
     Returns
     -------
     Figure
-        Where average regret is not defined, without a Condorcet winner, a panel shows Copeland regret, if the table has
-        it and no panel of its own is asked for; the title of the panel says so.
+        Where average regret is not defined, without a Condorcet winner, a panel shows Copeland regret, and its title
+        says so, if the table has it and ``columns`` does not name it as a separate panel.
 
     Raises
     ------

@@ -7,7 +7,7 @@ import math
 import pandas as pd
 from matplotlib.axes import Axes
 
-from ltr_duel.analysis.style import COLOURS, prepared_axes, require_table
+from ltr_duel.analysis.style import COLOURS, legend_beside, prepared_axes, require_table
 from ltr_duel.core import errors
 
 
@@ -81,10 +81,10 @@ def plot_measures(evaluation: pd.DataFrame, ax: Axes | None = None, *, measure: 
     ax.hlines(places, rows["low"], rows["high"], color=COLOURS[0], lw=1.4, alpha=0.6)
     for worse, face in ((False, COLOURS[0]), (True, "white")):
         some = rows[(rows["p"] < 0.05) == worse]
-        label = "p < 0.05 against the best (Holm)" if worse else "best, or not shown to be worse"
+        label = "p < 0.05 against\nthe best (Holm)" if worse else "best, or not\nshown to be worse"
         ax.plot(some["mean"], some.index, "o", ms=5, color=COLOURS[0], mfc=face, label=label)
     ax.set_yticks(list(places), [str(name) for name in rows["ranker"]])
     ax.set_ylim(len(rows) - 0.4, -0.6)
     ax.set_xlabel(f"{measure}, mean over {int(rows['queries'].iloc[0]):,} queries with 95 % interval")
-    ax.legend(loc="lower right", fontsize=8)
+    legend_beside(ax)
     return ax

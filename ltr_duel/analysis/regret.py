@@ -9,6 +9,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.offsetbox import AnnotationBbox, DrawingArea
+from matplotlib.patches import ConnectionPatch
 from matplotlib.ticker import NullLocator
 
 from ltr_duel.analysis.chosen import Chosen
@@ -28,6 +30,8 @@ from ltr_duel.simulation import Results, averaged, final_rows
 
 BOUND = "lower bound (asymptotic, pairs)"
 _NAME = "_name of a line"
+_SAMPLE = 34  # points; shorter ones do not show which dashes a line has
+_MOVED = 0.01  # of the height of the axes: a name this far from the end of its line is led to it
 _MOST_ENDS = 6  # more lines than this get a legend instead of a name at their end
 
 
@@ -226,7 +230,7 @@ def _draw_bound(ax: Axes, constant: float, end: float, *, in_view: bool) -> None
 
 def _name_the_lines(ax: Axes, own_figure: bool, by_ends: bool) -> None:
     """Name the lines at their ends; if they are many, of one colour or in a chosen order, in a legend."""
-    for earlier in [text for text in ax.texts if text.get_label() == _NAME]:  # of what was drawn here before
+    for earlier in [one for one in ax.get_children() if one.get_label() == _NAME]:  # of what was drawn here before
         earlier.remove()
     named = [line for line in ax.get_lines() if not str(line.get_label()).startswith("_")]
     if by_ends:
@@ -240,22 +244,41 @@ def _name_the_lines(ax: Axes, own_figure: bool, by_ends: bool) -> None:
 
 
 def _name_the_ends(ax: Axes, lines: Sequence[Line2D], least: float = 0.085) -> None:
-    """Write names at the right ends of lines (lowest first), moved apart where they would touch."""
+    """Write names, with samples, at the right ends of lines (lowest first), moved apart where they would touch."""
     ax.get_ylim()  # applies pending autoscaling
     to_axes = ax.transData - ax.transAxes
-    places = [float(to_axes.transform((1, np.asarray(line.get_ydata())[-1]))[1]) for line in lines]
+    data = [np.asarray(line.get_xydata(), np.float64) for line in lines]
+    ends = [(float(points[-1, 0]), float(points[-1, 1])) for points in data]
+    heights = [float(to_axes.transform(end)[1]) for end in ends]
+    places = list(heights)
     for k in range(1, len(places)):
         places[k] = max(places[k], places[k - 1] + least)
     top = 1.0
     for k in reversed(range(len(places))):  # none above the axes: push them down again from there
         top = places[k] = min(places[k], top)
         top -= least
-    for place, line in zip(places, lines, strict=True):
-        name = str(line.get_label())
-        ax.annotate(
-            name.replace(" (", "\n(") if name == BOUND else name, (1.01, place), xycoords="axes fraction",
-            color=line.get_color(), va="center", fontsize=9, annotation_clip=False, label=_NAME,
+    for place, height, end, line in zip(places, heights, ends, lines, strict=True):
+        name, anchor = str(line.get_label()), (1.01, place)
+        sample = DrawingArea(_SAMPLE, 0)
+        short = Line2D(np.linspace(0, _SAMPLE, 3), np.zeros(3))
+        short.update_from(line)
+        short.set(transform=sample.get_transform(), clip_on=False, markevery=[1])
+        sample.add_artist(short)
+        ax.add_artist(
+            AnnotationBbox(
+                sample, anchor, xycoords="axes fraction", box_alignment=(0, 0.5), pad=0, frameon=False,
+                annotation_clip=False, label=_NAME,
+            )
         )  # fmt: skip
+        ax.annotate(
+            name.replace(" (", "\n(") if name == BOUND else name, anchor, (_SAMPLE + 4, 0), xycoords="axes fraction",
+            textcoords="offset points", color=line.get_color(), va="center", fontsize=9, annotation_clip=False,
+            label=_NAME,
+        )  # fmt: skip
+        if abs(place - height) > _MOVED:
+            leader = ConnectionPatch(end, anchor, "data", "axes fraction", axesA=ax, axesB=ax, label=_NAME)
+            leader.set(clip_on=False, color="#999999", lw=0.6)
+            ax.add_artist(leader)
 
 
 def _apart(values: list[float], log: bool) -> list[float]:

@@ -101,7 +101,8 @@ def _identified(table: pd.DataFrame) -> list[str]:
     """Say what the identification times of a table are."""
     said = "the first checkpoint from which on a run names the winner to its end, the median over runs"
     known = "It is known only afterwards: no policy stops there"
-    return [f"{IDENTIFIED[0].upper()}{IDENTIFIED[1:]}: {said}. {known}."] if IDENTIFIED in table else []
+    rises = "Regret may rise long after it: to become sure, a policy goes on comparing the winner's rivals"
+    return [f"{IDENTIFIED[0].upper()}{IDENTIFIED[1:]}: {said}. {known}. {rises}."] if IDENTIFIED in table else []
 
 
 def study_answer(results: Results) -> list[str]:
@@ -110,12 +111,12 @@ def study_answer(results: Results) -> list[str]:
     lines, won = [winner_sentence(matrix)], matrix.condorcet_winner is not None
     column, name = ("regret_average", "average regret") if won else ("regret_copeland", "Copeland regret")
     told = results.summary(column).set_index("policy").loc[final["policy"]]
-    for row, n, mean, error, moved in zip(
-        final.itertuples(), told["runs"], told["mean"], told["se"], results.reference_errors(), strict=True
+    for row, n, mean, sd, moved in zip(
+        final.itertuples(), told["runs"], told["mean"], told["sd"], results.reference_errors(), strict=True
     ):
-        digits = 0 if error >= _LARGE_ERROR or moved >= _LARGE_ERROR else 1
+        digits = 0 if sd >= _LARGE_ERROR or moved >= _LARGE_ERROR else 1
         line = f"{row.policy}: {name} {mean:,.{digits}f}"
-        line += f" ± {error:,.{digits}f} (standard error of {n} runs)" if n > 1 else ""
+        line += f" ± {sd:,.{digits}f} (mean ± sd of {n} runs)" if n > 1 else ""
         line += f" after {results.runs[0].key.horizon:,} steps"
         line += (
             f"; one standard error of the estimated matrix moves it by at most {moved:,.{digits}f}" if moved > 0 else ""

@@ -7,7 +7,7 @@ import hashlib
 import io
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import pandas as pd
 from matplotlib import rc_context
@@ -26,6 +26,7 @@ HUES = (*COLOURS, "#882255")  # and a wine red, which differs from them for ever
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 Dash = str | tuple[int, tuple[int, ...]]
 DASHES: tuple[Dash, ...] = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
+PATTERNS: tuple[Dash, ...] = (*DASHES, (0, (10, 2)), (0, (1, 4)), (0, (7, 1, 3, 1)))  # dashes of one figure
 # The places of known policies, so that those that meet in the papers' figures differ in colour: seven to a row, and
 # relatives in a column. Dashes change from place to place too: colours of a row that print as the same grey differ in
 # them. Any other policy takes a free place by the hash of its name.
@@ -48,6 +49,7 @@ _METADATA: dict[str, dict[str, None]] = {
     ".svg": {"Date": None, "Creator": None},
 }
 BOUND_COLOUR = "#6b6b6b"
+_T = TypeVar("_T")
 
 
 class Look(NamedTuple):
@@ -102,10 +104,11 @@ def look_of(label: str) -> Look:
 
 
 def looks_of(labels: Iterable[str]) -> dict[str, Look]:
-    """Return the looks of policies that are drawn together: the first eight have different hues.
+    """Return the looks of policies that are drawn together: the first eight have different hues, and different dashes.
 
-    A policy keeps the colour of `look_of`, unless an earlier one has it; then it takes the first that is free. Variants
-    of a policy share its hue and differ in markers.
+    A policy keeps the colour and the dashes of `look_of`, unless an earlier one has them; then it takes the first that
+    are free. So lines differ without colour too; from the ninth policy on by markers. Variants of a policy share its
+    hue and dashes, and differ in markers.
 
     labels: all policies of a figure, or of a study whose figures should agree, always in the same order.
 
@@ -116,16 +119,28 @@ def looks_of(labels: Iterable[str]) -> dict[str, Look]:
     ['#0072B2', '#D55E00', '#D55E00']
     """
     looks = {label: look_of(label) for label in labels}
-    own = {label.partition(":")[0]: look.color for label, look in looks.items()}
-    chosen: dict[str, str] = {}
-    for name, colour in own.items():
-        if colour not in chosen.values() and len(chosen) < len(HUES):
-            chosen[name] = colour
-    free = [colour for colour in HUES if colour not in chosen.values()]
-    chosen |= dict(zip([name for name in own if name not in chosen], free, strict=False))
-    return {
-        label: look._replace(color=chosen.get(label.partition(":")[0], look.color)) for label, look in looks.items()
-    }
+    own = {label.partition(":")[0]: look for label, look in looks.items()}
+    hues = _shared_out({name: look.color for name, look in own.items()}, HUES)
+    dashes = _shared_out({name: look.linestyle for name, look in own.items()}, PATTERNS)
+    late = [name for name in own if name not in dashes]
+    dashes |= {name: PATTERNS[place % len(PATTERNS)] for place, name in enumerate(late)}
+    for label, look in looks.items():
+        name = label.partition(":")[0]
+        looks[label] = look._replace(color=hues.get(name, look.color), linestyle=dashes[name])
+        if label in late:
+            marker = MARKERS[late.index(label) // len(PATTERNS) % len(MARKERS)]
+            looks[label] = looks[label]._replace(marker=marker, markevery=0.1)
+    return looks
+
+
+def _shared_out(own: dict[str, _T], known: Sequence[_T]) -> dict[str, _T]:
+    """Give each name its own one, unless an earlier name has it; the others the free ones in turn, while there are."""
+    chosen: dict[str, _T] = {}
+    for name, one in own.items():
+        if one not in chosen.values() and len(chosen) < len(known):
+            chosen[name] = one
+    free = [one for one in known if one not in chosen.values()]
+    return chosen | dict(zip([name for name in own if name not in chosen], free, strict=False))
 
 
 def method_look(label: str) -> Look:
@@ -263,4 +278,5 @@ def prepared_axes(
 def legend_beside(ax: Axes, handles: Sequence[Artist] | None = None) -> None:
     """Name the lines right of the axes."""
     named = handles if handles is not None else ax.get_legend_handles_labels()[0]
-    ax.legend(handles=named, fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
+    beside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1, 1)}
+    ax.legend(handles=named, fontsize=8, frameon=False, handlelength=4, **beside)  # shorter samples hide the dashes

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from ltr_duel.bandits.arms import wrong_pair, wrong_slate
 from ltr_duel.bandits.oracle import duel, multiduel
 from ltr_duel.bandits.policy import idle_until, recommend, select, select_slate, update, update_slate
 from ltr_duel.bandits.recorder import (
@@ -130,6 +131,8 @@ def run_pairs_late(
     while t <= stop:
         decisions += 1
         first, second = select(state, params, t, streams.policy)
+        if wrong_pair(state, due, place.shape[0], t, first, second):
+            return decisions
         last, outcome = t, 0
         if first != second:
             outcome = duel(oracle, first, second, streams)
@@ -172,6 +175,8 @@ def run_slates_late(
         here = (t - 1) % room
         slate, last = late.slates[here], t
         size = select_slate(state, params, t, slate, streams.policy)
+        if wrong_slate(state, recorder.due, recorder.place.shape[0], t, slate, size):
+            return decisions
         if size > 1:
             multiduel(oracle, slate, size, late.won[here], streams)
             now.last_real = t
@@ -222,11 +227,15 @@ def run_pairs_in_turn(
         if now.asked == 0:
             copy_words(copies.before, copies.state)
             now.first, now.second = select(state, params, now.clock, streams.policy)
+            if wrong_pair(state, due, place.shape[0], t, now.first, now.second):
+                return decisions
             now.asked, now.fresh = 1, 1
         first, second, last, outcome = now.first, now.second, t, 0
         if now.fresh == 0:
             copy_words(copies.trial, copies.before)
             first, second = select(trial, params, now.clock, others)
+            if wrong_pair(state, due, place.shape[0], t, first, second):
+                return decisions
         elif jump and first == second and now.last_real <= now.told:
             last = min(idle_until(state, params, now.clock) - now.clock, stop - t) + t
         now.fresh = 0
@@ -250,6 +259,8 @@ def run_pairs_in_turn(
             if now.asked == 0:
                 copy_words(copies.before, copies.state)
                 now.first, now.second = select(state, params, now.clock, streams.policy)
+                if wrong_pair(state, due, place.shape[0], t, now.first, now.second):
+                    return decisions
                 now.asked, now.fresh = 1, 1
             asked, against = now.first, now.second
             lost, won = late.waiting[asked, against], late.waiting[asked + n_arms, against]
@@ -286,6 +297,8 @@ def run_slates_in_turn(
         if now.asked == 0:
             copy_words(copies.before, copies.state)
             now.first = select_slate(state, params, now.clock, late.asked, streams.policy)
+            if wrong_slate(state, recorder.due, recorder.place.shape[0], t, late.asked, now.first):
+                return decisions
             now.asked, now.fresh = 1, 1
         here, last, size = (t - 1) % room, t, now.first
         slate = late.slates[here]
@@ -294,8 +307,11 @@ def run_slates_in_turn(
         if now.fresh == 0:
             copy_words(copies.trial, copies.before)
             size = select_slate(trial, params, now.clock, slate, others)
+            if wrong_slate(state, recorder.due, recorder.place.shape[0], t, slate, size):
+                return decisions
         else:
-            slate[:size] = late.asked[:size]
+            for a in range(size):
+                slate[a] = late.asked[a]
             if jump and size == 1 and now.last_real <= now.told:
                 last = min(idle_until(state, params, now.clock) - now.clock, stop - t) + t
         now.fresh = 0
@@ -314,6 +330,8 @@ def run_slates_in_turn(
             if now.asked == 0:
                 copy_words(copies.before, copies.state)
                 now.first = select_slate(state, params, now.clock, late.asked, streams.policy)
+                if wrong_slate(state, recorder.due, recorder.place.shape[0], t, late.asked, now.first):
+                    return decisions
                 now.asked, now.fresh = 1, 1
             row = same_slate(late, now.first, last, now.told)
             if row < 0:

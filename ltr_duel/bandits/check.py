@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ltr_duel.bandits.compiling import own_frames
 from ltr_duel.bandits.loop import Run
 from ltr_duel.bandits.oracle import MatrixOracle
 from ltr_duel.bandits.policy import POLICIES, Policy, PolicyError
@@ -85,7 +86,7 @@ def _check(given: components.Configured[Policy], *checks: Callable[[components.C
         except PolicyError:
             raise
         except Exception as error:
-            last = traceback.extract_tb(error.__traceback__)[-1]
+            last = (own_frames(given.component, error) or traceback.extract_tb(error.__traceback__))[-1]
             where = f"{last.filename}:{last.lineno}: {last.name}"
             raise PolicyError(f"{where} of policy '{given.label}' fails: {type(error).__name__}: {error}") from error
 
@@ -167,8 +168,6 @@ def check_counts(given: components.Configured[Policy]) -> None:
     counts, coins = new_recorder(4, np.arange(1, steps + 1)), stream(7, "coins")
     streams = Streams(stream(7, "policy"), coins, coins, coins, coins)
     Run(policy, params, 4, MatrixOracle(p), streams, counts, horizon=steps).advance(steps)
-    low, high = int(counts.recommended.min()), int(counts.recommended.max())
-    _demand(low >= 0 and high < 4, label, f"recommends arm {low if low < 0 else high} of 4")
     chosen = _pulls(policy, play(policy, params, p, steps, seed=7))
     _demand(np.array_equal(counts.pulls[-1], chosen), label, "chooses otherwise when it is asked for recommendations")
 

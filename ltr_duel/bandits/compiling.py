@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import traceback
 from collections.abc import Callable
 from types import FunctionType, ModuleType, SimpleNamespace
 from typing import Any
@@ -11,7 +12,7 @@ import numpy as np
 from numba import types
 
 from ltr_duel.bandits.policy import Policy, PolicyError
-from ltr_duel.core import compile_error, interpreted, jit
+from ltr_duel.core import InputError, compile_error, interpreted, jit
 
 
 def loop_for(
@@ -92,14 +93,25 @@ def run_loop(policy: Policy, loop: Callable[..., int], args: tuple[Any, ...]) ->
     """Run a loop, which is compiled at its first call for such arguments if it is to be.
 
     Raises `PolicyError` if one of the policy's functions cannot be compiled: which one, where, and what the compiler
-    missed.
+    missed; or if, as plain Python, it returns what a loop cannot use.
     """
     try:
         return loop(*args)
-    except Exception:
+    except Exception as error:
         if isinstance(loop, jit.Kernel):  # no kernel raises: it could not be compiled
             _blame(policy, args[0], args[1])
+        elif not (isinstance(error, PolicyError) or own_frames(policy, error)):
+            file = interpreted(policy.select).__code__.co_filename
+            said = f"{type(error).__name__}: {error}".splitlines()[0]
+            raise PolicyError(f"{file}: a function of policy '{policy.name}' returns what is no arm: {said}") from error
         raise
+
+
+def own_frames(policy: Policy, error: BaseException) -> list[traceback.FrameSummary]:
+    """Return where in the files of a policy's functions an error passed, the innermost place last."""
+    functions = policy.init, policy.select, policy.update, policy.recommend, policy.idle_until, policy.chance
+    files = {interpreted(one).__code__.co_filename for one in functions if one is not None}
+    return [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
 
 
 def _blame(policy: Policy, state: Any, params: Any) -> None:
@@ -126,6 +138,8 @@ def _blame(policy: Policy, state: Any, params: Any) -> None:
         what = f"{name} of policy '{policy.name}'"
         try:
             given = part.return_type(state, params, *rest)
+        except (InputError, OSError, MemoryError):  # not of the compiler
+            raise
         except Exception as error:
             raise PolicyError(f"{what} cannot be compiled: {compile_error(function, error)}") from error
         pair = name == "select" and policy.feedback == "duel"

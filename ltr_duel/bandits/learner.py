@@ -14,7 +14,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from ltr_duel.bandits.compiling import loop_for
-from ltr_duel.bandits.policy import POLICIES, Policy, select, select_slate, update
+from ltr_duel.bandits.policy import POLICIES, Policy, PolicyError, select, select_slate, update
 from ltr_duel.bandits.room import require_room
 from ltr_duel.bandits.state import in_one_piece
 from ltr_duel.core import IntMatrix, IntVector, SignMatrix, kernel
@@ -85,6 +85,11 @@ class Learner:
     def choose(self, n: int) -> list[Arms]:
         """Choose the arms of the next n comparisons, all by what is known now."""
         chosen = self._in_any_order(n) if self._policy.any_order else [self._next(k) for k in range(n)]
+        for k, arms in enumerate(chosen):
+            if not arms or min(arms) < 0 or max(arms) >= self._n_arms:
+                raise PolicyError(
+                    f"policy '{self._policy.name}' chooses no arms of {self._n_arms} in step {self.t + k}"
+                )
         return [tuple(self._order[list(arms)].tolist()) for arms in chosen]
 
     def learn(self, outcomes: Sequence[Outcome]) -> None:

@@ -5,13 +5,13 @@ The functions are those of the simulation, run as plain Python; a step takes mic
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ltr_duel.bandits.policy import POLICIES, Policy
+from ltr_duel.bandits.policy import POLICIES, Policy, PolicyError
 from ltr_duel.bandits.room import require_room
 from ltr_duel.bandits.state import arrays_in, with_arrays
 from ltr_duel.core import InputError, errors, stream
@@ -87,8 +87,13 @@ class LivePolicy:
             else:
                 slate = np.zeros(self._n_arms, np.int64)
                 size = self._policy.select(self._state, self._params, self._t, slate, self._rng)
-                chosen = slate[:size]
-            self._asked = tuple(int(arm) for arm in chosen)
+                chosen = slate[:size] if size > 0 else ()
+            asked = tuple(int(arm) for arm in chosen)
+            if len(asked) not in self._sizes(self._n_arms)[1:]:
+                raise PolicyError(f"policy '{self._label}' chooses {len(asked)} arms in step {self._t:,}")
+            for arm in asked:
+                self._require_arm("chooses", arm)
+            self._asked = asked
         return tuple(map(self._order.item, self._asked))
 
     def chance(self) -> float | None:
@@ -149,7 +154,13 @@ class LivePolicy:
 
     def recommend(self) -> int:
         """Return the arm to use if there were no more comparisons."""
-        return int(self._order[self._policy.recommend(self._state, self._params)])
+        arm = int(self._policy.recommend(self._state, self._params))
+        self._require_arm("recommends", arm)
+        return int(self._order[arm])
+
+    def _require_arm(self, verb: str, arm: int) -> None:
+        if not 0 <= arm < self._n_arms:
+            raise PolicyError(f"policy '{self._label}' {verb} arm {arm} of {self._n_arms} in step {self._t:,}")
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
         """Return everything the policy knows, as plain arrays (`numpy.savez` takes them)."""
@@ -231,8 +242,8 @@ class LivePolicy:
             raise InputError(f"this is no snapshot of policy '{self._label}' for {n_arms} arms: {', '.join(wrong)}")
         return n_arms
 
-    def _sizes(self, n_arms: int) -> Collection[int]:
-        """Return how many arms may have been asked for; none once their outcome was told."""
+    def _sizes(self, n_arms: int) -> Sequence[int]:
+        """Return the possible numbers of arms in a choice that waits for its outcome; 0 if none waits."""
         return (0, 2) if self._policy.feedback == "duel" else range(n_arms + 1)
 
     def _require_own(self, arrays: Mapping[str, NDArray[Any]], accept_new_code: bool) -> None:

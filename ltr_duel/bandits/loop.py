@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ltr_duel.bandits.arms import complaint, wrong_pair, wrong_slate
 from ltr_duel.bandits.batched import (
     Copies,
     Lateness,
@@ -23,7 +24,17 @@ from ltr_duel.bandits.batched import (
 )
 from ltr_duel.bandits.compiling import loop_for, run_loop
 from ltr_duel.bandits.oracle import MatrixOracle, duel, multiduel
-from ltr_duel.bandits.policy import Policy, idle_until, recommend, select, select_slate, sweep, update, update_slate
+from ltr_duel.bandits.policy import (
+    Policy,
+    PolicyError,
+    idle_until,
+    recommend,
+    select,
+    select_slate,
+    sweep,
+    update,
+    update_slate,
+)
 from ltr_duel.bandits.recorder import (
     Recorder,
     add_pair,
@@ -52,6 +63,8 @@ def run_pairs(
     while t <= stop:
         decisions += 1
         first, second = select(state, params, t, streams.policy)
+        if wrong_pair(state, due, place.shape[0], t, first, second):
+            return decisions
         last, outcome = t, 0
         if first != second:
             outcome = duel(oracle, first, second, streams)
@@ -80,6 +93,8 @@ def run_slates(
     while t <= stop:
         decisions += 1
         size = select_slate(state, params, t, slate, streams.policy)
+        if wrong_slate(state, recorder.due, recorder.place.shape[0], t, slate, size):
+            return decisions
         last = t
         if size > 1:
             multiduel(oracle, slate, size, won, streams)
@@ -244,10 +259,17 @@ class Run:
         Raises
         ------
         PolicyError
-            If the policy cannot be compiled.
+            If the policy cannot be compiled, or chooses or recommends an arm that does not exist.
         """
         args = (*self._fixed, self.t + 1, stop, jump, *self._scratch)
         self.decisions += run_loop(self._policy, self._loop, args)
+        if self._recorder.due[1]:
+            raise PolicyError(f"policy '{self._policy.name}' {complaint(self._recorder.due, self.n_arms)}")
+        for row in np.flatnonzero((self._recorder.recommended < 0) | (self._recorder.recommended >= self.n_arms)):
+            raise PolicyError(
+                f"policy '{self._policy.name}' recommends arm {self._recorder.recommended[row]} of {self.n_arms}"
+                f" after step {self._recorder.times[row]:,}"
+            )
         self.t = stop
 
     @property

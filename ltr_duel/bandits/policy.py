@@ -28,6 +28,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from ltr_duel.bandits.arms import require_arms
 from ltr_duel.core import (
     FloatMatrix,
     InputError,
@@ -237,6 +238,8 @@ def bind(policy: Policy) -> None:
         if policy.sweeps is not None:
             implement(sweep, policy.sweeps.state, policy.sweeps.sweep)
             implement(recommend, policy.sweeps.state, policy.sweeps.recommend)
+        if not policy.state.__module__.startswith("ltr_duel."):
+            require_arms(policy.state)
     except TypeError as error:
         raise PolicyError(f"policy '{policy.name}': {error}") from error
 

@@ -37,7 +37,7 @@ class Recorder(NamedTuple):
     alone: IntVector  # (K,) steps an arm had to itself; of slates only
     shared: FloatVector  # (K,) exposure from slates of several arms
     row: IntVector  # (1,) checkpoints passed
-    due: IntVector  # (1,) the next checkpoint
+    due: IntVector  # (4,) the next checkpoint; what ended the run, see `arms`: in each step each array costs time
 
 
 def new_recorder(
@@ -69,7 +69,7 @@ def new_recorder(
         alone=alone,
         shared=np.zeros(n_arms),
         row=np.zeros(1, np.int64),
-        due=at[:1].copy() if len(at) else np.array([NEVER]),
+        due=np.array([at[0] if len(at) else NEVER, 0, 0, 0]),
     )
 
 

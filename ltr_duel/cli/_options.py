@@ -108,31 +108,37 @@ def _load(ctx: click.Context, param: click.Parameter, paths: tuple[Path, ...]) -
 
 
 def check_once(plugins: Iterable[core_plugins.Plugin]) -> None:
-    """Refuse a plug-in policy whose compiled form behaves differently from its Python text.
+    """Refuse a plug-in policy or method that is to be compiled and breaks its contract where no run would show it.
 
-    Policies in plain Python need no check. A passed check is recorded in the cache, by the digests of the file and of
-    this package, and not repeated.
+    Compiled policies are compared with their Python text, and compiled methods keep the whole contract. What runs as
+    plain Python is tested at each call. A passed check is recorded in the cache, by the digests of the file and of this
+    package, and not repeated.
     """
     for plugin in plugins:
-        names = [name for kind, name in plugin.components if kind == "policy"]
-        if not names:
+        if not {"policy", "comparison method"} & {kind for kind, _ in plugin.components}:
             continue
         import numba
 
         from ltr_duel.bandits import POLICIES, check_compiled
         from ltr_duel.core import cache_home, sources
+        from ltr_duel.interleaving import METHODS, check_method
 
         if numba.config.DISABLE_JIT:
             return
-        passed = cache_home() / "checked" / f"{plugin.sha256}-{sources.sources_digest()[:16]}"
-        if passed.is_file():
+        passed = None
+        with suppress(InputError):  # a user without a home has no records
+            passed = cache_home() / "checked" / f"{plugin.sha256}-{sources.sources_digest()[:16]}"
+        if passed is not None and passed.is_file():
             continue
-        for name in names:
-            if POLICIES[name].compiled:
+        for kind, name in plugin.components:
+            if kind == "policy" and POLICIES[name].compiled:
                 check_compiled(name)
+            elif kind == "comparison method" and METHODS[name].compiled:
+                check_method(name)
         with suppress(OSError):  # without a record the check is repeated
-            passed.parent.mkdir(parents=True, exist_ok=True)
-            passed.touch()
+            if passed is not None:
+                passed.parent.mkdir(parents=True, exist_ok=True)
+                passed.touch()
 
 
 def _load_checked(

@@ -89,7 +89,7 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
     help="auto (all that fit), none, or of common, stratified, integrated, antithetic, control.",
 )
 @click.option("--share", type=Part(), help="Count only this share into the store; a run without it adds up.")
-@options.plugin
+@options.checked_plugin
 @options.seed
 @options.jobs
 @click.option("--out", type=OUT_FILE, required=True, help="The Parquet file to write.")
@@ -130,7 +130,7 @@ def estimate(
 @click.option("--comparisons", type=COUNT, default=0, help="Comparisons for each pair, in all.")
 @old_corpus_options
 @goal_options
-@options.plugin
+@options.checked_plugin
 @options.jobs
 @options.most_rankers
 @click.option("--out", type=OUT_FILE, help="The Parquet file to write.  [default: FILE]")

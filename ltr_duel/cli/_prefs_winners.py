@@ -34,7 +34,7 @@ _MORE = 20  # times as many comparisons tell the winner where the usual number l
     help="Orders of tied documents to compare: tie seeds of fixed_random, beside resample; 0 for none.",
 )
 @corpus_options
-@options.plugin
+@options.checked_plugin
 @options.seed
 @options.jobs
 @options.wide

@@ -105,7 +105,7 @@ class Corpus(NamedTuple):
     ties: dict[str, Any]  # the tie rule, as arguments of `rankers_named`
 
     def load(self, path: Path) -> Dataset:
-        """Read the corpus at a path; ``qrels:FILE`` is made of judgements and of the runs among the rankers."""
+        """Read the corpus at a path; ``qrels:FILE`` is made of judgements and of what the rankers retrieve."""
         from ltr_duel.rankers import pool_named
 
         pool = pool_named(str(path), self.words, reading=self.reading.is_given)
@@ -113,7 +113,7 @@ class Corpus(NamedTuple):
             return self.reading.load(path)
         click.echo(
             f"{path}: {pool.dataset.n_queries:,} queries, {pool.dataset.n_docs:,} documents (judged, or among the"
-            f" first {pool.depth} of a run), of which {pool.unjudged:,} are"
+            f" first {pool.depth} of a ranker), of which {pool.unjudged:,} are"
             f" not judged and have grade 0; "
             + (f"{pool.negative:,} judgements below 0 count as 0; " if pool.negative else "")
             + f"{pool.left_out:,} queries without judgements or documents are left out",

@@ -32,10 +32,8 @@ def version_option(command: Any) -> Any:
 
 def about() -> dict[str, Any]:
     """Return versions, machine, cache and threads; nothing in it names a host or a user, but for the cache's path."""
-    from ltr_duel.core import cache_home, compiler, host, machine, parallel
+    from ltr_duel.core import compiler, host, machine, parallel
 
-    home = cache_home()
-    above = next(path for path in (home, *home.absolute().parents) if path.exists())
     return {
         "ltr-duel": machine.own_version(),
         "python": platform.python_version(),
@@ -46,9 +44,20 @@ def about() -> dict[str, Any]:
         "processor": host.processor(),
         "cores": os.cpu_count(),
         "threads": parallel.checked_jobs(-1),
-        "cache": {"folder": str(home), "exists": home.exists(), "writable": os.access(above, os.W_OK)},
+        "cache": _cache(),
         "environment": {name: os.environ.get(name) for name in _VARIABLES},
     }
+
+
+def _cache() -> dict[str, Any] | None:
+    from ltr_duel.core import cache_home
+
+    try:
+        home = cache_home()
+    except InputError:
+        return None
+    above = next(path for path in (home, *home.absolute().parents) if path.exists())
+    return {"folder": str(home), "exists": home.exists(), "writable": os.access(above, os.W_OK)}
 
 
 def _answer(context: click.Context, parameter: click.Parameter, asked: bool) -> None:

@@ -80,7 +80,7 @@ def command(
         click.echo(
             f"lost on the way, regret, lost after: {measure} per impression, against showing the best ranker to"
             " everybody: of the lists that users see, of the rankers that are compared, and of the ranker that is named"
-            " at the end\n"
+            " at the end; largest loss: on the way and after, in the click model in which the sum is largest\n"
         )
     echo_lines(lines[ANSWER:])
     if saved:

@@ -30,9 +30,7 @@ def command(file: Path) -> None:
             click.echo(str(error))
             broken = True
         except (Exception, SystemExit) as error:
-            complaint = plugins.plugin_complaint(error)
-            if complaint is None:
-                raise
+            complaint = plugins.plugin_complaint(error) or f"{type(error).__name__}: {error}"
             click.echo(f"{kind} '{name}': {complaint}")
             broken = True
     sys.exit(1 if broken else 0)

@@ -105,7 +105,7 @@ def _switched(store: Path, what: str, **how: Any) -> None:
         by = getuser()
     now = switch_store(store, Switch(what, by=by, **how))
     done = "resumed: " if what == "resume" else ""
-    click.echo(f"{store}: {done}{now.words}")
+    click.echo(f"{store}: {done}{now.words} (a running service follows within a second)")
 
 
 @_of_store

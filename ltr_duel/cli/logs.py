@@ -43,7 +43,7 @@ def columns() -> None:
 @format_option
 @click.option("--outcome", default="click", show_default=True, help=f"{OUTCOMES}.")
 @click.option("--planned", default="", help="even: all pairs were to be shown alike.  [default: not checked]")
-@options.plugin
+@options.checked_plugin
 def check(kind: str, outcome: str, planned: str, **given: Any) -> None:
     """Say what is in a LOG, what is wrong, by line, and whether the experiment is sound.
 
@@ -85,7 +85,7 @@ def check(kind: str, outcome: str, planned: str, **given: Any) -> None:
 @click.option("--per-day", type=click.FloatRange(1), help="Impressions of a day: the sequential test looks daily.")
 @click.option("--days", type=click.FloatRange(1), help="With --per-day: say what so many days would find.")
 @click.option("--plot", type=OUT_FILE, help="Curve to write (.png, .svg, .pdf).")
-@options.plugin
+@options.checked_plugin
 @options.seed
 @options.jobs
 @options.wide

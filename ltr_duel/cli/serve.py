@@ -34,7 +34,9 @@ def command(config: tuple[Path, ...], host: str, port: int | None, accept_new_co
     try:
         from ltr_duel.serve import run_service
     except ImportError as error:
-        raise InputError(f"serving needs {error.name}: pip install 'ltr-duel[serve]'") from None
+        raise InputError(
+            f"serving needs {error.name}: pip install 'ltr-duel[serve]', or '.[serve]' in the folder of the source"
+        ) from None
     try:
         run_service(
             config[0] if len(config) == 1 else config,

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ltr_duel.core.digest import digest_of
 from ltr_duel.core.errors import InputError
-from ltr_duel.core.home import cache_home
+from ltr_duel.core.home import NoHomeError, cache_home
 
 
 class InUseError(InputError):
@@ -30,10 +30,10 @@ def sole_writer(path: str | Path, lock: Path | None = None) -> Iterator[None]:
     """
     from filelock import FileLock, Timeout  # a slow import, and many commands write nothing
 
-    file = lock or cache_home() / "writers" / digest_of(str(Path(path).resolve()))[:32]
-    holder = file.with_name(f"{file.name}.pid")
     with ExitStack() as held:
-        with nullcontext() if lock else suppress(OSError):
+        with nullcontext() if lock else suppress(OSError, NoHomeError):
+            file = lock or cache_home() / "writers" / digest_of(str(Path(path).resolve()))[:32]
+            holder = file.with_name(f"{file.name}.pid")
             file.parent.mkdir(parents=True, exist_ok=True)
             try:
                 # another thread may release it

@@ -15,7 +15,6 @@ import pickle
 import re
 import sys
 import threading
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Generic, ParamSpec, TypeVar, cast
@@ -28,7 +27,7 @@ from ltr_duel.core._machine import numbers as numbers  # min, max and int of num
 from ltr_duel.core._machine.generators import borrowed
 from ltr_duel.core._machine.instructions import compiled_as, compiled_text
 from ltr_duel.core._machine.options import CALLED, INLINED, KERNEL, compiler
-from ltr_duel.core.kernel_cache import KernelCacheWarning, kernel_folder
+from ltr_duel.core.kernel_cache import kernel_folder, warn_of_cache
 from ltr_duel.core.sources import kernel_digest
 
 P = ParamSpec("P")
@@ -227,7 +226,7 @@ _unkept: list[BaseException] = []  # why nothing is stored any more
 def _keep_nothing(error: BaseException) -> None:
     """Compile for this process alone from now on: the disk is full or read-only, or numba's own files are damaged."""
     if not _unkept:
-        warnings.warn(f"compiled code is not kept between runs: {error}", KernelCacheWarning, stacklevel=4)
+        warn_of_cache(f"compiled code is not kept between runs: {error}")
     _unkept.append(error)
 
 

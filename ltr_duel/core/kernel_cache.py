@@ -1,19 +1,22 @@
 """The folder of compiled kernels: writable by the user alone, and without damaged files.
 
 numba stores compiled code as pickles, and a pickle can run any code when it is loaded. So a folder that other users can
-write to is not used. numba also fails on an empty, truncated or overwritten file, for example after a power failure. So
-each folder has a table of its files (`_SEALS`: sizes, times and checksums), written when a process ends. The first use
-of a folder in a process removes the files that differ from the table, and numba compiles their kernels again.
+write to, or in which a file is theirs, is not used. numba also fails on an empty, truncated or overwritten file, for
+example after a power failure. So each folder has a table of its files (`_SEALS`: sizes, times and checksums), written
+when a process ends. The first use of a folder in a process removes the files that differ from the table, and numba
+compiles their kernels again.
 """
 
 from __future__ import annotations
 
 import atexit
 import functools
+import inspect
 import io
 import json
 import os
 import pickletools
+import stat
 import warnings
 import zlib
 from collections.abc import Iterator
@@ -21,10 +24,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from ltr_duel.core.home import cache_home
+from ltr_duel.core.home import NoHomeError, cache_home
 
 _SEALS = "files.json"
 _INDEX, _CODE = ".nbi", ".nbc"
+_INNER = "__pycache__", "called", "called/__pycache__"  # made here, as numba would make them with the user's umask
+_OTHERS_WRITE = 0o022
+_BETWEEN = ("ltr_duel", "numba", "joblib", "contextlib", "threading")
 
 
 class KernelCacheWarning(UserWarning):
@@ -40,17 +46,22 @@ def kernel_folder(digest: str) -> str:
     Warns
     -----
     KernelCacheWarning
-        If the folder cannot be made or written, or it or its parent belongs to another user, or others can write to it.
+        If the folder cannot be made or written, or it, a file in it or a folder above it, up to the cache's, belongs to
+        another user or can be written by others.
     """
-    folder = cache_home() / "kernels" / digest
     try:
-        folder.parent.parent.mkdir(parents=True, exist_ok=True)
-        for one in (folder.parent, folder):
+        home = cache_home()
+        folder = home / "kernels" / digest
+        home.mkdir(mode=0o755, parents=True, exist_ok=True)
+        for one in (folder.parent, folder, *(folder / name for name in _INNER)):
             one.mkdir(mode=0o700, exist_ok=True)
-            if fault := _fault(one):
-                _warn_once(f"compiled code is not kept between runs: {one} {fault}")
-                return ""
+        if fault := _fault(home) or _fault_below(folder.parent, only=digest):
+            _warn_once(f"compiled code is not kept between runs: {fault}")
+            return ""
         _remove_damage(folder)
+    except NoHomeError as error:
+        _warn_once(f"compiled code is not kept between runs: {error}")
+        return ""
     except OSError as error:
         _warn_once(f"compiled code is not kept between runs: {folder.parent}: {error.strerror}; set LTR_DUEL_HOME")
         return ""
@@ -58,21 +69,70 @@ def kernel_folder(digest: str) -> str:
     return str(folder)
 
 
-def _fault(folder: Path) -> str:
-    """Return why other users could have put code into a folder, or ``""``, as on systems without file owners."""
-    if not os.access(folder, os.W_OK):
-        return "cannot be written; set LTR_DUEL_HOME to a folder of yours"
-    user, status = getattr(os, "geteuid", lambda: None)(), folder.stat()
+def _fault(home: Path) -> str:
+    """Return why other users could replace what lies in the home, or ``""``."""
+    status, user = home.stat(), _user()
     if user is None:
         return ""
+    if status.st_uid not in (user, 0):
+        return f"{home} belongs to another user; set LTR_DUEL_HOME to your folder"
+    # In a folder with the sticky bit, such as /tmp, nobody can rename what belongs to another user.
+    if status.st_mode & _OTHERS_WRITE and not status.st_mode & stat.S_ISVTX:
+        return f"{home} can be written by other users; chmod go-w, or set LTR_DUEL_HOME to a folder of yours"
+    return ""
+
+
+def _fault_below(folder: Path, only: str = "") -> str:
+    """Return why other users could have put code into a folder or what is below, of which ``only`` one may count.
+
+    Files that others could write to are no fault in a folder that others cannot enter: they may be as the umask wants.
+    """
+    status, user = folder.lstat(), _user()
+    if not os.access(folder, os.W_OK):
+        return f"{folder} cannot be written; set LTR_DUEL_HOME to a folder of yours"
+    if user is None:
+        return ""
+    if stat.S_ISLNK(status.st_mode):
+        return f"{folder} is a link; set LTR_DUEL_HOME to the folder itself"
+    if fault := _fault_of(folder, status, user):
+        return fault
+    below = [Path(folder, only)] if only else sorted(folder.iterdir())
+    for one in below:
+        with suppress(FileNotFoundError):  # another process has removed it
+            inner = one.lstat()
+            if stat.S_ISDIR(inner.st_mode) or only:
+                fault = _fault_below(one)
+            elif one.suffix in (_INDEX, _CODE):
+                fault = _fault_of(one, inner, user, reached=bool(status.st_mode & 0o011))
+            if fault:
+                return fault
+    return ""
+
+
+def _fault_of(one: Path, status: os.stat_result, user: int, *, reached: bool = True) -> str:
     if status.st_uid != user:
-        return "belongs to another user; set LTR_DUEL_HOME to your folder"
-    return "can be written by other users; remove the permission with chmod go-w" if status.st_mode & 0o022 else ""
+        return f"{one} belongs to another user; delete it, or set LTR_DUEL_HOME to your folder"
+    if stat.S_ISLNK(status.st_mode) or (reached and status.st_mode & _OTHERS_WRITE):
+        return f"{one} can be written by other users; delete it, for code that they put there would be run"
+    return ""
+
+
+def _user() -> int | None:
+    """Return the user's number; None on systems whose files have no owners."""
+    return getattr(os, "geteuid", lambda: None)()
 
 
 @functools.cache
 def _warn_once(sentence: str) -> None:
-    warnings.warn(sentence, KernelCacheWarning, stacklevel=3)
+    warn_of_cache(sentence)
+
+
+def warn_of_cache(sentence: str) -> None:
+    """Warn, and name the line of the user's that led here: the first outside this package and those that call it."""
+    frame, level = inspect.currentframe(), 1
+    while frame and frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in _BETWEEN:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(sentence, KernelCacheWarning, stacklevel=level)
 
 
 class _Seal(NamedTuple):
@@ -150,7 +210,7 @@ def _files(folder: str | Path) -> Iterator[tuple[str, os.stat_result]]:
     """Yield numba's files below a folder."""
     with os.scandir(folder) as entries:
         for entry in entries:
-            if entry.is_dir():
+            if entry.is_dir(follow_symlinks=False):
                 yield from _files(entry.path)
             elif entry.name.endswith((_INDEX, _CODE)):
                 with suppress(FileNotFoundError):  # another process has removed it

@@ -22,7 +22,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from ltr_duel.core import host
 from ltr_duel.core.errors import InputError
-from ltr_duel.core.home import cache_home
+from ltr_duel.core.home import NoHomeError, cache_home
 
 LARGE = 2**29  # bytes
 
@@ -122,6 +122,9 @@ def _holder(array: Any) -> Any:
 
 def _folder() -> Path:
     """Return a folder for temporary files: on the disk of the cache, because the system's may lie in memory."""
-    home = cache_home()
+    try:
+        home = cache_home()
+    except NoHomeError:
+        return Path(tempfile.gettempdir())
     near = next(folder for folder in (home, *home.parents) if folder.is_dir())
     return near if os.access(near, os.W_OK) else Path(tempfile.gettempdir())

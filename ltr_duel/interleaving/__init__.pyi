@@ -30,6 +30,7 @@ from .pages import PlainMethodPage as PlainMethodPage
 from .pages import SlateMethodPage as SlateMethodPage
 from .plain import Page as Page
 from .plain import interleave as interleave
+from .plain import listed as listed
 from .registration import method_from_functions as method_from_functions
 from .registration import register as register
 from .workspace import room_for as room_for

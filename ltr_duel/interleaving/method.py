@@ -12,13 +12,27 @@ compiles them with the loop that calls them, and plain Python runs the same text
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.core import InputError, IntVector, SignMatrix, SmallIntMatrix, components, dispatched_call, implement
+from ltr_duel.core import (
+    InputError,
+    IntVector,
+    SignMatrix,
+    SmallIntMatrix,
+    components,
+    dispatched_call,
+    errors,
+    implement,
+    interpreted,
+)
 
 
 class Lists(NamedTuple):
@@ -215,9 +229,53 @@ def bind(method: Method) -> None:
             f"method '{method.name}': defines neither draw_pair and credit_pair, nor draw_slate and credit_slate"
         )
     stubs: list[Callable[..., Any]] = [draw_pair, credit_pair, draw_slate, credit_slate]
+    foreign = not (method.compiled or method.state.__module__.startswith("ltr_duel."))
     for stub, function in zip(stubs, functions, strict=True):
         if function is not None:
-            implement(stub, method.state, function)
+            implement(stub, method.state, _tested(method.name, stub, function) if foreign else function)
+
+
+def _tested(name: str, stub: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a plain function of a method from outside this package that tests what it gives at each call."""
+    function = interpreted(function)
+
+    @functools.wraps(function)
+    def draw(state: Any, lists: Lists, query: int, *rest: Any) -> Any:
+        length = function(state, lists, query, *rest)
+        page, documents = rest[-2], int(lists.query_ptr[query + 1] - lists.query_ptr[query])
+        if not isinstance(length, int | np.integer) or not 0 <= length <= len(page.shown):
+            raise MethodError(f"method '{name}': {stub.__name__} returns {errors.shown(length)}, which is no length")
+        require_list(name, page.shown[:length].tolist(), documents, len(page.shown))
+        return length
+
+    @functools.wraps(function)
+    def credit(*given: Any) -> Any:
+        outcome = function(*given)
+        if stub is credit_slate:
+            won, size = given[-1], given[4]
+            if (np.abs(won[:size, :size][np.triu_indices(size, 1)]) > 1).any():
+                raise MethodError(f"method '{name}': credit_slate writes a sign that is not -1, 0 or 1")
+        elif not is_number(outcome) or not -1 <= outcome <= 1:
+            raise MethodError(f"method '{name}': credit_pair returns {errors.shown(outcome)}, not a number in -1..1")
+        return outcome
+
+    return draw if stub in (draw_pair, draw_slate) else credit
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a number that can be credit."""
+    return isinstance(value, Real) and math.isfinite(value)
+
+
+def require_list(name: str, shown: Any, documents: int, top: int) -> None:
+    """Refuse a list that is longer than the page, or shows a document twice or one that is not the query's."""
+    listed = list(shown) if isinstance(shown, Sequence | np.ndarray) else [None]
+    if not all(isinstance(one, int | np.integer) and 0 <= one < documents for one in listed):
+        raise MethodError(f"method '{name}': it shows documents that are not the query's: {shown!r:.80}")
+    if len(listed) > top:
+        raise MethodError(f"method '{name}': it shows {len(listed)} documents where at most {top} are wanted")
+    if len(set(listed)) < len(listed):
+        raise MethodError(f"method '{name}': it shows a document twice: {shown!r:.80}")
 
 
 METHODS: components.Registry[Method] = components.Registry(

@@ -266,7 +266,7 @@ def _orders(rankings: Mapping[str, Sequence[Hashable]]) -> tuple[list[Hashable],
         if not isinstance(name, str):
             raise InputError(f"the name of a ranker is a text, not {name!r}")
         if not isinstance(ids, list | tuple):
-            ids = _listed(name, ids)
+            ids = listed(name, ids)
         if not ids:
             raise InputError(f"the list of ranker '{name}' is empty")
         try:
@@ -292,7 +292,7 @@ def _orders(rankings: Mapping[str, Sequence[Hashable]]) -> tuple[list[Hashable],
     return documents, np.array(rows, np.int16)
 
 
-def _listed(name: str, ids: Any) -> list[Hashable]:
+def listed(name: str, ids: Any) -> list[Hashable]:
     """Return the ids of a list that is an array, a column or another iterable with an order."""
     if isinstance(ids, str | bytes | Set | Mapping) or not isinstance(ids, Iterable):
         raise InputError(f"the list of ranker '{name}' is not a list but {type(ids).__name__}")

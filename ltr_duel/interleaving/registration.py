@@ -13,10 +13,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.core import InputError, IntVector, SignMatrix, components, vector
-from ltr_duel.interleaving.method import METHODS, Lists, Method, Shown, Size
+from ltr_duel.interleaving.method import METHODS, Lists, Method, MethodError, Shown, Size, is_number, require_list
 
 Draw = Callable[[list[list[int]], int, Generator], Sequence[int]]
 Credit = Callable[[list[list[int]], list[int], list[int]], Sequence[float]]
@@ -95,7 +96,7 @@ def method_from_functions(name: str, draw: Draw, credit: Credit, **about: Any) -
     """
 
     def init(size: Size, params: Any, outcome: str) -> Functions:
-        return Functions(size.top, draw, credit)
+        return Functions(name, size.top, draw, credit)
 
     given: dict[str, Any] = {"name": name, "state": Functions, "init": init, "compiled": False, **about}
     return Method(
@@ -106,6 +107,7 @@ def method_from_functions(name: str, draw: Draw, credit: Credit, **about: Any) -
 class Functions(NamedTuple):
     """The state of a method that calls the user's functions."""
 
+    name: str
     top: int
     draw: Draw
     credit: Credit
@@ -119,7 +121,10 @@ def _orders(lists: Lists, query: int, rankers: Sequence[int]) -> list[list[int]]
 def _draw_slate(
     state: Functions, lists: Lists, query: int, slate: Sequence[int], size: int, page: Shown, rng: Generator
 ) -> int:
-    shown = state.draw(_orders(lists, query, slate[:size]), state.top, rng)
+    orders = _orders(lists, query, slate[:size])
+    documents = len(orders[0])
+    shown = state.draw(orders, state.top, rng)
+    require_list(state.name, shown, documents, min(state.top, documents))
     page.shown[: len(shown)] = shown
     page.owner[: len(shown)] = -1
     return len(shown)
@@ -133,7 +138,13 @@ def _scores(
     state: Functions, lists: Lists, query: int, slate: Sequence[int], page: Shown, length: int, n_clicks: int
 ) -> Sequence[float]:
     shown, clicks = page.shown[:length].tolist(), page.clicks[:n_clicks].tolist()
-    return state.credit(_orders(lists, query, slate), shown, clicks)
+    scores = state.credit(_orders(lists, query, slate), shown, clicks)
+    if isinstance(scores, Sequence | np.ndarray) and len(scores) == len(slate) and all(map(is_number, scores)):
+        return scores
+    raise MethodError(
+        f"method '{state.name}': credit does not return one finite number for each of {len(slate)} rankers:"
+        f" {scores!r:.80}"
+    )
 
 
 def _credit_pair(

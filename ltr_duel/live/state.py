@@ -77,7 +77,9 @@ class State(NamedTuple):
     sentence: str  # whether to stop, by the rankers that are not dropped
     note: str  # what to know before believing the intervals; empty for nothing
     regret_bound: float  # what the pages shown have cost at most, see `regret_bound`
-    impressions_to_go: float  # comparisons until it may stop, if means stay as they are; 0: stop; inf: not known
+    impressions_to_go: (
+        float  # pages of several rankers until it may stop, if means stay as they are; 0: stop; inf: not known
+    )
 
     def to_json(self) -> dict[str, Any]:
         """Return the state as JSON has it; a number that is not finite is null."""
@@ -124,7 +126,7 @@ def state_of(settings: Settings, started: float, known: Known) -> State:
     rows = list(left_of(known.switches, settings))
     left = [names[k] for k in rows]
     among = [one for one in decisions if one.first in left and one.second in left]  # by the error of all pairs
-    sentence = stopping_sentence(pairs._replace(names=tuple(left)), among, settings.margin)
+    sentence = _in_pages(stopping_sentence(pairs._replace(names=tuple(left)), among, settings.margin))
     to_go = impressions_to_go(left, among)[0]
     if known.switches.mode == ENDED and to_go > 0:  # there are no further pages to go on with
         served = known.switches.winner or settings.incumbent
@@ -201,6 +203,11 @@ def regret_bound(exposure: FloatVector, high: FloatMatrix) -> float:
     cost = high.clip(0) @ exposure / 2
     possible = (high >= 0).all(axis=1)
     return float(cost[possible].max()) if possible.any() else math.nan
+
+
+def _in_pages(sentence: str) -> str:
+    """Return a sentence about how long to go on in the unit of a live experiment."""
+    return sentence.replace("comparisons", "pages of several rankers", 1) if sentence.startswith("go on") else sentence
 
 
 def _matrix(pairs: IntMatrix, upper: NDArray[Any], lower: NDArray[Any]) -> NDArray[Any]:

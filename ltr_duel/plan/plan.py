@@ -13,6 +13,7 @@ import json
 import threading
 import time
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,12 +23,13 @@ from typing import Any
 
 import numpy as np
 
-from ltr_duel.core import InputError, arguments, errors, files
-from ltr_duel.interleaving import interleave
+from ltr_duel.core import InputError, arguments, errors
+from ltr_duel.interleaving import interleave, listed
 from ltr_duel.live import Keys
 
 FORMAT = "ltr-duel plan 1"
 MOST_SETS = 100_000
+_IDS, _HALF = {str, int}, "half of a surrogate pair, which no text can hold"
 _LONGEST = 50_000_000  # characters of a file
 _TEXTS = ("format", "experiment", "policy", "method", "outcome", "salt", "recommended", "incumbent", "settings", "log")
 _WHOLE = ("version", "at", "until", "top", "draws", "learned")
@@ -128,11 +130,6 @@ class LivePlan:
     def _bounds(self) -> list[int]:
         return list(accumulate(count for _, count in self.sets))
 
-    @cached_property
-    def alone(self) -> dict[tuple[str, ...], float]:
-        """The probability of each set in which one ranker has the page to itself."""
-        return {rankers: count / self.draws for rankers, count in self.sets if len(rankers) == 1}
-
     def rankers(self, unit: str, query: str) -> tuple[str, ...]:
         """Return whose lists a search needs.
 
@@ -146,8 +143,14 @@ class LivePlan:
 
     def propensity(self, rankers: Sequence[str]) -> float:
         """Return the probability with which a search is shown these rankers, in any order."""
-        wanted = sorted(rankers)
-        return sum(count for names, count in self.sets if sorted(names) == wanted) / self.draws
+        return self._counts[tuple(sorted(rankers))] / self.draws
+
+    @cached_property
+    def _counts(self) -> Counter[tuple[str, ...]]:
+        counts = Counter[tuple[str, ...]]()
+        for names, count in self.sets:
+            counts[tuple(sorted(names))] += count
+        return counts
 
     def impression(self, unit: str, query: str) -> str:
         """Return the name of the impression that the page of a search is, however often it is shown."""
@@ -184,7 +187,8 @@ class LivePlan:
         Raises
         ------
         InputError
-            If the list of a ranker is missing or empty, or holds a document twice.
+            If the list of a ranker is missing or empty, or holds a document twice or what is no id; or if a text cannot
+            be written to a log, as half of a surrogate pair cannot.
         """
         if now is None:
             now = time.time()
@@ -197,12 +201,17 @@ class LivePlan:
             return self._alone(names, rankings, offset, limit, "plan")
         page = interleave({name: _list(rankings, name) for name in names}, self.method, outcome=self.outcome,
                           top=self.top, rng=rng)  # fmt: skip
+        shown = list(map(str, page.shown))
+        if len(set(shown)) < len(shown):
+            raise InputError("a document id is on the page as a text and as a number")
+        if not _is_text("\n".join(shown)):
+            raise InputError(f"a document id on the page holds {_HALF}")
         record = {
             "impression": self._name(seed),
             "time": now,
             "query": query,
             "user": unit,
-            "shown": [str(one) for one in page.shown],
+            "shown": shown,
             "rankers": list(names),
             "method": self.method,
             "outcome": self.outcome,
@@ -221,6 +230,13 @@ class LivePlan:
         return {names: self.propensity(names) for names, _ in self.sets}
 
     def _hash(self, unit: str, query: str) -> bytes:
+        for what, text in (("user", unit), ("query", query)):
+            if not isinstance(text, str):
+                raise InputError(f"the {what} of a search is a text, not {errors.shown(text)}")
+            if not _is_text(text):
+                raise InputError(f"the {what} of a search holds {_HALF}")
+        if "\0" in unit:  # or another user with another query would have the same hash
+            raise InputError("the user of a search holds the character 0")
         return hashlib.sha256(f"{self.salt}\0{unit}\0{query}".encode()).digest()
 
     def _chosen(self, rng: np.random.Generator) -> tuple[tuple[str, ...], int]:
@@ -229,7 +245,11 @@ class LivePlan:
     def _alone(
         self, names: tuple[str, ...], rankings: Mapping[str, Sequence[Any]], offset: int, limit: int | None, served: str
     ) -> PlanDecision:
-        shown = tuple(_list(rankings, names[0]))[: self.top]
+        ids = tuple(_list(rankings, names[0]))
+        if len(set(ids)) < len(ids):
+            twice = next(one for k, one in enumerate(ids) if one in ids[:k])
+            raise InputError(f"document {twice!r} is twice on the list of ranker '{names[0]}'")
+        shown = ids[: self.top]
         return PlanDecision(_part(shown, offset, limit), names, None, len(shown), served)
 
     def to_json(self, keys: Keys) -> str:
@@ -239,10 +259,6 @@ class LivePlan:
         key = next(iter(keys))
         signed = {"key": key, "plan": plan, "signature": _signature(keys[key], plan)}
         return json.dumps(signed, indent=1, sort_keys=True) + "\n"
-
-    def save(self, path: str | Path, keys: Keys) -> None:
-        """Write `to_json` to a file, which appears whole or not at all."""
-        files.write_text(arguments.as_path("a plan", path), self.to_json(keys))
 
     @classmethod
     def from_json(cls, text: str, keys: Keys, *, place: str = "the plan") -> LivePlan:
@@ -318,10 +334,27 @@ def _list(rankings: Mapping[str, Sequence[Any]], name: str) -> Sequence[Any]:
         found = rankings[name]
     except (KeyError, TypeError):
         raise InputError(f"the list of ranker '{name}' is missing, which this search needs (see rankers)") from None
-    if not len(found):
+    if not isinstance(found, list | tuple):
+        found = listed(name, found)
+    if not found:
         raise InputError(f"the list of ranker '{name}' is empty")
+    if not {*map(type, found)} <= _IDS:
+        for one in found:
+            if not isinstance(one, str | int | np.integer) or isinstance(one, bool):
+                raise InputError(f"document id {errors.shown(one)} is neither a text nor a whole number")
     return found
 
 
+def _is_text(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _part(shown: tuple[Any, ...], offset: int, limit: int | None) -> tuple[Any, ...]:
-    return shown if offset == 0 and limit is None else shown[offset:][:limit]
+    for one in (offset, limit or 0):
+        if not isinstance(one, int | np.integer) or one < 0:
+            raise InputError(f"offset and limit are whole numbers from 0, not {errors.shown(one)}")
+    return shown[offset:][:limit]

@@ -126,7 +126,9 @@ def pool(a: PreferenceMatrix, b: PreferenceMatrix) -> PreferenceMatrix:
     for key in sorted((set(a.provenance) | set(b.provenance)) - varying):
         if a.provenance.get(key) != b.provenance.get(key):
             one, other = a.provenance.get(key), b.provenance.get(key)
-            raise InputError(f"the matrices were estimated with {key} = {one} and {other}; they must not be mixed")
+            versions = f"different numbers versions of {renumbered(one, other)}" if key == "numbers" else ""
+            said = versions or f"{key} = {one} and {other}"
+            raise InputError(f"the matrices were estimated with {said}; they must not be mixed")
     seeds = [seed for m in (a, b) for seed in m.provenance.get("pooled", [m.provenance.get("seed")])]
     if len(set(seeds)) < len(seeds):
         raise InputError(f"both matrices hold the comparisons of seed {a.provenance.get('seed')}; use different seeds")
@@ -136,3 +138,9 @@ def pool(a: PreferenceMatrix, b: PreferenceMatrix) -> PreferenceMatrix:
     lists_of_a_unit = 2 if "antithetic" in a.provenance.get("variance_reduction", ()) else 1
     error = errors_of(tally, lists_of_a_unit, 0)
     return PreferenceMatrix(preferences_of(tally), a.names, error, a.comparisons + b.comparisons, about, tally)
+
+
+def renumbered(one: dict[str, int] | None, other: dict[str, int] | None) -> str:
+    """Return the names of the components of which two estimates have different numbers versions."""
+    one, other = one or {}, other or {}
+    return ", ".join(sorted(name for name in {**one, **other} if one.get(name) != other.get(name)))

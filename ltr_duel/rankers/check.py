@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -10,7 +9,7 @@ import numpy as np
 
 from ltr_duel.core import InputError
 from ltr_duel.data import Dataset, make_corpus
-from ltr_duel.rankers.sources import RANKER_KINDS, Ranker, RankerKind
+from ltr_duel.rankers.sources import RANKER_KINDS, Ranker, RankerKind, require_rankers, require_scores
 
 
 def check_ranker_kind(kind: str | RankerKind) -> None:
@@ -45,36 +44,17 @@ def check_ranker_kind(kind: str | RankerKind) -> None:
             )
         what = kind.example(dataset, Path(folder)) if kind.example else ""
         first, again = kind.open(dataset, what), kind.open(dataset, what)
-        _require(bool(first) and all(isinstance(one, Ranker) for one in first), kind, "open returns no list of Ranker")
-        names = [one.name for one in first]
-        _require(all(isinstance(name, str) and name for name in names), kind, f"a name is no text: {names}")
-        _require(len(set(names)) == len(names), kind, f"two rankers have one name: {names}")
+        require_rankers(kind, first)
+        require_rankers(kind, again)
         said = [(one.name, one.about) for one in again]
-        _require(
-            said == [(one.name, one.about) for one in first], kind, "opened again, a name or a description is different"
-        )
+        if said != [(one.name, one.about) for one in first]:
+            raise InputError(f"kind of ranker '{kind.name}': opened again, a name or a description is different")
         for one, other in zip(first, again, strict=True):
             _check_ranker(kind, dataset, one, other)
 
 
 def _check_ranker(kind: RankerKind, dataset: Dataset, one: Ranker, other: Ranker) -> None:
-    try:
-        json.dumps(one.about)
-    except TypeError as error:
-        raise InputError(
-            f"kind of ranker '{kind.name}': the description of '{one.name}' is not JSON: {error}"
-        ) from None
-    _require(one.about.get("kind") == kind.name, kind, f"about['kind'] of '{one.name}' must be '{kind.name}'")
-    scores = [np.asarray(given()) for given in (one.scores, one.scores, other.scores)]
-    shape, dtype = scores[0].shape, scores[0].dtype
-    _require(shape == dataset.relevance.shape, kind, f"scores of '{one.name}' have shape {shape}, not one a document")
-    _require(dtype.kind == "f", kind, f"scores of '{one.name}' are {dtype}, not floats")
-    _require(bool(np.isfinite(scores[0]).any()), kind, f"'{one.name}' retrieves no document")
-    _require(not np.isposinf(scores[0]).any(), kind, f"a score of '{one.name}' is infinite")
+    scores = [require_scores(kind, dataset, one.name, given()) for given in (one.scores, one.scores, other.scores)]
     same = all(np.array_equal(scores[0], later, equal_nan=True) for later in scores[1:])
-    _require(same, kind, f"opened again, '{one.name}' has other scores")
-
-
-def _require(holds: bool, kind: RankerKind, what: str) -> None:
-    if not holds:
-        raise InputError(f"kind of ranker '{kind.name}': {what}")
+    if not same:
+        raise InputError(f"kind of ranker '{kind.name}': opened again, '{one.name}' has other scores")

@@ -109,7 +109,10 @@ def needed_library(name: str) -> Iterator[None]:
     try:
         yield
     except ImportError:
-        raise InputError(f"{name} is not installed; install it with: pip install 'ltr-duel[models]'") from None
+        raise InputError(
+            f"{name} is not installed; install it with: pip install 'ltr-duel[models]', or '.[models]' in the folder of"
+            " the source"
+        ) from None
 
 
 def model_ranker(path: Path, kind: str, dataset: Dataset, predict: Predict) -> list[Ranker]:

@@ -1,6 +1,7 @@
 """A corpus without features: relevance judgements (qrels), and the runs whose documents are pooled.
 
-The documents of a query are those that have a judgement and, down to a depth, those that a run retrieves. A document
+The documents of a query are those that have a judgement and, down to a depth, those that a run, or a column of a table
+of scores, retrieves. A document
 without a judgement has grade 0 and is counted; so has one with a negative grade (spam). Queries without a judgement, or
 for which no run retrieves anything, are left out.
 """
@@ -8,6 +9,7 @@ for which no run retrieves anything, are left out.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -20,6 +22,7 @@ from ltr_duel.core import InputError, errors
 from ltr_duel.core import digest as core_digest
 from ltr_duel.data import Dataset
 from ltr_duel.rankers.runs import Line, Run, document_rows, lines_of, matched, words_of
+from ltr_duel.rankers.sources import RANKER_KINDS
 
 _USUAL_GRADES = (2, 3, 5)
 
@@ -124,7 +127,7 @@ def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: st
 
 
 def pool_named(path: str, words: Iterable[str], *, folder: str | Path = "", reading: bool = False) -> Pool | None:
-    """Pool what ``qrels:FILE`` and the runs among the words of rankers name; None for a path of another kind.
+    """Pool what ``qrels:FILE`` and the files among the words of rankers name; None for a path of another kind.
 
     words: as `rankers_named` takes them.
     folder: what the files are relative to.
@@ -137,12 +140,17 @@ def pool_named(path: str, words: Iterable[str], *, folder: str | Path = "", read
         return None
     if reading:
         raise InputError(f"{path}: judgements are no feature files; options of how those are read do not belong here")
-    runs = [word[word.index("run:") + 4 :] for word in words if word.startswith("run:") or "=run:" in word]
+    runs: dict[str, Any] = {}
+    for word in words:
+        named = re.fullmatch(r"([^=:,]+=)?([^=:,]+):(.+)", word.strip())
+        if named and named[2] in RANKER_KINDS and (pooled := RANKER_KINDS[named[2]].pooled):
+            runs |= pooled(Path(folder) / named[3])
     if not runs:
         raise InputError(
-            f"{path}: a corpus of judgements needs runs: --rankers run:FILE, in a spec rankers = ['run:FILE']"
+            f"{path}: a corpus of judgements needs runs: --rankers run:FILE, in a spec rankers = ['run:FILE'], or a"
+            " table, scores:FILE"
         )
-    return pool_runs(Path(folder) / file, {run: Path(folder) / run for run in runs})
+    return pool_runs(Path(folder) / file, runs)
 
 
 def _run(label: str, given: Any, lines: list[Line], places: dict[str, dict[str, int]], documents: int) -> Run:

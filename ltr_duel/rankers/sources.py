@@ -8,6 +8,7 @@ in one `Rankings`. A kind is registered by a page of the package `ltr_duel.ranke
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -58,6 +59,9 @@ class RankerKind(components.Component):
         What stands after the colon. ``"FILE"`` is a path, relative to the folder of a spec.
     means : str
         What that is, for people.
+    pooled : callable, optional
+        ``pooled(path) -> dict`` of what each ranker of a file retrieves, as `ltr_duel.rankers.pool_runs` takes it: then
+        judgements and such a file are a corpus. A kind without it orders the documents that a corpus has.
     example : callable, optional
         ``example(dataset, folder)`` writes something to open into a folder, and returns what stands after the colon.
         `ltr_duel.rankers.check_ranker_kind` opens it.
@@ -72,6 +76,7 @@ class RankerKind(components.Component):
     open: Callable[[Dataset, str], list[Ranker]] = field(repr=False)
     takes: str = field(default="FILE", repr=False)
     means: str = field(default="", repr=False)
+    pooled: Callable[[Path], dict[str, Any]] | None = field(default=None, repr=False)
     example: Callable[[Dataset, Path], str] | None = field(default=None, repr=False)
 
     def facts(self) -> dict[str, str]:
@@ -184,7 +189,44 @@ def _parsed(dataset: Dataset, word: str) -> tuple[str, str, str]:
 def _opened(dataset: Dataset, kind: RankerKind, what: str, folder: Path) -> list[Ranker]:
     if kind.takes and not what:
         raise InputError(f"'{kind.name}:' needs a word after the colon: {kind.name}:{kind.takes}")
-    return kind.open(dataset, str(folder / what) if kind.takes == "FILE" else what)
+    found = kind.open(dataset, str(folder / what) if kind.takes == "FILE" else what)
+    require_rankers(kind, found)
+    return [
+        one._replace(scores=lambda one=one: require_scores(kind, dataset, one.name, one.scores()))  # type: ignore[misc]
+        for one in found
+    ]
+
+
+def require_rankers(kind: RankerKind, found: Any) -> None:
+    """Refuse what is no list of rankers with different names that are described."""
+    listed = isinstance(found, list | tuple) and found and all(isinstance(one, Ranker) for one in found)
+    _require(bool(listed) and all(callable(one.scores) for one in found), kind, "open returns no list of Ranker")
+    names = [one.name for one in found]
+    _require(all(isinstance(name, str) and name for name in names), kind, f"a name is no text: {names}")
+    _require(len(set(names)) == len(names), kind, f"two rankers have one name: {names}")
+    for one in found:
+        try:
+            json.dumps(one.about)
+        except (TypeError, ValueError) as error:
+            _require(False, kind, f"the description of '{one.name}' is not JSON: {error}")
+        told = isinstance(one.about, dict) and one.about.get("kind") == kind.name
+        _require(told, kind, f"about['kind'] of '{one.name}' must be '{kind.name}'")
+
+
+def require_scores(kind: RankerKind, dataset: Dataset, name: str, given: Any) -> Scores:
+    """Refuse what is no score for each document: a float, or NaN or minus infinity where it is not retrieved."""
+    scores = np.asarray(given)
+    shape, wanted = scores.shape, dataset.relevance.shape
+    _require(shape == wanted, kind, f"scores of '{name}' have shape {shape}, not one a document")
+    _require(scores.dtype.kind == "f", kind, f"scores of '{name}' are {scores.dtype}, not floats")
+    _require(bool(np.isfinite(scores).any()), kind, f"'{name}' retrieves no document")
+    _require(not np.isposinf(scores).any(), kind, f"a score of '{name}' is infinite")
+    return scores
+
+
+def _require(holds: bool, kind: RankerKind, what: str) -> None:
+    if not holds:
+        raise InputError(f"kind of ranker '{kind.name}': {what}")
 
 
 def _features(dataset: Dataset, what: str) -> list[str]:

@@ -64,9 +64,11 @@ def _facts(state: State) -> dict[str, str]:
     to_go, bound = state.impressions_to_go, state.regret_bound
     more = "unknown" if to_go else "none"
     if 0 < to_go <= 1000 * state.compared:  # beyond that the sentence gives no number either
-        pages = to_go * state.pages / max(1, state.compared)
-        new = to_go * _first_pages(state)
-        more = f"about {new:,.0f} by new users, some {pages:,.0f} pages at the present rate"
+        more = f"about {to_go:,.0f} of several rankers"
+        if (first := _first_pages(state)) < 1:
+            more += f", {first * to_go:,.0f} of these by new users"
+        if state.pages > state.compared:
+            more += f"; at the present rate {to_go * state.pages / max(1, state.compared):,.0f} in all"
     return {
         "pages shown": f"{state.pages:,}",
         "with clicks": _share(state.clicked, state.pages),
@@ -75,8 +77,10 @@ def _facts(state: State) -> dict[str, str]:
         "open": f"{state.open:,}",
         "of one ranker alone (nothing compared)": _share(state.plain, state.pages),
         "steps of the policy": f"{state.steps:,}{' (of a new policy, see Pulls)' if state.switches.dropped else ''}",
-        "regret": "no bound yet" if math.isinf(bound) else f"at most {bound:,.1f}, {_per_page(bound, state.pages)}",
-        "comparisons to go": more,
+        "regret": "no bound yet"
+        if math.isinf(bound)
+        else f"at most {bound:,.1f} wins, {_per_page(bound, state.pages)}",
+        "pages to go": more,
         "switches": state.switches.words,
         "policy": state.policy,
         "compared by": f"{state.method} ({state.outcome})",

@@ -12,6 +12,8 @@ import pytest
 from ltr_duel.advice import ANSWER, advise, question, try_candidates
 from ltr_duel.advice.candidates import candidates_named
 from ltr_duel.advice.play import Source
+from ltr_duel.advice.tables import race_table, what_if_table
+from ltr_duel.advice.words import ndcg
 from ltr_duel.advice.world import worlds_of
 from ltr_duel.clicks.fit.file import FORMAT
 from ltr_duel.core import InputError
@@ -56,6 +58,33 @@ def test_the_fresh_runs_are_the_last_look_of_the_race(advice):
     advised = advice.names.index(advice.deploy.candidate)
     assert last.tried == (advised,) and last.runs == max(one.runs for one in race if advised in one.tried) + 10
     assert advised in last.left and set(last.left) | set(last.dropped) == set(race[-1].left)
+
+
+def test_the_table_shows_what_it_is_sorted_by_and_no_round_of_the_race_comes_twice(rankings):
+    """A row with the smaller loss on the way stood below one with the larger, and its sum was nowhere."""
+    users = {"clicks": ("perfect", "informational"), "simulations": 16}
+    advice = advise(rankings, candidates=(*FEW, "double_thompson/team_draft"), **SMALL | users)
+    table = advice.table()
+    for row, text in zip(advice.rows, table["largest loss"], strict=True):
+        largest = max(row.worlds, key=lambda one: one.loss.value)
+        assert text.startswith(ndcg(largest.loss)) and text.endswith(")") == (largest.loss == row.worst.loss)
+    left = [advice.names[k] for k in advice.rounds[-1].left]
+    raced = [row.dearest.loss.value for row in advice.rows if not row.fresh and row.candidate in left]
+    assert raced == sorted(raced)
+    rounds = race_table(advice)
+    assert not rounds.duplicated().any()
+    assert rounds["candidates tried"].str.endswith("with the runs behind its claims").tolist()[-2:] == [False, True]
+    what_if = what_if_table(advice)
+    assert set(what_if["runs"]) == {"16", "10"} and len(what_if["right"].unique()) > 1
+
+
+def test_equal_shares_of_equal_runs_have_the_same_interval_in_harder_worlds(rankings):
+    """Intervals of harder worlds were not corrected for the click models, those of the claims above them were."""
+    users = {"clicks": ("perfect", "navigational", "informational"), "simulations": 10}
+    found = advise(rankings, candidates=FEW, **SMALL | users).what_if
+    known = {one.right.value: one.right for one in found if one.change == "as simulated"}
+    pairs = [(known[one.right.value], one.right) for one in found if one.right.value in known]
+    assert len(pairs) > len(known) and all(a == b for a, b in pairs)
 
 
 def test_showing_all_pairs_in_turn_costs_the_mean_gap_in_regret(rankings, advice):
@@ -284,3 +313,13 @@ def test_one_ranker_alone_needs_no_advice(rankings):
 def test_compiled_and_interpreted_advice_is_the_same(rankings, advice):
     compiled = advise(rankings, candidates=FEW, incumbent="2", **SMALL | {"compiled": True})
     assert json.dumps(compiled.to_json()) == json.dumps(advice.to_json())
+
+
+def test_advice_for_batches_says_so():
+    rankings = feature_rankers(make_corpus(queries=20, documents=8, features=3))
+    few = {"budget": 200, "clicks": "perfect", "simulations": 10, "compiled": False, "jobs": 1}
+    advice = advise(rankings, candidates=["round_robin/team_draft", "self_sparring/team_draft"], batch=50, **few)
+    assert "answer after each 50 impressions" in " ".join(advice.lines())
+    assert advice.settings["batch"] == 50
+    with pytest.raises(InputError, match="the batch must be between 1 and 200"):
+        advise(rankings, batch=201, **few)

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from ltr_duel.analysis.style import _POLICIES, COLOURS, DASHES, Look, look_of, method_look
+from ltr_duel.analysis.style import _POLICIES, COLOURS, DASHES, PATTERNS, Look, look_of, looks_of, method_look
 from ltr_duel.bandits import POLICIES
 from ltr_duel.interleaving import METHODS
 
@@ -67,3 +67,20 @@ def test_methods_and_the_first_lines_of_other_figures_can_be_told_apart_in_a_gre
     assert alike({name: method_look(name) for name in METHODS.names()}, "a grey print") == []
     first = {str(place): Look(COLOURS[place], DASHES[place % len(DASHES)]) for place in range(len(COLOURS))}
     assert alike(first, "a grey print") == []
+
+
+@pytest.mark.parametrize("count", [6, len(PATTERNS), 34])
+def test_policies_of_one_figure_differ_without_any_colour(count):
+    """By dashes alone while there are enough, whichever policies meet; then by dashes and markers."""
+    names = sorted(POLICIES.names())
+    for first in range(0, len(names), 3):
+        looks = looks_of((names + names)[first : first + count])
+        assert len(looks) == min(count, len(names))
+        assert len({(look.linestyle, look.marker) for look in looks.values()}) == len(looks)
+        assert count > len(PATTERNS) or len({look.linestyle for look in looks.values()}) == len(looks)
+
+
+def test_variants_of_a_policy_share_its_dashes_and_differ_in_markers():
+    looks = looks_of(["rucb", "winner_stays_strong", "rucb:alpha=0.6"])
+    assert looks["rucb"].linestyle == looks["rucb:alpha=0.6"].linestyle != looks["winner_stays_strong"].linestyle
+    assert looks["rucb"].marker != looks["rucb:alpha=0.6"].marker

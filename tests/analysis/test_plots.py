@@ -14,6 +14,7 @@ from ltr_duel.analysis import style
 from ltr_duel.analysis.html import render_page
 from ltr_duel.analysis.identification import plot_accuracy, plot_identification
 from ltr_duel.analysis.matrix import plot_preferences
+from ltr_duel.analysis.measures import plot_measures
 from ltr_duel.analysis.rankers import property_lines, rankers_table, winner_sentence
 from ltr_duel.analysis.regret import BOUND, plot_against_arms, plot_regret
 from ltr_duel.analysis.report import render_report, save_study, study_answer
@@ -23,6 +24,7 @@ from ltr_duel.core.errors import InputError
 from ltr_duel.data.synthetic import make_corpus
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.properties.bounds import lower_bound
+from ltr_duel.rankers.evaluate import evaluate_rankers
 from ltr_duel.rankers.features import feature_rankers
 from ltr_duel.simulation.live import Live
 from ltr_duel.simulation.results import Results
@@ -170,7 +172,9 @@ def test_sentences_say_who_won_and_how_sure_that_is(results):
     assert "0, 1, 2, ... beat the most (3 of 6); 0, 1, 2, ... win most often on average." in winner_sentence(even)
     assert study_answer(results)[1].startswith("rucb: average regret ")
     table = results.summary()
-    expected = f"± {table['sd'][0] / np.sqrt(table['runs'][0]):,.0f} (standard error of {table['runs'][0]} runs)"
+    expected = (
+        f"{table['mean'][0]:,.0f} ± {table['sd'][0]:,.0f} (mean ± sd of {table['runs'][0]} runs)"  # as in the table
+    )
     assert table["runs"][0] > 1 and expected in study_answer(results)[1]
     assert list(policies_table(results)["policy"]) == ["rucb", "mdb"]
     assert list(rankers_table(results.matrix, 2)["ranker"]) == ["0", "1"]
@@ -217,6 +221,25 @@ def test_the_page_escapes_names(tmp_path):
     assert "<script" not in page and "&lt;script&gt;" in page and "b &amp; c" in page and "<title>&lt;b&gt;" in page
 
 
+def test_names_at_the_ends_stand_beside_a_sample_of_their_line_and_are_led_to_it_where_they_were_moved(results):
+    """In a grey print only dashes tell the lines; a name stood where another line ended, without a sample."""
+    axes = plot_regret(results)
+    axes.figure.draw_without_rendering()
+    samples = [one.offsetbox.get_children()[0] for one in axes.artists]
+    lines = sorted(axes.get_lines(), key=lambda line: line.get_ydata()[-1])
+    assert len(lines) == 3 and BOUND in [line.get_label() for line in lines]
+    for sample, line in zip(samples, lines, strict=True):
+        assert sample._unscaled_dash_pattern == line._unscaled_dash_pattern and sample.get_color() == line.get_color()
+    names = [text for text in axes.texts if text.get_text().split("\n")[0] in ("rucb", "mdb", "lower bound")]
+    heights = [
+        axes.transAxes.inverted().transform(axes.transData.transform((1, line.get_ydata()[-1])))[1] for line in lines
+    ]
+    moved = [abs(name.xy[1] - height) > 0.01 for name, height in zip(names, heights, strict=True)]
+    assert any(moved) and sum(moved) == len(axes.patches)
+    plot_regret(simulate(coins(bradley_terry(5)), "rmed1", horizon=2000, repetitions=3), axes)
+    assert len(axes.artists) == len(lines) + 1, "of the first call nothing is left"
+
+
 def test_a_second_study_in_the_same_figure_writes_each_name_once(results):
     """Names and remarks of the first call stood below those of the second."""
     axes = plot_regret(results)
@@ -243,3 +266,11 @@ def test_pages_break_no_number_option_or_name_within_a_word(tmp_path):
     assert whole + " &lt;b&gt;</p>" in page and f"<p>{lines[1]}</p>" in page
     assert "stays_<wbr>strong/<wbr>team" in page and ">-0.1 to\n+0.2<" in page and ">a -b<" in page
     assert '<div class="scroll"><table>' in page, "what is too wide all the same is scrolled, and not cut"
+
+
+def test_the_legend_of_measures_covers_no_interval():
+    """It stood in the lower right corner, on the interval of the worst ranker."""
+    rankings = feature_rankers(make_corpus(queries=30, documents=8, features=4))
+    axes = plot_measures(evaluate_rankers(rankings, ["NDCG@10"]))
+    axes.figure.draw_without_rendering()
+    assert not axes.get_legend().get_window_extent().overlaps(axes.get_window_extent())

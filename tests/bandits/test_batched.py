@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import copy
 from collections import defaultdict
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from ltr_duel.bandits import POLICIES, MatrixOracle, Run, new_recorder
+from ltr_duel.bandits import POLICIES, MatrixOracle, Policy, Run, new_recorder
 from ltr_duel.bandits.batched import Lateness
 from ltr_duel.core import Streams, stream
 
@@ -23,9 +24,8 @@ def matrix(n_arms: int) -> Any:
     return np.clip(0.5 + utility[:, None] - utility, 0.05, 0.95)
 
 
-def slow_path(name: str, p: Any, steps: int, batch: int, delay: int, seed: int) -> list[tuple[int, ...]]:
+def slow_path(policy: Policy, p: Any, steps: int, batch: int, delay: int, seed: int) -> list[tuple[int, ...]]:
     """Take the steps of a policy as the module says them: copies of everything, one dictionary of outcomes."""
-    policy = POLICIES[name]
     params = policy.params()
     state = policy.init(len(p), steps if policy.needs_horizon else 0, params)
     rng, coins, others = stream(seed, "policy"), stream(seed, "coins"), stream(seed, "others")
@@ -67,6 +67,10 @@ def slow_path(name: str, p: Any, steps: int, batch: int, delay: int, seed: int) 
             path.append(asked if fresh else ask(copy.deepcopy(before), clock, others))
             fresh = False
         outcomes.append(answer(path[-1]))
+        if slates and not policy.any_order:  # which wait for so many steps
+            gone = path[t - 1 - batch - delay] if t > batch + delay else ()
+            if waiting[gone] and waiting[gone][0] is outcomes[t - 1 - batch - delay]:
+                waiting[gone].pop(0)
         known = max(t - delay, 0) // batch * batch
         for step in range(told, known):
             if policy.any_order:
@@ -93,40 +97,48 @@ def slow_path(name: str, p: Any, steps: int, batch: int, delay: int, seed: int) 
 
 
 def fast_path(
-    name: str, p: Any, steps: int, batch: int, delay: int, seed: int, *, jump: bool = True, plain: bool = False
+    policy: Policy, p: Any, steps: int, batch: int, delay: int, seed: int, *, jump: bool = True, plain: bool = False
 ) -> list[tuple[int, ...]]:
     """Take the same steps in the loop, in two parts."""
     late = Lateness(batch, delay, stream(seed, "others"))
-    run = Run.on_matrix(POLICIES[name], p, seed=seed, horizon=steps, keep=steps, plain=plain, late=late)
+    run = Run.on_matrix(policy, p, seed=seed, horizon=steps, keep=steps, plain=plain, late=late)
     run.advance(steps // 2, jump=jump)
     run.advance(steps, jump=jump)
     return [tuple(row) for row in run.path.tolist()]
 
 
-def require_slow_path(name: str, steps: int, batch: int, delay: int, *, plain: bool) -> None:
+def require_slow_path(policy: Policy, steps: int, batch: int, delay: int, *, plain: bool) -> None:
     p = matrix(4)
-    slow = slow_path(name, p, steps, batch, delay, 3)
-    if POLICIES[name].feedback == "slate":
+    slow = slow_path(policy, p, steps, batch, delay, 3)
+    if policy.feedback == "slate":
         slow = [tuple(np.bincount(arms, minlength=4).tolist()) for arms in slow]
-    assert fast_path(name, p, steps, batch, delay, 3, jump=False, plain=plain) == slow
+    assert fast_path(policy, p, steps, batch, delay, 3, jump=False, plain=plain) == slow
 
 
 @pytest.mark.parametrize(("batch", "delay"), LATE)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_loop_takes_the_steps_of_the_slow_one(name: str, batch: int, delay: int) -> None:
-    require_slow_path(name, 150, batch, delay, plain=True)
+    require_slow_path(POLICIES[name], 150, batch, delay, plain=True)
+
+
+@pytest.mark.parametrize(("batch", "delay"), LATE)
+@pytest.mark.parametrize("name", ["mdb", "multi_self_sparring:size=2", "random_slate"])
+def test_sets_are_learned_in_turn_as_the_slow_loop_does(name: str, batch: int, delay: int) -> None:
+    _, policy, params = POLICIES.configure(name)
+    in_turn = replace(policy, any_order=False, params=lambda: params)
+    require_slow_path(in_turn, 150, batch, delay, plain=True)
 
 
 @pytest.mark.parametrize("name", ["rucb", "interleaved_filter", "multi_self_sparring"])
 def test_compiled_it_takes_them_too(name: str) -> None:
-    require_slow_path(name, 400, 7, 3, plain=False)
+    require_slow_path(POLICIES[name], 400, 7, 3, plain=False)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize(("batch", "delay"), LATE)
 @pytest.mark.parametrize("name", NAMES)
 def test_compiled_all_policies_take_them(name: str, batch: int, delay: int) -> None:
-    require_slow_path(name, 400, batch, delay, plain=False)
+    require_slow_path(POLICIES[name], 400, batch, delay, plain=False)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -134,7 +146,7 @@ def test_a_batch_of_one_is_the_loop_without_batches(name: str) -> None:
     p, steps = matrix(4), 300
     run = Run.on_matrix(POLICIES[name], p, seed=9, horizon=steps, keep=steps, plain=True)
     run.advance(steps)
-    assert fast_path(name, p, steps, 1, 0, 9, plain=True) == [tuple(row) for row in run.path.tolist()]
+    assert fast_path(POLICIES[name], p, steps, 1, 0, 9, plain=True) == [tuple(row) for row in run.path.tolist()]
 
 
 @pytest.mark.parametrize("name", ["rucb", "interleaved_filter", "beat_the_mean", "mdb"])

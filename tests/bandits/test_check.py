@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from ltr_duel.bandits.check import check_policy
+from ltr_duel.bandits.live import LivePolicy
 from ltr_duel.bandits.policy import POLICIES, Policy, PolicyError
 from ltr_duel.core import interpreted, kernel
 from ltr_duel.core.errors import InputError
@@ -114,7 +115,15 @@ BROKEN = {
         "init": lambda n_arms, horizon, params: OneArray(np.zeros(n_arms)) if n_arms > 1 else None
     },
     "not an array": {"init": lambda n_arms, horizon, params: ListState([0] * n_arms)},
-    "uses an arm": {"select": lambda state, params, t, rng: (0, state.wins.shape[0])},
+    "chooses arm 5 of 5 in step 1$": {"select": lambda state, params, t, rng: (0, state.wins.shape[0])},
+    "chooses arm -1 of 5 in step 7$": {"select": lambda state, params, t, rng: (0, 0 if t < 7 else -1)},
+    "uses an arm or an index": {
+        "update": lambda state, params, t, first, second, outcome, rng: state.wins[state.wins.shape[0]]
+    },
+    "recommends arm -1 of 4 after step 1$": {"recommend": lambda state, params: -1},
+    r"test_check.py: a function of policy 'mine' returns what is no arm: ValueError: too many values": {
+        "select": lambda state, params, t, rng: (0, 0, 0)
+    },
     "jumps too far": {
         "select": lambda state, params, t, rng: (
             t // 5 % state.wins.shape[0],
@@ -257,3 +266,62 @@ def test_a_class_of_states_belongs_to_one_policy():
     check_policy(policy)
     with pytest.raises(PolicyError, match="policy 'mine' shares its State with another policy"):
         check_policy(replace(policy, select=round_robin))
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("wrong", [-1, 4])
+@pytest.mark.parametrize("late", [{}, {"batch": 7}, {"delay": 5}, {"batch": 7, "any_order": True}])
+def test_an_arm_that_does_not_exist_ends_a_run_in_the_step_in_which_it_is_chosen(compiled, wrong, late):
+    def select(state, params, t, rng):
+        n_arms = state.wins.shape[0]
+        return int(rng.random() * n_arms), wrong if t > 300 else int(rng.random() * n_arms)
+
+    def recommend(state, params):
+        return wrong if state.wins.sum() > 300 else np.argmax(state.wins)
+
+    given = {"horizon": 900, "repetitions": 1, "jobs": 1} | {k: v for k, v in late.items() if k != "any_order"}
+    kind = {"compiled": compiled, "any_order": "any_order" in late}
+    with pytest.raises(PolicyError, match=rf"^policy 'mine' chooses arm {wrong} of 4 in step 3\d\d$"):
+        simulate(PreferenceMatrix(bradley_terry(4)), broken(select=select, **kind), **given)
+    with pytest.raises(PolicyError, match=rf"^policy 'mine' recommends arm {wrong} of 4 after step \d\d\d$"):
+        simulate(PreferenceMatrix(bradley_terry(4)), broken(recommend=recommend, **kind), **given)
+
+
+def broken_slate(select, **changes):
+    """Make a policy of sets, with its `select`."""
+
+    def update(state, params, t, slate, size, won, rng):
+        state.wins[slate[0]] += 1
+
+    return broken(select=select, update=update, **changes)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("late", [{}, {"batch": 7}, {"batch": 7, "any_order": True}])
+@pytest.mark.parametrize(
+    "size, arm, sentence",
+    [(2, -1, "arm -1 of 4"), (2, 4, "arm 4 of 4"), (0, 0, "a set of 0 among 4 arms"), (5, 0, "a set of 5 among 4")],
+)
+def test_a_wrong_set_ends_a_run_in_the_step_in_which_it_is_chosen(compiled, late, size, arm, sentence):
+    def select(state, params, t, slate, rng):
+        slate[0] = int(rng.random() * 3)
+        slate[1] = arm if t > 300 else 3
+        return size if t > 300 else 2
+
+    policy = broken_slate(select, compiled=compiled, any_order="any_order" in late)
+    source = FromMatrix(PreferenceMatrix(bradley_terry(4)), sets="independent_coins")
+    with pytest.raises(PolicyError, match=rf"^policy 'mine' chooses {sentence}.* in step \d\d\d$"):
+        simulate(source, policy, horizon=900, repetitions=1, jobs=1, batch=late.get("batch", 1))
+
+
+def test_a_live_policy_refuses_what_is_no_arm():
+    for select, sentence in (
+        (lambda state, params, t, rng: (0, -1), "chooses arm -1 of 4 in step 1"),
+        (lambda state, params, t, rng: (0, 1, 2), "chooses 3 arms in step 1"),
+    ):
+        with pytest.raises(PolicyError, match=f"^policy 'mine' {sentence}$"):
+            LivePolicy(broken(select=select), 4).ask()
+    with pytest.raises(PolicyError, match=r"^policy 'mine' chooses 0 arms in step 1$"):
+        LivePolicy(broken_slate(lambda state, params, t, slate, rng: -1), 4).ask()
+    with pytest.raises(PolicyError, match=r"^policy 'mine' recommends arm 4 of 4 in step 1$"):
+        LivePolicy(broken(recommend=lambda state, params: 4), 4).recommend()

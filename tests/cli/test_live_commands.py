@@ -72,3 +72,13 @@ def test_a_user_whom_no_page_knows_is_named(ltr_duel, tmp_path):
     for user, expected in (("u1", "1 page forgotten"), ("u2", "0 pages forgotten: no page is of user 'u2', ")):
         answer = ltr_duel("live", "forget", tmp_path / "shop.db", user)
         assert answer.code == 0 and expected in answer.out
+
+
+def test_a_switch_prints_what_holds_and_when_a_service_follows(ltr_duel, tmp_path):
+    """The search after 'live winner' may still be one of the experiment, within a second."""
+    with opened(tmp_path) as experiment:
+        winner = experiment.settings.rankers[0]
+    for words in (("pause",), ("resume",), ("winner", winner)):
+        said = ltr_duel("live", words[0], tmp_path / "shop.db", *words[1:]).out
+        assert said.endswith(" (a running service follows within a second)\n"), said
+    assert f"{winner} is served" in said

@@ -12,12 +12,12 @@ from typing import Any
 import numba
 import pytest
 
-from ltr_duel import bandits
+from ltr_duel import bandits, interleaving
 from ltr_duel.bandits import POLICIES
 from ltr_duel.clicks import CLICK_MODELS
 from ltr_duel.core import InputError, load_plugin, plugins, reload_plugin
 from ltr_duel.core.machine import plain_compiler_wanted
-from ltr_duel.data import CORPORA
+from ltr_duel.data import CORPORA, make_corpus, write_svmlight
 from ltr_duel.interleaving import METHODS
 from ltr_duel.rankers import RANKER_KINDS
 
@@ -228,6 +228,28 @@ def test_a_kind_of_ranker_is_opened_by_its_check(write, ltr_duel, scores, names,
     assert said in answer.out and answer.code == ("keeps" not in said), answer.out
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("    return [", "    return None and [", "kind of ranker 'mine': open returns no list of Ranker"),
+        ('{"kind": "mine"}', '{"kind": {1}}', "the description of 'a' is not JSON: "),
+        ('{"kind": "mine"}', "{}", "about['kind'] of 'a' must be 'mine'"),
+        ("('a', 'b')", "('a', 'a')", "two rankers have one name: ['a', 'a']"),
+        ("np.arange(size) / 2", "np.full(size, np.inf)", "'a' retrieves no document"),
+        ("np.arange(size) / 2", "-1 / np.arange(size)[::-1] * -1", "a score of 'a' is infinite"),
+        ("np.arange(size) / 2", "None", "scores of 'a' have shape (), not one a document"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:divide by zero")
+def test_a_kind_of_ranker_is_tested_where_it_is_used(write, ltr_duel, tmp_path, old, new, said):
+    write_svmlight(make_corpus(queries=4, documents=12, features=3), tmp_path / "c.txt")
+    text = KIND.replace("SCORES", "np.arange(size) / 2").replace("NAMES", "('a', 'b')").replace("TAKES", "''")
+    assert old in text
+    words = ("prefs", "estimate", tmp_path / "c.txt", "--rankers", "mine", "--comparisons", "20", "--out")
+    answer = ltr_duel(*words, tmp_path / "m.parquet", "--plugin", write("kinds", text.replace(old, new)))
+    assert answer.code == 2 and said in answer.err and answer.err.count("\n") == 1
+
+
 def test_a_kind_of_this_package_with_an_example_keeps_the_contract():
     RANKER_KINDS.check("run")
 
@@ -259,6 +281,56 @@ def test_a_file_that_passed_is_not_checked_again(write, ltr_duel, tmp_path, monk
         answer = ltr_duel("simulate", tmp_path / "p.csv", "--plugin", file, *words)
         assert answer.code == 0, answer.err
     assert checked == ["steady"]
+
+
+@COMPILED
+def test_a_compiled_method_keeps_the_contract_before_it_is_used_once_for_each_content(
+    write, ltr_duel, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("LTR_DUEL_HOME", str(tmp_path / "home"))
+    write_svmlight(make_corpus(queries=4, documents=12, features=3), tmp_path / "c.txt")
+    words = ("prefs", "estimate", tmp_path / "c.txt", "--comparisons", "20", "--out", tmp_path / "m.parquet")
+    text, last = examples("methods.md")[1], "return float(np.sign(lead)) if abs(lead) > 1e-12 else 0.0"
+    assert last in text
+    unfair = write("unfair", text.replace(last, "return 1.0"))
+    answer = ltr_duel(*words, "--plugin", unfair, "--method", "unfair")
+    assert answer.code == 2 and not (tmp_path / "m.parquet").exists()
+    assert "method 'unfair': identical rankers do not win one half each" in answer.err
+    fair, checked = write("fair", text), []
+    monkeypatch.setattr(interleaving, "check_method", checked.append, raising=False)
+    for _ in range(2):
+        answer = ltr_duel(*words, "--plugin", fair, "--method", "fair", "--overwrite")
+        assert answer.code == 0, answer.err
+    assert checked == ["fair"]
+
+
+@pytest.mark.parametrize(
+    ("draw", "credit", "sentence"),
+    [
+        ("orders[0][:top]", "[1]", "credit does not return one finite number for each of 2 rankers: [1]"),
+        ("orders[0][:top]", "'ab'", "credit does not return one finite number for each of 2 rankers: 'ab'"),
+        ("orders[0][:top]", "[float('nan')] * 2", "one finite number for each of 2 rankers: [nan, nan]"),
+        ("orders[0][:top]", "None", "one finite number for each of 2 rankers: None"),
+        ("orders[0][:1] * len(orders[0][:top])", "[1, 0]", "it shows a document twice: ["),
+        ("orders[0] * 30", "[1, 0]", "documents where at most 10 are wanted"),
+        ("[99]", "[1, 0]", "it shows documents that are not the query's: [99]"),
+        ("'abc'", "[1, 0]", "it shows documents that are not the query's: 'abc'"),
+        ("None", "[1, 0]", "it shows documents that are not the query's: None"),
+        ("undefined", "[1, 0]", "wrong.py:3: draw raised NameError: name 'undefined' is not defined"),
+    ],
+)
+def test_a_method_in_plain_python_is_tested_at_each_call(write, ltr_duel, tmp_path, draw, credit, sentence):
+    write_svmlight(make_corpus(queries=4, documents=12, features=3), tmp_path / "c.txt")
+    file = write(
+        "wrong",
+        f"from ltr_duel.interleaving import register\ndef draw(orders, top, rng):\n    return {draw}\n"
+        f"def credit(orders, shown, clicks):\n    return {credit}\nregister(__name__)\n",
+    )
+    words = ("--method", "wrong", "--comparisons", "20", "--out", tmp_path / "m.parquet", "--jobs", "1")
+    answer = ltr_duel("prefs", "estimate", tmp_path / "c.txt", "--plugin", file, *words)
+    assert answer.code == 2 and sentence in answer.err and answer.err.count("\n") == 1
+    answer = ltr_duel("check", file)
+    assert answer.code == 1 and sentence.partition(" at most ")[0].partition("rankers:")[0] in answer.out
 
 
 @pytest.mark.long

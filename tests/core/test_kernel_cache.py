@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -104,10 +105,14 @@ def test_a_folder_is_made_for_the_user_alone(home):
     assert [one.stat().st_mode & 0o777 for one in (folder, folder.parent)] == [0o700, 0o700]
 
 
+PLACES = ["kernels", "kernels/0", "kernels/0/__pycache__", "kernels/0/called", "kernels/0/called/__pycache__"]
+
+
 @pytest.mark.parametrize("mode", [0o777, 0o770, 0o702])
-@pytest.mark.parametrize("place", ["kernels", "kernels/0"])
+@pytest.mark.parametrize("place", PLACES)
 def test_a_folder_that_others_can_write_to_is_not_used_and_one_sentence_says_so(home, place, mode):
-    (home / "kernels" / "0").mkdir(parents=True)
+    for one in PLACES:
+        (home / one).mkdir(0o755)
     (home / place).chmod(mode)
     with pytest.warns(KernelCacheWarning, match=rf"not kept between runs: {home / place} can be written by") as said:
         assert kernel_folder("0") == ""
@@ -117,6 +122,91 @@ def test_a_folder_that_others_can_write_to_is_not_used_and_one_sentence_says_so(
     (home / place).chmod(0o755)
     kernel_folder.cache_clear()
     assert kernel_folder("0")
+
+
+@pytest.fixture
+def file(home):
+    """Return a file of compiled code in the folder, where others may enter."""
+    for place in PLACES:
+        (home / place).mkdir(0o755)
+    file = home / PLACES[-1] / "mine.nbi"
+    file.write_bytes(b"N.")
+    return file
+
+
+def test_a_file_that_others_can_write_to_is_refused_where_they_can_reach_it(file):
+    file.chmod(0o666)
+    with pytest.warns(KernelCacheWarning, match=f"{file} can be written by other users; delete it, for code"):
+        assert kernel_folder("0") == ""
+    file.parent.chmod(0o700)  # as they are made; the files are as the umask wants
+    kernel_folder.cache_clear()
+    assert kernel_folder("0")
+
+
+def test_a_link_is_not_followed(file, home):
+    file.rename(home / "there.nbi")
+    file.symlink_to(home / "there.nbi")
+    with pytest.warns(KernelCacheWarning, match=f"{file} can be written by other users"):
+        assert kernel_folder("0") == ""
+
+
+def test_a_link_is_no_folder_of_kernels(file, home):
+    (home / "kernels").rename(home / "there")
+    (home / "kernels").symlink_to(home / "there")
+    with pytest.warns(KernelCacheWarning, match=f"{home}/kernels is a link; set LTR_DUEL_HOME to the folder itself"):
+        assert kernel_folder("0") == ""
+
+
+@pytest.mark.skipif(getattr(os, "geteuid", lambda: 1)() != 0, reason="only root can give files away")
+@pytest.mark.parametrize("place", [*PLACES, "kernels/0/called/__pycache__/mine.nbi"])
+def test_what_belongs_to_another_user_is_refused_everywhere(file, home, place):
+    os.chown(home / place, 12345, -1)
+    with pytest.warns(KernelCacheWarning, match=f"{home / place} belongs to another user; delete it"):
+        assert kernel_folder("0") == ""
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o775])
+def test_a_home_in_which_others_can_rename_the_folder_is_not_used(home, mode):
+    home.chmod(mode)
+    with pytest.warns(KernelCacheWarning, match=f"{home} can be written by other users; chmod go-w, or set"):
+        assert kernel_folder("0") == ""
+    home.chmod(mode | 0o1000)  # as /tmp is
+    kernel_folder.cache_clear()
+    assert kernel_folder("0")
+
+
+@pytest.mark.skipif(getattr(os, "geteuid", lambda: 1)() != 0, reason="only root can give folders away")
+def test_the_home_of_another_user_is_not_used(home):
+    os.chown(home, 12345, -1)
+    with pytest.warns(KernelCacheWarning, match=f"{home} belongs to another user; set LTR_DUEL_HOME to your folder"):
+        assert kernel_folder("0") == ""
+
+
+def test_a_warning_shows_the_line_of_the_user(tmp_path):
+    (tmp_path / "kernels").mkdir(0o700)
+    (tmp_path / "kernels").chmod(0o777)
+    (tmp_path / "mine.py").write_text(
+        "from ltr_duel.core import random_below, stream\n\nrandom_below(6, stream(0, 'die'))\n"
+    )
+    environment = {**os.environ, "LTR_DUEL_HOME": str(tmp_path), "NUMBA_DISABLE_JIT": "0"}
+    done = subprocess.run([sys.executable, "mine.py"], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    said, line = done.stderr.splitlines()
+    assert re.match(r".*mine.py:3: KernelCacheWarning: compiled code is not kept between runs: ", said)
+    assert line.strip() == "random_below(6, stream(0, 'die'))"
+
+
+UNDER_A_UMASK = """
+import os, warnings
+os.umask(0)
+warnings.simplefilter("error")
+from ltr_duel.core import random_below, stream
+random_below(6, stream(0, "die"))
+print(sum(random_below.compiled().stats.cache_hits.values()))
+"""
+
+
+def test_what_is_compiled_under_any_umask_is_used_again(hits):
+    assert [hits(UNDER_A_UMASK) for _ in range(2)] == [0, 1]
 
 
 def test_a_folder_of_another_user_is_not_used(home, monkeypatch):

@@ -92,6 +92,7 @@ def test_a_last_line_that_is_cut_is_refused(tmp_path: Path, last: str) -> None:
         (b"<!DOCTYPE html><html>", "this is a web page, not data"),
         (b"PK\x03\x04abc", "this is a zip archive"),
         (b"PAR1abc", "this is a Parquet file, not feature text; it is damaged"),
+        (b"query,document,grade,bm25\n1,a,0,7.5\n", r"a table with commas \(CSV\), not feature text; .* docs/howto.md"),
         (b'{"impression": "1"}', "this is JSON, not feature text; a click log is read by 'ltr-duel logs check'"),
         (b"SQLite format 3\0", "this is a data base, not feature text; that of a live experiment is read by"),
         (gzip.compress(GOOD.encode() * 99, mtime=0)[:-10], "the gzip stream is damaged or cut short"),

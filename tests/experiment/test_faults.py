@@ -57,6 +57,7 @@ def test_a_policy_that_hangs_is_killed_when_its_time_is_up(spec_file, awkward, t
     failures = read_status(tmp_path / "out").failures
     assert {one["error"] for one in failures} == {"did not end within the time limit of 2.5 s"}
     assert all(limit <= one["seconds"] < 10 for one in failures)
+    assert not [one for one in threading.enumerate() if one.name.endswith("(_receive)")]  # nor their processes
 
 
 def test_a_policy_that_kills_its_process_fails_alone_under_a_time_limit(spec_file, awkward, tmp_path):

@@ -378,6 +378,44 @@ def test_a_plugin_that_cannot_be_compiled_is_named():
         interleave(TWO, broken)
 
 
+@pytest.mark.parametrize(
+    ("shows", "credit", "sentence"),
+    [
+        ((0, 0), 1.0, r"it shows a document twice: \[0, 0\]"),
+        ((0, 9), 1.0, r"it shows documents that are not the query's: \[0, 9\]"),
+        ((0, 1), float("nan"), r"credit_pair returns nan, not a number in -1..1"),
+        ((0, 1), 1.5, r"credit_pair returns 1.5, not a number in -1..1"),
+        ((0, 1), "a", r"credit_pair returns 'a', not a number in -1..1"),
+        (None, 1.0, r"draw_pair returns None, which is no length"),
+    ],
+)
+def test_a_page_of_plain_python_is_tested_at_each_call(shows, credit, sentence):
+    class State(NamedTuple):
+        top: int
+
+    def draw_pair(state, lists, query, first, second, page, rng):
+        if shows is None:
+            return None
+        page.shown[: len(shows)] = shows
+        page.owner[: len(shows)] = -1
+        return len(shows)
+
+    def credit_pair(state, lists, query, first, second, page, length, n_clicks):
+        return credit
+
+    wrong = Method(
+        name="wrong",
+        state=State,
+        init=lambda size, params, outcome: State(size.top),
+        draw_pair=draw_pair,
+        credit_pair=credit_pair,
+        compiled=False,
+    )
+    with pytest.raises(MethodError, match=f"^method 'wrong': {sentence}$"):
+        page = interleave(TWO, wrong)
+        page.credit(page.shown[:1])
+
+
 def test_the_verbs_are_at_hand():
     assert ltr_duel.interleave is interleave and ltr_duel.Page is Page
 

@@ -45,7 +45,7 @@ def live_through(seed, policy, good, rng, path):
             arms = tuple(RANKERS.index(name) for name in page.rankers)
             shown.append((arms, bytes([1 if sign > 0 else 255])))
         planner.learn(shown)
-        if rows:
+        if rows and version in (2, PLANS - 1):
             with write_log(path, tuple(rows[0])) as log:
                 log.write({name: [row[name] for row in rows] for name in rows[0]})
             yield compare_log(ClickLog(path))

@@ -12,7 +12,7 @@ from ir_measures import RR, P, R, nDCG
 
 from ltr_duel.core import InputError
 from ltr_duel.preferences import estimate_preferences
-from ltr_duel.rankers import measure_by_query, pool_runs, rankers_named, run_rankers
+from ltr_duel.rankers import measure_by_query, pool_named, pool_runs, rankers_named, run_rankers
 
 QRELS = "1 0 a 2\n1 0 b 0\n1 0 e 1\n2 0 a 1\n2 0 c -2\n3 0 a 1\n"
 BM25 = "1 Q0 a 1 9 t\n1 Q0 c 2 8 t\n1 Q0 d 3 7 t\n2 Q0 c 1 3 t\n2 Q0 a 2 2 t\n9 Q0 a 1 1 t\n"
@@ -119,6 +119,52 @@ def test_judgements_and_runs_are_a_corpus_on_the_command_line(files, capsys):
     said = capsys.readouterr()
     assert stop.value.code == 0 and "2 rankers, 2 queries" in said.out and "mine" in said.out
     assert "3 are not judged and have grade 0; 1 judgements below 0 count as 0; 2 queries" in said.err
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_judgements_and_a_table_of_scores_are_the_corpus_of_the_same_runs(files, suffix):
+    """All scores are given, so two runs that retrieve all of the table's documents say the same."""
+    rows = {
+        "query": ["1", "1", "1", "9"],
+        "document": ["b", "e", "new", "a"],
+        "old": [3, 2, 1, 1],
+        "mine": [1, 2, 3, 1],
+    }
+    table = pd.DataFrame(rows)
+    table.to_csv(files / "t.csv", index=False) if suffix == "csv" else table.to_parquet(files / "t.parquet")
+    runs = {
+        name: pd.DataFrame({"qid": table["query"], "docno": table["document"], "score": table[name]})
+        for name in ("old", "mine")
+    }
+    expected = pool_runs(files / "qrels.txt", runs)
+    for words in ([f"scores:t.{suffix}"], [f"scores:t.{suffix}", f"scores:t.{suffix}"]):
+        pool = pool_named("qrels:qrels.txt", words, folder=files)
+        assert pool.dataset.sha256 == expected.dataset.sha256 and "new" in pool.dataset.doc_ids
+    rankings = rankers_named(pool.dataset, [f"scores:t.{suffix}"], folder=files)
+    assert (rankings.order == run_rankers(expected.dataset, expected.runs).order).all()
+    mixed = pool_named("qrels:qrels.txt", [f"scores:t.{suffix}", "mine=run:dense.trec"], folder=files)
+    both = pool_runs(files / "qrels.txt", runs | {"dense": files / "dense.trec"})
+    assert mixed.dataset.sha256 == both.dataset.sha256
+
+
+@pytest.mark.parametrize("command", [("rankers", "evaluate"), ("logs", "power", "--method", "team_draft", "--live")])
+def test_commands_take_judgements_and_a_table_of_scores(files, capsys, command):
+    from ltr_duel.cli.main import main
+
+    (files / "t.csv").write_text("query,document,old,mine\n1,a,1,2\n1,b,2,1\n2,a,1,2\n2,c,2,1\n")
+    with pytest.raises(SystemExit) as stop:
+        main(*command, f"qrels:{files / 'qrels.txt'}", "--rankers", f"scores:{files / 't.csv'}")
+    said = capsys.readouterr()
+    assert stop.value.code == 0 and "mine" in said.out, said.err
+
+
+def test_judgements_with_rankers_that_retrieve_nothing_ask_for_runs_or_a_table(files):
+    for words in ([], ["features"], ["lists:ranks.txt"], ["scores"], ["runn:dense.trec"]):
+        with pytest.raises(InputError, match=r"needs runs: --rankers run:FILE, .*or a table, scores:FILE"):
+            pool_named("qrels:qrels.txt", words, folder=files)
+    (files / "t.csv").write_text("query,document,old\n1,a,high\n")
+    with pytest.raises(InputError, match=r"t.csv: old', row 1: the score must be a finite number, not 'high'"):
+        pool_named("qrels:qrels.txt", ["scores:t.csv"], folder=files)
 
 
 @pytest.mark.parametrize(

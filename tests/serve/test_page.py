@@ -69,11 +69,13 @@ def test_after_a_drop_the_page_says_of_which_policy_the_steps_are(tmp_path):
     assert f"A new policy started when {last} was dropped." in text
 
 
-def test_the_page_says_how_many_pages_the_comparisons_to_go_are(tmp_path):
+def test_the_page_says_how_many_pages_are_to_go(tmp_path):
     _, state = page_of(tmp_path, pages=4)
     state = state._replace(pages=1000, plain=900, compared=50, impressions_to_go=20.0, note="Users came back.", steps=9)
     facts = _facts(state)
-    assert facts["comparisons to go"] == "about 20 by new users, some 400 pages at the present rate"
+    assert facts["pages to go"] == "about 20 of several rankers; at the present rate 400 in all"
+    alone = _facts(state._replace(pages=50, plain=0))["pages to go"]
+    assert alone == "about 20 of several rankers", "the number and the unit of the headline"
     assert facts["of one ranker alone (nothing compared)"] == "900 (90.0%)" and _lines(state)[-1] == state.note
 
 
@@ -94,17 +96,21 @@ def test_of_pages_of_users_who_return_only_those_that_count_are_to_go_by_new_use
     assert np.isfinite(state.impressions_to_go)
     assert state.decisions[0].observations == 30
     new, pages = state.impressions_to_go * 30 / state.compared, state.impressions_to_go * state.pages / state.compared
-    assert f"about {new:,.0f} by new users, some {pages:,.0f} pages at the present rate" in text
+    unit = "pages of several rankers"
+    assert f"about {state.impressions_to_go:,.0f} further {unit}, if" in state.sentence
+    to_go = f"pages to go about {state.impressions_to_go:,.0f} of several rankers, {new:,.0f} of these by new users"
+    assert to_go + (f"; at the present rate {pages:,.0f} in all" if state.pages > state.compared else "") in text
+    assert re.search(r"regret at most [\d.]+ wins, [\d.]+ a page", text)
     assert "logs compare counts all pages, as policy random does not react to outcomes" in text
 
 
-def test_a_page_gives_no_number_of_comparisons_to_go_where_its_sentence_gives_none(tmp_path):
+def test_a_page_gives_no_number_of_pages_to_go_where_its_sentence_gives_none(tmp_path):
     said, state = page_of(tmp_path, pages=20)
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", said.body.decode()))
-    assert "too few to say for how long" in text and "comparisons to go unknown" in text
+    assert "too few to say for how long" in text and "pages to go unknown" in text
     assert state.to_json()["impressions_to_go"] is None
     far = state._replace(pages=50, compared=50, impressions_to_go=50_001.0)  # "more than a thousand times as many"
-    assert _facts(far)["comparisons to go"] == "unknown"
+    assert _facts(far)["pages to go"] == "unknown"
 
 
 def test_a_probability_of_one_look_is_told_from_intervals_of_every_look(tmp_path):

@@ -132,11 +132,13 @@ def desk(tmp_path, monkeypatch, real_data):
     train = lightgbm.Dataset(corpus.features, corpus.relevance, group=corpus.query_sizes)
     settings = {"objective": "lambdarank", "num_leaves": 4, "num_threads": 1, "verbose": -1}
     lightgbm.train(settings, train, 5).save_model("model.txt")
-    run, judged = [], []
+    run, judged, scores = [], [], ["query,document,old,new\n"]
     for query, name in enumerate(corpus.query_ids):
         for row in range(corpus.query_ptr[query], corpus.query_ptr[query + 1]):
             run.append(f"{name} Q0 {corpus.doc_ids[row]} 0 {corpus.features[row, 24]} run\n")
             judged.append(f"{name} 0 {corpus.doc_ids[row]} {corpus.relevance[row]}\n")
+            scores.append(f"{name},{corpus.doc_ids[row]},{corpus.features[row, 24]},{corpus.features[row, 38]}\n")
+    Path("scores.csv").write_text("".join(scores))
     Path("qrels.txt").write_text("".join(judged))
     Path("dense.trec").write_text("".join(run))
     Path("bm25.run").write_text("".join(run))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from ltr_duel.core import InputError
@@ -21,6 +22,7 @@ _OTHERS = {
     b"\xff\xfe": ("text in UTF-16", _SAVE),
     b"\xfe\xff": ("text in UTF-16", _SAVE),
 }
+_CSV = re.compile(rb'["A-Za-z_][^:#\n\r]*,[^:#\n\r]*[\n\r]')  # a head of names with commas
 _TABLES = {  # by columns that no other one has
     ("impression", "query"): "a click log: 'ltr-duel logs check' and 'logs compare' read it",
     ("first", "second", "p"): "a preference matrix: 'ltr-duel prefs show' and 'simulate' read it",
@@ -57,3 +59,8 @@ def refuse_other_formats(path: Path, head: bytes) -> None:
         if head.startswith(magic):
             raise InputError(f"{path}: this is {what}, not feature text; {advice}")
     refuse_web_page(path, head)
+    if _CSV.match(head.removeprefix(BYTE_ORDER_MARK)):
+        raise InputError(
+            f"{path}: this is a table with commas (CSV), not feature text; three lines of Python convert it, see"
+            " docs/howto.md, 'Read a CSV table as a corpus'"
+        )

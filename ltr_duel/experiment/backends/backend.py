@@ -22,7 +22,7 @@ from joblib.externals.loky import get_reusable_executor
 from ltr_duel.core import InputError, errors, threads
 from ltr_duel.core import parallel as core_parallel
 from ltr_duel.experiment.backends.dask import SchedulerGoneError, connected, done_by_cluster, lost_since
-from ltr_duel.experiment.backends.killable import execute_within
+from ltr_duel.experiment.backends.killable import KillableWorker, close_all, execute_within
 from ltr_duel.experiment.plan import Task
 from ltr_duel.experiment.worker import Outcome, execute
 
@@ -79,7 +79,12 @@ def run_tasks(backend: Backend, tasks: Iterable[Sequence[Task]]) -> Iterator[lis
     processes died.
     """
     stop, box = threading.Event(), queue.SimpleQueue[Any]()
-    run = execute if backend.time_limit is None else functools.partial(execute_within, limit=backend.time_limit)
+    run: Callable[[Task], Outcome] = execute
+    started: list[KillableWorker] = []
+    if backend.time_limit is not None:
+        run = functools.partial(execute_within, limit=backend.time_limit)
+        if backend.name == "threads":
+            run = functools.partial(run, started=started)
 
     def until_stopped() -> Iterator[Callable[[], list[Outcome]]]:
         # joblib asks for tasks in threads of its own; an error raised there would be lost, and block its pool.
@@ -108,6 +113,7 @@ def run_tasks(backend: Backend, tasks: Iterable[Sequence[Task]]) -> Iterator[lis
             jobs = max(1, sum(client.ncores().values()))
         if backend.name == "loky":
             stack.callback(_kill_processes)
+        stack.callback(close_all, started)
         stack.callback(stop.set)
         worker = threading.Thread(target=work, daemon=True)
         stack.callback(threads.abandon, worker)

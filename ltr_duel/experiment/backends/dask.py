@@ -34,7 +34,9 @@ def connected(scheduler: str | None, jobs: int) -> Iterator[Any]:
         import dask
         import distributed
     except ImportError:
-        raise InputError("--backend dask needs dask: pip install 'ltr-duel[cluster]'") from None
+        raise InputError(
+            "--backend dask needs dask: pip install 'ltr-duel[cluster]', or '.[cluster]' in the folder of the source"
+        ) from None
     for name in ("distributed", "distributed.client"):  # importing has set the levels
         logging.getLogger(name).setLevel(logging.CRITICAL)
     settings = {"distributed.comm.timeouts.tcp": _LINK_TIMEOUT, "distributed.scheduler.worker-ttl": _LINK_TIMEOUT}

@@ -30,11 +30,16 @@ _START = 600.0  # seconds for loading and compiling, which do not count as the r
 _here = threading.local()
 
 
-def execute_within(task: Task, limit: float) -> Outcome:
-    """Run a task in another process; after ``limit`` seconds of the run itself it is killed and counts as failed."""
+def execute_within(task: Task, limit: float, started: list[KillableWorker] | None = None) -> Outcome:
+    """Run a task in another process; after ``limit`` seconds of the run itself it is killed and counts as failed.
+
+    started: takes each process that is started, for whoever closes them.
+    """
     worker = getattr(_here, "worker", None)
     if worker is None or worker.process.poll() is not None:
         worker = _here.worker = KillableWorker()
+        if started is not None:
+            started.append(worker)
     return worker.run(task, limit)
 
 
@@ -51,7 +56,9 @@ class KillableWorker:
         assert self.process.stdin and self.process.stdout
         self._tasks, self._answers = self.process.stdin, queue.SimpleQueue[Any]()
         ended = functools.partial(self._answers.put, EOFError())
-        threading.Thread(target=_receive, args=(self.process.stdout, self._answers.put, ended), daemon=True).start()
+        arguments = self.process.stdout, self._answers.put, ended
+        self._receiver = threading.Thread(target=_receive, args=arguments, daemon=True)
+        self._receiver.start()
         atexit.register(self.close)
 
     def run(self, task: Task, limit: float) -> Outcome:
@@ -79,6 +86,7 @@ class KillableWorker:
         self.process.wait()
         with contextlib.suppress(OSError):  # unread tasks are lost
             self._tasks.close()
+        self._receiver.join(1.0)  # longer only where a child of the process has its output
         atexit.unregister(self.close)
 
     def _answer(self, seconds: float) -> Any:
@@ -89,6 +97,12 @@ class KillableWorker:
         if isinstance(answer, EOFError):
             raise answer
         return answer
+
+
+def close_all(workers: list[KillableWorker]) -> None:
+    """Kill processes that are needed no more."""
+    for one in workers:
+        one.close()
 
 
 def _send(what: Any, pipe: IO[bytes]) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from ltr_duel.clicks import ClickModel
 from ltr_duel.core import InputError, IntVector, errors, parallel
+from ltr_duel.preferences.compare import renumbered
 from ltr_duel.preferences.estimate.blocks import BLOCK
 from ltr_duel.preferences.estimate.sampling import PairSampler, PieceStore, Share
 from ltr_duel.preferences.estimate.settings import Settings, make_settings
@@ -175,7 +176,9 @@ def extend_preferences(
     for key, value in {"numbers": {}, **settings.provenance}.items():
         before = about.get(key, {} if key == "numbers" else None)
         if before != value:
-            raise InputError(f"the matrix was estimated with {key} = {before}, not {value}; they must not be mixed")
+            versions = f"another numbers version of {renumbered(before, value)}" if key == "numbers" else ""
+            said = versions or f"{key} = {before}, not {value}"
+            raise InputError(f"the matrix was estimated with {said}; they must not be mixed")
     if comparisons:
         comparisons = settings.checked_count(comparisons)
     sampler = _sampler(settings, jobs, store, None)

@@ -30,4 +30,12 @@ def example(dataset: Dataset, folder: Path) -> str:
     return str(path)
 
 
-RANKER_KINDS.add(RankerKind(name="run", open=open_run, means="a TREC run, plain or gzipped", example=example))
+RANKER_KINDS.add(
+    RankerKind(
+        name="run",
+        open=open_run,
+        means="a TREC run, plain or gzipped",
+        pooled=lambda path: {str(path): path},
+        example=example,
+    )
+)

@@ -18,7 +18,22 @@ from ltr_duel.rankers.sources import RANKER_KINDS, Ranker, RankerKind
 def open_scores(dataset: Dataset, what: str) -> list[Ranker]:
     """Read a table of scores."""
     path = Path(what)
-    table = _table(path)
+    table, names = _table(path)
+    rows, unknown = _rows(path, table, dataset)
+    about = {"kind": "scores", "file": path.name, "sha256": digest.sha256_file(path), "unknown_documents": unknown}
+    return [_ranker(path, name, table[name], rows, dataset, about) for name in names]
+
+
+def pooled(path: Path) -> dict[str, pd.DataFrame]:
+    """Return what each column of a table retrieves: all documents of the table, by its scores."""
+    table, names = _table(path)
+    keys = table[["query", "document"]].set_axis(["qid", "docno"], axis=1)
+    return {f"{path}: {name}": keys.assign(score=table[name]) for name in names}
+
+
+def _table(path: Path) -> tuple[pd.DataFrame, list[str]]:
+    """Return a table, and its columns of scores."""
+    table = _read(path)
     for name in ("query", "document"):
         if name not in table:
             raise InputError(
@@ -27,12 +42,10 @@ def open_scores(dataset: Dataset, what: str) -> list[Ranker]:
     names = [str(name) for name in table.columns if name not in ("query", "document")]
     if not names:
         raise InputError(f"{path}: beside 'query' and 'document' there is no column of scores")
-    rows, unknown = _rows(path, table, dataset)
-    about = {"kind": "scores", "file": path.name, "sha256": digest.sha256_file(path), "unknown_documents": unknown}
-    return [_ranker(path, name, table[name], rows, dataset, about) for name in names]
+    return table, names
 
 
-def _table(path: Path) -> pd.DataFrame:
+def _read(path: Path) -> pd.DataFrame:
     if not core_places.is_file(path):
         raise InputError(f"{path}: there is no such table of scores")
     try:
@@ -76,5 +89,10 @@ def _ranker(
 
 
 RANKER_KINDS.add(
-    RankerKind(name="scores", open=open_scores, means="a table (Parquet, CSV): query, document, a column a ranker")
+    RankerKind(
+        name="scores",
+        open=open_scores,
+        means="a table (Parquet, CSV): query, document, a column a ranker",
+        pooled=pooled,
+    )
 )

@@ -1,0 +1,114 @@
+"""Writes `clients/vectors.json`: pages of plans, for clients in other languages. ``python -m tests.plan.vectors``."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from ltr_duel.live import Keys
+from ltr_duel.plan import LivePlan
+
+FILE = Path(__file__).resolve().parents[2] / "clients" / "vectors.json"
+ABOUT = """\
+Vector n, from 0, is of plan n modulo their number. x begins as n + 1, and draw(m) is: x = x * 48271 modulo 2147483647;
+then x modulo m. In this order: unit = word + n in decimal, query = word + word, each word is words[draw(their number)];
+kind = draw(3); pool = 20 + 20 draw(3). Then each of rankers has a list of 1 + draw(20) of the documents 0 to pool - 1:
+from deck = 0..pool - 1, for k = 0, 1, ...: swap deck[k] and deck[k + draw(pool - k)]. Where draw(3) = 0 after that, it
+is replaced by as many from the top of the first ranker's list (all of them, if it is shorter). The id of document d is
+the number d; of kind 1 the text 'd' + d; of kind 2 and odd d the text words[d modulo their number] + d. Time is n.
+A vector is the documents shown, a colon, and 8 hexadecimal digits of the SHA-256 of UTF-8 lines with a line feed
+between: impression, time, query, user, shown (by tabs), rankers (by tabs), method, outcome, policy, propensity times
+draws as a whole number, owners (by spaces) or page. Where there is no record: of rankers (by tabs) alone.
+'rare' are further vectors with their n: their pages keep a number that Python writes with an exponent."""
+KEYS = Keys({"vectors": bytes(range(32))})
+RANKERS = ["bm25", "dense", "naïve", "文", "z\u007f🙂"]
+WORDS = ["", "red shoes", "é", "e\u0301", "文書", "🙂", "\u2028", 'a"\\b', "\t\u007f", "ß\ufeff"]
+PAIRS = [((0, 1), 5), ((1, 0), 2), ((2, 3), 3), ((4, 0), 1), ((1,), 1)]
+SETS = [((0, 1, 2, 3, 4), 6), ((4, 2, 0, 3, 1), 2), ((3, 1, 4), 2), ((2, 4), 2), ((3,), 1)]
+MADE = [
+    ("team_draft", "credit", PAIRS, 10),
+    ("probabilistic", "marginal_bernoulli", PAIRS, 10),
+    ("team_draft", "credit", SETS, 10),
+    ("probabilistic", "marginal_sign", SETS, 10),
+    ("team_draft:prefix_credit=1", "credit", PAIRS, 4),
+    ("probabilistic:tau=1", "marginal_sign", PAIRS, 10),
+    ("team_draft:prefix_credit=1", "credit", SETS, 25),
+    ("probabilistic:tau=0.5", "marginal_bernoulli", PAIRS, 5),
+    ("probabilistic", "sampled", PAIRS, 3),
+    ("probabilistic:tau=10", "expectation", PAIRS, 30),
+    ("probabilistic:tau=0", "marginal_sign", SETS, 7),
+]
+COUNT, RARE = 10_000, (591_812, 721_310, 1_064_108)
+
+
+def plans() -> list[LivePlan]:
+    """Return the plans, each with another salt."""
+    return [
+        LivePlan("vectors", k + 1, 0, 0, "rucb", method, outcome, top, hashlib.sha256(bytes([k])).hexdigest()[:32],
+             tuple((tuple(RANKERS[one] for one in some), count) for some, count in sets), "bm25", "dense", "", "", 0)
+        for k, (method, outcome, sets, top) in enumerate(MADE)
+    ]  # fmt: skip
+
+
+def search(n: int) -> tuple[str, str, dict[str, list[int | str]], Callable[[int], int | str]]:
+    """Return unit, query and lists of a vector, and what makes an id of a document."""
+    x = n + 1
+
+    def draw(m: int) -> int:
+        nonlocal x
+        x = x * 48271 % 2147483647
+        return x % m
+
+    unit = WORDS[draw(len(WORDS))] + str(n)
+    query = WORDS[draw(len(WORDS))] + WORDS[draw(len(WORDS))]
+    kind = draw(3)
+    pool = 20 + 20 * draw(3)
+
+    def name(d: int) -> int | str:
+        return f"d{d}" if kind == 1 else f"{WORDS[d % len(WORDS)]}{d}" if kind == 2 and d % 2 else d
+
+    lists: dict[str, list[int]] = {}
+    for ranker in RANKERS:
+        length, deck = 1 + draw(20), list(range(pool))
+        for k in range(length):
+            other = k + draw(pool - k)
+            deck[k], deck[other] = deck[other], deck[k]
+        lists[ranker] = (lists.get(RANKERS[0], deck) if draw(3) == 0 else deck)[:length]
+    return unit, query, {ranker: [name(d) for d in some] for ranker, some in lists.items()}, name
+
+
+def vector(plan: LivePlan, n: int) -> str:
+    """Return what a vector says."""
+    unit, query, rankings, name = search(n)
+    decided, number = plan.decide(unit, query, rankings, now=n), {name(d): d for d in range(60)}
+    told = ["\t".join(decided.rankers)]
+    if record := decided.record:
+        assert list(decided.rankers) == record["rankers"]
+        told = [record["impression"], str(record["time"]), record["query"], record["user"], "\t".join(record["shown"]),
+                *told, record["method"], record["outcome"], record["policy"],
+                str(round(record["propensity"] * plan.draws)),
+                record["page"] if "page" in record else " ".join(map(str, record["owners"]))]  # fmt: skip
+    digest = hashlib.sha256("\n".join(told).encode()).hexdigest()[:8]
+    return f"{' '.join(str(number[one]) for one in decided.shown)}:{digest}"
+
+
+def text() -> str:
+    """Return the file."""
+    made = plans()
+    content = {
+        "about": ABOUT.split("\n"),
+        "keys": {name: secret.hex() for name, secret in KEYS.items()},
+        "rankers": RANKERS,
+        "words": WORDS,
+        "plans": [json.loads(plan.to_json(KEYS)) for plan in made],
+        "rare": {str(n): vector(made[n % len(made)], n) for n in RARE},
+    }
+    vectors = ",\n".join(f'"{vector(made[n % len(made)], n)}"' for n in range(COUNT))
+    head = ",\n".join(f'"{key}": {json.dumps(value)}' for key, value in content.items())
+    return f'{{{head},\n"vectors": [\n{vectors}\n]}}\n'
+
+
+if __name__ == "__main__":
+    FILE.write_text(text(), "utf-8")

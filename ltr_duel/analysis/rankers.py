@@ -252,10 +252,11 @@ def property_lines(matrix: PreferenceMatrix) -> list[str]:
         ("gamma_btm", about.gamma_btm), ("gamma_rucb", about.gamma_rucb)) if value]  # fmt: skip
     lines.append(f"Strong transitivity fails in {share:.3f} of triples{noise['strong_share']}{''.join(gammas)}")
     if about.triangle_violations is not None:
-        broken = f"{about.triangle_violations:,} pairs of rivals{noise['triangle_violations']}"
+        broken = f"{several(about.triangle_violations, 'pair')} of rivals{noise['triangle_violations']}"
         lines.append(f"The stochastic triangle inequality fails for {broken}")
     if about.least_condorcet_share > 0:
-        least = f"{about.least_condorcet_share:.4f} or more{noise['least_condorcet_share']}"
+        share = about.least_condorcet_share
+        least = f"{'1' if share >= 0.99995 else f'{share:.4f} or more'}{noise['least_condorcet_share']}"
         lines.append(f"Random subsets have a Condorcet winner with probability {least}")
     if about.lower_bound is not None:
         like = noise["lower_bound"].replace("noise alone:", "in transitive worlds like this one:")

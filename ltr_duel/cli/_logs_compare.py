@@ -232,7 +232,7 @@ def _print_evidence(evidence: Evidence, rows: int) -> None:
     for one in evidence.beside:
         click.echo()
         print_table(beside_table(one, rows))
-        echo_lines(one.notes)
+        echo_lines(one.lines(rows))
     if evidence.beside:
         click.echo(beside_note(evidence.confidence))
     click.echo()

@@ -168,7 +168,7 @@ def power(
         f"By {of}, {leads}.\n"
         f"Outcomes have a mean square of {spread.square:.4f}; clustering multiplies the variance by"
         f" {'at most ' * (live is None and spread.design > 1)}{spread.design:.3f}"
-        + (f"; one impression in {spread.each:.2f} is of this pair.\n" if spread.each > 1 else ".\n")
+        + (f"; one impression in {spread.each:.4g} is of this pair.\n" if spread.each > 1 else ".\n")
     )
     winners = []
     if tests > 1:  # if each of the winner's pairs is found so often, all of them are found with the power (union bound)

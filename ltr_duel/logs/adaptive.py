@@ -150,6 +150,11 @@ def weighs(found: LogComparison) -> bool:
     return any(_WEIGH in one for one in found.warnings)
 
 
+def first_impressions(found: LogComparison) -> bool:
+    """Whether sequences of an adaptive log are of users' first impressions."""
+    return found.adaptive and found.cluster != "impression"
+
+
 class AdaptiveMeans(NamedTuple):
     """What holds for the pairs of an adaptive log; each field has one entry a pair."""
 

@@ -83,7 +83,8 @@ class Clustered(NamedTuple):
         return Clustered(Means(*(part[pairs] for part in self.means)), self.p[pairs], self.n[pairs])
 
     def _variance(self) -> FloatVector:
-        return np.where(np.isfinite(self.means.error), self.means.error * self.n, 1.0) ** 2
+        known = np.isfinite(self.means.error)  # it is not of a pair without an impression
+        return np.multiply(self.means.error, self.n, out=np.ones(len(self.n)), where=known) ** 2
 
     def _log_e(self, times: FloatVector, alpha: float, tuned_at: float) -> FloatVector:
         """Return the logarithm of the e-value of "the mean is 0" after so many times as many impressions."""

@@ -80,7 +80,10 @@ def owner_findings(
         shifts = f"{' and '.join(policies)} chose the rankers by earlier outcomes, so that shares change"
         found.append(Finding("pairs over time", "not checked", np.nan, shifts))
     elif len(names) > 1:
-        found.append(tested("pairs over time", p["over time"], f"shares of {kinds}, in tenths of the time"))
+        said = f"shares of {kinds}, in tenths of the time"
+        if p["over time"] < ERROR and _one_after_the_other(shown):
+            said += "; those of the first part of the time are never shown later: give each experiment its own folder"
+        found.append(tested("pairs over time", p["over time"], said))
     else:
         found.append(Finding("pairs over time", "sound", 1.0, "only one pair, nothing to test"))
     if len(names) > 1:
@@ -101,6 +104,15 @@ def owner_findings(
     said = f"places 2 to {_PLACES} are {'not ' * (place_p < ERROR)}shared evenly"
     found.append(tested("owners by place", place_p, said))
     return [*found, _identical_rankers(engine, rows, orders, names, seen)]
+
+
+def _one_after_the_other(shown: IntMatrix) -> bool:
+    """Return whether no set that was shown before some time is shown after it; rows are sets, columns are times."""
+    seen = shown > 0
+    return any(
+        not (seen[:, :k].any(axis=1) & seen[:, k:].any(axis=1)).any() and seen[:, :k].any() and seen[:, k:].any()
+        for k in range(1, seen.shape[1])
+    )
 
 
 def _patterns(
@@ -188,7 +200,7 @@ def _identical_rankers(
             values = _mean_outcomes(seen.owners[here], clicked[name])
             p.append(mirrored(values, seen.n[here]))
             farthest = max(farthest, float(values @ seen.n[here] / seen.n[here].sum()), key=abs)
-    sentence = f"with owners exchanged between lists, identical rankers differ by {farthest:+.4f}"
+    sentence = f"with owners exchanged between lists, identical rankers differ by {farthest:+z.4f}"
     return tested("A/A by exchanged owners", least_p(p), sentence)
 
 

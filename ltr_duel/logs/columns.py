@@ -28,6 +28,8 @@ NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {  # of each line one
     "exposures": (("impression",), ("time",), ("query",)),
     "events": (("impression", "user"), ("item", "position")),
 }
+_RECORDS = {"query_id", "client_id"}
+_UBI = " (records of User Behavior Insights are read with --format ubi)"
 _NAMED = 12  # columns of a file that a sentence names
 _SQL = {"string": "VARCHAR", "float64": "DOUBLE", "int64": "BIGINT"}
 EVENTS = {name: _SQL[kind] for name, kind in EVENT.items()}
@@ -59,7 +61,7 @@ def require_columns(where: str | Path, have: Sequence[str], kind: str) -> None:
         raise InputError(
             errors.in_one_line(
                 f"{where} has no {columns} {errors.listed(missing)} (it has {given}): rename {them}, or map {them} with"
-                " --source; see docs/logs.md"
+                f" --source; see docs/logs.md{_UBI * (set(have) >= _RECORDS)}"
             )
         )
 

@@ -50,6 +50,8 @@ class LogComparison:
         Of each pair: how often its clusters come, as some kinds of them: outcomes of a cluster, and the share of all.
     half : list of float
         Of each pair: half of its outcomes are of clusters with so many or more.
+    each : tuple of Means
+        Clustered both ways: ``cautious`` by users alone, and by queries alone. Else nothing.
     looks : list of Look
         How it came about.
     impressions : int
@@ -84,6 +86,7 @@ class LogComparison:
     sequences: Sequences
     kinds: list[Kinds] = field(repr=False)
     half: list[float] = field(repr=False)
+    each: tuple[Means, ...] = field(repr=False)
     looks: list[Look] = field(repr=False)
     impressions: int
     confidence: float
@@ -328,6 +331,7 @@ def compared(
         sums.sequences,
         sums.sizes(),
         sums.half(),
+        sums.cautious_of_each(),
         list(looks),
         impressions,
         confidence,

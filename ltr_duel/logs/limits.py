@@ -140,6 +140,6 @@ def guardrail_lines(found: list[Guardrail]) -> list[str]:
     """
     return [
         f"guardrail {one.outcome} {'holds' if one.holds else 'is not shown to hold'}: {one.ahead} against {one.behind}"
-        f" {one.mean:+.4f}, at least {one.low:+.4f} (margin {one.margin:g})"
+        f" {one.mean:+z.4f}, at least {one.low:+z.4f} (margin {one.margin:g})"
         for one in found
     ]

@@ -182,7 +182,7 @@ def drift_notes(looks: Sequence[Look], names: Sequence[tuple[str, str]]) -> list
         ahead, behind = (first, second)[::sign]
         said[k] = (
             f"{ahead} against {behind}: the mean outcome of the first {n / last.outcomes[k]:.0%} of the impressions,"
-            f" {sign * means[0]:+.4f}, and that of the rest, {sign * means[1]:+.4f}, differ"
+            f" {sign * means[0]:+z.4f}, and that of the rest, {sign * means[1]:+z.4f}, differ"
         )
     corrected = statistics.holm(p)
     return [f"{said[k]} (p = {corrected[k]:.2g}): {CHANGED}" for k in np.flatnonzero(corrected < _LEVEL)]

@@ -281,6 +281,6 @@ def weighted_lines(found: WeightedOutcome) -> list[str]:
     return [
         *lines,
         *([f"note: {found.caution}"] if found.caution else []),
-        f"{ahead} > {behind}: mean outcome {sign * found.mean:+.4f}{how}, interval of {100 * found.confidence:g}%"
-        f" {low:+.4f} to {high:+.4f}: {says}",
+        f"{ahead} > {behind}: mean outcome {sign * found.mean:+z.4f}{how}, interval of {100 * found.confidence:g}%"
+        f" {low:+z.4f} to {high:+z.4f}: {says}",
     ]

@@ -6,7 +6,9 @@ batches, and their outcomes are a table of the engine. Outcomes are whole number
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Collection
+from functools import reduce
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -62,7 +64,12 @@ def credited(
     wanted = {*Creditor.columns, "user", "query", "policy", "propensity", *columns, *log.context}
     if "owners" in have and not {"page", "rankings"} & set(have) and "shown" not in columns:
         wanted.discard("shown")  # nothing depends on what the documents are
-    rows = log.rows(wanted)
+    try:
+        rows = log.rows(wanted)
+    except InputError:  # a line that is wrong; in vain is it mended where no other one can be credited
+        if needed and not _says_how(log):
+            raise InputError(f"{log.path}: {NO_CREDIT}") from None
+        raise
     by_owners = "owners" in rows.columns
     if forms := [name for name in ("page", "rankings") if by_owners and name in rows.columns]:
         (counts,) = log.engine.run(rows.aggregate(**{name: rows[name].count() for name in forms})).to_pylist()
@@ -73,10 +80,19 @@ def credited(
         raise InputError(f"{log.path}: page tokens and rankings are credited from files, not by --connect")
     wrong, outcomes = (_by_owners if by_owners else _by_kernels)(log, rows, creditor)
     if needed and not creditor.pairs:
+        if not _says_how(log):
+            raise InputError(f"{log.path}: {NO_CREDIT}")
         first = f"; {log.bad.sentences[0]}" if log.bad.count else ""
         raise InputError(f"{log.path}: no impression can be credited{first}")
     log.known[key] = Credited(outcomes, log.without(rows, wrong), creditor, by_owners)
     return log.known[key]
+
+
+def _says_how(log: ClickLog) -> bool:
+    """Return whether any row, right or wrong, says who was interleaved, or tries to."""
+    names = ("page", "rankings", "owners", "rankers", "fault")
+    forms = [log.table[name].notnull().any() for name in names if name in log.columns]
+    return bool(forms) and bool(log.engine.value(reduce(operator.or_, forms)))
 
 
 def _text(rows: Any, name: str) -> Any:

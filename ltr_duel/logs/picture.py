@@ -17,7 +17,7 @@ from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.looks import Look
 from ltr_duel.logs.power import ImpressionPlan
 from ltr_duel.logs.sequential import Observed
-from ltr_duel.logs.slices import Beside
+from ltr_duel.logs.slices import DATED, Beside
 from ltr_duel.logs.stopping import outcomes_go_together
 from ltr_duel.logs.sums import Sequences
 
@@ -75,12 +75,13 @@ def plot_comparison(
         pair_name = " > ".join(found.names[k] for k in found.pairs[pair][::sign])
         colour = COLOURS[place]
         ax.plot(at, mean, color=colour, ls=_DASHES[place], lw=1.6, label=pair_name)  # type: ignore[arg-type]
-        ax.fill_between(at, low, high, color=colour, alpha=0.25, lw=0)  # type: ignore[arg-type]
+        known = (low > -1) | (high < 1)  # bands that say nothing would hide each other
+        ax.fill_between(at, low, high, where=known, color=colour, alpha=0.25, lw=0)  # type: ignore[arg-type]
         lows.append(low[-1])
         highs.append(high[-1])
     ax.axhline(0, color="#6b6b6b", lw=0.8)
     if margin > 0:
-        ax.axhspan(-margin, margin, color="#6b6b6b", alpha=0.12, lw=0)
+        ax.axhspan(-margin, margin, color="#6b6b6b", alpha=0.12, lw=0, label="margin")
     ax.set_ylim(-1.02, 1.02)
     tight = max(0.02, 2.5 * float(np.abs([lows, highs]).max()))
     if np.isfinite(tight) and tight < 1:
@@ -116,7 +117,7 @@ def _course(
     return mean, now.low, now.high
 
 
-def plot_parts(beside: Beside, ax: Axes | None = None) -> Axes:
+def plot_parts(beside: Beside, ax: Axes | None = None, *, pairs: int = _MOST) -> Axes:
     """Draw the means of the parts of a log, side by side, with their intervals.
 
     Parameters
@@ -124,6 +125,8 @@ def plot_parts(beside: Beside, ax: Axes | None = None) -> Axes:
     beside : Beside
     ax : Axes, optional
         A new one by default.
+    pairs : int
+        At most so many, the clearest first; four can be told apart.
 
     Examples
     --------
@@ -135,8 +138,10 @@ def plot_parts(beside: Beside, ax: Axes | None = None) -> Axes:
     """
     ax = prepared_axes(ax, 8, 3.6)
     names = list(dict.fromkeys(beside.frame[beside.by]))
+    if beside.by in DATED:  # the clearest pair may be that of later days
+        names.sort()
     for place, (pair, rows) in enumerate(beside.frame.groupby(["first", "second"], sort=False)):
-        if place == _MOST:
+        if place == min(pairs, _MOST):
             break
         at = np.array([names.index(one) for one in rows[beside.by]]) + 0.12 * place
         reach = [rows["mean"] - rows["low"], rows["high"] - rows["mean"]]

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ltr_duel.core import files, several
-from ltr_duel.logs.adaptive import weighs
+from ltr_duel.logs.adaptive import first_impressions, weighs
 from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.findings import finding_lines
 from ltr_duel.logs.limits import guardrail_lines
@@ -86,14 +86,15 @@ def save_comparison(evidence: Evidence, path: str | Path, *, title: str = "") ->
         findings=None if evidence.findings is None else finding_lines(list(evidence.findings)),
         primary=found.provenance["events"],
         table=comparison_table(evidence),
-        columns=column_notes(evidence),
+        columns=[*rows_left_out(len(found.pairs)), *column_notes(evidence)],
         guards=guardrail_lines(list(evidence.guards)),
         beside=[
-            (_HEADINGS.get(one.by, f"By {one.by}"), beside_table(one, _PAIRS.get(one.by, 3)), one.notes[:3])
-            for one in evidence.beside
+            (_HEADINGS.get(one.by, f"By {one.by}"), beside_table(one, pairs), one.lines(pairs))
+            for one, pairs in ((one, _PAIRS.get(one.by, 3)) for one in evidence.beside)
         ],
-        days=[png_bytes(plot_parts(one)) for one in evidence.beside if one.by == "day"],
+        days=[png_bytes(plot_parts(one, pairs=_PAIRS["day"])) for one in evidence.beside if one.by == "day"],
         picture=png_bytes(plot_comparison(found, confidence=always, margin=evidence.margin)),
+        caption=picture_caption(evidence),
         method=method_lines(evidence),
         settings=found.provenance,
     )
@@ -110,6 +111,23 @@ def whose(found: LogComparison) -> str:
     """Return for whom an answer holds, by how errors are clustered."""
     queries = found.provenance["queries"]
     return _WHOSE[found.cluster].format("this query" if queries == 1 else f"these {queries:,} queries")
+
+
+def rows_left_out(pairs: int) -> list[str]:
+    """Say how many pairs a page does not list."""
+    return [f"The {ROWS} clearest of {pairs:,} pairs are shown; all of them share the error."] if pairs > ROWS else []
+
+
+def picture_caption(evidence: Evidence, most: int = 4) -> str:
+    """Say what the picture over time shows."""
+    found, pairs = evidence.found, len(evidence.found.pairs)
+    of = "users' first impressions of the pair" if first_impressions(found) else "all its impressions"
+    which = f"Of the {most} clearest of {pairs:,} pairs the" if pairs > most else "The"
+    interval = "with the interval by which the decision is made"
+    if evidence.decisions is None and weighs(found):
+        interval = "with its confidence sequence (the decision is by means that weigh impressions)"
+    margin = f" Grey is the margin, {evidence.margin:g} to either side of 0." if evidence.margin > 0 else ""
+    return f"{which} mean outcome of {of} until then, {interval}; none is drawn while it says nothing.{margin}"
 
 
 def beside_note(confidence: float) -> str:

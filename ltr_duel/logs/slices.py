@@ -7,7 +7,7 @@ all parts of a pair shows whether they differ, though users are in several of th
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +15,7 @@ import pandas as pd
 from scipy import special
 
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, statistics
+from ltr_duel.logs.adaptive import first_impressions
 from ltr_duel.logs.compare import LogComparison, compared
 from ltr_duel.logs.limits import Limits, ahead, limits, places_in
 from ltr_duel.logs.log import ClickLog
@@ -22,7 +23,7 @@ from ltr_duel.logs.outcomes import UNIT, credited
 from ltr_duel.logs.parts import divided
 from ltr_duel.logs.sums import _KINDS, pair_sums
 
-_DATED = ("day", "week")
+DATED = ("day", "week")
 _LEVEL = 0.05  # of the test of interaction
 _WHAT = {
     "day": "days",
@@ -37,7 +38,21 @@ class Beside(NamedTuple):
 
     by: str  # the first column: day, week, new, heavy, outcome, or a column of the log
     frame: pd.DataFrame  # a row for each pair and part; outcomes are those of the ranker that is ahead in the whole log
-    notes: list[str]
+    notes: list[str]  # on the table
+    differ: Sequence[str] = ()  # whether parts of a pair differ, the clearest pair first
+    of: str = ""  # of what the means are, where they are not of all impressions alike
+
+    def shown(self, pairs: int) -> pd.DataFrame:
+        """Return the rows of at most so many pairs of rankers, which have a column ``pair``."""
+        frame = self.frame.assign(pair=self.frame["first"] + " > " + self.frame["second"])
+        return frame[frame["pair"].isin(frame["pair"].drop_duplicates()[:pairs])]
+
+    def lines(self, pairs: int) -> list[str]:
+        """Say what is below the table of so many pairs: on the table, and on each pair in it."""
+        frame, rows = self.shown(pairs), len(self.frame)
+        rest = f"{len(frame):,} of {rows:,} rows are shown; intervals and p are corrected for all {rows:,}"
+        named = tuple(f"{pair}: " for pair in frame["pair"].unique())
+        return [*[rest] * (len(frame) < rows), *self.notes, *(one for one in self.differ if one.startswith(named))]
 
 
 def sliced(
@@ -110,23 +125,24 @@ def sliced(
     )
     met = split.counts > 0
     signs = np.repeat(ahead(limits(found, confidence, any_time=any_time).mean), parts)
-    looks = any_time and by not in _DATED  # a day that is over does not change
+    looks = any_time and by not in DATED  # a day that is over does not change
     within = limits(split, confidence, float(met.sum()), any_time=looks).turned(signs)
-    frame = _frame(split, {by: labels * pairs}, signs, within, _users(log, cells, parts, pairs) if by in _DATED else {})
+    frame = _frame(split, {by: labels * pairs}, signs, within, _users(log, cells, parts, pairs) if by in DATED else {})
     order = [
         k * parts + part for k in np.argsort(found.p, kind="stable") for part in range(parts)
     ]  # the clearest first
     frame = frame.iloc[[k for k in order if met[k]]].reset_index(drop=True)
     frame["p_corrected"] = statistics.holm(frame["p_corrected"].to_numpy())
+    of = "first impressions" if first_impressions(found) else ""
     if found.adaptive:
-        return Beside(by, frame, [])
+        return Beside(by, frame, [], of=of)
     p = interaction_tests(log.engine, cells, split, parts, found.cautious.freedom)
     once = (
         [f"intervals and p of {_WHAT[by]} hold for one look only, also with --stop-at"]
         if any_time and not looks
         else []
     )
-    return Beside(by, frame, [*once, *_notes(statistics.holm(p), found, signs[::parts], by)])
+    return Beside(by, frame, once, _notes(statistics.holm(p), found, signs[::parts], by))
 
 
 def secondary(
@@ -156,7 +172,7 @@ def secondary(
         frames.append(_frame(other, {"outcome": [name] * len(turn)}, turn, within))
     table = pd.concat(frames, ignore_index=True)
     table["p_corrected"] = statistics.holm(table["p_corrected"].to_numpy())
-    return Beside("outcome", table, [])
+    return Beside("outcome", table, [], of="first impressions" if first_impressions(found) else "")
 
 
 def _frame(

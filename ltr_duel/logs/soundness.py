@@ -128,7 +128,8 @@ def _users(engine: Any, rows: Any, n: int, known: tuple[int, int] | None) -> lis
         of = several(robots, "user")
         said = f"{of} with {_PAGES} or more pages: a click on nearly all of {several(pages, 'page')}"
     usual = f"; up to {limit:.1%} is usual" if limit < 1 else ""
-    heavy = f"one of {users:,} users has {most / n:.1%} of the impressions{usual}"
+    share = f"{most / n:.1%}" if most / n >= 0.0005 else f"{most:,} of {n:,}"  # not 0.0%
+    heavy = f"one of {users:,} users has {share} of the impressions{usual}"
     return [
         limited("heaviest user", most / n, limit, heavy if users else "no impression names its user"),
         limited("robots", pages / n, RATE / 10, said),
@@ -214,7 +215,7 @@ def _gaps(engine: Any, rows: Any, first: float, last: float, n: int) -> Finding:
     longest = int(np.diff(np.flatnonzero(seen)).max(initial=1)) - 1
     quiet = np.log(max(n, 2) / _LONELY) * 4 / max(n, 1)  # four times the longest gap of even traffic
     share = longest / _STEPS
-    sentence = f"the longest gap is {share:.1%} of the log's time"
+    sentence = f"the longest gap is {f'{share:.1%}' if longest else f'below {1 / _STEPS:.1%}'} of the log's time"
     return limited("gaps and clock steps", share, max(quiet, 0.2), sentence)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ltr_duel.core import FloatVector, IntMatrix, errors
 from ltr_duel.logs.clustered_sequence import Clustered
+from ltr_duel.logs.clusters import Means
 from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.looks import CHANGED, days_to_a_whole_week
 from ltr_duel.logs.sequential import Observed
@@ -62,9 +63,9 @@ def stopping_decisions(
     ----------
     found : LogComparison or RunningComparison
         Of a log that is clustered by users or queries (or by both), every impression counts, with the error of the
-        clusters (see `Clustered`); by users, the mean of their first impressions is stated beside. Of a log that is
-        clustered by impressions, or whose clusters have one outcome each, every impression counts as independent.
-        Of a running comparison, the observations of its sequences count.
+        clusters (see `Clustered`); by users alone, the mean of their first impressions is stated beside. Of a log
+        that is clustered by impressions, or whose clusters have one outcome each, every impression counts as
+        independent. Of a running comparison, the observations of its sequences count.
     confidence : float
         Above 0 and below 1: the chance that all intervals hold at all times, so that no decision on any pair is ever
         wrong, nor a winner against all others, which wins each of its pairs.
@@ -118,7 +119,7 @@ def stopping_decisions(
     means = mean, now.low, now.high
     columns = [first, second, verdict, winner, n.astype(np.int64), *means, e_value, more, to_win]
     columns.append(seen.means.freedom + 1 if isinstance(seen, Clustered) else n)
-    if isinstance(seen, Clustered) and isinstance(found, LogComparison) and found.cluster != "query":
+    if isinstance(seen, Clustered) and isinstance(found, LogComparison) and found.cluster == "user":
         users = Observed(found.sequences).sequence(confidence, found.tests, tuned_at)
         columns += [found.sequences.mean, users.low, users.high]
     return list(map(StoppingDecision, *(column.tolist() for column in columns)))
@@ -251,19 +252,44 @@ def _sentence(found: LogComparison | RunningComparison, decisions: list[Stopping
         if all(one.verdict == "no difference" for one in decisions):
             return f"no difference: the mean outcome of every pair is within {margin:g} of a tie."
         return "stop: every pair is decided, and no ranker wins against all others."
-    what = "impressions" if isinstance(found, LogComparison) else "comparisons"  # a live page may compare nothing
+    what, each = to_go_in(found)
     unseen = never_shown(found.names, [(one.first, one.second) for one in decisions if one.observations])
     if np.isinf(further) and unseen:
         return f"go on: {unseen}"
     if _too_few(winner, decisions):
         if isinstance(found, LogComparison) and outcomes_go_together(found):
-            who, more = ("queries", "; it takes other queries") if found.cluster == "query" else ("users", "")
+            queries = _queries_limit(found, lambda one: one.freedom)
+            who, more = ("queries", "; it takes other queries") if queries else ("users", "")
             return f"go on: the {who} so far are too few, or too unequal, to say for how long{more}."
         return f"go on: the {what} so far are too few to say for how long."
     if np.isinf(further) or further > 1000 * found.impressions:
         return f"go on: more than a thousand times as many {what} as there are{_of_pairs(decisions)}."
     until = f" until {winner} wins against all others" if winner and len(decisions) > 1 else ""
-    return f"go on: about {further:,.0f} further {what}{until}, if the means stay as they are{_of_pairs(decisions)}."
+    if what == "queries":
+        until = f", with as many impressions each as these have,{until}"
+    about = f"{further * each:,.0f} further {what}{until}".removesuffix(",")
+    return f"go on: about {about}, if the means stay as they are{_of_pairs(decisions)}."
+
+
+def to_go_in(found: LogComparison | RunningComparison) -> tuple[str, float]:
+    """Return what is counted to say how long to go on, and how many of them there are to an impression.
+
+    More impressions of the same queries say little of queries in general: where errors rest on queries, other ones are
+    needed.
+    """
+    if not isinstance(found, LogComparison):
+        return "comparisons", 1.0  # a live page may compare nothing
+    if outcomes_go_together(found) and _queries_limit(found, lambda one: -one.error):
+        return "queries", found.provenance["queries"] / max(found.impressions, 1)
+    return "impressions", 1.0
+
+
+def _queries_limit(found: LogComparison, known: Callable[[Means], FloatVector]) -> bool:
+    """Return whether less is known by queries than by users, of most of the pairs."""
+    if found.cluster != "both":
+        return found.cluster == "query"
+    users, queries = map(known, found.each)
+    return bool((queries <= users).mean() >= 0.5)
 
 
 def _of_pairs(decisions: Sequence[StoppingDecision]) -> str:

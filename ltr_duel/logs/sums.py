@@ -8,7 +8,7 @@ independent clusters follow from it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -157,6 +157,13 @@ class PairSums:
             pairs = [means(p, *(one[None] for one in kind.of(p))) for p in range(len(self.wins))]
             found.append(Means(*(np.concatenate(parts) for parts in zip(*pairs, strict=True))))
         return fewer_degrees(two_way(*found) if self.cluster == "both" else found[0], self.slopes)
+
+    def cautious_of_each(self) -> tuple[Means, ...]:
+        """Return the same by users alone and by queries alone, where clusters are both; else nothing."""
+        if self.cluster != "both":
+            return ()
+        each = zip(CLUSTERS[:2], self.kinds[:2], strict=True)
+        return tuple(replace(self, cluster=name, kinds=(kind,)).cautious() for name, kind in each)
 
     def sign_p(self) -> FloatVector:
         """Return p-values by flipping the signs of clusters (of users, and of queries, where it is both)."""

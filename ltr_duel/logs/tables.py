@@ -8,12 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from ltr_duel.logs.adaptive import weighs
+from ltr_duel.logs.adaptive import first_impressions, weighs
 from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.findings import Finding
 from ltr_duel.logs.named_looks import NamedLook
 from ltr_duel.logs.slices import Beside
-from ltr_duel.logs.stopping import FEWEST, StoppingDecision, never_shown, two_tests
+from ltr_duel.logs.stopping import FEWEST, StoppingDecision, never_shown, to_go_in, two_tests
 from ltr_duel.logs.verdict import Evidence, decision_of, failed_checks
 
 ROWS = 40  # pairs on a page
@@ -43,7 +43,7 @@ def comparison_table(evidence: Evidence, rows: int = ROWS) -> pd.DataFrame:
         )
     order = sorted(range(len(names)), key=lambda k: -decisions[k].e_value)[:rows]
     return pd.DataFrame(
-        [_head(found, k, decisions[k].mean, verdicts[k], of) | _any_time(decisions[k], of) for k in order]
+        [_head(found, k, decisions[k].mean, verdicts[k], of) | _any_time(found, decisions[k], of) for k in order]
     )
 
 
@@ -56,6 +56,12 @@ def column_notes(evidence: Evidence) -> list[str]:
         notes.append(
             f"always within: all {found.tests} pairs share the error, so with a chance of {evidence.confidence:.4g}"
             " none of these intervals is ever wrong, no verdict, and no winner, who wins each of its pairs."
+        )
+    if decisions is not None and found.tests > 1:
+        alone = 1 / (1 - evidence.confidence)
+        notes.append(
+            f"e-value: a pair is decided from {found.tests * alone:.4g} on; {alone:.4g} would do for one pair"
+            f" alone, and {found.tests} share the error."
         )
     if decisions is not None and (both := two_tests(found)):
         error = f"{1 - evidence.confidence:.2g} each, so {2 - 2 * evidence.confidence:.2g} of looks before and after it"
@@ -72,7 +78,7 @@ def _of(found: LogComparison, *, one_look: bool) -> str:
     """Return of what a mean is, where it is not of all impressions alike."""
     if one_look and found.adaptive and weighs(found):
         return "weighted"
-    return "first impressions" if found.adaptive and found.cluster != "impression" else ""
+    return "first impressions" if first_impressions(found) else ""
 
 
 def _head(found: LogComparison, k: int, mean: float, verdict: str, of: str) -> dict[str, str]:
@@ -95,7 +101,7 @@ def _one_look(found: LogComparison, k: int, of: str) -> dict[str, str]:
     sign = 1 if found.means.mean[k] >= 0 else -1
     drawn = found.bootstrap[:, k]
     return {
-        ", ".join(filter(None, ["mean", of])): f"{sign * found.means.mean[k]:+.4f}",
+        _mean_of(of): f"{sign * found.means.mean[k]:+z.4f}",
         "interval": _ends(sign, found.low[k], found.high[k]),
         **({} if np.isnan(drawn[0]) else {"bootstrap": _ends(sign, *drawn)}),
         "p": _p(found.p[k]),
@@ -103,18 +109,17 @@ def _one_look(found: LogComparison, k: int, of: str) -> dict[str, str]:
     }
 
 
-def _any_time(one: StoppingDecision, of: str) -> dict[str, str]:
+def _any_time(found: LogComparison, one: StoppingDecision, of: str) -> dict[str, str]:
     sign = 1 if one.mean >= 0 else -1
     both = not math.isnan(one.per_user)
-    name = "mean per impression" if both else ", ".join(filter(None, ["mean", of]))
-    row = {name: f"{sign * one.mean:+.4f}", "always within": _ends(sign, one.low, one.high)}
+    name = "mean per impression" if both else _mean_of(of)
+    row = {name: f"{sign * one.mean:+z.4f}", "always within": _ends(sign, one.low, one.high)}
     if both:
         ends = _ends(sign, one.per_user_low, one.per_user_high)
-        row |= {"mean per user": f"{sign * one.per_user:+.4f}", "per user within": ends}
-    return row | {
-        "e-value": f"{one.e_value:.3g}",
-        "impressions to go": _to_go(one) if one.verdict == "go on" else "-",
-    }
+        row |= {"mean per user": f"{sign * one.per_user:+z.4f}", "per user within": ends}
+    what, each = to_go_in(found)
+    to_go = _to_go(one, each) if one.verdict == "go on" else "-"
+    return row | {"e-value": f"{one.e_value:.3g}", f"{what} to go": to_go}
 
 
 def beside_table(beside: Beside, pairs: int = ROWS) -> pd.DataFrame:
@@ -138,36 +143,38 @@ def beside_table(beside: Beside, pairs: int = ROWS) -> pd.DataFrame:
     >>> beside_table(Beside("day", frame, [])).columns.tolist()
     ['day', 'pair', 'impressions', 'mean', 'interval', 'p, corrected']
     """
-    pair = beside.frame["first"] + " > " + beside.frame["second"]
-    chosen = pair.isin(pair.drop_duplicates()[:pairs])
-    frame, pair = beside.frame[chosen], pair[chosen]
+    frame = beside.shown(pairs)
     counts = [name for name in ("impressions", "users", "first seen") if name in frame]
     ends = zip(frame["low"], frame["high"], strict=True)
     return pd.DataFrame(
         {
             beside.by: frame[beside.by],
-            "pair": pair,
+            "pair": frame["pair"],
             **{name: [f"{n:,}" for n in frame[name]] for name in counts},
-            "mean": [f"{mean:+.4f}" for mean in frame["mean"]],
+            _mean_of(beside.of): [f"{mean:+z.4f}" for mean in frame["mean"]],
             "interval": [_ends(1, *both) for both in ends],
             "p, corrected": [_p(p) for p in frame["p_corrected"]],
         }
     )
 
 
+def _mean_of(of: str) -> str:
+    return ", ".join(filter(None, ["mean", of]))
+
+
 def _ends(sign: int, *ends: float) -> str:
     low, high = sorted(sign * end for end in ends)
-    return f"{low:+.4f} {high:+.4f}"
+    return f"{low:+z.4f} {high:+z.4f}"
 
 
 def _p(value: float) -> str:
     return "< 1e-12" if value < 1e-12 else f"{value:.3g}"
 
 
-def _to_go(one: StoppingDecision) -> str:
+def _to_go(one: StoppingDecision, each: float) -> str:
     if one.independent < FEWEST:
         return "too few to say"
-    return "more than 1e9" if one.more > 1e9 else f"{one.more:,.0f}"
+    return "more than 1e9" if one.more > 1e9 else f"{one.more * each:,.0f}"
 
 
 def named_looks_table(looks: Sequence[NamedLook], findings: Sequence[Finding] = ()) -> pd.DataFrame:
@@ -201,8 +208,8 @@ def named_looks_table(looks: Sequence[NamedLook], findings: Sequence[Finding] = 
             "day": f"{one.day:g}",
             "verdict": verdict,
             "impressions": f"{one.impressions:,}",
-            "mean": f"{one.mean:+.4f}",
-            "at all looks within": f"{one.low:+.4f} {one.high:+.4f}",
+            "mean": f"{one.mean:+z.4f}",
+            "at all looks within": f"{one.low:+z.4f} {one.high:+z.4f}",
             "deviations": f"{one.deviations:+.2f}",
             "boundary": f"{one.boundary:.2f}",
         }
@@ -295,7 +302,7 @@ def _contradictions(looks: Sequence[NamedLook], own: Sequence[NamedLook]) -> lis
             does = "contradicts it" if look.winner else "does not confirm it"
             said.append(
                 f"A later look {does}: at day {look.day:g} the mean outcome of {one.winner} against"
-                f" {one.second if side > 0 else one.first} is {side * look.mean:+.4f}"
+                f" {one.second if side > 0 else one.first} is {side * look.mean:+z.4f}"
                 f" ({side * look.deviations:+.2f} deviations, boundary {look.boundary:.2f})."
             )
     return said

@@ -581,6 +581,47 @@ def test_a_log_that_is_clustered_by_queries_is_looked_at_so_too(tmp_path):
     assert (query.low, query.high) != (impression.low, impression.high)
 
 
+@pytest.mark.parametrize(("cluster", "limits"), [("query", "query"), ("both", "query"), ("both", "user")])
+def test_where_errors_rest_on_queries_further_ones_are_needed_however_often_the_same_are_asked(
+    tmp_path, cluster, limits
+):
+    """60 queries (or users) have a taste, and a wins 5 of 8; with four times the impressions it takes as many more."""
+    said = []
+    for times in (1, 4):
+        n = 60 * 40 * times
+        taste, other = [f"t{k % 60}" for k in range(n)], [f"o{k // 60 % (200 * times)}" for k in range(n)]
+        users, queries = (other, taste) if limits == "query" else (taste, other)
+        won = [(k % 60 * 7) % 60 < 40 for k in range(n)]
+        rows = [
+            ROW | {"query": query, "user": user, "clicks": [1 if one else 2]}
+            for query, user, one in zip(queries, users, won, strict=True)
+        ]
+        found = compare_log(ClickLog(write(tmp_path, rows)), bootstrap=0, cluster=cluster)
+        decisions = stopping_decisions(found, 0.99999)
+        table = comparison_table(Evidence(found, 0.99999, decisions))
+        assert ("queries to go" in table) == (limits == "query") == ("impressions to go" not in table)
+        assert np.isnan(decisions[0].per_user) and "per user within" not in table, "that interval is for these queries"
+        said.append(stopping_sentence(found, decisions))
+        if limits == "query":
+            (further,) = table["queries to go"]
+            assert f"go on: about {further} further queries, with as many impressions each as these have" in said[-1]
+    if limits == "query":
+        few, many = (int(one.split()[3]) for one in said)
+        assert many == pytest.approx(few, rel=0.2)
+    else:
+        assert all("further impressions" in one for one in said)
+
+
+def test_too_few_are_those_of_which_there_are_too_few(tmp_path):
+    """15 queries and 200 users: it is not the users."""
+    rows = [ROW | {"query": k % 15, "user": k % 200, "clicks": [1 + (k % 15 > 8)]} for k in range(3000)]
+    for turned, said in ((False, "queries"), (True, "users")):
+        turn = {"query": "user", "user": "query"} if turned else {}
+        both = [{turn.get(name, name): value for name, value in row.items()} for row in rows]
+        found = compare_log(ClickLog(write(tmp_path, both)), bootstrap=0, cluster="both")
+        assert f"go on: the {said} so far are too few" in stopping_sentence(found, stopping_decisions(found))
+
+
 def test_where_few_queries_hide_what_their_impressions_show_the_way_to_see_it_is_named(tmp_path):
     """Each of ten queries has a taste; together new wins 60 % of 1,000 impressions of these."""
     hint = "a and b: no difference is shown for queries in general"

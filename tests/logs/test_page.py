@@ -11,16 +11,21 @@ import pytest
 from ltr_duel.logs import (
     Evidence,
     Finding,
+    Guardrail,
     check_log,
+    column_notes,
     compare_log,
     comparison_table,
     decision_of,
+    guardrail_lines,
     guardrails,
     method_lines,
     save_comparison,
     sliced,
     stopping_decisions,
 )
+from ltr_duel.logs.picture import plot_comparison
+from ltr_duel.logs.report import picture_caption
 from tests.logs.test_slices import drawn, written
 from tests.papers.browser import look_at
 
@@ -89,6 +94,45 @@ def test_the_page_of_a_log_that_a_bandit_collected_names_what_is_estimated(tmp_p
     assert "not checked: pairs over time: rucb chose the rankers" in text  # a bandit shifts its traffic by design
     plain = method_lines(evidence_of(written(tmp_path / "plain.jsonl", *drawn())))
     assert "the mean outcome over the impressions so far" in " ".join(plain)
+
+
+def test_the_caption_of_the_picture_says_of_what_the_curve_is(tmp_path):
+    plain = evidence_of(clear(tmp_path / "plain.jsonl"))
+    policy = evidence_of(written(tmp_path / "log.jsonl", *drawn(), policy=["rucb"] * 600))
+    for evidence, said in ((plain, "all its impressions until then"), (policy, "users' first impressions of the pair")):
+        save_comparison(evidence, tmp_path / "page.html")
+        assert f"The mean outcome of {said}" in text_of(tmp_path / "page.html")
+    known = evidence_of(written(tmp_path / "log.jsonl", *drawn(), policy=["rucb"] * 600, propensity=[1.0] * 600))
+    weighted = known._replace(decisions=None)
+    assert "(the decision is by means that weigh impressions)" in picture_caption(weighted)
+    assert "Grey" not in picture_caption(plain)
+    assert "Grey is the margin, 0.02 to either side of 0." in picture_caption(plain._replace(margin=0.02))
+
+
+def test_a_picture_has_no_band_where_nothing_is_known_and_names_the_margin(tmp_path):
+    """Bands from -1 to 1 of several pairs hid each other."""
+    found = evidence_of(clear(tmp_path / "log.jsonl")).found
+    seen = plot_comparison(found, margin=0.02)
+    assert "margin" in seen.get_legend_handles_labels()[1]
+    (band, *_) = seen.collections
+    assert np.abs(np.concatenate([path.vertices[:, 1] for path in band.get_paths()])).max() < 1 + 1e-9
+    few = evidence_of(clear(tmp_path / "few.jsonl", CLEAR[:3])).found
+    assert not plot_comparison(few).collections[0].get_paths()
+
+
+def test_with_several_pairs_the_e_value_that_decides_is_named(tmp_path):
+    rankers = [["A", "B"], ["A", "C"], ["B", "C"]] * 200
+    found = compare_log(written(tmp_path / "log.jsonl", CLEAR, np.arange(600), np.arange(600), rankers=rankers))
+    evidence = Evidence(found, 0.95, stopping_decisions(found))
+    assert "e-value: a pair is decided from 60 on; 20 would do for one pair alone" in " ".join(column_notes(evidence))
+    for one in evidence.decisions:
+        assert (one.e_value >= 60) == (one.verdict == "stop")
+
+
+def test_numbers_are_written_as_people_write_them():
+    assert guardrail_lines([Guardrail("buy", "A", "B", -1e-9, -1e-9, 0.01)]) == [
+        "guardrail buy holds: A against B +0.0000, at least +0.0000 (margin 0.01)"
+    ]
 
 
 STOP = "stop: A wins. So far"

@@ -10,7 +10,8 @@ import pytest
 from scipy import stats
 
 from ltr_duel.core import InputError
-from ltr_duel.logs import ClickLog, compare_log, secondary, sliced, usual_parts
+from ltr_duel.logs import ClickLog, beside_table, check_log, compare_log, secondary, sliced, usual_parts
+from ltr_duel.logs.picture import plot_parts
 from ltr_duel.logs.slices import interaction_p
 from tests.logs.drawn import parts_that_differ
 
@@ -93,7 +94,9 @@ def test_parts_of_an_adaptive_log_have_intervals_of_the_sequence_and_no_test_of_
     plain = written(tmp_path / "plain.jsonl", y, users, times)
     log = written(tmp_path / "log.jsonl", y, users, times, policy=["rucb"] * 600)
     before, found = (sliced(one, compare_log(one), "day") for one in (plain, log))
-    assert before.notes and not found.notes
+    assert before.differ and not found.differ
+    assert (before.of, found.of) == ("", "first impressions"), "and the head of the column says so"
+    assert "mean, first impressions" in beside_table(found) and "mean" in beside_table(before)
     width = [table["high"] - table["low"] for table in (before.frame, found.frame)]
     assert (width[1] > width[0]).all()
 
@@ -141,7 +144,7 @@ def test_parts_with_the_same_users_differ_by_what_they_do_not_have_in_common():
 def noted(path, y, users, times, by="new"):
     """Return the p-value of the note."""
     log = written(path, y, users, times)
-    (note,) = sliced(log, compare_log(log, bootstrap=0, looks=False), by).notes
+    (note,) = sliced(log, compare_log(log, bootstrap=0, looks=False), by).differ
     return float(note.rpartition("p = ")[2].rstrip(")")), note
 
 
@@ -192,3 +195,48 @@ def test_secondary_outcomes_share_an_error_and_are_those_of_the_ranker_ahead(tmp
     assert table["mean"].tolist() == pytest.approx([-y.mean(), y.mean()])
     half = compare_log(two, confidence=1 - 0.05 / 2)
     assert (table["low"][1], table["high"][1]) == pytest.approx((-half.high[0], -half.low[0]))
+
+
+@pytest.fixture
+def two_experiments(tmp_path):
+    """Return the log of a folder of two experiments: B against C on two days, and then, clearer, A against B."""
+    y = np.concatenate([np.tile([1, -1, 0], 100), np.tile([1, 1, 0], 100)])
+    times = np.concatenate([np.linspace(0, 2 * DAY, 300), np.linspace(9 * DAY, 11 * DAY, 300)])
+    rankers = [["B", "C"]] * 300 + [["A", "B"]] * 300
+    users = np.concatenate([np.arange(300), 300 + np.arange(300) % 40])  # who never come again, and who do
+    return written(tmp_path / "two.jsonl", y, users, times, rankers=rankers)
+
+
+@pytest.mark.filterwarnings("error")  # a pair without an impression in a part made numpy warn
+@pytest.mark.parametrize("by", ["day", "heavy", "new"])
+def test_pairs_that_were_not_met_in_some_parts_are_compared_in_the_others(two_experiments, by):
+    found = compare_log(two_experiments)
+    table = sliced(two_experiments, found, by, any_time=True).frame
+    assert table["impressions"].sum() == 600 and (table["impressions"] > 0).all()
+    assert found.names == ("B", "C", "A") and found.p[0] > found.p[1], "the clearest pair is that of the later days"
+
+
+def test_days_are_drawn_in_the_order_of_time(two_experiments):
+    days = sliced(two_experiments, compare_log(two_experiments), "day")
+    drawn = [label.get_text() for label in plot_parts(days).get_xticklabels()]
+    assert drawn == sorted(drawn) and len(drawn) == 6
+
+
+def test_rows_that_are_not_shown_are_counted_and_tests_are_those_of_the_pairs_in_the_table(two_experiments):
+    days = sliced(two_experiments, compare_log(two_experiments), "day", any_time=True)
+    rest, once, differ = days.lines(1)
+    assert rest == "3 of 6 rows are shown; intervals and p are corrected for all 6" and "one look only" in once
+    assert len(beside_table(days, 1)) == 3 and differ.startswith(beside_table(days, 1)["pair"].iloc[0] + ": ")
+    assert days.lines(2) == [*days.notes, *days.differ] and len(days.differ) == 2
+    assert len(plot_parts(days, pairs=1).get_legend_handles_labels()[0]) == 1
+
+
+def test_a_folder_of_two_experiments_is_said_to_be_two(two_experiments, tmp_path):
+    """Sets of rankers that change, but are there before and after, are one experiment."""
+    said = "give each experiment its own folder"
+    (pairs,) = (one for one in check_log(two_experiments) if one.name == "pairs over time")
+    assert pairs.verdict == "fails" and said in pairs.sentence
+    rankers = [["A", "B"], ["B", "C"], ["A", "B"]] * 100 + [["B", "C"]] * 299 + [["A", "B"]]
+    changing = written(tmp_path / "one.jsonl", [1] * 600, np.arange(600), np.arange(600) * 60.0, rankers=rankers)
+    (pairs,) = (one for one in check_log(changing) if one.name == "pairs over time")
+    assert pairs.verdict == "fails" and said not in pairs.sentence

@@ -20,6 +20,7 @@ from ltr_duel.core import InputError
 from ltr_duel.logs import ClickLog, aligned, check_log, compare_log, describe_log, guardrails
 from ltr_duel.logs.engine import Engine, Warehouse
 from ltr_duel.logs.summed import summed
+from ltr_duel.logs.table import NO_CREDIT
 
 DAY = 86400
 
@@ -203,6 +204,23 @@ def test_ubi_records_of_three_applications_are_read(real_data):
     assert facts.forms == {"nothing": 278} and facts.bad == 6  # queries of which nothing says what was shown
     carts = describe_log(ClickLog(path, format="ubi", skip_bad=None, outcome="add_to_cart"))
     assert 0 < carts.clicks <= 234 and carts.impressions == facts.impressions
+
+
+def test_records_without_rankers_are_refused_for_that_and_not_for_a_line(real_data, tmp_path):
+    """Lines that are mended would be in vain."""
+    path = real_data / "logs" / "ubi_queries_events.ndjson.gz"
+    for skipped in (0, 1000):
+        with pytest.raises(InputError) as error:
+            compare_log(ClickLog(path, format="ubi", skip_bad=skipped))
+        assert str(error.value) == f"{path}: {NO_CREDIT}"
+    with pytest.raises(InputError, match=r"\(records of User Behavior Insights are read with --format ubi\)"):
+        compare_log(ClickLog(path))
+    row = {"impression": 1, "time": 0, "query": "q", "shown": ["a", "b"], "clicks": []}
+    good = row | {"impression": 2, "rankers": ["a", "b"], "owners": [0, 1]}
+    path = tmp_path / "clicks.jsonl"
+    path.write_text("\n".join(json.dumps(one) for one in (row | {"shown": None}, good)))
+    with pytest.raises(InputError, match=r"clicks\.jsonl:1: 'shown' is missing"):
+        compare_log(ClickLog(path))
 
 
 def test_ubi_positions_count_from_where_their_application_begins(tmp_path):

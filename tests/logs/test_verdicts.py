@@ -181,7 +181,7 @@ def test_which_intervals_share_an_error_is_said_where_there_are_several_pairs(co
     assert column_notes(evidence_of(comparisons["decided"], stop=False)) == []
     (alone,) = column_notes(evidence_of(comparisons["three"], stop=False))
     assert alone.startswith("interval: each holds for its pair alone")
-    shared, _ = column_notes(evidence_of(comparisons["three"], stop=True))
+    shared, *_ = column_notes(evidence_of(comparisons["three"], stop=True))
     assert shared.startswith("always within: all 3 pairs share the error, so with a chance of 0.95 none of these")
 
 

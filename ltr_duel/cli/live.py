@@ -196,7 +196,10 @@ def plan(
 
     settings = read_settings(experiment)
     planned = plan_settings(settings, str(experiment))
-    keys = signing_keys(experiment.parent / planned.key_file)
+    key_file = experiment.parent / planned.key_file
+    if not key_file.exists() and (given["file"] or given["exposures"]):
+        raise InputError(f"{key_file}: is missing; whoever follows the earlier plans believes its keys")
+    keys = signing_keys(key_file)
     kept, begins = kept_plans(out, keys), time.time() if at is None else _moment(at)
     log = None
     if given["file"] or given["exposures"]:
@@ -208,6 +211,9 @@ def plan(
             raise InputError(f"{log.path}: no plan is made from it")
     after = max((one.version for one in kept.values() if one.at < int(begins)), default=0)
     made = next_plan(settings, log, at=begins, version=version, after=after, plan=planned)
+    if checks and kept and (last := kept[max(kept)]).settings != made.settings:
+        other = "begin an experiment of another name"
+        raise InputError(f"{experiment}: the settings have changed since plan {last.version}: {other}")
     path = keep_plan(made, out, keys)
     learned = f"from {several(made.learned, 'impression')}" if made.learned else "before any impression"
     answer = f"; the policy's answer so far: {made.recommended}" if made.learned else ""

@@ -10,7 +10,7 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -45,7 +45,8 @@ class Engine:
         self._damaged, self._tables = damaged, 0
         self.duckdb.execute("PRAGMA disable_checkpoint_on_shutdown")
         self.duckdb.execute("PRAGMA force_compression='uncompressed'")  # tables are read a few times only
-        self.duckdb.execute("SET enable_progress_bar = false")  # `python -c` is interactive to DuckDB
+        with suppress(duckdb.Error):  # which a notebook without widgets does not let change
+            self.duckdb.execute("SET enable_progress_bar = false")  # `python -c` is interactive to DuckDB
         self.duckdb.execute("SET GLOBAL TimeZone = 'UTC'")  # of texts without a zone
         weakref.finalize(self, _close, self.duckdb, folder)
 

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import json
+import re
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
+
+import numpy as np
+from scipy import special
 
 from ltr_duel.core import InputError, files, several
 from ltr_duel.live import Keys, Settings
 from ltr_duel.logs import ClickLog, Finding, check_log, finding_lines
+from ltr_duel.plan.outcomes import ID
 from ltr_duel.plan.plan import LivePlan
 
 _SOUND = "gaps and clock steps", "repeated impressions"
+_OF_REPEATS = "events before exposure", "events out of order"  # of an earlier row of the same impression
+_SLACK = 300.0  # seconds that clocks may differ
+_ERROR = 0.001  # chance of a false alarm of the test of shares, over all plans
 _COLUMNS = ("impression", "time", "query", "user", "rankers", "propensity")
 
 
@@ -24,7 +34,7 @@ def keep_plan(plan: LivePlan, out: Path, keys: Keys) -> Path:
     Raises `InputError` if another plan of that version is there, or the folder cannot be written to.
     """
     kept, text = _kept(out, plan.version), plan.to_json(keys)
-    if kept.exists() and kept.read_text("utf-8") != text:
+    if kept.exists() and json.loads(kept.read_text("utf-8"))["plan"] != json.loads(text)["plan"]:
         raise InputError(f"{kept}: there is another plan {plan.version}, which may be in use; give --version")
     files.write_text(kept, text)
     files.write_text(out, text)
@@ -54,7 +64,10 @@ def check_plans(log: ClickLog, plans: Mapping[int, LivePlan], settings: Settings
         Sentences; none where all is well.
     """
     said = [line for line in finding_lines(_failed(log, settings)) if line]
+    if lost := log.bad.count - log.bad.repeated:
+        said.append(f"{several(lost, 'line')} cannot be used; the first: {log.bad.sentences[0]}")
     wrong: dict[str, list[str]] = {}
+    shown: dict[int, Counter[tuple[str, ...]]] = {}
     for batch in log.batches(_COLUMNS):
         table = batch.table.to_pydict()
         if missing := [name for name in _COLUMNS if name not in table]:
@@ -62,6 +75,9 @@ def check_plans(log: ClickLog, plans: Mapping[int, LivePlan], settings: Settings
         for line, *row in zip(batch.lines.tolist(), *(table[name] for name in _COLUMNS), strict=True):
             if complaint := _complaint(plans, *row):
                 wrong.setdefault(complaint, []).append(str(log.find(line)))
+            else:
+                shown.setdefault(int(row[0].partition("-")[0]), Counter())[tuple(row[4])] += 1
+    said += [line for version, counts in sorted(shown.items()) if (line := _shares(plans[version], counts, len(shown)))]
     return [*said, *(f"{complaint}: {several(len(at), 'row')}, the first {at[0]}" for complaint, at in wrong.items())]
 
 
@@ -71,21 +87,39 @@ def _failed(log: ClickLog, settings: Settings) -> list[Finding]:
     While one ranker has all pages to itself there is no row; and a page that is shown again is the same impression.
     """
     found = check_log(log, settings.rankers)
-    return [one for one in found if one.verdict == "fails" and one.name not in _SOUND]
+    sound = (*_SOUND, *(_OF_REPEATS if log.bad.repeated else ()))
+    return [one for one in found if one.verdict == "fails" and one.name not in sound]
+
+
+def _shares(plan: LivePlan, counts: Counter[tuple[str, ...]], plans: int) -> str:
+    """Say whether sets of rankers come as often as the plan draws them, by a chi-squared test."""
+    draws = {names: count for names, count in plan.sets if len(names) > 1}
+    expected = np.array(list(draws.values())) * (counts.total() / sum(draws.values()))
+    seen = np.array([counts[names] for names in draws], np.float64)
+    few = expected < 5  # together
+    groups = [np.append(one[~few], one[few].sum()) if few.any() else one for one in (expected, seen)]
+    if len(groups[0]) < 2 or groups[0][-1] == 0:
+        return ""
+    p = float(special.chdtrc(len(groups[0]) - 1, ((groups[1] - groups[0]) ** 2 / groups[0]).sum()))
+    if p >= _ERROR / plans:
+        return ""
+    return f"sets of rankers are in the log more or less often than plan {plan.version} draws them (p = {p:.2g})"
 
 
 def _complaint(
     plans: Mapping[int, LivePlan], impression: str, time: float, query: str, user: str | None,
     rankers: list[str] | None, propensity: float | None,
 ) -> str:  # fmt: skip
+    if not re.fullmatch(ID, impression):
+        return "an impression that is of no plan"
     version = impression.partition("-")[0]
-    plan = plans.get(int(version)) if version.isdecimal() else None
+    plan = plans.get(int(version))
     if plan is None:
-        return f"shown by plan {version[:20]}, which was not kept"
+        return f"shown by plan {version}, which was not kept"
     if plan.rankers(user or "", query) != tuple(rankers or ()) or plan.impression(user or "", query) != impression:
         return f"not what plan {version} shows this user for this query"
     if propensity is None or abs(propensity - plan.propensity(rankers or ())) > 1e-12:
         return f"propensities that are not those of plan {version}"
-    if time < plan.at or (plan.until and time >= plan.until):
+    if time < plan.at - _SLACK or (plan.until and time >= plan.until + _SLACK):
         return f"shown outside the time of plan {version}"
     return ""

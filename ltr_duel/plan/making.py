@@ -8,18 +8,28 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ltr_duel.bandits import Learner
 from ltr_duel.core import InputError, digest, stream
 from ltr_duel.experiment import number, read_table, text, value, whole
-from ltr_duel.live import Settings, default_outcome, live_order, live_streams, settings_text
+from ltr_duel.live import Settings, default_outcome, live_order, live_streams
 from ltr_duel.logs import ClickLog
 from ltr_duel.plan.outcomes import Learned, Shown, outcomes_of
 from ltr_duel.plan.plan import MOST_SETS, LivePlan
 
 _HOUR = 3600
+_LAW = (
+    "name",
+    "rankers",
+    "policy",
+    "method",
+    "outcome",
+    "top",
+    "horizon",
+    "seed",
+)  # settings that decide what is chosen
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -126,7 +136,7 @@ class Planner:
             tuple(sorted(sets, key=lambda one: (-one[1], one[0]))),
             names[self._learner.recommend()],
             settings.incumbent,
-            digest.digest_of([settings_text(replace(settings, serve={}, plan={})), self.planned.batch]),
+            digest.digest_of([self.planned.batch, *(getattr(settings, name) for name in _LAW)]),
             learned.digest if learned else "",
             learned.rows if learned else 0,
         )

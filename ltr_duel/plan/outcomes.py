@@ -12,7 +12,7 @@ from ltr_duel.core import InputError, IntVector, digest
 from ltr_duel.live import Settings
 from ltr_duel.logs import ClickLog, credited
 
-_ID = r"^([1-9][0-9]{0,8})-([0-9a-f]{16})$"
+ID = r"^([1-9][0-9]{0,8})-([0-9a-f]{16})$"
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
 Shown = tuple[tuple[int, ...], bytes]  # rankers of the settings, and who won, as `ltr_duel.bandits.Learner` takes it
@@ -40,7 +40,7 @@ def outcomes_of(log: ClickLog, settings: Settings, before: float) -> Learned:
     rows = log.engine.run(found.rows.select("line", "impression", "time", "rankers"))
     rows = rows.filter(pa.compute.less(rows["time"], before))
     names = rows["impression"].combine_chunks().to_pandas()
-    parts = names.str.extract(_ID)
+    parts = names.str.extract(ID)
     if parts[0].isna().any():
         at = int(np.flatnonzero(parts[0].isna())[0])
         place = log.find(rows["line"][at].as_py())

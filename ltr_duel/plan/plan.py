@@ -24,11 +24,12 @@ from typing import Any
 import numpy as np
 
 from ltr_duel.core import InputError, arguments, errors
-from ltr_duel.interleaving import interleave, listed
+from ltr_duel.interleaving import METHODS, interleave, listed
 from ltr_duel.live import Keys
 
 FORMAT = "ltr-duel plan 1"
 MOST_SETS = 100_000
+_MOST_SHOWN, _LARGEST = 1000, 1 << 53
 _IDS, _HALF = {str, int}, "half of a surrogate pair, which no text can hold"
 _LONGEST = 50_000_000  # characters of a file
 _TEXTS = ("format", "experiment", "policy", "method", "outcome", "salt", "recommended", "incumbent", "settings", "log")
@@ -284,9 +285,14 @@ class LivePlan:
             raise InputError(f"{place}: changed since it was signed by key '{key}'")
         if plan.get("format") != FORMAT:
             raise InputError(f"{place}: a plan of another version: {errors.shown(plan.get('format'))}, not '{FORMAT}'")
-        sets = tuple((tuple(one["rankers"]), one["draws"]) for one in plan["sets"])
-        names = [name for name in (*_TEXTS[1:], *_WHOLE) if name != "draws"]
-        return cls(**{name: plan[name] for name in names}, sets=sets)
+        try:
+            sets = tuple((tuple(one["rankers"]), one["draws"]) for one in plan["sets"])
+            fields = {name: plan[name] for name in (*_TEXTS[1:], *_WHOLE)}
+            _require_legal(fields, sets)
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"{place}: signed, but no plan that can be followed ({error})") from None
+        del fields["draws"]
+        return cls(**fields, sets=sets)
 
     @classmethod
     def read(cls, path: str | Path, keys: Keys) -> LivePlan:
@@ -299,6 +305,25 @@ class LivePlan:
         except UnicodeDecodeError:
             raise InputError(f"{path}: not a plan of 'ltr-duel live plan'") from None
         return cls.from_json(text, keys, place=str(path))
+
+
+def _require_legal(fields: Mapping[str, Any], sets: Sequence[tuple[tuple[Any, ...], Any]]) -> None:
+    """Refuse fields and sets of another type or range than `LivePlan` has. Raises `ValueError` or `TypeError`."""
+    for name in _TEXTS[1:]:
+        if type(fields[name]) is not str:
+            raise ValueError(name)
+    for name in _WHOLE:
+        if type(fields[name]) is not int or not 0 <= fields[name] <= _LARGEST:
+            raise ValueError(name)
+    draws = [count for _, count in sets]
+    if not draws or not all(type(count) is int and count > 0 for count in draws) or sum(draws) != fields["draws"]:
+        raise ValueError("draws")
+    for names, _ in sets:
+        if not names or len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
+            raise ValueError("rankers")
+    if not fields["version"] or not 1 <= fields["top"] <= _MOST_SHOWN:
+        raise ValueError("version or top")
+    METHODS.configure(fields["method"])
 
 
 def _signature(secret: bytes, plan: Mapping[str, Any]) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -76,8 +75,7 @@ def follow_plans(loop: Loop, *, plans: int, processes: int) -> Iterator[Followed
         begins = _BEGINS + (version - 1) * _HOUR
         if any((loop.folder / EVENTS).iterdir()):
             log = ClickLog(loop.folder / EXPOSURES, events=loop.folder / EVENTS, skip_bad=None)
-        settings = replace(loop.settings, deadline=1.0)  # all clicks of an hour are known at its end
-        plan = next_plan(settings, log, at=begins, version=version)
+        plan = next_plan(loop.settings, log, at=begins, version=version)
         keep_plan(plan, loop.folder / "plan.json", keys)
         work = [(loop, version, number) for number in range(processes)]
         found = joblib.Parallel(processes)(joblib.delayed(_follow)(*one) for one in work)

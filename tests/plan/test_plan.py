@@ -7,6 +7,8 @@ import random
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
@@ -18,6 +20,7 @@ from ltr_duel.interleaving import interleave
 from ltr_duel.live import Keys, Settings
 from ltr_duel.logs import ClickLog, write_log
 from ltr_duel.plan import LivePlan, Planner, PlanSettings, check_plans, next_plan
+from ltr_duel.plan.plan import _signature
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.rankers import feature_rankers
 from ltr_duel.replay import EVENTS, EXPOSURES, Loop, follow_plans
@@ -192,7 +195,8 @@ def test_the_command_plans_checks_and_keeps(loop, tmp_path):
     keys = "\n".join(f"{name} {secret.hex()}" for name, secret in KEYS.items())
     (tmp_path / "plan.keys").write_text(keys)
     names = json.dumps(list(made.settings.rankers))
-    text = f'[experiment]\nname = "shoes"\nrankers = {names}\npolicy = "double_thompson"\ndeadline = 1\n'
+    text = f'[experiment]\nname = "shoes"\nrankers = {names}\npolicy = "double_thompson"\n'
+    text += "horizon = 1000\ndeadline = 1\n"
     (tmp_path / "shoes.toml").write_text(text)
     tables = ["--exposures", str(made.folder / EXPOSURES), "--events", str(made.folder / EVENTS)]
     words = ["live", "plan", str(tmp_path / "shoes.toml"), *tables, "--at", "2024-01-01", "--check"]
@@ -203,3 +207,50 @@ def test_the_command_plans_checks_and_keeps(loop, tmp_path):
     assert (made.folder / "plan.4.json").read_bytes() == (made.folder / "plan.json").read_bytes()
     moved = CliRunner().invoke(cli, [*words, "--out", str(tmp_path / "plan.json")])
     assert moved.exit_code and "shown by plan 1, which was not kept" in moved.output
+    (tmp_path / "shoes.toml").write_text(text.replace("double_thompson", "rucb"))
+    other = CliRunner().invoke(cli, [*words, "--out", str(made.folder / "plan.json")])
+    assert "the settings have changed since plan 4" in str(other.exception)
+    (tmp_path / "plan.keys").unlink()
+    keyless = CliRunner().invoke(cli, [*words, "--out", str(tmp_path / "plan.json")])
+    assert "plan.keys: is missing" in str(keyless.exception) and not (tmp_path / "plan.keys").exists()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"salt": None}, {"sets": []}, {"draws": 10}, {"top": 0}, {"top": "10"}, {"version": "1-1"}, {"method": "none"},
+     {"until": 10**400}, {"sets": [{"rankers": ["a", "a"], "draws": 1000}]}, {"sets": [{"rankers": "ab"}]}],
+)  # fmt: skip
+def test_an_odd_plan_is_refused_though_it_is_signed(change):
+    given = json.loads(next_plan(settings(), None, at=1e9).to_json(KEYS))
+    given["plan"] |= change
+    given["signature"] = _signature(KEYS["new"], given["plan"])
+    with pytest.raises(InputError, match="signed, but no plan that can be followed"):
+        LivePlan.from_json(json.dumps(given), KEYS)
+
+
+def altered(made, folder, change):
+    """Write the exposures of a loop anew."""
+    for name in (EXPOSURES, EVENTS):
+        (folder / name).mkdir()
+        for path in (made.folder / name).iterdir():
+            table = pq.read_table(path)
+            pq.write_table(change(table) if name == EXPOSURES else table, folder / name / path.name)
+    return log_of(made._replace(folder=folder))
+
+
+def test_a_log_that_lost_pages_of_a_ranker_or_has_lines_that_cannot_be_used_is_found(loop, tmp_path):
+    made, followed = loop
+    plans = {one.plan.version: one.plan for one in followed}
+    (tmp_path / "lost").mkdir()
+    (tmp_path / "bad").mkdir()
+    lost = altered(made, tmp_path / "lost", lambda table: table.filter(
+        pa.array([not ("1" in row and k % 3) for k, row in enumerate(table["rankers"].to_pylist())])))  # fmt: skip
+    said = " ".join(check_plans(lost, plans, made.settings))
+    assert "sets of rankers are in the log more or less often than plan 1 draws them" in said
+
+    def wrong(table):
+        outcomes = ["zzz" if k % 50 == 0 else one for k, one in enumerate(table["outcome"].to_pylist())]
+        return table.set_column(table.schema.get_field_index("outcome"), "outcome", pa.array(outcomes))
+
+    said = " ".join(check_plans(altered(made, tmp_path / "bad", wrong), plans, made.settings))
+    assert "cannot be used; the first:" in said

@@ -6,6 +6,7 @@ import gzip
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
@@ -13,6 +14,9 @@ from ltr_duel.core import InputError, errors
 
 FORMATS = ("jsonl", "csv", "parquet", "yandex", "ubi")
 _SUFFIX = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".parquet": "parquet"}
+
+
+_LINE, _PACKED = 100, 20  # bytes of a line, and of one in a compressed file, at least in the mean
 
 
 class Found(NamedTuple):
@@ -43,6 +47,21 @@ def open_text(path: Path) -> TextIO:
     if path.suffix == ".gz":
         return gzip.open(path, "rt", encoding="utf-8", newline="")
     return path.open(encoding="utf-8", newline="")
+
+
+def rows_in(paths: Sequence[Path]) -> int:
+    """Return about how many rows files have."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = 0
+    for path in paths:
+        try:
+            rows += pq.read_metadata(path).num_rows
+        except (OSError, pa.ArrowException):  # a text
+            with suppress(OSError):
+                rows += path.stat().st_size // (_PACKED if path.suffix == ".gz" else _LINE)
+    return rows
 
 
 def files_of(path: str | Path) -> tuple[Path, ...]:

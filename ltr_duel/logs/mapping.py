@@ -168,7 +168,7 @@ def create_relation(engine: Engine, part: Part) -> tuple[Callable[[int], Found],
     )
 
     def described(columns: dict[str, str], where: str) -> list[str]:
-        return [row["column_name"] for row in engine.rows(f"DESCRIBE {select(columns, where, f'({rows})')}")]
+        return [row["column_name"] for row in engine.raw_rows(f"DESCRIBE {select(columns, where, f'({rows})')}")]
 
     found = part.tried(described)
     if not part.columns:

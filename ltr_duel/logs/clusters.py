@@ -34,20 +34,14 @@ class Means(NamedTuple):
 def clustered_means(count: FloatMatrix, total: FloatMatrix) -> Means:
     """Return means and cluster-robust standard errors.
 
-    Parameters
-    ----------
-    count, total : ndarray of float64, shape (pairs, clusters)
-        Outcomes of each cluster, and their sums.
+    count, total: shape (pairs, clusters); outcomes of each cluster, and their sums.
 
-    Returns
-    -------
-    Means
-        The error is that of Liang and Zeger (Biometrika 1986) with the correction CR2 of Bell and McCaffrey (Survey
-        Methodology 2002), which for a mean divides a cluster's squared residual by one less its share. Degrees of
-        freedom as in Carter, Schnepel, Steigerwald (Review of Economics and Statistics 2017), for clusters of
-        unequal size whose outcomes are independent (their Omega = I). They advise the worst case, outcomes of a cluster
-        that are all alike, which leaves fewer; `cautious_means`, on which tests and intervals rest, is in between, by
-        the correlation that it estimates.
+    The error is that of Liang and Zeger (Biometrika 1986) with the correction CR2 of Bell and McCaffrey
+    (Survey Methodology 2002), which for a mean divides a cluster's squared residual by one less its share. Degrees of
+    freedom as in Carter, Schnepel, Steigerwald (Review of Economics and Statistics 2017), for clusters of unequal size
+    whose outcomes are independent (their Omega = I). They advise the worst case, outcomes of a cluster that are all
+    alike, which leaves fewer; `cautious_means`, on which tests and intervals rest, is in between, by the correlation
+    that it estimates.
     """
     n = count.sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -73,12 +67,8 @@ def cautious_means(count: FloatMatrix, total: FloatMatrix, square: FloatVector) 
     sum V^2 - 1 for variances V of the clusters' sums at the correlation which that design effect means: a few large
     clusters that are correlated count for few.
 
-    Parameters
-    ----------
-    count, total : ndarray of float64, shape (pairs, clusters)
-        As of `clustered_means`.
-    square : ndarray of float64, shape (pairs,)
-        Sum of the squared outcomes.
+    count, total: shape (pairs, clusters); as of `clustered_means`.
+    square: shape (pairs,); sum of the squared outcomes.
     """
     once, sum_y = count.sum(axis=1), total.sum(axis=1)
     squared = count * count
@@ -101,14 +91,9 @@ def cautious_of_kinds(
 ) -> Means:
     """Return what `cautious_means` does, of kinds of clusters; those of a kind have the same size.
 
-    Parameters
-    ----------
-    size, number : ndarray of float64, shape (kinds, means)
-        Outcomes of a cluster, and clusters.
-    total, squares : ndarray of float64, shape (kinds, means)
-        The sum of the clusters' sums, and of their squares.
-    square : ndarray of float64, shape (means,)
-        Sum of the squared outcomes.
+    size, number: shape (kinds, means); outcomes of a cluster, and clusters.
+    total, squares: shape (kinds, means); the sum of the clusters' sums, and of their squares.
+    square: shape (means,); sum of the squared outcomes.
     """
     once, *powers = ((number * size**power).sum(axis=0) for power in (1, 2, 3, 4))
     sum_y, crossed = total.sum(axis=0), (size * total).sum(axis=0)
@@ -151,12 +136,8 @@ def cautious_of_moments(
 ) -> Means:
     """Return about what `cautious_means` does: correction and degrees of freedom are those of clusters of equal size.
 
-    Parameters
-    ----------
-    n, total, square : ndarray of float64
-        Number of outcomes, their sum, and the sum of their squares.
-    nn, nt, tt : ndarray of float64
-        Sums over clusters of products of the clusters' numbers and sums.
+    n, total, square: Number of outcomes, their sum, and the sum of their squares.
+    nn, nt, tt: Sums over clusters of products of the clusters' numbers and sums.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         alone = ~(n**2 > nn * (1 + 1e-9))

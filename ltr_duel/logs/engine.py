@@ -32,12 +32,8 @@ _FULL = re.compile("max_temp_directory_size|No space left|not enough space|ENOSP
 class Engine:
     """DuckDB with a temporary folder.
 
-    Parameters
-    ----------
-    damaged : callable
-        Makes an `InputError` of what DuckDB says of a file that cannot be read to its end.
-    rows : int
-        How many there are in the log, about.
+    damaged: Makes an `InputError` of what DuckDB says of a file that cannot be read to its end.
+    rows: How many there are in the log, about.
     """
 
     def __init__(self, damaged: Callable[[Exception], InputError], rows: int = 0) -> None:
@@ -57,10 +53,7 @@ class Engine:
     def execute(self, sql: str) -> None:
         """Run a statement.
 
-        Raises
-        ------
-        InputError
-            If a file that it reads is damaged, or memory or disk do not suffice.
+        Raises `InputError` if a file that it reads is damaged, or memory or disk do not suffice.
         """
         with self.guarded(sql):
             self.duckdb.execute(sql)
@@ -130,10 +123,7 @@ class Engine:
     def run(self, expression: Any) -> Any:
         """Return the result of an Ibis expression as an Arrow table.
 
-        Raises
-        ------
-        InputError
-            If the file turns out to be damaged.
+        Raises `InputError` if the file turns out to be damaged.
         """
         table = expression.as_table()
         return pa.Table.from_batches(self.stream(table, 1 << 20), table.schema().to_pyarrow())
@@ -192,10 +182,7 @@ class Engine:
     def stream(self, expression: Any, rows: int) -> Iterator[Any]:
         """Yield the result of an expression as Arrow batches, while other queries run.
 
-        Raises
-        ------
-        InputError
-            If the file turns out to be damaged.
+        Raises `InputError` if the file turns out to be damaged.
         """
         import ibis
 
@@ -208,15 +195,9 @@ class Engine:
 class Warehouse:
     """Where a team's tables are: any backend of Ibis. Nothing is written there.
 
-    Parameters
-    ----------
-    url : str
-        As `ibis.connect` takes it: ``postgres://...``, ``bigquery://...``, ``trino://...``, a file of DuckDB.
+    url: As `ibis.connect` takes it: ``postgres://...``, ``bigquery://...``, ``trino://...``, a file of DuckDB.
 
-    Raises
-    ------
-    InputError
-        If it cannot be connected to.
+    Raises `InputError` if it cannot be connected to.
     """
 
     def __init__(self, url: str | Any) -> None:

@@ -67,10 +67,7 @@ def rows_in(paths: Sequence[Path]) -> int:
 def files_of(path: str | Path) -> tuple[Path, ...]:
     """Return a file, the logs below a folder, or the files that a pattern matches; ``day2`` before ``day10``.
 
-    Raises
-    ------
-    InputError
-        If there is none.
+    Raises `InputError` if there is none.
     """
     given = Path(path)
     if given.is_file():
@@ -96,10 +93,7 @@ def _natural(path: Path) -> list[tuple[int, str]]:
 def format_of(paths: Sequence[Path], given: str = "") -> str:
     """Return the one format of some files: as given, by their suffixes, or by how they begin.
 
-    Raises
-    ------
-    InputError
-        If it cannot be told, files differ in it, or there is no such format.
+    Raises `InputError` if it cannot be told, files differ in it, or there is no such format.
     """
     if given:
         errors.require_one_of("log format", given, FORMATS)
@@ -119,10 +113,7 @@ def _suffix(path: Path) -> str:
 def _format(path: Path) -> str:
     """Return the format of a file: by the suffix, or by how it begins.
 
-    Raises
-    ------
-    InputError
-        If it cannot be told.
+    Raises `InputError` if it cannot be told.
     """
     if _suffix(path) in _SUFFIX:
         return _SUFFIX[_suffix(path)]

@@ -56,14 +56,8 @@ class Reach(NamedTuple):
 def reach_of(mixtures: Mixtures, state: object, quantile: float, rng: Generator) -> Reach:
     """Draw lists for the rankers wanted, and choose the cap.
 
-    Parameters
-    ----------
-    mixtures : Mixtures
-    state : State of probabilistic interleaving
-        For lists of the longest length.
-    quantile : float
-        Of the normal distribution, for the interval.
-    rng : numpy.random.Generator
+    state: For lists of the longest length.
+    quantile: Of the normal distribution, for the interval.
     """
     cells, longest = len(mixtures.query), int(mixtures.length.max())
     each = int(np.clip(_DRAWS // cells, _FEWEST, _MOST))

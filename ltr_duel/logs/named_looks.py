@@ -52,31 +52,18 @@ def look_at_days(
 ) -> list[NamedLook]:
     r"""Say of each pair what was known at looks that were named beforehand, as far as the log reaches.
 
-    Parameters
-    ----------
-    log : ClickLog
-        Of rankers that were not chosen by outcomes.
-    days : sequence of float
-        Days from the first impression to each look, increasing; the last one ends the experiment. They were chosen
-        before the data were seen.
-    confidence : float
-        Above 0 and below 1: the chance that none of the decisions on any pair, at any look, is wrong.
-    cluster : {"user", "query", "impression"}
-        What outcomes may go together by.
-    rankers : collection of str
-        The only legal ones, or none for any. All their pairs share the error.
-    any_time : bool
-        Whether days from two weeks on may be within a week.
+    log: Of rankers that were not chosen by outcomes.
+    days: Days from the first impression to each look, increasing; the last one ends the experiment. They were chosen
+    before the data were seen.
+    confidence: Above 0 and below 1: the chance that none of the decisions on any pair, at any look, is wrong.
+    cluster: {"user", "query", "impression"}; what outcomes may go together by.
+    rankers: The only legal ones, or none for any. All their pairs share the error.
+    any_time: Whether days from two weeks on may be within a week.
 
-    Returns
-    -------
-    list of NamedLook
-        By pair, and by look.
+    They come by pair, and by look.
 
-    Raises
-    ------
-    InputError
-        For days that do not increase or are within a week, another cluster, numbers out of range, and as `compare_log`.
+    Raises `InputError` for days that do not increase or are within a week, another cluster, numbers out of range, and
+    as `compare_log`.
 
     Examples
     --------
@@ -128,10 +115,6 @@ def require_days(days: Sequence[float], *, any_time: bool) -> None:
 
     From two weeks on a look is at the end of a week, within a day. A log may go on within a week, as only what came
     until a look counts for it. So no decision of looks waits.
-
-    Raises
-    ------
-    InputError
     """
     if not days or not days[0] > 0 or not np.all(np.diff(days) > 0):
         raise InputError(f"days of looks are above 0 and increase, which {', '.join(f'{d:g}' for d in days)} do not")

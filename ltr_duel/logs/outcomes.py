@@ -41,20 +41,11 @@ def credited(
 ) -> Credited:
     """Credit the clicks of a log; rows that cannot be credited are counted as bad lines.
 
-    Parameters
-    ----------
-    log : ClickLog
-    rankers : collection of str
-        The only ones that are legal, or none for any.
-    columns : collection of str
-        Further columns to check and to keep.
-    needed : bool
-        Whether a row without anything to credit by is wrong.
+    rankers: The only ones that are legal, or none for any.
+    columns: Further columns to check and to keep.
+    needed: Whether a row without anything to credit by is wrong.
 
-    Raises
-    ------
-    InputError
-        For more bad lines than the log may have, or a log without a line that can be used.
+    Raises `InputError` for more bad lines than the log may have, or a log without a line that can be used.
     """
     key = "credited", *rankers, *sorted(columns), needed
     if key in log.known:

@@ -26,10 +26,7 @@ _UNITS = {"MB": 10**6, "GB": 10**9}
 def memory_limit(rows: int) -> int:
     """Return the bytes of memory that DuckDB may take for a log of so many rows: more for long ones.
 
-    Raises
-    ------
-    InputError
-        If the variable that sets it is no size.
+    Raises `InputError` if the variable that sets it is no size.
     """
     if given := os.environ.get(VARIABLE, ""):
         with suppress(ValueError, KeyError):

@@ -180,10 +180,7 @@ def _joined(
 def _owned(exposures: Any, events: Any) -> tuple[Any, Any]:
     """Return exposures, and events with all of their columns, which together say whose an item is.
 
-    Raises
-    ------
-    InputError
-        If they do not: no event would count.
+    Raises `InputError` if they do not: no event would count.
     """
     if not LISTS & set(exposures.columns) and "owner" not in events.columns:
         raise InputError(
@@ -196,10 +193,7 @@ def _owned(exposures: Any, events: Any) -> tuple[Any, Any]:
 def _named_items(engine: Any, events: Any, outcome: Outcome) -> bool:
     """Return whether any event names its item.
 
-    Raises
-    ------
-    InputError
-        If there are events, but none of the kind of the outcome.
+    Raises `InputError` if there are events, but none of the kind of the outcome.
     """
     about = engine.run(events.group_by("kind").agg(items=events.item.count())).to_pydict()
     kinds = about["kind"]

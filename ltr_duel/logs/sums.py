@@ -88,21 +88,13 @@ class Clusters(NamedTuple):
 class PairSums:
     """The sums of all pairs.
 
-    Parameters
-    ----------
-    cluster : {"user", "query", "both", "impression"}
-    wins, losses, ties : ndarray of int64, shape (pairs,)
-        Impressions with an outcome above, below and of 0.
-    sum, square : ndarray of float64, shape (pairs,)
-        Of the outcomes, and of their squares.
-    sequences : Sequences
-        Of each user and pair the first outcome (clusters ``user`` and ``both``), else all outcomes.
-    kinds : tuple of Clusters
-        Users; queries; users, queries, and user and query together; or none.
-    slopes : int
-        That were fitted to the outcomes, and taken out of them.
-    signs : tuple of Clusters
-        As ``kinds``, for the test by signs, where it has sums to itself.
+    cluster: {"user", "query", "both", "impression"}
+    wins, losses, ties: shape (pairs,); impressions with an outcome above, below and of 0.
+    sum, square: shape (pairs,); of the outcomes, and of their squares.
+    sequences: Of each user and pair the first outcome (clusters ``user`` and ``both``), else all outcomes.
+    kinds: Users; queries; users, queries, and user and query together; or none.
+    slopes: That were fitted to the outcomes, and taken out of them.
+    signs: As ``kinds``, for the test by signs, where it has sums to itself.
     """
 
     cluster: str
@@ -210,19 +202,11 @@ def pair_sums(
 ) -> PairSums:
     """Sum outcomes.
 
-    Parameters
-    ----------
-    engine : Engine
-    outcomes : ibis Table
-        See `Credited`.
-    pairs : int
-    cluster : {"user", "query", "both", "impression"}
-    whole : bool
-        Whether all outcomes are wins, losses and ties.
-    named : bool
-        Whether every impression has a user.
-    classes : sequence of pyarrow.Table
-        What `looks_of` has counted of them, if it did.
+    outcomes: See `Credited`.
+    cluster: {"user", "query", "both", "impression"}
+    whole: Whether all outcomes are wins, losses and ties.
+    named: Whether every impression has a user.
+    classes: What `looks_of` has counted of them, if it did.
     """
     kinds = _KINDS.get(cluster, ())
     counted = classes or [engine.run(_classes(outcomes, keys, whole, named)) for keys in kinds or ((),)]

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import special
 
 from ltr_duel.core import FloatMatrix, InputError, errors, statistics
-from ltr_duel.logs.clusters import cautious_means
+from ltr_duel.logs.clusters import Means, cautious_means
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.looks import days_to_a_whole_week
 from ltr_duel.logs.outcomes import UNIT, credited
@@ -148,13 +148,15 @@ def _classes(outcomes: Any, ends: list[float], key: str) -> Any:
 def looks_at_pair(classes: dict[str, Any], names: tuple[str, str], days: list[float], spent: Any) -> list[NamedLook]:
     """Return the looks at one pair."""
     number, looks = classes["clusters"], range(len(days))
-    count, total = (np.stack([np.repeat(classes[f"{name}{k}"], number) for k in looks]) for name in ("n", "total"))
+    count, total = (np.stack([classes[f"{name}{k}"] for k in looks]) for name in ("n", "total"))
     square = np.array([classes[f"square{k}"].sum() / UNIT for k in looks])
-    means = cautious_means(count.astype(np.float64), total / UNIT, square)
-    n, sums = count.sum(axis=1), total.sum(axis=1) / UNIT
-    signs = np.array([statistics.sign_flip_p(row) for row in total])
+    seen = [_alike(n, y, number) for n, y in zip(count, total, strict=True)]
+    each = [cautious_means(n, y, square[k : k + 1], times) for k, (n, y, times) in enumerate(seen)]
+    means = Means(*(np.concatenate(parts) for parts in zip(*each, strict=True)))
+    n, sums = count @ number, total @ number / UNIT
+    signs = np.array([statistics.sign_flip_p(y[0], times) for _, y, times in seen])
     deviations = -special.ndtri(np.maximum(statistics.student_p(*means), signs) / 2)
-    bounds = statistics.look_boundaries(_covariance(count, total / UNIT), spent)
+    bounds = statistics.look_boundaries(_covariance(count, total / UNIT, number), spent)
     freedom = np.where(means.freedom > 0, means.freedom, 1.0)
     reach = -statistics.student_quantile(special.ndtr(-bounds), freedom) * means.error
     ends = np.where(np.isfinite(reach), means.mean - reach, -1), np.where(np.isfinite(reach), means.mean + reach, 1)
@@ -178,13 +180,19 @@ def looks_at_pair(classes: dict[str, Any], names: tuple[str, str], days: list[fl
     return out
 
 
-def _covariance(count: Any, total: FloatMatrix) -> FloatMatrix:
+def _alike(n: Any, total: Any, number: Any) -> tuple[FloatMatrix, FloatMatrix, Any]:
+    """Return numbers and sums of outcomes at a look, and how many clusters have them, whatever comes later."""
+    different, of = np.unique([n, total], axis=1, return_inverse=True)
+    return different[:1].astype(np.float64), different[1:] / UNIT, np.bincount(of.ravel(), number).astype(np.int64)
+
+
+def _covariance(count: Any, total: FloatMatrix, number: Any) -> FloatMatrix:
     """Return the covariance of sums between looks, shape (looks, looks), by clusters.
 
     Where all outcomes are alike at a look, so that they say nothing of it, sums are taken to have independent
     increments: what returning users make more alike is then not used.
     """
-    n = count.sum(axis=1, keepdims=True)
-    residual = total - count * (total.sum(axis=1, keepdims=True) / np.maximum(n, 1))
-    covariance = residual @ residual.T
+    n = (count @ number)[:, None]
+    residual = total - count * ((total @ number)[:, None] / np.maximum(n, 1))
+    covariance = residual * number @ residual.T
     return covariance if np.diag(covariance).min() > 0 else np.minimum(n, n.T) + 1.0

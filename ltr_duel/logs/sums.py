@@ -66,22 +66,22 @@ class Clusters(NamedTuple):
     total: IntVector  # their sum, in units of 1 / UNIT
     number: IntVector  # clusters
 
-    def of(self, pair: int) -> tuple[FloatVector, FloatVector]:
-        """Return number and sum of the outcomes of each cluster of a pair; shape (clusters,)."""
+    def of(self, pair: int) -> tuple[FloatVector, FloatVector, FloatVector]:
+        """Return number and sum of the outcomes of a pair's clusters, and how many clusters have them."""
         part = slice(*np.searchsorted(self.pair, [pair, pair + 1]))
-        n, total = (np.repeat(values[part], self.number[part]) for values in (self.n, self.total))
-        return n.astype(np.float64), total / UNIT
+        return self.n[part].astype(np.float64), self.total[part] / UNIT, self.number[part].astype(np.float64)
 
     def sizes(self, pair: int) -> Kinds:
         """Return how often the clusters of a pair come."""
-        part = slice(*np.searchsorted(self.pair, [pair, pair + 1]))
-        return kinds_of(self.n[part].astype(np.float64), self.number[part].astype(np.float64))
+        size, _, number = self.of(pair)
+        return kinds_of(size, number)
 
     def half(self, pair: int) -> float:
         """Return the size of the clusters of a pair that, with larger ones, have half of its outcomes."""
-        size, _ = self.of(pair)
-        largest = np.sort(size)[::-1]
-        return float(largest[np.searchsorted(largest.cumsum(), largest.sum() / 2)]) if len(largest) else 0.0
+        size, _, number = self.of(pair)
+        order = np.argsort(-size)
+        size, held = size[order], (size * number)[order].cumsum()
+        return float(size[np.searchsorted(held, held[-1] / 2)]) if len(size) else 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,16 +119,14 @@ class PairSums:
     def means(self) -> Means:
         """Return the means, with errors by the cluster."""
         return (
-            self.naive()
-            if self.cluster == "impression"
-            else self._clustered(lambda _, n, total: clustered_means(n, total))
+            self.naive() if self.cluster == "impression" else self._clustered(lambda _, *each: clustered_means(*each))
         )
 
     def cautious(self) -> Means:
         """Return means and errors for intervals and tests, see `cautious_means`."""
         if self.cluster == "impression":
             return naive_means(self.counts() + 2, self.sum, self.square + 2)
-        return self._clustered(lambda p, n, total: cautious_means(n, total, self.square[p : p + 1]))
+        return self._clustered(lambda p, n, total, times: cautious_means(n, total, self.square[p : p + 1], times))
 
     def per_user(self) -> PairSums:
         """Return the sums of which each user is one outcome: won by the ranker with more credit in all, or a tie."""
@@ -162,7 +160,7 @@ class PairSums:
         if self.cluster == "impression":
             return statistics.sign_p(self.wins, self.losses, self.sum, self.square)
         pairs = range(len(self.wins))
-        kinds = [[statistics.sign_flip_p(kind.of(p)[1]) for p in pairs] for kind in (self.signs or self.kinds)[:2]]
+        kinds = [[statistics.sign_flip_p(*kind.of(p)[1:]) for p in pairs] for kind in (self.signs or self.kinds)[:2]]
         return np.asarray(np.max(kinds, axis=0), np.float64)
 
     def sizes(self) -> list[Kinds]:
@@ -183,7 +181,8 @@ class PairSums:
         rng = stream(seed, "logs", "groups")
         count, total = np.zeros((2, len(self.wins), _GROUPS))
         for p in range(len(self.wins)):
-            n, sums = self.kinds[0].of(p)
+            *each, number = self.kinds[0].of(p)
+            n, sums = (np.repeat(values, number.astype(np.int64)) for values in each)
             group = np.arange(len(n)) if len(n) <= _GROUPS else rng.integers(0, _GROUPS, len(n))
             count[p] = np.bincount(group, n, _GROUPS)
             total[p] = np.bincount(group, sums, _GROUPS)

@@ -40,11 +40,17 @@ def test_numbers_that_are_not_whole_are_rounded_to_a_thousandth_of_their_sum():
 def test_no_outcome_is_certain_and_none_says_nothing():
     assert statistics.sign_flip_p(np.zeros(5)) == statistics.mean_test(np.zeros(5)) == 1
     assert statistics.sign_flip_p(np.ones(300)) == pytest.approx(2.0**-299)
-    assert statistics.sign_flip_p([1.0], 300) == statistics.sign_flip_p(np.ones(300))
     assert statistics.sign_flip_p(np.ones(10_000)) > 0 and statistics.sign_p(1e6, 0, 1e6, 1e6) > 0
     assert statistics.student_p([3.0, 1.0], [1e-9, 0.0], [1e6, 4.0])[0] > 0
     assert statistics.student_p(1.0, 0.0, 4.0) == 1  # no variation says nothing of the error
     assert np.isinf(statistics.student_reach(0.0, 0.0, 0.95))
+
+
+@pytest.mark.parametrize(
+    ("x", "times"), [([1, -1, 2], [5, 3, 1]), ([1, -1, 0], [3000, 2500, 9]), ([0.3, -0.7, 1.1], [4, 2, 3])]
+)
+def test_observations_that_are_alike_may_be_counted_instead_of_listed(x, times):
+    assert statistics.sign_flip_p(x, times) == pytest.approx(statistics.sign_flip_p(np.repeat(x, times)))
 
 
 def test_many_signs_are_normal():

@@ -15,7 +15,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from ltr_duel.core import FloatMatrix, FloatVector, errors, statistics, stream
 
@@ -32,7 +31,7 @@ class Means(NamedTuple):
     freedom: FloatVector  # degrees of freedom: the number of clusters of equal size that would say as much, less one
 
 
-def clustered_means(count: FloatMatrix, total: FloatMatrix, times: ArrayLike = 1.0) -> Means:
+def clustered_means(count: FloatMatrix, total: FloatMatrix, times: FloatVector | float = 1.0) -> Means:
     """Return means and cluster-robust standard errors.
 
     count, total: shape (pairs, clusters); outcomes of each cluster, and their sums.
@@ -58,7 +57,9 @@ def clustered_means(count: FloatMatrix, total: FloatMatrix, times: ArrayLike = 1
         return Means(mean, np.where(alone, np.inf, error), np.where(alone, 0.0, freedom))
 
 
-def cautious_means(count: FloatMatrix, total: FloatMatrix, square: FloatVector, times: ArrayLike = 1.0) -> Means:
+def cautious_means(
+    count: FloatMatrix, total: FloatMatrix, square: FloatVector, times: FloatVector | float = 1.0
+) -> Means:
     """Return means and errors for intervals, which no data make certain: two clusters are added, one won and one lost.
 
     Few clusters, and outcomes that are nearly always equal, seem to vary less than they do: two impressions that were

@@ -167,7 +167,7 @@ def _lead(good: Any, by_value: bool) -> Any:
 def _by_kernels(log: ClickLog, rows: Any, creditor: Creditor) -> tuple[dict[int, str], Any]:
     """Return what is wrong with lines, and the outcomes by the kernels of the methods."""
     wrong: dict[int, str] = {}
-    log.engine.duckdb.execute(f"CREATE OR REPLACE TABLE outcomes ({_OUTCOMES})")
+    log.engine.execute(f"CREATE OR REPLACE TABLE outcomes ({_OUTCOMES})")
     some = list[Any]()
 
     def insert() -> None:

@@ -167,7 +167,7 @@ def _unsure(advice: Advice) -> list[str]:
     if not advice.unsure:
         return []
     return [
-        f"By {s['queries']:,} judged queries alone it is not settled that {listed(advice.unsure)} {_is(advice.unsure)}"
+        f"{s['queries']:,} judged queries are too few to say that {listed(advice.unsure)} {_is(advice.unsure)}"
         f" worse than '{advice.best}'; all numbers here are for users who ask just these queries."
     ]
 

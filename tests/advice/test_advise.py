@@ -315,11 +315,14 @@ def test_compiled_and_interpreted_advice_is_the_same(rankings, advice):
     assert json.dumps(compiled.to_json()) == json.dumps(advice.to_json())
 
 
-def test_advice_for_batches_says_so():
+def test_advice_for_batches_says_so(tmp_path):
     rankings = feature_rankers(make_corpus(queries=20, documents=8, features=3))
     few = {"budget": 200, "clicks": "perfect", "simulations": 10, "compiled": False, "jobs": 1}
     advice = advise(rankings, candidates=["round_robin/team_draft", "self_sparring/team_draft"], batch=50, **few)
     assert "answer after each 50 impressions" in " ".join(advice.lines())
     assert advice.settings["batch"] == 50
+    advice.save(tmp_path)
+    assert read_settings(tmp_path / "live.toml").plan == {"batch": 50}, "no service, which learns at once"
+    assert "ltr-duel live plan live.toml" in (tmp_path / "advice.html").read_text(encoding="utf-8")
     with pytest.raises(InputError, match="the batch must be between 1 and 200"):
         advise(rankings, batch=201, **few)

@@ -82,13 +82,17 @@ def owner_findings(
         found.append(Finding("pairs over time", "sound", 1.0, "only one pair, nothing to test"))
     if len(names) > 1:
         found.append(_empty(engine, with_blocks, orders, names, seen))
+    if not seen.first.any():
+        said = "the coins of pages of two rankers are tested, and no such page has an owned place"
+        return [*found, Finding("owners of places and over time, A/A", "not checked", np.nan, said)]
     side = np.where(seen.first > 0, 0, 1)
     some = seen._replace(n=seen.n * (seen.first != 0))
     by_set, by_time = (
         _sums(side, key, some.n, (2, size)) for key, size in ((seen.rankers, len(names)), (seen.block, _BLOCKS))
     )
-    share = by_set[0].sum() / max(by_set.sum(), 1)
-    sentence = f"the ranker whose name comes first owns {share:.2%} of the first owned places"
+    share = by_set[0].sum() / by_set.sum()
+    whose = names[0][0] if len(names) == 1 else "the ranker whose name is first by the alphabet"
+    sentence = f"{whose} owns {share:.2%} of the first owned places"
     found.append(tested("owners of place 1", fair(by_set[0], by_set.sum(axis=0)), sentence))
     found.append(
         tested("owners over time", unchanged(by_time), "who owns the first owned place, in tenths of the time")
@@ -187,7 +191,7 @@ def _identical_rankers(
             values = _mean_outcomes(seen.owners[here], clicked[name])
             p.append(mirrored(values, seen.n[here]))
             farthest = max(farthest, float(values @ seen.n[here] / seen.n[here].sum()), key=abs)
-    sentence = f"with owners exchanged between lists, identical rankers differ by {farthest:+z.4f}"
+    sentence = f"with owners exchanged between lists, identical rankers would differ by {farthest:+z.4f}"
     return tested("A/A by exchanged owners", least_p(p), sentence)
 
 

@@ -239,6 +239,15 @@ def test_the_heaviest_user_is_stated_among_how_many(tmp_path, users, sentence):
     assert [one.sentence for one in findings if one.name == "heaviest user"] == [sentence]
 
 
+def test_coins_of_sets_of_three_are_not_called_sound(tmp_path):
+    """Before, all of their checks were sound, of which none was made."""
+    rows = [row | {"rankers": ["a", "b", "c"]} for row in sound(300)]
+    with write_log(tmp_path / "clicks.parquet", COLUMNS) as log:
+        log.write({name: [row[name] for row in rows] for name in COLUMNS})
+    found = check_log(ClickLog(tmp_path / "clicks.parquet", skip_bad=None))
+    assert [one.verdict for one in found if "owners" in one.name or "A/A" in one.name] == ["not checked"]
+
+
 def test_owners_that_are_fair_place_by_place_may_still_favour_a_ranker(tmp_path):
     """Clicks on all three places win under one of four patterns: identical rankers differ by -1/2 on half the lists."""
     rows = sound()

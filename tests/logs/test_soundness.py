@@ -89,6 +89,19 @@ def test_empty_pages_of_queries_that_come_back_are_accidents(tmp_path, of, back,
     assert [one.verdict for one in found if one.name == "empty pages"] == [verdict]
 
 
+@pytest.mark.parametrize("where", ["time", "query"])
+def test_a_pair_may_be_shown_more_often_when_all_pages_fail_more_often(tmp_path, where):
+    """In a tenth of the time, or on a tenth of the queries, most pages are one pair's, and half of all are empty."""
+    rows = sound()
+    for k, row in enumerate(rows):
+        often = k >= 2700 if where == "time" else row["query"].endswith("7")
+        if often and k % 5:
+            row["rankers"] = ["a", "b"]
+        if k % (2 if often else 40) == 0:
+            rankers_that_find_nothing(rows, k)
+    assert "empty pages" not in failing(tmp_path, rows)
+
+
 @pytest.mark.parametrize("policy", ["rucb", "random"])
 def test_simulated_users_who_come_often_are_no_robots(policy):
     """Before, users of 40 failed as robots in nearly all such logs: most searches have a click."""

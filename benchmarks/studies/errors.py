@@ -128,7 +128,11 @@ PARTS = {
     "hourly": (hourly, "Named looks, computed every hour: error", ["ever a winner"]),
     "power": (power, "Effects found, where .8 was planned", ["fixed", "sequential"]),
     "from_a_log": (from_a_log, "Effects found, where .8 was planned from a log", ["fixed", "one plan in ten at most"]),
-    "winner": (winner, "Effects found, where .8 was planned", ["one pair", "a winner"]),
+    "winner": (
+        winner,
+        "Effects found, where .8 was planned",
+        ["one pair", "a winner", "a winner, by the plan of one pair"],
+    ),
     "returning": (returning, "Effects found of users who return, where .8 was planned", ["fixed", "sequential"]),
 }
 

@@ -37,6 +37,7 @@ from tests.logs.sound import DRAWN, SHIFTING, false_alarms_of_checks
 RANKERS, IMPRESSIONS, TIES = (2, 5, 10, 20), (100, 300, 1000, 10_000), (0.0, 0.3, 0.95)
 USERS = ("independent", "returning")
 LONG = {"horizon": 10_000}
+BY_CHANCE = {"pairs": "probabilistic", "outcome": "sampled"}
 Rows = Iterator[tuple[str, Sequence[float]]]
 
 
@@ -165,13 +166,10 @@ def checks(experiments: int, data: str) -> None:
         corpus = load_dataset(f"{data}/MQ2008/Fold1")
         few, many = (rankers_named(corpus, [f"features:{names}"]) for names in ("25,37,39", "25,37,39,40,41"))
         kinds = {
-            "few": [("random", few, 0, LONG)],
-            "many": [("random", many, 0, LONG)],
-            "many, users": [("random", many, 2000, LONG)],
-            "many, rucb": [("rucb", many, 0, LONG)],
-            "many, rucb, users": [("rucb", many, 2000, LONG)],
-            "many, owners by chance": [("random", many, 0, LONG | {"pairs": "probabilistic", "outcome": "sampled"})],
-            "many, sets": [("mdb", many, 0, LONG | {"slates": "team_draft"})],
+            "3 features": [("random", few, 0, LONG)],
+            "5 features": [("random", many, 0, LONG)],
+            "rucb": [("rucb", many, 0, LONG)],
+            "probabilistic, users return": [("random", many, 2000, LONG | BY_CHANCE)],
         }
     for kind, of_kind in kinds.items():
         made[kind], alarms[kind] = Counter(), Counter()

@@ -122,7 +122,7 @@ def _empty(
     said = f"{share.min():.1%} to {share.max():.1%} of a set's pages have no owned place, as where its rankers agree"
     none = int(seen.n[seen.owned < 0].sum())
     if not none:
-        return Finding("empty pages", "sound", 1.0, f"{said}; each page shows a document")
+        return Finding("empty pages", "sound", 1.0, f"{said}; no page that can be used is without a document")
     found = empty_pages(Users(engine, rows.mutate(empty=(rows.code < 0).cast("int64")), orders, names))
     said = f"{none:,} pages show no document; {said}"
     if not found.pages:

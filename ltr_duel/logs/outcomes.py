@@ -147,7 +147,8 @@ def _by_owners(log: ClickLog, rows: Any, creditor: Creditor) -> tuple[dict[int, 
         good = good.mutate(first=good.rankers[good.a], second=good.rankers[good.b]).join(known, ["first", "second"])
         pair, sign = good.pair, good.sign
     lead = _lead(good, log.outcome.name == "value")
-    y = (lead.sign().cast("int64") * sign * UNIT).coalesce(0)
+    side = lead.sign().cast("int8").cast("int64")  # Ibis leaves out a cast to what it believes signs to be, int64
+    y = (side * sign * UNIT).coalesce(0)
     columns = {"line": good.line, "time": good.time, "user": _text(good, "user"), "query": good.query, "pair": pair}
     outcomes = good.select(**columns, y=y)
     return wrong, outcomes.mutate(square=outcomes.y.abs())

@@ -41,12 +41,6 @@ def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
     DataFrame
         Columns ranker, beats (how many others), wins on average (Borda score), against the winner (p and its standard
         error).
-
-    Examples
-    --------
-    >>> from ltr_duel.preferences import arxiv
-    >>> rankers_table(arxiv(), rows=2)["beats"].to_list()
-    ['5 of 5', '4 of 5']
     """
     arguments.require_type("the matrix", matrix, PreferenceMatrix)
     known = _known(matrix)

@@ -15,20 +15,7 @@ _VENUE = re.compile(r"\((\w[\w ]*)\)\s*$")  # the short name at the end: "... Ma
 
 @dataclass(frozen=True)
 class Reference:
-    """One entry of the list.
-
-    Parameters
-    ----------
-    key, bibtex : str
-        By which it is cited, and the entry itself.
-    author, title, venue, year : str
-        Fields of the entry; the venue is its short name where the entry gives one.
-
-    Examples
-    --------
-    >>> print(reference_of("yue2011beat"))
-    Yue and Joachims, Beat the Mean Bandit, ICML 2011
-    """
+    """One entry of the list. The venue is its short name where the entry gives one."""
 
     key: str
     bibtex: str

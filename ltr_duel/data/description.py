@@ -13,14 +13,7 @@ from ltr_duel.data.dataset import Dataset
 
 
 class Description(NamedTuple):
-    """Facts about a corpus; columns are given as positions from 0.
-
-    Examples
-    --------
-    >>> from ltr_duel.data import describe, make_corpus
-    >>> describe(make_corpus(queries=3, features=10, dead=0.2)).dead
-    [7, 9]
-    """
+    """Facts about a corpus; columns are given as positions from 0."""
 
     sizes: NDArray[np.int64]  # (n_queries,) documents of each query
     grade_counts: NDArray[np.int64]  # (grades,) documents of each grade

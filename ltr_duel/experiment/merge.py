@@ -25,33 +25,10 @@ class Merged(NamedTuple):
 
 
 def merge_stores(target: str | Path, sources: Sequence[str | Path]) -> Merged:
-    """Copy all runs, plans and matrices into one store.
+    """Copy all runs, plans and matrices of stores, which stay as they are, into a new folder or another store.
 
-    Parameters
-    ----------
-    target : str or Path
-        A new folder, or a store.
-    sources : sequence of path
-        Stores; they stay as they are.
-
-    Returns
-    -------
-    Merged
-        With the attributes ``copied``, ``already_there`` (numbers of runs) and ``damaged``
-        (what is wrong with what is left out).
-
-    Raises
-    ------
-    InputError
-        If one of them is no store of this version or has a damaged plan, two results of one run differ, or some runs
-        are of a version that did not number arms at random. Nothing was copied then.
-
-    Examples
-    --------
-    >>> merge_stores("all", ["shard-1", "shard-2"])
-    Traceback (most recent call last):
-        ...
-    ltr_duel.core.errors.InputError: shard-1: no results of 'ltr-duel run' are here
+    Raises `InputError` if one of them is no store of this version or has a damaged plan, two results of one run differ,
+    or some runs are of a version that did not number arms at random. Nothing was copied then.
     """
     into, stores = Store(target), [Store(source) for source in sources]
     for store in stores:

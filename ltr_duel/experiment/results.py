@@ -208,7 +208,7 @@ class StudyResults:
         return self._joined(last_rows, facts=True)
 
     def summary(self, column: str = core_columns.REGRET) -> pd.DataFrame:
-        """Return `ltr_duel.simulation.summarise` for each problem and horizon, which are its first columns.
+        """Return `ltr_duel.simulation.Results.summary` for each problem and horizon, which are its first columns.
 
         Its last column, reference_error, is one standard error that the matrix adds to a mean of average regret
         (`Results.reference_errors`). Of other regrets that an estimated matrix defines it is not known: NaN.

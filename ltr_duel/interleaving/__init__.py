@@ -11,7 +11,6 @@ __all__ = [
     "METHODS",
     "Comparer",
     "Method",
-    "MethodError",
     "Page",
     "PairMethodPage",
     "PlainMethodPage",

@@ -60,13 +60,7 @@ class Size(NamedTuple):
 
 
 class MethodError(InputError):
-    """A comparison method breaks the contract; the message says which part of it.
-
-    Examples
-    --------
-    >>> issubclass(MethodError, InputError)
-    True
-    """
+    """A comparison method breaks the contract; the message says which part of it."""
 
 
 @dispatched_call

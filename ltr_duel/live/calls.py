@@ -44,13 +44,7 @@ class Record(NamedTuple):
 
 
 class Drop(NamedTuple):
-    """A page was not delivered: it is closed, and says nothing about its rankers.
-
-    Examples
-    --------
-    >>> Drop(7).page
-    7
-    """
+    """A page was not delivered: it is closed, and says nothing about its rankers."""
 
     page: int  # number of the page
 

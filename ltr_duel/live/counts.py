@@ -14,18 +14,6 @@ class Counts(NamedTuple):
 
     Pages are those of the whole experiment. `steps`, `held` and `pulls` are those of the present policy: dropping a
     ranker begins a new one, which receives the stored outcomes of the remaining rankers as far as it asks for them.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from ltr_duel.live import Experiment, Settings
-    >>> settings = Settings(name="shoes", rankers=("old", "new"), policy="rucb")
-    >>> folder = tempfile.TemporaryDirectory()
-    >>> with folder, Experiment.open(Path(folder.name) / "shoes.db", settings) as experiment:
-    ...     page = experiment.decide("red shoes", {"old": ["a", "b"], "new": ["c", "a"]})
-    ...     experiment.counts.pages, experiment.counts.open
-    (1, 1)
     """
 
     pages: int  # shown

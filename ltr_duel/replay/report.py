@@ -13,35 +13,14 @@ _QUANTILES = (0.5, 0.9, 0.99, 0.999)
 
 @dataclass
 class Replayed:
-    """Counts and times of a replay.
-
-    Parameters
-    ----------
-    pages, plain, clicked, lost : int
-        Pages that were shown; of these: of one ranker alone, with clicks, never reported.
-    repeated : int
-        Requests that were sent again after a pause or a lost connection.
-    refused : Counter
-        Sentences of the service, with their status.
-    seconds : float
-        In all.
-    times : dict of str to array of float64
-        Seconds of each answered request, by its path.
-
-    Examples
-    --------
-    >>> replayed = Replayed(pages=2, seconds=0.5)
-    >>> replayed.times["/decide"].extend([0.001, 0.003])
-    >>> replayed.lines()[0]
-    '2 pages in 0.5 s: 4 requests a second'
-    """
+    """Counts and times of a replay."""
 
     pages: int = 0
-    plain: int = 0
+    plain: int = 0  # pages of one ranker alone
     clicked: int = 0
-    lost: int = 0
-    repeated: int = 0
-    refused: Counter[tuple[int, str]] = field(default_factory=Counter)
+    lost: int = 0  # pages whose clicks were never reported
+    repeated: int = 0  # requests that were sent again after a pause or a lost connection
+    refused: Counter[tuple[int, str]] = field(default_factory=Counter)  # sentences of the service, with their status
     seconds: float = 0.0
     times: dict[str, array[float]] = field(default_factory=lambda: {"/decide": array("d"), "/clicks": array("d")})
 

@@ -47,14 +47,9 @@ class Gate:
     routes: method and function of each address; whatever a function raises becomes one sentence.
     lifespan: returns the context in which the application runs.
     problem: returns why the service cannot work now; empty if it can.
-
-    Attributes
-    ----------
-    is_one_of_several : bool
-        Whether the service has more experiments. Then health and readiness need a key too, as they would tell its name.
     """
 
-    is_one_of_several = False
+    is_one_of_several = False  # of several, health and readiness need a key too, as they would tell its name
 
     def __init__(
         self,

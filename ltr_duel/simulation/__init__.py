@@ -7,7 +7,6 @@ import lazy_loader
 
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 __all__ = [
-    "REGRETS",
     "FromMatrix",
     "FromUtilities",
     "Live",
@@ -25,5 +24,4 @@ __all__ = [
     "measure_distortion",
     "measure_sensitivity",
     "simulate",
-    "summarise",
 ]

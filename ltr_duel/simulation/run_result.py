@@ -92,13 +92,6 @@ def source_of(policy: Policy, sha256: str = "", *, late: bool = False) -> str:
 
     sha256: of the plug-in file that defines it.
     late: whether outcomes come in batches, or with a delay.
-
-    Examples
-    --------
-    >>> from dataclasses import replace
-    >>> from ltr_duel.bandits import POLICIES
-    >>> source_of(POLICIES["rucb"]), source_of(replace(POLICIES["rucb"], numbers=2))
-    ('', 'policy 2')
     """
     raised = numbered({}, policy=policy.numbers, loop=LOOP_NUMBERS, batches=BATCH_NUMBERS if late else 1).get(
         "numbers", {}

@@ -165,12 +165,6 @@ def sensitivity_table(frame: pd.DataFrame, accuracy: float = 0.95) -> pd.DataFra
         One row for each method. ``impressions``: the median over pairs of the first checkpoint from which on the
         accuracy is reached (NaN if it is not for half of the pairs); ``pairs_sure``: the share of pairs for which it is
         reached at all; ``accuracy`` at the last checkpoint, the mean over pairs, and its ``standard_error``.
-
-    Examples
-    --------
-    >>> curve = {"method": "sosm", "better": "a", "worse": "b", "impressions": [1, 2, 4], "accuracy": [0.5, 0.9, 1.0]}
-    >>> sensitivity_table(pd.DataFrame(curve))["impressions"].tolist()
-    [4.0]
     """
     rows = []
     for method, part in frame.groupby("method", sort=False):

@@ -10,10 +10,10 @@ from .complaints import ExpiredError as ExpiredError
 from .complaints import StoreError as StoreError
 from .complaints import TokenError as TokenError
 from .complaints import UsedError as UsedError
-from .counts import Counts as Counts
 from .experiment import Experiment as Experiment
 from .export import export_log as export_log
 from .forgetting import forget as forget
+from .memory import Counts as Counts
 from .policies import live_order as live_order
 from .policies import live_policy as live_policy
 from .policies import live_streams as live_streams

@@ -13,9 +13,9 @@ from ltr_duel.core import InputError
 from ltr_duel.live.actions import Actions
 from ltr_duel.live.calls import Decide, Decision, Drop, Record, Recorded
 from ltr_duel.live.complaints import StoreError
-from ltr_duel.live.counts import Counts, counts_of
 from ltr_duel.live.forgetting import retain
 from ltr_duel.live.marks import Marks
+from ltr_duel.live.memory import Counts, counts_of
 from ltr_duel.live.outside import AWAY, LATER, Outside
 from ltr_duel.live.schema import SIDES
 from ltr_duel.live.settings import Settings

@@ -19,11 +19,10 @@ from ltr_duel.experiment import located
 from ltr_duel.live import Experiment, Settings, read_settings
 from ltr_duel.serve.app import make_app
 from ltr_duel.serve.events import EventLog, forward_logging
-from ltr_duel.serve.gate import Gate
+from ltr_duel.serve.gate import Gate, Several
 from ltr_duel.serve.keys import KeyFiles
 from ltr_duel.serve.protocol import NOT_LIMITED, PLAIN, http_options
 from ltr_duel.serve.settings import ServiceSettings, service_settings
-from ltr_duel.serve.several import Several
 
 _GRACE = 10  # seconds that open requests get
 _LOOK = 0.05  # seconds between two looks whether the store is free

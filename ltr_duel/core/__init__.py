@@ -23,7 +23,6 @@ __all__ = [
     "kernel",
     "load_plugin",
     "random_below",
-    "reference_of",
     "replacing",
     "require_one_of",
     "run_tasks",

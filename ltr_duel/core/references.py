@@ -42,26 +42,9 @@ class Reference:
 
 
 def reference_of(cite: str) -> Reference:
-    """Return the entry with this key, or read the entry that is given.
+    """Return the entry of ``references.bib`` with this key, or read the entry that is given, in BibTeX.
 
-    Parameters
-    ----------
-    cite : str
-        A key of ``references.bib``, or an entry in BibTeX.
-
-    Returns
-    -------
-    Reference
-
-    Raises
-    ------
-    InputError
-        If there is no such key.
-
-    Examples
-    --------
-    >>> reference_of("zoghi2014rucb").year
-    '2014'
+    Raises `InputError` if there is no such key.
     """
     if cite.lstrip().startswith("@"):
         return _read(cite)

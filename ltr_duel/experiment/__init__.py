@@ -13,7 +13,6 @@ __all__ = [
     "Backend",
     "Plan",
     "Report",
-    "Study",
     "StudyResults",
     "duration",
     "environment",

@@ -26,26 +26,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """One problem at one horizon: runs that can be compared with each other.
-
-    Parameters
-    ----------
-    problem : str
-        Its name.
-    horizon : int
-        Steps of each run.
-    facts : dict
-        What the problem is made of; columns of the tidy table.
-
-    Examples
-    --------
-    >>> Study("1good5poor", 1000, {"rankers": 6}).facts["rankers"]
-    6
-    """
+    """One problem at one horizon: runs that can be compared with each other."""
 
     problem: str
     horizon: int
-    facts: dict[str, Any]
+    facts: dict[str, Any]  # what the problem is made of; columns of the tidy table
 
 
 class StudyResults:

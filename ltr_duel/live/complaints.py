@@ -36,13 +36,7 @@ class UsedError(InputError):
 
 
 class BusyError(InputError):
-    """More requests wait than the settings of a service allow.
-
-    Examples
-    --------
-    >>> issubclass(BusyError, InputError)
-    True
-    """
+    """More requests wait than the settings of a service allow."""
 
 
 class StoreError(InputError):

@@ -30,14 +30,7 @@ _LOOK = 1.0  # seconds between two looks for switches that other processes used
 
 
 class Running:
-    """An experiment that runs. Threads may share it.
-
-    store: open.
-    keys: that sign the tokens, and are believed.
-    users: how users are kept.
-    clock: returns the time, in seconds.
-    monotonic: returns seconds of a clock that never jumps, by which steps of the other one are noticed.
-    """
+    """An experiment that runs; see `Experiment`, which derives from it. Threads may share it."""
 
     def __init__(
         self,

@@ -13,7 +13,6 @@ __all__ = [
     "NormalScores",
     "OracleSource",
     "Results",
-    "RunKey",
     "RunResult",
     "averaged",
     "checkpoints",

@@ -16,9 +16,8 @@ from ltr_duel.live.lists import depth_of, part_of, places_of, plain_list, requir
 from ltr_duel.live.marks import Marks
 from ltr_duel.live.memory import Memory
 from ltr_duel.live.outcomes import Outcomes
-from ltr_duel.live.rows import Event
+from ltr_duel.live.rows import DAMAGED, Event, in_bytes, pack_page, read_ids, unpack_page, write_ids
 from ltr_duel.live.settings import Settings
-from ltr_duel.live.sheets import DAMAGED, in_bytes, pack_page, read_ids, unpack_page, write_ids
 from ltr_duel.live.steps import Steps
 from ltr_duel.live.store import Store
 from ltr_duel.live.switches import Switch, Switches, completed, switched

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from ltr_duel.core import InputError, arguments, errors
-from ltr_duel.live.rows import settings_in
+from ltr_duel.live.rows import DAMAGED, is_damaged, read_ids, read_key, settings_in, unpack_page
 from ltr_duel.live.schema import connected
 from ltr_duel.live.settings import Settings
-from ltr_duel.live.sheets import DAMAGED, is_damaged, read_ids, read_key, unpack_page
 from ltr_duel.live.tally import EXPIRED
 from ltr_duel.live.turns import Key
 from ltr_duel.logs import write_log

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 
 from ltr_duel.core import InputError, alone, places
 from ltr_duel.live.complaints import StoreError
+from ltr_duel.live.rows import DAMAGED
 from ltr_duel.live.schema import ENDED, LEAD, LOG, connected, make_store, opened
-from ltr_duel.live.sheets import DAMAGED
 
 _BUSY = 300  # milliseconds that a transaction waits for another program to end its own: searches wait meanwhile
 _ROWS = 1000  # pages and events between two times when the log is put into the file

@@ -9,8 +9,17 @@ from typing import Any
 
 from ltr_duel.core import InputError, coin, interpreted
 from ltr_duel.interleaving import interleave
-from ltr_duel.live.calls import Decide, Decision, Drop, Record, Recorded
-from ltr_duel.live.complaints import ExpiredError, StoreError, TokenError, UsedError
+from ltr_duel.live.calls import (
+    Decide,
+    Decision,
+    Drop,
+    ExpiredError,
+    Record,
+    Recorded,
+    StoreError,
+    TokenError,
+    UsedError,
+)
 from ltr_duel.live.drafts import Drafts
 from ltr_duel.live.lists import depth_of, part_of, places_of, plain_list, require_ids, require_one_text, require_search
 from ltr_duel.live.marks import Marks

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ltr_duel.core import InputError, arguments, errors
-from ltr_duel.live.complaints import StoreError
+from ltr_duel.live.calls import StoreError
 from ltr_duel.live.schema import BEFORE, FORGOT, NAMELESS, connected
 from ltr_duel.live.users import hashed_user, require_own_key
 

@@ -11,8 +11,7 @@ from typing import Any
 
 from ltr_duel.core import InputError
 from ltr_duel.live.actions import Actions
-from ltr_duel.live.calls import Decide, Decision, Drop, Record, Recorded
-from ltr_duel.live.complaints import StoreError
+from ltr_duel.live.calls import Decide, Decision, Drop, Record, Recorded, StoreError
 from ltr_duel.live.forgetting import retain
 from ltr_duel.live.marks import Marks
 from ltr_duel.live.memory import Counts, counts_of

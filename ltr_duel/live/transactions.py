@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ltr_duel.core import InputError, alone, places
-from ltr_duel.live.complaints import StoreError
+from ltr_duel.live.calls import StoreError
 from ltr_duel.live.rows import DAMAGED
 from ltr_duel.live.schema import ENDED, LEAD, LOG, connected, make_store, opened
 

@@ -79,14 +79,7 @@ class Look(NamedTuple):
 def look_of(label: str) -> Look:
     """Return the look of a policy: the same whatever else is in the figure, and another one for each name.
 
-    Parameters
-    ----------
-    label : str
-        Name of a policy, with parameters if wanted; they change the marker only.
-
-    Returns
-    -------
-    Look
+    Parameters in the label change the marker only.
     """
     name, _, params = label.partition(":")
     look = _look(_place(name, _POLICIES, POLICIES.names, slots=len(_looks())))

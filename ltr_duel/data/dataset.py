@@ -1,4 +1,4 @@
-"""The corpus in memory: queries, their documents, a column for each feature, a grade for each document; facts about it."""
+"""The corpus in memory: queries, documents, a column for each feature, a grade for each document; facts about it."""
 
 from __future__ import annotations
 

@@ -47,13 +47,7 @@ def plan_settings(settings: Settings, place: str = "the settings") -> PlanSettin
 
 
 class Planner:
-    """Makes one plan after the other.
-
-    Parameters
-    ----------
-    settings : Settings
-    planned : PlanSettings
-    """
+    """Makes one plan after the other."""
 
     def __init__(self, settings: Settings, planned: PlanSettings) -> None:
         self.settings, self.planned = settings, planned

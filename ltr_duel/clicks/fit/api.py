@@ -104,18 +104,7 @@ class FittedClicks:
     def model(self, name: str = "fitted") -> ClickModel:
         """Return the model as simulations take it.
 
-        Parameters
-        ----------
-        name : str
-
-        Returns
-        -------
-        ClickModel
-
-        Raises
-        ------
-        InputError
-            If items are documents, or the form has no such table.
+        Raises `InputError` if items are documents, or the form has no such table.
         """
         if not self.graded:
             raise InputError(f"{self.form.name} was fitted by document: a table for simulations needs relevance grades")

@@ -11,6 +11,7 @@ __all__ = [
     "METHODS",
     "Comparer",
     "Method",
+    "MethodError",
     "Page",
     "PairMethodPage",
     "PlainMethodPage",

@@ -60,7 +60,13 @@ class Size(NamedTuple):
 
 
 class MethodError(InputError):
-    """A comparison method breaks the contract; the message says which part of it."""
+    """A comparison method breaks the contract; the message says which part of it.
+
+    Examples
+    --------
+    >>> issubclass(MethodError, InputError)
+    True
+    """
 
 
 @dispatched_call

@@ -27,10 +27,11 @@ from ltr_duel.simulation import FromMatrix, Live, OracleSource, simulate, source
 DRAWS = 400  # of the runs of each cell, for intervals
 BATCHES = 100  # of one percent each
 MATRIX = (
-    *("double_thompson", "merge_dts", "rmed1", "rmed2", "rucb", "scb", "self_sparring", "thompson_sparring"),
+    *("auto", "double_thompson", "merge_dts", "rmed1", "rmed2", "rucb", "scb", "self_sparring", "thompson_sparring"),
     *("versatile_db", "winner_stays_strong"),
 )
 LIVE = (
+    *("auto_sets/sosm", "auto/team_draft"),
     *(f"multi_self_sparring/{method}" for method in ("team_draft", "sosm", "pairwise_preference")),
     *(f"mdb/{method}" for method in ("team_draft", "sosm", "pairwise_preference")),
     *(f"{policy}/team_draft" for policy in ("double_thompson", "self_sparring", "winner_stays_strong")),
@@ -120,10 +121,10 @@ def _world(problem: Problem, method: str) -> tuple[OracleSource, PreferenceMatri
 def standings(costs: Iterable[Costs]) -> pd.DataFrame:
     """Return how many times the best policy's regret each policy pays, for each kind of problems and length.
 
-    Columns: ``problems`` (matrices or live), ``steps``, ``batches``, ``policy``, ``times the best`` (geometric mean over
-    the problems), ``low`` and ``high`` (95 %, over the draws of runs), ``worst``, ``worst on``, ``wrong`` (share of runs
-    that end with a wrong arm), ``wrong at best`` (of the best policy of each problem), ``error`` (of the difference of
-    these), and a column for each family.
+    Columns: ``problems`` (matrices or live), ``batches``, ``steps``, ``policy``, ``times the best`` (geometric mean
+    over the problems), ``low`` and ``high`` (95 %, over the draws of runs), ``worst``, ``worst on``, ``wrong`` (share
+    of runs that end with a wrong arm), ``wrong at best`` (of the best policy of each problem), ``error`` (of the
+    difference of these), and a column for each family.
     """
     rows: list[dict[str, Any]] = []
     groups: dict[tuple[bool, bool, int], list[Costs]] = {}
@@ -165,7 +166,9 @@ def _rows(members: Sequence[Costs]) -> list[dict[str, Any]]:
             "wrong at best": float(best.mean()),
             "error": float(apart.std(ddof=1) / np.sqrt(runs)) if runs > 1 else 0.0,
         }
-        rows.append(row | {family: float(np.exp(logs[families == family, place].mean())) for family in sorted(set(families))})
+        rows.append(
+            row | {family: float(np.exp(logs[families == family, place].mean())) for family in sorted(set(families))}
+        )
     return rows
 
 

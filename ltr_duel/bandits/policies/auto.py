@@ -58,9 +58,10 @@ ELSEWHERE, TRIES = 0.15, 20  # how often challengers go elsewhere, in so many du
 CLEAR, LEAST_GAP = 1.5, 0.03  # evidence that does not count yet; no gap is taken to be smaller
 CHECKS, MORE_CHECKS, CHECKED = 0.005, 0.2, 0.1  # how often the champion is checked, and until when
 FEW, OWN, MORE_OWN = 10, 0.02, 4.0  # duels of a pair, up to which pooled rates judge it, but for this share
+SURE = 0.7  # a loss is sure if the probability that it is none is below SURE / t
 RENEWED = 1.1  # what depends on t is brought up to date when t has grown by so much
 SIZE = 5  # of a set
-_FINE = 2.0**30  # sums in another order are the same probability
+_FINE = 2.0**30  # what is compared is rounded to 1 / _FINE: sums in another order are equal
 
 
 class Now:
@@ -156,7 +157,7 @@ def rival_to_try(state: State, champion: int, challenger: int, rng: Generator) -
         if k != champion and k != challenger:
             value = draws.beta_draw(state.won[k] + 1.0, state.met[k] - state.won[k] + 1.0, rng)
             if state.prefer[challenger, k] < 0.3:  # it lost at least once more than it won
-                value = 2.0 - state.prefer[challenger, k]
+                value = fine(2.0 - state.prefer[challenger, k])
             if value > best:
                 best, found = value, k
     return found
@@ -173,7 +174,7 @@ def most_telling_rival(state: State, champion: int, challenger: int) -> int:
         if k != champion and k != challenger and state.prefer[challenger, k] < 0.1:
             evidence = log(0.5 / larger(state.prefer[challenger, k], 1e-300)) - CLEAR
             met = state.wins[challenger, k] + state.wins[k, challenger]
-            value = evidence / met / (own + gap(state.wins, champion, k))
+            value = fine(evidence / met / (own + gap(state.wins, champion, k)))
             if value > best:
                 best, found = value, k
     return found
@@ -219,7 +220,7 @@ def likeliest_to_beat(state: State, first: int, t: int, rng: Generator) -> int:
     """Return the arm with the largest sample against the first, which has 1/2; none that surely wins is tried."""
     best, found = 0.5, first
     for k in range(state.won.shape[0]):
-        if k != first and state.prefer[first, k] >= 1.0 / t:
+        if k != first and state.prefer[first, k] >= SURE / t:
             if judged_by_own_duels(state, k, first, rng):
                 value = draws.beta_draw(state.wins[k, first] + 1.0, state.wins[first, k] + 1.0, rng)
             else:
@@ -272,10 +273,16 @@ def judge(state: State, arm: int, t: int) -> None:
     for k in range(state.won.shape[0]):
         if k != arm:
             worst = min(worst, state.prefer[arm, k])
-            losses += state.prefer[arm, k] < 1.0 / t
+            losses += state.prefer[arm, k] < SURE / t
     state.worst[arm], state.losses[arm] = worst, losses
     chance = min(ENOUGH, min(state.pooled[arm], MANY * worst)) * (1.0 + 0.001 * state.rate[arm])
-    state.doubt[arm] = float(int((1.0 - chance) * _FINE + 0.5)) / _FINE
+    state.doubt[arm] = fine(1.0 - chance)
+
+
+@kernel
+def fine(value: float) -> float:
+    """Round a number."""
+    return float(int(value * _FINE + 0.5)) / _FINE
 
 
 @kernel

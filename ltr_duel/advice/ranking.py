@@ -14,10 +14,9 @@ from matplotlib.figure import Figure
 from ltr_duel.advice.standing import LIVE, MATRIX, Cell, measure, standings
 from ltr_duel.advice.suite import Problem, suite
 from ltr_duel.analysis import markdown_table, prepared_axes
-from ltr_duel.bandits import POLICIES
+from ltr_duel.bandits import POLICIES, suited
 from ltr_duel.core import InputError, errors
 from ltr_duel.interleaving import METHODS
-from ltr_duel.simulation import checkpoints
 
 LONGEST = 10**9
 QUICK = ("arxiv", "sushi", "arithmetic", "BT 16*", "two of 8", "circle of 3 in 5*", "circle 15*", "10 rankers, nav*")
@@ -47,8 +46,9 @@ def rank_policies(
     live = [*LIVE, *(one for one in policies if one not in LIVE and one not in MATRIX)]
     for entry in (*on_matrices, *live):
         policy, _, method = entry.partition("/")
-        feedback = POLICIES.configure(policy).component.feedback
-        if method and not getattr(METHODS.configure(method).component, "pairs" if feedback == "duel" else "slates"):
+        compared = METHODS.configure(method or "sosm").component
+        given = suited(POLICIES.configure(policy), to_sets=compared.slates).component
+        if method and not (compared.pairs if given.feedback == "duel" else compared.slates):
             raise InputError(f"method '{method}' does not compare what policy '{policy}' asks for")
     able = [one for one in on_matrices if POLICIES.configure(one).component.feedback == "duel"]
     cells = [
@@ -77,7 +77,8 @@ def standings_table(frame: pd.DataFrame, most: int = 100) -> pd.DataFrame:
 
     frame: of one kind of problems, one length, with or without batches.
     """
-    families = [name for name in frame.columns[frame.columns.get_loc("error") + 1 :] if frame[name].notna().any()]
+    names = list(frame.columns)
+    families = [name for name in names[names.index("error") + 1 :] if frame[name].notna().any()]
     rows = [
         {
             "policy": row["policy"],
@@ -117,7 +118,7 @@ def plot_standings(halves: Mapping[str, pd.DataFrame], ax: Axes | None = None) -
 
     A panel for matrices and one for live problems; a dot for each length, from light to dark.
     """
-    frame = next(reversed(halves.values()))
+    frame = list(halves.values())[-1]
     frame = frame[frame["batches"] == "no"]
     kinds = list(dict.fromkeys(frame["problems"]))
     figure = Figure(figsize=(6 * len(kinds), 4.4), dpi=150, layout="constrained")
@@ -141,8 +142,3 @@ def plot_standings(halves: Mapping[str, pd.DataFrame], ax: Axes | None = None) -
         panel.legend(fontsize=7, frameon=False)
     axes: Axes = panels[0]
     return axes
-
-
-def powers_of_ten(low: int, high: int) -> tuple[int, ...]:
-    """Return the powers of ten from one number to another."""
-    return tuple(int(one) for one in checkpoints(high, 1) if one >= low)

@@ -31,7 +31,7 @@ MATRIX = (
     *("versatile_db", "winner_stays_strong"),
 )
 LIVE = (
-    *("auto_sets/sosm", "auto/team_draft"),
+    *("auto/sosm", "auto/team_draft"),
     *(f"multi_self_sparring/{method}" for method in ("team_draft", "sosm", "pairwise_preference")),
     *(f"mdb/{method}" for method in ("team_draft", "sosm", "pairwise_preference")),
     *(f"{policy}/team_draft" for policy in ("double_thompson", "self_sparring", "winner_stays_strong")),

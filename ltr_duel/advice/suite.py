@@ -7,7 +7,7 @@ for tuning. So the halves do not depend on what is known of a problem, nor on wh
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -73,7 +73,7 @@ def _halves() -> dict[tuple[str, str], Half]:
 def _problems(data: Path | None) -> Iterator[Problem]:
     yield Problem("published", "arxiv", arxiv)
     for name in ("arithmetic", "1good5poor", "1good50poor", "1good200poor", "arith51", "geom51"):
-        yield Problem("published", name, lambda name=name: synthetic_preferences(name))
+        yield Problem("published", name, partial(synthetic_preferences, name))
     for name, file in (
         ("sushi", "zwcao_sushi16.npy"),
         ("NP2004", "wolfenfeld_PMat_64.npy"),
@@ -81,7 +81,7 @@ def _problems(data: Path | None) -> Iterator[Problem]:
         ("MSLR navigational", "MergeDTS_MSLR-Nabigational.txt.gz"),
     ):
         place = f"preference_matrices/{file}"
-        yield Problem("published", name, lambda place=place: load_preferences((data or Path()) / place), data=place)
+        yield Problem("published", name, partial(load_preferences, (data or Path()) / place), data=place)
     for size, spread in ((6, 1.0), (10, 0.5), (16, 2.0), (32, 1.0), (64, 1.0), (100, 0.5), (200, 1.0), (500, 1.0)):
         yield _matrix("bradley-terry", f"BT {size}, spread {spread:g}", _bradley_terry, size, spread)
     for name, size, close in (("two", 8, 0.06), ("two", 40, 0.03), ("four", 16, 0.04), ("ten", 64, 0.02)):
@@ -101,17 +101,17 @@ def _problems(data: Path | None) -> Iterator[Problem]:
     for size, copies, of in ((12, 2, 0), (10, 4, 1), (16, 8, 8), (40, 3, 1), (64, 2, 2), (30, 2, 0)):
         yield _matrix("clones", f"{copies} of arm {of} in {size}", _clones, size, copies, of)
     for name in ("equal_gaps", "linear_list", "one_strong_arm", "arith201", "geometric", "strong_neighbours"):
-        yield Problem("transitive", name, lambda name=name: synthetic_preferences(name))
+        yield Problem("transitive", name, partial(synthetic_preferences, name))
     for size in (8, 20, 64, 150):
         yield _matrix("transitive", f"any gaps {size}", _any_gaps, size)
     for size, second in ((10, 0.3), (30, 0.4)):
         yield _matrix("transitive", f"beaten favourite {size}", _beaten_favourite, size, second)
     for size in (5, 10, 20, 50, 100):
         for clicks in ("perfect", "navigational", "informational") if size < 50 else ("perfect", "navigational"):
-            yield Problem("live, made", f"{size} rankers, {clicks}", lambda size=size: _made(size), clicks)
+            yield Problem("live, made", f"{size} rankers, {clicks}", partial(_made, size), clicks)
     for name, file in (("MQ2008", "MQ2008/Fold1"), ("OHSUMED", "OHSUMED/Fold1"), ("MSLR", "MSLR_excerpt/Fold1")):
         for clicks in ("navigational", "informational"):
-            read = lambda file=file: _corpus((data or Path()) / file)  # noqa: E731
+            read = partial(_corpus, (data or Path()) / file)
             yield Problem("live, corpora", f"{name}, {clicks}", read, clicks, file)
 
 

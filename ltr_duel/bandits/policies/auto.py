@@ -356,7 +356,8 @@ register(
     assumes="nothing: a Condorcet winner, else Copeland winners",
     regret="not proven",
     cost="O(K); without a Condorcet winner up to K^2 coins",
-    where="ltr_duel",
+    where="of this package",
+    for_sets="auto_sets",
 )
 register(
     __name__,

@@ -15,8 +15,9 @@ of the race and beat the champion all the same. Once something speaks against ev
 and Double Thompson Sampling's two phases look for a Copeland winner. There pairs that met seldom are judged by pooled
 win rates, the more often by their own duels the more pairs contradict those rates.
 
-*Sets.* Self-Sparring of sets of five (`self_sparring`), with one departure: copies of an arm in one list share its
-score, so where they disagree about a rival the outcome was a tie that a coin broke, and teaches nothing.
+*Sets.* Self-Sparring of sets of five (`self_sparring`), with two departures. Copies of an arm in one list share its
+score, so where they disagree about a rival the outcome was a tie that a coin broke, and teaches nothing. And of the up
+to six pairs of copies of two arms three count: they are one observation, and all six too often ended with a wrong arm.
 
 Made for this package; the constants were tuned on one half of the suite of ``ltr-duel rank-policies``. Nothing is
 proven. Posterior sampling against 1/2 leaves no challenger out for ever: with a Condorcet winner regret grew like log T
@@ -60,7 +61,7 @@ CHECKS, MORE_CHECKS, CHECKED = 0.005, 0.2, 0.1  # how often the champion is chec
 FEW, OWN, MORE_OWN = 10, 0.02, 4.0  # duels of a pair, up to which pooled rates judge it, but for this share
 SURE = 0.7  # a loss is sure if the probability that it is none is below SURE / t
 RENEWED = 1.1  # what depends on t is brought up to date when t has grown by so much
-SIZE = 5  # of a set
+SIZE, COPIES = 5, 3  # arms of a set; pairs of copies of the same two arms that count
 _FINE = 2.0**30  # what is compared is rounded to 1 / _FINE: sums in another order are equal
 
 
@@ -324,25 +325,27 @@ def set_select(state: SetState, params: components.NoParams, t: int, slate: IntV
 def set_update(
     state: SetState, params: components.NoParams, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator
 ) -> None:
-    """One success and one failure for each pair of places, but for pairs of arms whose copies disagree."""
+    """One success and one failure for each pair of places; of pairs of copies only for the first few that agree."""
     for a in range(size):
         for b in range(a + 1, size):
-            if slate[a] == slate[b] or agreed(slate, size, won, slate[a], slate[b], won[a, b]):
+            if slate[a] == slate[b] or is_counted(slate, size, won, a, b):
                 winner, loser = (slate[a], slate[b]) if won[a, b] > 0 else (slate[b], slate[a])
                 thompson_feedback(state.boxes, 0, winner, 1)
                 thompson_feedback(state.boxes, 0, loser, 0)
 
 
 @kernel
-def agreed(slate: IntVector, size: int, won: SignMatrix, one: int, other: int, outcome: int) -> bool:
-    """Return whether all copies of an arm in a set had this outcome against all of another."""
+def is_counted(slate: IntVector, size: int, won: SignMatrix, first: int, second: int) -> bool:
+    """Return whether all copies of two arms have this outcome, and fewer than `COPIES` pairs of them come before."""
+    before = 0
     for a in range(size):
         for b in range(a + 1, size):
-            if slate[a] == one and slate[b] == other and won[a, b] != outcome:
-                return False
-            if slate[a] == other and slate[b] == one and won[a, b] != -outcome:
-                return False
-    return True
+            as_here = slate[a] == slate[first] and slate[b] == slate[second]
+            if as_here or (slate[a] == slate[second] and slate[b] == slate[first]):
+                if won[a, b] != (won[first, second] if as_here else -won[first, second]):
+                    return False
+                before += a < first or (a == first and b < second)
+    return before < COPIES
 
 
 def set_recommend(state: SetState, params: components.NoParams) -> int:

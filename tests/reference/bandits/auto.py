@@ -160,8 +160,9 @@ class AutoSets(MultiSelfSparring):
     def compared(self, first, second, outcome):
         self.pairs.append((int(first), int(second), outcome))
         if len(self.pairs) == self.places * (self.places - 1) // 2:
-            for i, j, outcome in self.pairs:
-                of_copies = {o if (a, b) == (i, j) else -o for a, b, o in self.pairs if i != j and {a, b} == {i, j}}
-                if len(of_copies) <= 1:
+            for place, (i, j, outcome) in enumerate(self.pairs):
+                copies = [n for n, (a, b, _) in enumerate(self.pairs) if {a, b} == {i, j}]
+                agreed = {self.pairs[n][2] if self.pairs[n][0] == i else -self.pairs[n][2] for n in copies}
+                if i == j or (len(agreed) == 1 and place in copies[:3]):
                     super().compared(i, j, outcome)
             self.pairs = []

@@ -85,7 +85,7 @@ def standings_table(frame: pd.DataFrame, most: int = 100) -> pd.DataFrame:
             "× best": f"{row['times the best']:.2f}",
             "95 %": f"{row['low']:.2f} to {row['high']:.2f}",
             "worst": f"{row['worst']:.1f}",
-            "on": row["worst on"],
+            "worst on": row["worst on"],
             "wrong": f"{row['wrong']:.0%}",
         }
         | {family: f"{row[family]:.2f}" for family in families}
@@ -103,7 +103,7 @@ def parts_of(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
     return parts
 
 
-def page(halves: Mapping[str, pd.DataFrame]) -> str:
+def standings_page(halves: Mapping[str, pd.DataFrame]) -> str:
     """Return all tables as Markdown."""
     lines = []
     for half, frame in halves.items():

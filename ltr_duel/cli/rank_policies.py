@@ -13,7 +13,7 @@ from ltr_duel.cli._output import only_writer, print_table
 from ltr_duel.cli._words import Command, policy_names
 
 if TYPE_CHECKING:
-    from ltr_duel.core.plugins import Plugin
+    from ltr_duel.core import plugins as core_plugins
 
 STEPS, RUNS = (1_000, 10_000, 100_000), 10
 
@@ -39,8 +39,8 @@ STEPS, RUNS = (1_000, 10_000, 100_000), 10
 @click.option("--out", type=OUT_FOLDER, help="A folder for the cells (measured once), standings.csv, .md and .png.")
 @options.wide
 def command(
-    plugins: tuple[Plugin, ...], problems: tuple[str, ...], half: str | None, steps: tuple[int, ...], runs: int,
-    batches: bool, quick: bool, out: Path | None, **settings: Any,
+    plugins: tuple[core_plugins.Plugin, ...], problems: tuple[str, ...], half: str | None, steps: tuple[int, ...],
+    runs: int, batches: bool, quick: bool, out: Path | None, **settings: Any,
 ) -> None:  # fmt: skip
     """Rank policies by their regret on a suite of problems, as a multiple of the best policy's in hindsight.
 
@@ -50,7 +50,7 @@ def command(
     The tables give the geometric mean over the problems with a 95 % interval over runs, the worst problem, the share of
     runs that end with a wrong ranker, and the mean of each family.
     """
-    from ltr_duel.advice.ranking import QUICK, page, parts_of, plot_standings, rank_policies, standings_table
+    from ltr_duel.advice import QUICK, parts_of, plot_standings, rank_policies, standings_page, standings_table
     from ltr_duel.analysis import save_figure
     from ltr_duel.core import files
 
@@ -74,6 +74,6 @@ def command(
             import pandas as pd
 
             pd.concat([frame.assign(half=name) for name, frame in halves.items()]).to_csv(temporary, index=False)
-        files.write_text(out / "standings.md", page(halves))
+        files.write_text(out / "standings.md", standings_page(halves))
         save_figure(plot_standings(halves), out / "standings.png")
         click.echo(f"{out / 'standings.csv'}, {out / 'standings.md'}, {out / 'standings.png'}")

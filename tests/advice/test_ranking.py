@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from ltr_duel.advice.ranking import page, plot_standings
+from ltr_duel.advice.ranking import plot_standings, standings_page
 from ltr_duel.advice.standing import LIVE, MATRIX, Cell, Costs, measure, standings
 from ltr_duel.advice.suite import suite
 from ltr_duel.bandits import POLICIES, suited
@@ -86,7 +86,7 @@ def test_auto_compares_sets_where_users_can_be_asked_about_sets():
 def test_the_page_and_the_picture_have_both_halves_and_each_policy():
     halves = {"tune": standings(costs_of(BY_NAME["arith201"], a=[1.0, 2.0], b=[2.0, 2.0]))}
     halves["judge"] = standings(costs_of(BY_NAME["arxiv"], a=[1.0, 2.0], b=[2.0, 2.0]))
-    text = page(halves)
+    text = standings_page(halves)
     assert text.index("## Tune half: matrices, 100 steps") < text.index("## Judge half: matrices, 100 steps")
     assert [one.get_text() for one in plot_standings(halves).get_yticklabels()] == ["b", "a"]
 

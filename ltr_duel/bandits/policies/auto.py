@@ -4,7 +4,8 @@
 wins more than half of all its duels (``pooled``), of those against the champion, and of those against its worst rival
 (``prefer``; times 8, as the worst of many is bad by chance). The champion is the arm against which least speaks. Each
 other arm challenges it with the smallest of the three probabilities: Thompson sampling that counts evidence once, from
-wherever it comes. Of the challengers the one with the best win rate plays. Without one the champion plays itself.
+wherever it comes. Of the challengers the one with the best win rate plays, now and then the one with the fewest duels.
+Without a challenger the champion plays itself.
 
 A challenger j meets the champion, or the rival that tells most for its regret: evidence against j for each duel, by the
 sum of both gaps. So an arm that loses clearly to some rival is not compared with a champion that it nearly equals, as
@@ -26,7 +27,7 @@ in all measurements, without one it is that of D-TS. A step costs O(K), without 
 
 from __future__ import annotations
 
-from math import exp, log
+from math import exp, inf, log
 from typing import NamedTuple
 
 import numpy as np
@@ -55,6 +56,7 @@ from ltr_duel.core import (
 MANY = 8.0  # by how much the worst of many probabilities is raised
 ENOUGH = 0.95  # probabilities above are no better than this: the win rate decides
 NO_WINNER = 0.001  # if no arm is likelier than this to be the Condorcet winner, there is none
+RAREST = 0.1  # how often the challenger that met others least plays, and not the one with the best win rate
 ELSEWHERE, TRIES = 0.15, 20  # how often challengers go elsewhere, in so many duels
 CLEAR, LEAST_GAP = 1.5, 0.03  # evidence that does not count yet; no gap is taken to be smaller
 CHECKS, MORE_CHECKS, CHECKED = 0.005, 0.2, 0.1  # how often the champion is checked, and until when
@@ -127,14 +129,18 @@ def select(state: State, params: components.NoParams, t: int, rng: Generator) ->
 
 @kernel
 def best_challenger(state: State, champion: int, rng: Generator) -> int:
-    """Toss who challenges; return the challenger with the best win rate, one of several at random."""
-    best, found, ties = 0.0, champion, 0
+    """Toss who challenges; return the challenger with the best win rate, now and then the one that met others least.
+
+    Else an arm that began badly would never come before many that equal the champion. Of several it is one at random.
+    """
+    best, found, ties, rarest = -inf, champion, 0, uniform(rng) < RAREST
     for k in range(state.rate.shape[0]):
-        if k != champion and state.rate[k] >= best:
+        value = float(-state.met[k]) if rarest else state.rate[k]
+        if k != champion and value >= best:
             chance = min(state.pooled[k], min(state.prefer[k, champion], MANY * state.worst[k]))
             if uniform(rng) < chance:
-                ties = ties + 1 if state.rate[k] == best else 1
-                best = state.rate[k]
+                ties = ties + 1 if value == best else 1
+                best = value
                 if ties == 1 or uniform(rng) * ties < 1.0:
                     found = k
     return found

@@ -60,13 +60,14 @@ class Auto(Literal):
         return self.telling(champion, challenger), challenger
 
     def challenger(self, champion):
-        best, arms, found = 0.0, 0, champion
+        value = -self.met if self.rng.random() < 0.1 else self.rate
+        best, arms, found = -np.inf, 0, champion
         for k in range(self.k):
-            if k != champion and self.rate[k] >= best:
+            if k != champion and value[k] >= best:
                 chance = min(self.pooled[k], self.p[k, champion], 8 * self.worst[k])
                 if self.rng.random() < chance:
-                    arms = arms + 1 if self.rate[k] == best else 1
-                    best = self.rate[k]
+                    arms = arms + 1 if value[k] == best else 1
+                    best = value[k]
                     if arms == 1 or self.rng.random() * arms < 1:
                         found = k
         return found

@@ -76,7 +76,6 @@ WORDS = [
     typed("live export shop.db", "shop.db: there is no store of a live experiment"),
     typed("merge", "Missing argument 'FOLDERS...'"),
     typed("check", "Missing argument 'FILE'"),
-    typed("simulate m.csv", "Missing option '--policy'"),
     typed("run", "Missing argument 'SPEC'"),
     typed("policies rubc", "no policy 'rubc'; did you mean 'rucb'? (balanced_doubler,"),
     typed("policies rucb --bibtx", "--bibtx"),

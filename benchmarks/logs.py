@@ -1,4 +1,4 @@
-"""Click logs: ``ltr-duel logs compare`` with intervals and a look each hour, from Parquet, in each form of credit."""
+"""Click logs: ``ltr-duel logs compare`` from Parquet, in each form of credit, and of exposures with events."""
 
 from __future__ import annotations
 
@@ -61,9 +61,73 @@ def _pages(method: str, columns: tuple[str, ...], rng: np.random.Generator) -> d
     return {name: pa.array(made[name], LOG_COLUMNS[name].kind) for name in ("query", "shown", *columns)}
 
 
+def write_tables(folder: Path, exposures: int) -> list[str | Path]:
+    """Write exposures of two rankers, ten documents each, and as many events; return the options that name both.
+
+    Ids are texts whose order is not that of time; users have five exposures, and times repeat in long logs.
+    """
+    rng, seconds = np.random.default_rng(0), 28 * 86400 / exposures
+    half = np.array([[k for _ in range(5) for k in rng.permutation(2)] for _ in range(1000)], np.int32)
+    drafts = np.concatenate([half, 1 - half])
+    files = [folder / "exposures.parquet", folder / "events.parquet"]
+    with (
+        write_log(files[0], ("impression", "time", "user", "query", "rankers", "owners")) as shown,
+        write_log(files[1], ("impression", "time", "position")) as seen,
+    ):
+        for start in range(0, exposures, 1 << 20):
+            n = min(1 << 20, exposures - start)
+            time, owners = (
+                1.77e9 + np.arange(start, start + n) * seconds // 0.01 / 100,
+                drafts[rng.integers(0, 2000, n)],
+            )
+            impression = _ids(np.arange(start, start + n), 0x9E3779B97F4B, 48)
+            at = np.sort(rng.integers(0, n, n))
+            place = rng.integers(0, 10, n)
+            place = np.where((owners[at, place] == 1) | (rng.random(n) < 0.98), place, 0)
+            rankers = pa.array(["old", "new"]).take(pa.array(np.tile([0, 1], n)))
+            shown.write(
+                {
+                    "impression": impression,
+                    "time": pa.array(time),
+                    "user": _ids(rng.integers(0, max(exposures // 5, 1), n), 0x9E3779B1, 32),
+                    "query": pa.array((100_000 * rng.random(n) ** 3).astype(np.int64)).cast(pa.string()),
+                    "rankers": pa.ListArray.from_arrays(pa.array(np.arange(n + 1, dtype=np.int32) * 2), rankers),
+                    "owners": pa.ListArray.from_arrays(
+                        pa.array(np.arange(n + 1, dtype=np.int32) * 10), pa.array(owners.ravel())
+                    ),
+                }
+            )
+            late = time[at] + rng.exponential(30, n) // 0.01 / 100
+            events = {"impression": impression.take(pa.array(at)), "time": pa.array(late)}
+            seen.write(events | {"position": pa.array(place.astype(np.int32) + 1)})
+    return ["--exposures", files[0], "--events", files[1]]
+
+
+def _ids(numbers: np.ndarray, factor: int, bits: int) -> pa.Array:
+    """Return numbers as different texts of a fixed length, in an order that is not theirs."""
+    shuffled = numbers.astype(np.uint64) * np.uint64(factor) & np.uint64(2**bits - 1)
+    digits = shuffled[:, None] >> np.arange(bits - 4, -4, -4).astype(np.uint64) & np.uint64(15)
+    data = np.frombuffer(b"0123456789abcdef", np.uint8)[digits.astype(np.intp)]
+    ends = np.arange(len(numbers) + 1, dtype=np.int32) * (bits // 4)
+    return pa.StringArray.from_buffers(len(numbers), pa.py_buffer(ends), pa.py_buffer(data.ravel()))
+
+
 def rows() -> list[Row]:
-    """A million impressions of each form; ten millions, if they are asked for."""
+    """A million impressions of each form, and of exposures; ten and a hundred millions, if they are asked for."""
     made = []
+    for impressions, when in ((1_000_000, "usual"), (10_000_000, "asked"), (100_000_000, "asked")):
+        made.append(
+            Row(
+                f"tables-1e{len(str(impressions)) - 1}",
+                "ltr-duel logs compare --exposures exposures.parquet --events events.parquet",
+                impressions,
+                "impressions",
+                partial(prepare_tables, impressions),
+                {"credit by": "owners, with as many events", "impressions": impressions},
+                clock="wall",
+                when=when,
+            )
+        )
     for form in FORMS:
         for impressions, when in ((1_000_000, "usual"), (10_000_000, "asked")):
             made.append(
@@ -79,6 +143,12 @@ def rows() -> list[Row]:
                 )
             )
     return made
+
+
+def prepare_tables(impressions: int):
+    """Write exposures and events."""
+    options = write_tables(scratch(), impressions)
+    return lambda: command("logs", "compare", *options)
 
 
 def prepare(form: str, impressions: int):

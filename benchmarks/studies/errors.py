@@ -9,11 +9,14 @@ import argparse
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
 from benchmarks.studies.timing import table
+from ltr_duel.data import load_dataset
 from ltr_duel.logs import Spread, plan_impressions
+from ltr_duel.rankers import rankers_named
 from tests.logs.drawn import (
     LEVEL,
     coverage,
@@ -29,10 +32,12 @@ from tests.logs.drawn import (
     users_needed,
     winner_found,
 )
-from tests.logs.sound import DRAWN, false_alarms_of_checks
+from tests.logs.sound import DRAWN, SHIFTING, false_alarms_of_checks
 
 RANKERS, IMPRESSIONS, TIES = (2, 5, 10, 20), (100, 300, 1000, 10_000), (0.0, 0.3, 0.95)
 USERS = ("independent", "returning")
+LONG = {"horizon": 10_000}
+BY_CHANCE = {"pairs": "probabilistic", "outcome": "sampled"}
 Rows = Iterator[tuple[str, Sequence[float]]]
 
 
@@ -124,7 +129,11 @@ PARTS = {
     "hourly": (hourly, "Named looks, computed every hour: error", ["ever a winner"]),
     "power": (power, "Effects found, where .8 was planned", ["fixed", "sequential"]),
     "from_a_log": (from_a_log, "Effects found, where .8 was planned from a log", ["fixed", "one plan in ten at most"]),
-    "winner": (winner, "Effects found, where .8 was planned", ["one pair", "a winner"]),
+    "winner": (
+        winner,
+        "Effects found, where .8 was planned",
+        ["one pair", "a winner", "a winner, by the plan of one pair"],
+    ),
     "returning": (returning, "Effects found of users who return, where .8 was planned", ["fixed", "sequential"]),
 }
 
@@ -144,31 +153,47 @@ def users(experiments: int) -> None:
     table(f"Users until it stops, mean of {experiments}", head, rows)
 
 
-def checks(experiments: int) -> None:
+def checks(experiments: int, data: str) -> None:
     """Print how often each check of a sound log fails."""
-    rows: dict[str, list[str]] = {}
-    kinds = (*DRAWN, "random", "rucb", "rmed1", "winner_stays_strong")
-    for kind in kinds:
-        made, alarms = Counter[str](), Counter[str]()
-        for rankers, users in itertools.product((2, 5, 10), (40, 600)):
-            found = false_alarms_of_checks(kind, rankers, users, experiments // 6)
-            made.update(found[0])
-            alarms.update(found[1])
-        print(kind, dict(alarms), flush=True)
-        for name in {**dict.fromkeys(rows), **made}:
-            rows.setdefault(name, []).append(f"{alarms[name]} of {made[name]}")
-    table(f"Checks that fail, of {experiments} sound logs each", ["check", *kinds], [[k, *v] for k, v in rows.items()])
+    made: dict[str, Counter[str]] = {}
+    alarms: dict[str, Counter[str]] = {}
+    settings = list(itertools.product((2, 5, 10), (40, 600)))
+    kinds: dict[str, list[tuple[Any, ...]]] = {
+        kind: [(kind, *one, {}) for one in settings]
+        for kind in (*DRAWN, SHIFTING, "random", "rucb", "rmed1", "winner_stays_strong")
+    }
+    if data:  # a corpus on some features of which rankers agree
+        corpus = load_dataset(f"{data}/MQ2008/Fold1")
+        few, many = (rankers_named(corpus, [f"features:{names}"]) for names in ("25,37,39", "25,37,39,40,41"))
+        kinds = {
+            "3 features": [("random", few, 0, LONG)],
+            "5 features": [("random", many, 0, LONG)],
+            "rucb": [("rucb", many, 0, LONG)],
+            "probabilistic, users return": [("random", many, 2000, LONG | BY_CHANCE)],
+        }
+    for kind, of_kind in kinds.items():
+        made[kind], alarms[kind] = Counter(), Counter()
+        for policy, rankers, users, given in of_kind:
+            found = false_alarms_of_checks(policy, rankers, users, experiments // len(of_kind), **given)
+            made[kind].update(found[0])
+            alarms[kind].update(found[1])
+        print(kind, dict(alarms[kind]), flush=True)
+    names = dict.fromkeys(itertools.chain(*made.values()))
+    rows = [[name, *(f"{alarms[kind][name]} of {made[kind][name]}" for kind in kinds)] for name in names]
+    table(f"Checks that fail, of {experiments} sound logs each", ["check", *kinds], rows)
 
 
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", metavar="PART", help=", ".join([*PARTS, "users", "checks"]))
+    parser.add_argument("--data", default="", help="checks: a folder with MQ2008, whose logs are checked instead")
     parser.add_argument("--experiments", type=int, default=2000)
     given = parser.parse_args()
     for name in given.parts or [*PARTS, "users", "checks"]:
         if name in ("users", "checks"):
-            (users if name == "users" else checks)(given.experiments // 20)
+            runs = given.experiments // 20
+            users(runs) if name == "users" else checks(runs, given.data)
             continue
         part, title, heads = PARTS[name]
         rows = []

@@ -31,18 +31,19 @@ export class Plan {
    * Read the file of a plan.
    *
    * @param {string} text of the file
-   * @param {Record<string, string>} keys secrets in hexadecimal digits by their ids, as in the file of keys
+   * @param {string | Record<string, string>} keys the text of the file of keys, or its secrets by their ids
    * @returns {Plan}
    * @throws {Error} if it is none, not signed by one of the keys, or of a method that only Python has
    */
   static read(text, keys) {
     let given = null;
     try { given = JSON.parse(text); } catch { /* said below */ }
-    const { key, plan, signature } = given ?? {}, secret = own(keys, key);
+    const secrets = typeof keys === "string" ? secretsOf(keys) : keys;
+    const { key, plan, signature } = given ?? {}, secret = own(secrets, key);
     if (typeof key !== "string" || typeof signature !== "string" || typeof plan !== "object" || !plan)
       refuse("the plan: not a plan of 'ltr-duel live plan'");
     if (secret === undefined)
-      refuse(`the plan: signed by key '${key.slice(0, 32)}', which is none of ${Object.keys(keys ?? {}).join(", ")}`);
+      refuse(`the plan: signed by key '${key.slice(0, 32)}', which is none of ${Object.keys(secrets ?? {}).join(", ")}`);
     if (!/^([0-9a-f]{2}){16,}$/i.test(secret)) refuse(`the secret of key '${key}' is not 32 hexadecimal digits or more`);
     const sign = (said) => hmac(Uint8Array.from(secret.match(/../g), (two) => parseInt(two, 16)), said);
     if (sign(sign(canonical(plan))) !== sign(signature)) // twice, so that the time it takes tells nothing
@@ -252,6 +253,12 @@ function floatText(value) {
 
 const ascii = (value) =>
   JSON.stringify(value).replace(/[\x7f-\uffff]/g, (one) => "\\u" + one.charCodeAt(0).toString(16).padStart(4, "0"));
+
+/** Return the secrets of a file of keys by their ids: a line holds both, and what follows # is a comment. */
+function secretsOf(text) {
+  const lines = text.split("\n").map((line) => line.split("#")[0].trim()).filter(Boolean);
+  return Object.fromEntries(lines.map((line) => line.split(/\s+/)));
+}
 
 /** Write JSON as Python's `json.dumps(value, sort_keys=True, separators=(",", ":"))`, of texts and whole numbers. */
 function canonical(value) {

@@ -6,7 +6,8 @@ import { Plan } from "ltr-duel/plan";
 
 const file = JSON.parse(readFileSync(new URL("../vectors.json", import.meta.url), "utf-8"));
 const { keys, rankers, words, vectors, rare } = file, texts = file.plans.map((one) => JSON.stringify(one));
-const plans = texts.map((text) => Plan.read(text, keys));
+const lines = Object.entries(keys).map(([id, secret]) => `${id} ${secret}  # comment\n`).join("\n"); // as in a file
+const plans = texts.map((text, k) => Plan.read(text, k % 2 ? keys : lines));
 
 function vector(n) {
   const plan = plans[n % plans.length], lists = {}, number = new Map();

@@ -52,6 +52,7 @@ def _page(advice: Advice, picture: bytes, live: str) -> str:
             "race": race_table(advice),
             "hardest": advice.what_if[0].users,
             "live": live,
+            "command": "ltr-duel live plan live.toml" if s.get("batch", 1) > 1 else "ltr-duel serve live.toml",
             "apart": f"'{APART}' shows each user the list of one ranker, drawn at random; it is there to be compared"
             " with, not to be deployed."
             if apart

@@ -252,6 +252,8 @@ def shots_of(trials: Trials) -> Shots:
 def _live(candidate: Candidate, settings: dict[str, Any]) -> dict[str, Any]:
     """Return what `ltr_duel.live` is to be told."""
     assert candidate.policy is not None
+    in_batches = {"plan": {"batch": min(settings["batch"], 100_000)}}  # of choices that a plan is made of
+    at_once = {"serve": {"store": "live.db", "key_file": "live.keys"}}  # both made at the first start
     return {
         "name": "advised",
         "rankers": tuple(settings["rankers"]),
@@ -261,5 +263,5 @@ def _live(candidate: Candidate, settings: dict[str, Any]) -> dict[str, Any]:
         "top": settings["top"],
         "horizon": settings["budget"] if candidate.needs_horizon else 0,
         "confidence": settings["confidence"],
-        "serve": {"store": "live.db", "key_file": "live.keys"},  # both made at the first start
+        **(in_batches if settings["batch"] > 1 else at_once),
     }

@@ -185,8 +185,8 @@ def plan(
     """Make the next plan of EXPERIMENT, a file of settings, from the log of all earlier ones.
 
     A plan says with which probability a search is shown which rankers. Any number of machines follow it, in Python or
-    JavaScript, without a service; what they log is what this command reads. The same settings, log and time give the
-    same plan on every machine.
+    JavaScript, without a service; what they log is what this command reads. The same settings, log, version and time
+    give the same plan on every machine.
     """
     import time
 

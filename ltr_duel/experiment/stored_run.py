@@ -31,6 +31,7 @@ _KEY = {
     "measured_by": str,
     "source": str,
 }
+_SINCE = "labels", "batch", "delay"  # which a key has only where they are not as in earlier versions
 _GROUP = {"key": dict, "policy": str, "problem": str, "matrix_sha256": str}
 
 
@@ -165,7 +166,7 @@ class Reader:
         if name not in self._groups:
             group = checked_record(self.part(name), _GROUP)
             key = checked_record(group["key"], _KEY)
-            own = {field: key[field] for field in (*_KEY, "labels") if field in key}
+            own = {field: key[field] for field in (*_KEY, *_SINCE) if field in key}
             self._groups[name] = group | {"key": own}, digests(own)
         return self._groups[name]
 

@@ -78,12 +78,7 @@ class Choices(NamedTuple):
 def choices_of(engine: Any, rows: Any, outcomes: Any, pairs: int) -> Choices:
     """Read who chose the rankers of a log's rows, and sum its outcomes by the probabilities of the choices.
 
-    Parameters
-    ----------
-    engine : Engine
-    rows, outcomes : ibis Table
-        See `ltr_duel.logs.outcomes.Credited`; the rows with `COLUMNS`, if the log has them.
-    pairs : int
+    rows, outcomes: See `ltr_duel.logs.outcomes.Credited`; the rows with `COLUMNS`, if the log has them.
     """
     named, policies = policies_of(engine, rows)
     if not policies or None in named or "propensity" not in rows.columns:
@@ -168,12 +163,7 @@ class AdaptiveMeans(NamedTuple):
 def adaptive_means(sequences: Sequences, sums: Weighed | None, confidence: float) -> AdaptiveMeans:
     """Return means, intervals and p-values of pairs, each right alone.
 
-    Parameters
-    ----------
-    sequences : Sequences
-    sums : Weighed, optional
-        Used if they are `enough`.
-    confidence : float
+    sums: Used if they are `enough`.
     """
     mean, low, high, log_e = sequences.mean, *confidence_sequence(*sequences, confidence=confidence)
     p: FloatVector = np.minimum(np.exp(-log_e), 1.0)

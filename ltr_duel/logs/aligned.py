@@ -91,18 +91,9 @@ def align(
 ) -> tuple[Any, bool]:
     """Make the view ``log``; return what `met` does, and whether rows of the log come in the order of their lines.
 
-    Parameters
-    ----------
-    engine : Engine
-    shown : Numbered
-    exposures, events : ibis Table
-        See `placed`.
-    outcome : Outcome
-    late : Late
-    then : tuple of str
-        Columns that order rows of the same time.
-    items : bool
-        Whether any event names its item.
+    exposures, events: See `placed`.
+    then: Columns that order rows of the same time.
+    items: Whether any event names its item.
     """
     have = [name for name in engine.table("events").columns if name in EVENT and name != "impression"]
     found = completed(engine.keep("met_events", met(exposures, events).select("row", "shown_at", *have)))

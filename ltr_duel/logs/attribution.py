@@ -48,12 +48,7 @@ class Late(NamedTuple):
 
 
 def outcome_of(text: str) -> Outcome:
-    """Return the outcome that is meant: ``click`` or another kind of event, ``value``, or ``dwell>=30``.
-
-    Raises
-    ------
-    InputError
-    """
+    """Return the outcome that is meant: ``click`` or another kind of event, ``value``, or ``dwell>=30``."""
     if match := re.fullmatch(r"dwell>=(\d+\.?\d*)", text.replace(" ", "")):
         return Outcome(text, "click", float(match[1]))
     if not text or re.search(r"[<>=]", text):
@@ -62,12 +57,7 @@ def outcome_of(text: str) -> Outcome:
 
 
 def seconds_of(text: str) -> float:
-    """Return the seconds of a time such as 30m, 12h or 7d.
-
-    Raises
-    ------
-    InputError
-    """
+    """Return the seconds of a time such as 30m, 12h or 7d."""
     match = re.fullmatch(r"(\d+\.?\d*)([smhdw])", text)
     if not match:
         raise InputError(f"'{text}' is no length of time: write 30m, 12h or 7d")
@@ -106,19 +96,9 @@ def met(exposures: Any, events: Any) -> Any:
 def attributed(exposures: Any, found: Any, events: Any, outcome: Outcome, late: Late) -> Any:
     """Return the events that count and belong to an exposure: its ``row``, what was met, and what it is worth.
 
-    Parameters
-    ----------
-    exposures : ibis Table
-    found : ibis Table
-        What `met` returned.
-    events : ibis Table
-    outcome : Outcome
-    late : Late
+    found: What `met` returned.
 
-    Raises
-    ------
-    InputError
-        If exposures lack what that needs.
+    Raises `InputError` if exposures lack what that needs.
     """
     import ibis
 
@@ -155,20 +135,11 @@ def placed(found: Any, exposures: Any, outcome: Outcome, *, items: bool = True) 
     Where exposures have no lists, only the owners of the items with events are known, and stand for the list. What
     events are worth is returned where it counts.
 
-    Parameters
-    ----------
-    found : ibis Table
-        Events as `attributed` returns them.
-    exposures : ibis Table
-        With columns of `EXPOSURE`, and ``row``.
-    outcome : Outcome
-    items : bool
-        Whether any event names its item; where none does, positions are places, and lists need not be joined.
+    found: Events as `attributed` returns them.
+    exposures: With columns of `EXPOSURE`, and ``row``.
+    items: Whether any event names its item; where none does, positions are places, and lists need not be joined.
 
-    Raises
-    ------
-    InputError
-        If nothing says at which place an event was.
+    Raises `InputError` if nothing says at which place an event was.
     """
     import ibis
 

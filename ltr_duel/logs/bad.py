@@ -34,12 +34,8 @@ def refused(wrong: dict[int, str]) -> Refused:
 class BadLines:
     """Counts the bad lines of a log.
 
-    Parameters
-    ----------
-    find : callable
-        Returns where a line of the log stands.
-    allowed : int or None
-        How many may be skipped; None for any number.
+    find: Returns where a line of the log stands.
+    allowed: How many may be skipped; None for any number.
     """
 
     def __init__(self, find: Callable[[int], Any], allowed: int | None) -> None:
@@ -58,10 +54,7 @@ class BadLines:
     def add(self, *parts: Refused) -> None:
         """Count more, or give up. Only the first line of each reason is looked up.
 
-        Raises
-        ------
-        InputError
-            If there are more than are allowed.
+        Raises `InputError` if there are more than are allowed.
         """
         if not any(len(part.lines) for part in parts):
             return

@@ -31,38 +31,35 @@ class Means(NamedTuple):
     freedom: FloatVector  # degrees of freedom: the number of clusters of equal size that would say as much, less one
 
 
-def clustered_means(count: FloatMatrix, total: FloatMatrix) -> Means:
+def clustered_means(count: FloatMatrix, total: FloatMatrix, times: FloatVector | float = 1.0) -> Means:
     """Return means and cluster-robust standard errors.
 
-    Parameters
-    ----------
-    count, total : ndarray of float64, shape (pairs, clusters)
-        Outcomes of each cluster, and their sums.
+    count, total: shape (pairs, clusters); outcomes of each cluster, and their sums.
+    times: How many such clusters there are.
 
-    Returns
-    -------
-    Means
-        The error is that of Liang and Zeger (Biometrika 1986) with the correction CR2 of Bell and McCaffrey (Survey
-        Methodology 2002), which for a mean divides a cluster's squared residual by one less its share. Degrees of
-        freedom as in Carter, Schnepel, Steigerwald (Review of Economics and Statistics 2017), for clusters of
-        unequal size whose outcomes are independent (their Omega = I). They advise the worst case, outcomes of a cluster
-        that are all alike, which leaves fewer; `cautious_means`, on which tests and intervals rest, is in between, by
-        the correlation that it estimates.
+    The error is that of Liang and Zeger (Biometrika 1986) with the correction CR2 of Bell and McCaffrey
+    (Survey Methodology 2002), which for a mean divides a cluster's squared residual by one less its share. Degrees of
+    freedom as in Carter, Schnepel, Steigerwald (Review of Economics and Statistics 2017), for clusters of unequal size
+    whose outcomes are independent (their Omega = I). They advise the worst case, outcomes of a cluster that are all
+    alike, which leaves fewer; `cautious_means`, on which tests and intervals rest, is in between, by the correlation
+    that it estimates.
     """
-    n = count.sum(axis=1)
+    n = (count * times).sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
-        mean = total.sum(axis=1) / n
+        mean = (total * times).sum(axis=1) / n
         share = count / n[:, None]
         residual = (total - count * mean[:, None]) ** 2
         left = 1 - share
         corrected = np.where(count > 0, residual / left, 0.0)
-        error = np.sqrt(corrected.sum(axis=1)) / n
-        freedom = 1 / (share**2).sum(axis=1) - 1
+        error = np.sqrt((corrected * times).sum(axis=1)) / n
+        freedom = 1 / (share**2 * times).sum(axis=1) - 1
         alone = ~(freedom > 1e-9)
         return Means(mean, np.where(alone, np.inf, error), np.where(alone, 0.0, freedom))
 
 
-def cautious_means(count: FloatMatrix, total: FloatMatrix, square: FloatVector) -> Means:
+def cautious_means(
+    count: FloatMatrix, total: FloatMatrix, square: FloatVector, times: FloatVector | float = 1.0
+) -> Means:
     """Return means and errors for intervals, which no data make certain: two clusters are added, one won and one lost.
 
     Few clusters, and outcomes that are nearly always equal, seem to vary less than they do: two impressions that were
@@ -73,27 +70,21 @@ def cautious_means(count: FloatMatrix, total: FloatMatrix, square: FloatVector) 
     sum V^2 - 1 for variances V of the clusters' sums at the correlation which that design effect means: a few large
     clusters that are correlated count for few.
 
-    Parameters
-    ----------
-    count, total : ndarray of float64, shape (pairs, clusters)
-        As of `clustered_means`.
-    square : ndarray of float64, shape (pairs,)
-        Sum of the squared outcomes.
+    count, total, times: shape (pairs, clusters); as of `clustered_means`.
+    square: shape (pairs,); sum of the squared outcomes.
     """
-    once, sum_y = count.sum(axis=1), total.sum(axis=1)
+    all_n, all_y = count * times, total * times
+    once, sum_y = all_n.sum(axis=1), all_y.sum(axis=1)
     squared = count * count
-    pairs = (count, count), (count, squared), (squared, squared)
+    pairs = (all_n, count), (all_n, squared), (all_n * count, squared)
     powers = [np.einsum("pg,pg->p", *two) for two in pairs]
     with np.errstate(divide="ignore", invalid="ignore"):
-        crossed, summed = np.einsum("pg,pg->p", count, total), np.einsum("pg,pg->p", total, total)
+        crossed, summed = np.einsum("pg,pg->p", all_n, total), np.einsum("pg,pg->p", all_y, total)
         design, size = _design(once, sum_y, square, powers[0], crossed, summed)
         n = once + 2 * np.sqrt(design * size)
         mean = sum_y / n
-        residual = count * -mean[:, None]
-        residual += total
-        residual *= residual
-        residual /= 1 - count / n[:, None]
-        return _with_two_added(residual.sum(axis=1), mean, once, design, size, powers)
+        residual = (total - count * mean[:, None]) ** 2 / (1 - count / n[:, None])
+        return _with_two_added((residual * times).sum(axis=1), mean, once, design, size, powers)
 
 
 def cautious_of_kinds(
@@ -101,14 +92,9 @@ def cautious_of_kinds(
 ) -> Means:
     """Return what `cautious_means` does, of kinds of clusters; those of a kind have the same size.
 
-    Parameters
-    ----------
-    size, number : ndarray of float64, shape (kinds, means)
-        Outcomes of a cluster, and clusters.
-    total, squares : ndarray of float64, shape (kinds, means)
-        The sum of the clusters' sums, and of their squares.
-    square : ndarray of float64, shape (means,)
-        Sum of the squared outcomes.
+    size, number: shape (kinds, means); outcomes of a cluster, and clusters.
+    total, squares: shape (kinds, means); the sum of the clusters' sums, and of their squares.
+    square: shape (means,); sum of the squared outcomes.
     """
     once, *powers = ((number * size**power).sum(axis=0) for power in (1, 2, 3, 4))
     sum_y, crossed = total.sum(axis=0), (size * total).sum(axis=0)
@@ -151,12 +137,8 @@ def cautious_of_moments(
 ) -> Means:
     """Return about what `cautious_means` does: correction and degrees of freedom are those of clusters of equal size.
 
-    Parameters
-    ----------
-    n, total, square : ndarray of float64
-        Number of outcomes, their sum, and the sum of their squares.
-    nn, nt, tt : ndarray of float64
-        Sums over clusters of products of the clusters' numbers and sums.
+    n, total, square: Number of outcomes, their sum, and the sum of their squares.
+    nn, nt, tt: Sums over clusters of products of the clusters' numbers and sums.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         alone = ~(n**2 > nn * (1 + 1e-9))

@@ -11,19 +11,14 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
 
 from ltr_duel.core import FloatVector, IntMatrix, IntVector
+from ltr_duel.logs.by_user import Users, empty_pages, pages_of_users
 from ltr_duel.logs.findings import ERROR, Finding, even, fair, least_p, mirrored, tested, unchanged, unchanged_by_users
-from ltr_duel.logs.hashing import HashVector, hash_rows, hash_texts
-from ltr_duel.logs.table import ragged
 
 _BLOCKS = 10  # of time, for what should not change
 _PLACES = 10
 _LISTS = 1_000_000  # the first ones, whose clicks decide what each place weighs
-_GROUPS = 512  # of users: those whom a hash puts together count as one
-_CELLS = 1_000_000  # groups of users and sets of rankers
 
 
 class _Patterns(NamedTuple):
@@ -31,7 +26,7 @@ class _Patterns(NamedTuple):
 
     owners: IntMatrix  # (patterns, 10) 1 and -1 for the ranker whose name comes first and the other one, else 0
     first: IntVector  # who owns the first owned place; 0 of sets of more than two rankers, and without one
-    owned: IntVector  # whether a place is owned
+    owned: IntVector  # 1 if a place is owned, 0 if none is, -1 without a document
     rankers: IntVector  # number of the set
     block: IntVector
     n: IntVector
@@ -59,15 +54,14 @@ def owner_findings(
     if not names:  # page tokens or rankings say how to credit
         return []
     shown = _sums(seen.rankers, seen.block, seen.n, (len(names), _BLOCKS))
-    empty = _sums(1 - seen.owned, seen.rankers, seen.n, (2, len(names)))
-    p = {"empty": unchanged(empty), "shown": even(shown.sum(axis=1)) if planned == "even" else 1.0}
+    p = {"shown": even(shown.sum(axis=1)) if planned == "even" else 1.0}
     p["over time"] = 1.0 if policies else unchanged(shown)
+    with_blocks = rows.mutate(**_columns(rows, ends, orders))
     if "user" in rows.columns and min(p.values()) < ERROR:
-        by_user = _pages_of_users(engine, rows, ends, orders, names)
+        by_user = pages_of_users(Users(engine, with_blocks, orders, names), _BLOCKS)
         alike = np.full(len(names), 1 / len(names))
-        p["shown"] = max(p["shown"], unchanged_by_users(by_user.sum(axis=(1, 3))[:, :, None], alike))
-        p["over time"] = max(p["over time"], unchanged_by_users(by_user.sum(axis=1)))
-        p["empty"] = max(p["empty"], unchanged_by_users(by_user.sum(axis=3)))
+        p["shown"] = max(p["shown"], unchanged_by_users(by_user.sum(axis=2)[:, :, None], alike))
+        p["over time"] = max(p["over time"], unchanged_by_users(by_user))
     found = []
     kinds = f"{len(names)} set{'s' if len(names) > 1 else ''} of rankers"
     if planned == "even":
@@ -87,14 +81,18 @@ def owner_findings(
     else:
         found.append(Finding("pairs over time", "sound", 1.0, "only one pair, nothing to test"))
     if len(names) > 1:
-        found.append(tested("empty pages", p["empty"], f"pages without an owned place, of {kinds}"))
+        found.append(_empty(engine, with_blocks, orders, names, seen))
+    if not seen.first.any():
+        said = "the coins of pages of two rankers are tested, and no such page has an owned place"
+        return [*found, Finding("owners of places and over time, A/A", "not checked", np.nan, said)]
     side = np.where(seen.first > 0, 0, 1)
     some = seen._replace(n=seen.n * (seen.first != 0))
     by_set, by_time = (
         _sums(side, key, some.n, (2, size)) for key, size in ((seen.rankers, len(names)), (seen.block, _BLOCKS))
     )
-    share = by_set[0].sum() / max(by_set.sum(), 1)
-    sentence = f"the ranker whose name comes first owns {share:.2%} of the first owned places"
+    share = by_set[0].sum() / by_set.sum()
+    whose = names[0][0] if len(names) == 1 else "the ranker whose name is first by the alphabet"
+    sentence = f"{whose} owns {share:.2%} of the first owned places"
     found.append(tested("owners of place 1", fair(by_set[0], by_set.sum(axis=0)), sentence))
     found.append(
         tested("owners over time", unchanged(by_time), "who owns the first owned place, in tenths of the time")
@@ -115,6 +113,24 @@ def _one_after_the_other(shown: IntMatrix) -> bool:
     )
 
 
+def _empty(
+    engine: Any, rows: Any, orders: list[tuple[str, ...]], names: list[tuple[str, ...]], seen: _Patterns
+) -> Finding:
+    """Test pages without a document, and say how many have no owned place: their share depends on the rankers."""
+    without = _sums((seen.owned == 1).astype(np.int64), seen.rankers, seen.n, (2, len(names)))
+    share = without[0] / np.maximum(without.sum(axis=0), 1)
+    said = f"{share.min():.1%} to {share.max():.1%} of a set's pages have no owned place, as where its rankers agree"
+    none = int(seen.n[seen.owned < 0].sum())
+    if not none:
+        return Finding("empty pages", "sound", 1.0, f"{said}; no page that can be used is without a document")
+    found = empty_pages(Users(engine, rows.mutate(empty=(rows.code < 0).cast("int64")), orders, names))
+    said = f"{none:,} pages show no document; {said}"
+    if not found.pages:
+        return Finding("empty pages", "not checked", np.nan, f"{said}; no query of them has come back")
+    some = f"{found.empty:,} of {found.pages:,} pages are empty for a query for which their rankers had shown documents"
+    return tested("empty pages", found.p, f"{some}; {said}")
+
+
 def _patterns(
     engine: Any, rows: Any, ends: tuple[float, float], orders: list[tuple[str, ...]]
 ) -> tuple[list[tuple[str, ...]], _Patterns]:
@@ -125,17 +141,17 @@ def _patterns(
     code, block, n = (np.array(found[name], np.int64) for name in ("code", "block", "n"))
     turned = np.array([1 if one[0] < one[1] else -1 for one in found["rankers"]], np.int64)
     two = np.array([len(one) == 2 for one in sets], np.bool_)
-    digits = code[:, None] // 3 ** np.arange(_PLACES) % 3
+    digits = np.maximum(code, 0)[:, None] // 3 ** np.arange(_PLACES) % 3
     owners = np.array([0, 1, -1])[digits] * (turned * two)[:, None]
     place = (owners != 0).argmax(axis=1)
     numbers = {name: k for k, name in enumerate(names)}
     rankers = np.array([numbers[one] for one in sets], np.int64)
     of = owners[np.arange(len(n)), place]
-    return names, _Patterns(owners, of, (code > 0).astype(np.int64), rankers, np.minimum(block, _BLOCKS - 1), n)
+    return names, _Patterns(owners, of, np.sign(code), rankers, np.minimum(block, _BLOCKS - 1), n)
 
 
 def _columns(rows: Any, ends: tuple[float, float], orders: list[tuple[str, ...]]) -> dict[str, Any]:
-    """Return the owners of the first places as a number, and the tenth of the time."""
+    """Return the owners of the first places as a number, -1 without a document, and the tenth of the time."""
     import ibis
 
     first, last = ends
@@ -143,33 +159,8 @@ def _columns(rows: Any, ends: tuple[float, float], orders: list[tuple[str, ...]]
     code = sum((rows.owners[k] + 1).coalesce(0) * 3**k for k in range(_PLACES))
     if {len(one) for one in orders} != {2}:
         code = ibis.ifelse(rows.rankers.length() == 2, code, code.sign())
+    code = ibis.ifelse(rows.owners.length() == 0, -1, code)
     return {"code": code, "block": ((rows.time - first) / span * _BLOCKS).floor().cast("int64")}
-
-
-def _pages_of_users(
-    engine: Any, rows: Any, ends: tuple[float, float], orders: list[tuple[str, ...]], names: list[tuple[str, ...]]
-) -> NDArray[np.int64]:
-    """Return numbers of pages, shape (groups of users, 2 for without and with an owned place, sets, tenths of time)."""
-    columns = _columns(rows, ends, orders)
-    keys = {"owned": columns["code"].sign(), "block": columns["block"]}
-    keys |= {"user": rows.user, "own": rows.user.isnull().ifelse(rows.line, -1)}  # without a name: each page is one's
-    t = rows.select("rankers", **keys)
-    hashes = _hashes(pa.array(orders, pa.list_(pa.string())))
-    order, numbers = np.argsort(hashes), np.array([names.index(tuple(sorted(one))) for one in orders])
-    groups = int(np.clip(_CELLS // len(names), 32, _GROUPS))
-    out = np.zeros((groups, 2, len(names), _BLOCKS), np.int64)
-    for batch in engine.stream(t.group_by(*t.columns).agg(n=t.count()), 1 << 16):
-        own, owned, block, n = (batch.column(name).to_numpy() for name in ("own", "owned", "block", "n"))
-        user = np.where(own >= 0, own.astype(np.uint64), hash_texts(batch.column("user")))
-        rankers = numbers[order[np.searchsorted(hashes[order], _hashes(batch.column("rankers")))]]
-        at = (user % np.uint64(groups)).astype(np.int64), owned, rankers, np.minimum(block, _BLOCKS - 1)
-        np.add.at(out, at, n)
-    return out
-
-
-def _hashes(rankers: Any) -> HashVector:
-    texts, ptr = ragged(rankers)
-    return hash_rows(hash_texts(texts), ptr)
 
 
 def _counted(engine: Any, t: Any, orders: list[tuple[str, ...]]) -> dict[str, list[Any]]:
@@ -200,7 +191,7 @@ def _identical_rankers(
             values = _mean_outcomes(seen.owners[here], clicked[name])
             p.append(mirrored(values, seen.n[here]))
             farthest = max(farthest, float(values @ seen.n[here] / seen.n[here].sum()), key=abs)
-    sentence = f"with owners exchanged between lists, identical rankers differ by {farthest:+z.4f}"
+    sentence = f"with owners exchanged between lists, identical rankers would differ by {farthest:+z.4f}"
     return tested("A/A by exchanged owners", least_p(p), sentence)
 
 

@@ -45,10 +45,7 @@ _KINDS = {  # of JSON that may be an entry
 def require_columns(where: str | Path, have: Sequence[str], kind: str) -> None:
     """Refuse a file or table that lacks columns in all of its rows.
 
-    Raises
-    ------
-    InputError
-        It names all columns that are missing.
+    Raises `InputError`, which names all columns that are missing.
     """
     missing = [
         f"'{first}'" + "".join(f" (or '{other}')" for other in others)
@@ -69,13 +66,8 @@ def require_columns(where: str | Path, have: Sequence[str], kind: str) -> None:
 def typed(engine: Engine, raw: str, types: dict[str, str] = LOG) -> str:
     """Return the SQL of a query with columns of these types, and ``fault`` where there can be one.
 
-    Parameters
-    ----------
-    engine : Engine
-    raw : str
-        A query. Its columns ``line``, ``origin`` and ``fault`` stay as they are; further ones are texts.
-    types : dict
-        Of the columns of a log, or of events.
+    raw: A query. Its columns ``line``, ``origin`` and ``fault`` stay as they are; further ones are texts.
+    types: Of the columns of a log, or of events.
     """
     kinds = {row["column_name"]: row["column_type"] for row in engine.rows(f"DESCRIBE {raw}")}
     made = {name: _made(name, kind, kinds, types) for name, kind in kinds.items() if name != "fault"}

@@ -34,12 +34,8 @@ class Outcomes(NamedTuple):
 class Creditor:
     """Credits batch after batch; rankers and pairs are numbered in the order in which they are met.
 
-    Parameters
-    ----------
-    rankers : collection of str
-        The only ones that are legal, or none for any.
-    needed : bool
-        Whether a row without anything to credit by is wrong.
+    rankers: The only ones that are legal, or none for any.
+    needed: Whether a row without anything to credit by is wrong.
     """
 
     columns = ("impression", "time", "clicks", "shown", "page", "rankers", "owners", "rankings", "method", "outcome")
@@ -159,10 +155,7 @@ class Creditor:
     ) -> tuple[Method, Any, str, list[int]]:
         """Return method, parameters, outcome rule and the numbers of the rankers of rows that name them.
 
-        Raises
-        ------
-        InputError
-            If clicks cannot be credited so.
+        Raises `InputError` if clicks cannot be credited so.
         """
         label, component, params = METHODS.configure(method or "team_draft")
         rule = outcome or component.outcomes[0]
@@ -209,12 +202,7 @@ class Creditor:
         return Clicked(rows, query, ptr, found.numbers, owners, click_ptr, clicks), found.lists, rows
 
     def _one_method(self, label: str, rule: str) -> None:
-        """Refuse another method than that of the first row.
-
-        Raises
-        ------
-        InputError
-        """
+        """Refuse another method than that of the first row."""
         if not self.method:
             self.method, self.outcome = label, rule
         if (label, rule) != (self.method, self.outcome):

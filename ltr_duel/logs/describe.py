@@ -146,10 +146,7 @@ def _not_compared(log: ClickLog) -> int | None:
 def log_lines(facts: LogFacts) -> list[str]:
     """Say what is in a log.
 
-    Returns
-    -------
-    list of str
-        One sentence a line; the bad lines last.
+    The bad lines come last.
 
     Examples
     --------

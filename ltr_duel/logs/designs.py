@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from scipy import special
 
 from ltr_duel.core import FloatVector, InputError, IntVector
 from ltr_duel.interleaving import METHODS, Lists, Size
@@ -17,12 +18,43 @@ from ltr_duel.logs.doubly_robust import Rows
 from ltr_duel.logs.hashing import HashVector, hash_texts
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.mixtures import Mixtures, chances_of, weights_of
-from ltr_duel.logs.repeats import Repeats
 from ltr_duel.logs.targets import PageTargets, RankedTargets, Weighable, rows_with
 
+_UNLIKELY = 1e-3  # of logs whose lists were drawn anew, so many are refused for lists that come again
 _COLUMNS = (
     "impression", "time", "query", "user", "shown", "clicks", "page", "rankers", "rankings", "method", "outcome",
 )  # fmt: skip
+
+
+class Repeats:
+    """Lists that were the same as the one before of their cell and rankers, and how many are expected.
+
+    The mean weight of a log does not tell whether lists were kept: a list that is kept for a query is right in the mean
+    over queries, but a hundred impressions of it are one draw. A list that was drawn anew is the same as the one before
+    with the known chance of that one, whatever came before.
+    """
+
+    def __init__(self) -> None:
+        self.seen, self.expected = 0, 0.0
+        self._before: dict[tuple[int, tuple[str, ...]], tuple[bytes, float]] = {}
+
+    def add(self, rankers: tuple[str, ...], cell: IntVector, lists: list[IntVector], chance: FloatVector) -> None:
+        """Add rows that were made for these rankers."""
+        for c, shown, here in zip(cell.tolist(), lists, chance.tolist(), strict=True):
+            known = self._before.get((c, rankers))
+            if known is not None:
+                self.seen += known[0] == shown.tobytes()
+                self.expected += known[1]
+            self._before[c, rankers] = shown.tobytes(), here
+
+    def refusal(self) -> str:
+        """Return why lists were not drawn anew, or nothing; the number of repeats is at most Poisson."""
+        if self.seen == 0 or special.gammainc(self.seen, self.expected) >= _UNLIKELY:
+            return ""
+        return (
+            f"{self.seen:,} lists are the same as the one before for their query and rankers, where the method's"
+            f" chances imply {self.expected:,.1f}: lists were kept (a cache?), not drawn anew for each impression"
+        )
 
 
 class Used(NamedTuple):

@@ -52,16 +52,8 @@ class Residuals(NamedTuple):
 def residuals(rows: Rows, mixtures: Mixtures, within: Reach, model: str, credit: Credit, rng: Generator) -> Residuals:
     """Fit the model twice, and return the terms of the estimate.
 
-    Parameters
-    ----------
-    rows : Rows
-        With weights of 0 out of reach.
-    mixtures : Mixtures
-    within : Reach
-    model : str
-        A click model that `fit_clicks` fits, by document.
-    credit : callable
-    rng : numpy.random.Generator
+    rows: With weights of 0 out of reach.
+    model: A click model that `fit_clicks` fits, by document.
     """
     second = (rows.users >> _FOLD & np.uint64(1)).astype(np.bool_)
     cells, lengths = len(mixtures.query), mixtures.length[within.cell]

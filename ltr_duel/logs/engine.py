@@ -5,9 +5,9 @@ Expressions are Ibis', so that the same ones run where a team keeps its tables.
 
 from __future__ import annotations
 
+import logging
 import re
 import shutil
-import tempfile
 import weakref
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager, suppress
@@ -18,61 +18,70 @@ import pyarrow as pa
 
 from ltr_duel.core import InputError
 from ltr_duel.logs.hashing import differ_in_rows
+from ltr_duel.logs.scratch import lack_of_disk, lack_of_memory, make_folder, memory_limit
 from ltr_duel.logs.table import ragged
 
 NO_RANKER = -2  # an owner who is none of the rankers
-MEMORY = "640MB"  # of DuckDB; what needs more is spilled to a temporary folder
 _HASHES = 1 << 17  # rows of a batch
 _LISTS = 1 << 14
 _HELD = 1 << 24  # hashes in memory: 134 MB, twice
+_LOG = logging.getLogger(__name__)
+_FULL = re.compile("max_temp_directory_size|No space left|not enough space|ENOSPC", re.IGNORECASE)
 
 
 class Engine:
     """DuckDB with a temporary folder.
 
-    Parameters
-    ----------
-    damaged : callable
-        Makes an `InputError` of what DuckDB says of a file that cannot be read to its end.
+    damaged: Makes an `InputError` of what DuckDB says of a file that cannot be read to its end.
+    rows: How many there are in the log, about.
     """
 
-    def __init__(self, damaged: Callable[[Exception], InputError]) -> None:
+    def __init__(self, damaged: Callable[[Exception], InputError], rows: int = 0) -> None:
         import duckdb
 
-        folder = tempfile.mkdtemp(prefix="ltr_duel-")
-        config = {"memory_limit": MEMORY, "temp_directory": folder}
-        self.duckdb: Any = duckdb.connect(f"{folder}/tables.db", config=config)  # on disk: not in the memory
+        self._memory, self._folder = memory_limit(rows), make_folder()
+        config = {"memory_limit": f"{self._memory}B", "temp_directory": self._folder}
+        self.duckdb: Any = duckdb.connect(f"{self._folder}/tables.db", config=config)  # on disk: not in the memory
         self._damaged, self._tables = damaged, 0
         self.duckdb.execute("PRAGMA disable_checkpoint_on_shutdown")
         self.duckdb.execute("PRAGMA force_compression='uncompressed'")  # tables are read a few times only
         with suppress(duckdb.Error):  # which a notebook without widgets does not let change
             self.duckdb.execute("SET enable_progress_bar = false")  # `python -c` is interactive to DuckDB
         self.duckdb.execute("SET GLOBAL TimeZone = 'UTC'")  # of texts without a zone
-        weakref.finalize(self, _close, self.duckdb, folder)
+        self.close = weakref.finalize(self, _close, self.duckdb, self._folder)
 
     def execute(self, sql: str) -> None:
         """Run a statement.
 
-        Raises
-        ------
-        InputError
-            If a file that it reads is damaged.
+        Raises `InputError` if a file that it reads is damaged, or memory or disk do not suffice.
         """
-        with self.guarded():
+        with self.guarded(sql):
             self.duckdb.execute(sql)
 
     @contextmanager
-    def guarded(self) -> Iterator[None]:
-        """Turn an error of DuckDB into a sentence on the file."""
+    def guarded(self, sql: str = "") -> Iterator[None]:
+        """Turn an error of DuckDB into a sentence: on the file, unless memory or disk did not suffice."""
         import duckdb
 
         try:
             yield
+        except duckdb.InterruptException:  # the user's wish
+            raise
         except (duckdb.Error, pa.ArrowException, OSError) as error:
+            _LOG.debug("%s\n%s", error, sql)
+            if _FULL.search(str(error)):
+                raise InputError(lack_of_disk(self._folder)) from None
+            if isinstance(error, duckdb.OutOfMemoryException):
+                raise InputError(lack_of_memory(self._memory)) from None
             raise self._damaged(error) from None
 
     def rows(self, sql: str, *values: Any) -> list[dict[str, Any]]:
         """Return the rows of a query, the marks in which stand for the values."""
+        with self.guarded(sql):
+            return self.raw_rows(sql, *values)
+
+    def raw_rows(self, sql: str, *values: Any) -> list[dict[str, Any]]:
+        """Return the rows of a query of the user's, whose errors are DuckDB's."""
         found = self.duckdb.execute(sql, values)
         names = [column[0] for column in found.description]
         return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
@@ -82,8 +91,8 @@ class Engine:
         import ibis
         from ibis.backends.sql.datatypes import DuckDBType
 
-        about = self.duckdb.execute(f"DESCRIBE {name}").fetchall()
-        return ibis.table({column: DuckDBType.from_string(kind) for column, kind, *_ in about}, name=name)
+        about = self.rows(f"DESCRIBE {name}")
+        return ibis.table({one["column_name"]: DuckDBType.from_string(one["column_type"]) for one in about}, name=name)
 
     def small(self, columns: dict[str, Collection[Any]]) -> Any:
         """Return a new relation of a few columns as an Ibis table."""
@@ -102,22 +111,19 @@ class Engine:
     def drop(self, *names: str) -> None:
         """Delete relations that were kept."""
         for name in names:
-            self.duckdb.execute(f"DROP TABLE {name}")
+            self.execute(f"DROP TABLE {name}")
 
     def insert(self, name: str, rows: Any, *, new: bool = False) -> None:
         """Add an Arrow table to a relation, or make a new one of it."""
-        cursor = self.duckdb.cursor()
-        cursor.register("rows_to_insert", rows)
-        cursor.execute(f"CREATE TABLE {name} AS" * new + f"INSERT INTO {name}" * (not new) + " FROM rows_to_insert")
-        cursor.close()
+        sql = f"CREATE TABLE {name} AS" * new + f"INSERT INTO {name}" * (not new) + " FROM rows_to_insert"
+        with self.guarded(sql), self.duckdb.cursor() as cursor:
+            cursor.register("rows_to_insert", rows)
+            cursor.execute(sql)
 
     def run(self, expression: Any) -> Any:
         """Return the result of an Ibis expression as an Arrow table.
 
-        Raises
-        ------
-        InputError
-            If the file turns out to be damaged.
+        Raises `InputError` if the file turns out to be damaged.
         """
         table = expression.as_table()
         return pa.Table.from_batches(self.stream(table, 1 << 20), table.schema().to_pyarrow())
@@ -143,7 +149,7 @@ class Engine:
 
     def _differ(self, hashes: str) -> bool:
         """Return whether the hashes of a query differ."""
-        with self.duckdb.cursor() as cursor:
+        with self.guarded(hashes), self.duckdb.cursor() as cursor:
             batches = _reader(cursor.sql(hashes), _HASHES)
             found = np.concatenate([np.zeros(0, np.uint64), *(batch.column(0).to_numpy() for batch in batches)])
         found.sort()
@@ -160,8 +166,9 @@ class Engine:
         rows, names = ibis.to_sql(table, dialect="duckdb"), ", ".join(map(named, keys))
         number = f"dense_rank() OVER (ORDER BY {names})" if texts else f"hash({names})"
         others = ", ".join(named(name) for name in table.columns if name not in keys)
-        with self.guarded(), self.duckdb.cursor() as cursor, self._joins_as_written():
-            yield from _reader(cursor.sql(f"SELECT {number}, {others} FROM ({rows}) ORDER BY 1, 2"), _HASHES)
+        sql = f"SELECT {number}, {others} FROM ({rows}) ORDER BY 1, 2"
+        with self.guarded(sql), self.duckdb.cursor() as cursor, self._joins_as_written():
+            yield from _reader(cursor.sql(sql), _HASHES)
 
     @contextmanager
     def _joins_as_written(self) -> Iterator[None]:
@@ -175,31 +182,22 @@ class Engine:
     def stream(self, expression: Any, rows: int) -> Iterator[Any]:
         """Yield the result of an expression as Arrow batches, while other queries run.
 
-        Raises
-        ------
-        InputError
-            If the file turns out to be damaged.
+        Raises `InputError` if the file turns out to be damaged.
         """
         import ibis
 
-        kinds = expression.schema().to_pyarrow()
-        with self.guarded(), self.duckdb.cursor() as cursor:
-            for batch in _reader(cursor.sql(ibis.to_sql(expression, dialect="duckdb")), rows):
+        kinds, sql = expression.schema().to_pyarrow(), str(ibis.to_sql(expression, dialect="duckdb"))
+        with self.guarded(sql), self.duckdb.cursor() as cursor:
+            for batch in _reader(cursor.sql(sql), rows):
                 yield batch.cast(kinds)
 
 
 class Warehouse:
     """Where a team's tables are: any backend of Ibis. Nothing is written there.
 
-    Parameters
-    ----------
-    url : str
-        As `ibis.connect` takes it: ``postgres://...``, ``bigquery://...``, ``trino://...``, a file of DuckDB.
+    url: As `ibis.connect` takes it: ``postgres://...``, ``bigquery://...``, ``trino://...``, a file of DuckDB.
 
-    Raises
-    ------
-    InputError
-        If it cannot be connected to.
+    Raises `InputError` if it cannot be connected to.
     """
 
     def __init__(self, url: str | Any) -> None:

@@ -6,6 +6,7 @@ import gzip
 import re
 from bisect import bisect_left
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
@@ -13,6 +14,9 @@ from ltr_duel.core import InputError, errors
 
 FORMATS = ("jsonl", "csv", "parquet", "yandex", "ubi")
 _SUFFIX = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".parquet": "parquet"}
+
+
+_LINE, _PACKED = 100, 20  # bytes of a line, and of one in a compressed file, at least in the mean
 
 
 class Found(NamedTuple):
@@ -45,13 +49,25 @@ def open_text(path: Path) -> TextIO:
     return path.open(encoding="utf-8", newline="")
 
 
+def rows_in(paths: Sequence[Path]) -> int:
+    """Return about how many rows files have."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    rows = 0
+    for path in paths:
+        try:
+            rows += pq.read_metadata(path).num_rows
+        except (OSError, pa.ArrowException):  # a text
+            with suppress(OSError):
+                rows += path.stat().st_size // (_PACKED if path.suffix == ".gz" else _LINE)
+    return rows
+
+
 def files_of(path: str | Path) -> tuple[Path, ...]:
     """Return a file, the logs below a folder, or the files that a pattern matches; ``day2`` before ``day10``.
 
-    Raises
-    ------
-    InputError
-        If there is none.
+    Raises `InputError` if there is none.
     """
     given = Path(path)
     if given.is_file():
@@ -77,10 +93,7 @@ def _natural(path: Path) -> list[tuple[int, str]]:
 def format_of(paths: Sequence[Path], given: str = "") -> str:
     """Return the one format of some files: as given, by their suffixes, or by how they begin.
 
-    Raises
-    ------
-    InputError
-        If it cannot be told, files differ in it, or there is no such format.
+    Raises `InputError` if it cannot be told, files differ in it, or there is no such format.
     """
     if given:
         errors.require_one_of("log format", given, FORMATS)
@@ -100,10 +113,7 @@ def _suffix(path: Path) -> str:
 def _format(path: Path) -> str:
     """Return the format of a file: by the suffix, or by how it begins.
 
-    Raises
-    ------
-    InputError
-        If it cannot be told.
+    Raises `InputError` if it cannot be told.
     """
     if _suffix(path) in _SUFFIX:
         return _SUFFIX[_suffix(path)]

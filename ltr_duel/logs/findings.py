@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ltr_duel.core import FloatVector, IntMatrix, IntVector, statistics, stream
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, statistics, stream
 
 ERROR = 0.01  # chance of a false alarm of a test
 RATE = 0.01  # of rows or events, from which on a fault is more than an accident
@@ -113,9 +113,19 @@ def unchanged_by_users(tables: NDArray[np.int64], share: FloatVector | None = No
     total = tables.sum(axis=0)
     rows: FloatVector = total.sum(axis=1) / max(total.sum(), 1) if share is None else share
     beyond = (tables - rows[:, None] * tables.sum(axis=1, keepdims=True)).reshape(len(tables), -1)
-    expected = np.outer(rows, total.sum(axis=0)).ravel()
+    return flipped(beyond, np.outer(rows, total.sum(axis=0)).ravel())
+
+
+def flipped(beyond: FloatMatrix, expected: FloatVector) -> float:
+    """Return the p-value of "what users have more or less than expected has random signs", all of a user's together.
+
+    Parameters
+    ----------
+    beyond : ndarray of float64, shape (users, cells)
+    expected : ndarray of float64, shape (cells,)
+    """
     beyond = beyond[:, expected > 0] / np.sqrt(expected[expected > 0])
-    signs = 2.0 * stream(0, "logs", "check").integers(0, 2, (_FLIPS, len(tables))) - 1
+    signs = 2.0 * stream(0, "logs", "check").integers(0, 2, (_FLIPS, len(beyond))) - 1
     as_far = ((signs @ beyond) ** 2).sum(axis=1) >= (beyond.sum(axis=0) ** 2).sum() * (1 - 1e-9)
     return float((1 + as_far.sum()) / (1 + _FLIPS))
 

@@ -36,16 +36,10 @@ _GRID = 1 << 20  # slopes are rounded to it, so that the order of sums does not 
 class History:
     """What was known of users before the experiment.
 
-    Parameters
-    ----------
-    path : path, optional
-        Parquet or CSV with a column ``user`` and columns of numbers, one row a user. Users who are not in it count as
-        average. Without it the coin alone is used.
+    path: Parquet or CSV with a column ``user`` and columns of numbers, one row a user. Users who are not in it count as
+    average. Without it the coin alone is used.
 
-    Raises
-    ------
-    InputError
-        If it cannot be read, or has other columns or repeated users.
+    Raises `InputError` if it cannot be read, or has other columns or repeated users.
 
     Examples
     --------
@@ -88,21 +82,11 @@ def adjusted(
 ) -> Any:
     """Return outcomes less what the coin decided.
 
-    Parameters
-    ----------
-    log : ClickLog
-    rows, outcomes : ibis Table
-        See `Credited`.
-    sets : list of tuple of str
-        The first and the second ranker of each pair.
-    history : History
-    intercept : bool
-        Whether slopes are fitted with one: for means. Without it, for the test by signs.
+    rows, outcomes: See `Credited`.
+    sets: The first and the second ranker of each pair.
+    intercept: Whether slopes are fitted with one: for means. Without it, for the test by signs.
 
-    Raises
-    ------
-    InputError
-        If the owners are not known, or lists have more than two rankers.
+    Raises `InputError` if the owners are not known, or lists have more than two rankers.
     """
     import ibis
 
@@ -143,12 +127,8 @@ def _slopes(engine: Any, t: Any, names: list[str], pairs: int, intercept: bool) 
 def slopes_of(products: FloatMatrix, *, intercept: bool = True) -> FloatVector:
     """Return the slopes of the last column on those between the first, which is 1, and it.
 
-    Parameters
-    ----------
-    products : ndarray of float64, shape (columns, columns)
-        Sums of products of the columns.
-    intercept : bool
-        Whether the first column is fitted too.
+    products: shape (columns, columns); sums of products of the columns.
+    intercept: Whether the first column is fitted too.
     """
     left = products[1:, 1:]
     if intercept:
@@ -168,12 +148,7 @@ def combined(plain: PairSums, less: PairSums, signs: PairSums, history: History)
 
 
 def require_few_columns(path: Path, history: History, users: int) -> None:
-    """Refuse a history with more covariates than a tenth of the users.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse a history with more covariates than a tenth of the users."""
     covariates = 1 + len(history.names)
     if _USERS_EACH * covariates > users:
         raise InputError(

@@ -28,13 +28,7 @@ class Limits(NamedTuple):
 def limits(found: LogComparison, confidence: float, tests: float = 1.0, *, any_time: bool = False) -> Limits:
     """Return intervals of which all hold with this confidence, where ``tests`` of them share the error (Bonferroni).
 
-    Parameters
-    ----------
-    found : LogComparison
-    confidence : float
-    tests : float
-    any_time : bool
-        Whether they hold at all looks together, instead of at one look. Those of an adaptive log always do.
+    any_time: Whether they hold at all looks together, instead of at one look. Those of an adaptive log always do.
     """
     if any_time or found.adaptive:
         seen, mean, _ = _seen(found)
@@ -92,28 +86,15 @@ def guardrails(
     needs the primary outcome and each guardrail, so each may have the whole error (intersection-union; Berger,
     Technometrics 1982).
 
-    Parameters
-    ----------
-    primary, other : LogComparison
-        Of the same log.
-    outcome : str
-        Name of the other outcome.
-    margin : float
-        Mean outcome by which it may be worse; above 0.
-    confidence : float
-        Above 1/2.
-    any_time : bool
-        Whether the limit holds at all looks together, instead of at one look.
+    primary, other: Of the same log.
+    outcome: Name of the other outcome.
+    margin: Mean outcome by which it may be worse; above 0.
+    confidence: Above 1/2.
+    any_time: Whether the limit holds at all looks together, instead of at one look.
 
-    Returns
-    -------
-    list of Guardrail
-        For the pairs that both comparisons have, in the order of ``primary``.
+    Returned are those of the pairs that both comparisons have, in the order of ``primary``.
 
-    Raises
-    ------
-    InputError
-        For a margin or a confidence out of range.
+    Raises `InputError` for a margin or a confidence out of range.
     """
     errors.require_between("the margin of a guardrail", margin, 1e-9, 1)
     errors.require_between("the confidence of a guardrail", confidence, 0.5 + 1e-9, 1 - 1e-9)

@@ -57,13 +57,8 @@ def ranked(column: Any, shown: Any) -> Ranked:
 def number_rows(rows: Ranked, rankers: int, first: IntVector, last: IntVector) -> RowLists:
     """Number the documents of rows that interleave so many rankers.
 
-    Parameters
-    ----------
-    rows : Ranked
-    rankers : int
-        Of a row; the lists of one that has another number of them are checked alone.
-    first, last : ndarray of int64
-        Row n shows ``rows.shown[first[n]:last[n]]``.
+    rankers: Of a row; the lists of one that has another number of them are checked alone.
+    first, last: Row n shows ``rows.shown[first[n]:last[n]]``.
     """
     some = rows.stop > rows.ptr
     head = np.where(some, rows.ptr, 0)

@@ -41,16 +41,9 @@ _OWNED = {"owners", "owner", "rankings", "page"}  # exposures with one of them s
 def sections_of(path: Path, context: tuple[str, ...] = ()) -> dict[str, Any]:
     """Return the sections of a mapping.
 
-    Parameters
-    ----------
-    path : Path
-    context : tuple of str
-        Further columns that exposures may have.
+    context: Further columns that exposures may have.
 
-    Raises
-    ------
-    InputError
-        If it cannot be read, or names columns that a log does not have.
+    Raises `InputError` if it cannot be read, or names columns that a log does not have.
     """
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -90,17 +83,11 @@ def sections_of(path: Path, context: tuple[str, ...] = ()) -> dict[str, Any]:
 class Part:
     """One of the two relations: where its rows are, and how its columns are made.
 
-    Parameters
-    ----------
-    name : {"exposures", "events"}
-    path : Path or None
-        Of the mapping.
-    section : dict
-        Of the mapping; empty if there is none.
-    given : str
-        Where the rows are, if the mapping does not say.
-    legal : tuple of str
-        The columns that it may have.
+    name: {"exposures", "events"}
+    path: Of the mapping.
+    section: Of the mapping; empty if there is none.
+    given: Where the rows are, if the mapping does not say.
+    legal: The columns that it may have.
     """
 
     def __init__(
@@ -113,12 +100,7 @@ class Part:
         self._named = "file" in section
 
     def tried(self, make: Callable[[dict[str, str], str], Any]) -> Any:
-        """Return what is made of the columns and the condition; an error names the key of the mapping that is to blame.
-
-        Raises
-        ------
-        InputError
-        """
+        """Return what is made of columns and condition; an error names the key of the mapping that is to blame."""
         try:
             return make(self.columns, self.where)
         except Exception as error:  # each backend has its own kinds
@@ -156,10 +138,7 @@ def create_relation(engine: Engine, part: Part) -> tuple[Callable[[int], Found],
 
     Rows of CSV count from the line that names the columns.
 
-    Raises
-    ------
-    InputError
-        If that cannot be done.
+    Raises `InputError` if that cannot be done.
     """
     read, names = _reader_of(part.file)
     csv, rows = (
@@ -168,7 +147,7 @@ def create_relation(engine: Engine, part: Part) -> tuple[Callable[[int], Found],
     )
 
     def described(columns: dict[str, str], where: str) -> list[str]:
-        return [row["column_name"] for row in engine.rows(f"DESCRIBE {select(columns, where, f'({rows})')}")]
+        return [row["column_name"] for row in engine.raw_rows(f"DESCRIBE {select(columns, where, f'({rows})')}")]
 
     found = part.tried(described)
     if not part.columns:
@@ -202,12 +181,7 @@ def create_relation(engine: Engine, part: Part) -> tuple[Callable[[int], Found],
 
 
 def _require_places(engine: Engine, raw: str, given: str, find: Callable[[int], Found]) -> None:
-    """Refuse a position that is no whole number: the event would be lost.
-
-    Raises
-    ------
-    InputError
-    """
+    """Refuse a position that is no whole number: the event would be lost."""
     kind = engine.rows(f"DESCRIBE SELECT position FROM ({raw})")[0]["column_type"]
     if "INT" in kind and "[" not in kind:
         return

@@ -56,14 +56,8 @@ class Reach(NamedTuple):
 def reach_of(mixtures: Mixtures, state: object, quantile: float, rng: Generator) -> Reach:
     """Draw lists for the rankers wanted, and choose the cap.
 
-    Parameters
-    ----------
-    mixtures : Mixtures
-    state : State of probabilistic interleaving
-        For lists of the longest length.
-    quantile : float
-        Of the normal distribution, for the interval.
-    rng : numpy.random.Generator
+    state: For lists of the longest length.
+    quantile: Of the normal distribution, for the interval.
     """
     cells, longest = len(mixtures.query), int(mixtures.length.max())
     each = int(np.clip(_DRAWS // cells, _FEWEST, _MOST))
@@ -71,7 +65,7 @@ def reach_of(mixtures: Mixtures, state: object, quantile: float, rng: Generator)
     drawn, weight = np.zeros((len(cell), longest), np.int64), np.zeros(len(cell))
     page = Shown(*(np.zeros(longest, np.int64) for _ in Shown._fields))
     draw_wanted(state, mixtures, cell, page, drawn, rng)
-    list_weights(mixtures, cell, longest * np.arange(len(cell)), drawn.ravel(), *_scratch(mixtures), weight)
+    list_weights(mixtures, cell, longest * np.arange(len(cell)), drawn.ravel(), _scratch(mixtures), weight)
     whole = mixtures.rows.sum()
     order = np.argsort(weight)
     mass = (mixtures.rows[cell] / (whole * each))[order]
@@ -89,14 +83,22 @@ def reach_of(mixtures: Mixtures, state: object, quantile: float, rng: Generator)
 def weights_of(mixtures: Mixtures, cell: IntVector, begin: IntVector, numbers: IntVector) -> FloatVector:
     """Return the weights of lists: list n is ``numbers[begin[n]:]``, as long as those of its cell."""
     out = np.zeros(len(cell))
-    list_weights(mixtures, cell, begin, numbers, *_scratch(mixtures), out)
+    list_weights(mixtures, cell, begin, numbers, _scratch(mixtures), out)
     return out
 
 
-def _scratch(mixtures: Mixtures) -> tuple[MarkVector, FloatMatrix, IntVector]:
+class Scratch(NamedTuple):
+    """What kernels write to and nothing else reads."""
+
+    used: MarkVector  # (documents,) all zero between lists
+    chance: FloatMatrix  # (rankers, longest length) of each place by each ranker
+    done: IntVector  # (rankers,) the list that its row is of
+
+
+def _scratch(mixtures: Mixtures) -> Scratch:
     rankers, longest = len(mixtures.lists.rank), int(mixtures.length.max())
     documents = int(np.diff(mixtures.lists.query_ptr).max())
-    return np.zeros(documents, np.uint8), np.zeros((rankers, longest)), np.full(rankers, -1)
+    return Scratch(np.zeros(documents, np.uint8), np.zeros((rankers, longest)), np.full(rankers, -1))
 
 
 def chances_of(
@@ -104,7 +106,7 @@ def chances_of(
 ) -> FloatVector:
     """Return the chances with which these rankers show lists; lists are given as to `weights_of`."""
     out = np.zeros(len(cell))
-    list_chances(mixtures, arms, cell, begin, numbers, *_scratch(mixtures), out)
+    list_chances(mixtures, arms, cell, begin, numbers, _scratch(mixtures), out)
     return out
 
 
@@ -115,20 +117,14 @@ def list_chances(
     cell: IntVector,
     begin: IntVector,
     numbers: IntVector,
-    used: MarkVector,
-    chance: FloatMatrix,
-    done: IntVector,
+    scratch: Scratch,
     out: FloatVector,
 ) -> None:
-    """Write the chances; scratch as of `list_weights`."""
-    done[:] = -1
+    """Write the chances."""
+    scratch.done[:] = -1
     for n in range(cell.shape[0]):
         shown = numbers[begin[n] : begin[n] + mixtures.length[cell[n]]]
-        for d in shown:
-            used[d] = 1
-        out[n] = math.exp(log_chance(mixtures, arms, n, cell[n], shown, used, chance, done))
-        for d in shown:
-            used[d] = 0
+        out[n] = math.exp(log_chance(mixtures, arms, n, cell[n], shown, scratch))
 
 
 @kernel
@@ -144,57 +140,36 @@ def draw_wanted(
 
 @kernel
 def list_weights(
-    mixtures: Mixtures,
-    cell: IntVector,
-    begin: IntVector,
-    numbers: IntVector,
-    used: MarkVector,
-    chance: FloatMatrix,
-    done: IntVector,
-    out: FloatVector,
+    mixtures: Mixtures, cell: IntVector, begin: IntVector, numbers: IntVector, scratch: Scratch, out: FloatVector
 ) -> None:
-    """Write the weights.
-
-    ``used`` (documents,) is scratch, all zero; ``chance`` (rankers, longest length) holds the chance of each place by
-    each ranker; ``done`` (rankers,) the list that its row is of.
-    """
-    done[:] = -1
+    """Write the weights."""
+    scratch.done[:] = -1
     for n in range(cell.shape[0]):
         c = cell[n]
         shown = numbers[begin[n] : begin[n] + mixtures.length[c]]
-        for d in shown:
-            used[d] = 1
-        wanted = log_chance(mixtures, mixtures.wanted, n, c, shown, used, chance, done)
+        wanted = log_chance(mixtures, mixtures.wanted, n, c, shown, scratch)
         most, total = -np.inf, 0.0
         for s in range(mixtures.set_ptr[c], mixtures.set_ptr[c + 1]):
             arms = mixtures.arms[mixtures.arm_ptr[s] : mixtures.arm_ptr[s + 1]]
-            here = math.log(mixtures.share[s]) + log_chance(mixtures, arms, n, c, shown, used, chance, done)
+            here = math.log(mixtures.share[s]) + log_chance(mixtures, arms, n, c, shown, scratch)
             if here > most:
                 total *= math.exp(most - here)
                 most = here
             total += math.exp(here - most)
         out[n] = math.exp(min(wanted - most - math.log(total), 700.0))
-        for d in shown:
-            used[d] = 0
 
 
 @kernel
-def log_chance(
-    mixtures: Mixtures,
-    arms: IntVector,
-    n: int,
-    c: int,
-    shown: IntVector,
-    used: MarkVector,
-    chance: FloatMatrix,
-    done: IntVector,
-) -> float:
+def log_chance(mixtures: Mixtures, arms: IntVector, n: int, c: int, shown: IntVector, scratch: Scratch) -> float:
     """Return the logarithm of the chance that probabilistic interleaving of the arms shows a list.
 
     The weight left to a ranker at a place is that of what is not shown and, added from the end, of what is shown from
     there on; so nothing cancels, however steep the weights.
     """
     lists, length = mixtures.lists, shown.shape[0]
+    used, chance, done = scratch.used, scratch.chance, scratch.done
+    for d in shown:
+        used[d] = 1
     start = lists.query_ptr[mixtures.query[c]]
     documents = lists.query_ptr[mixtures.query[c] + 1] - start
     for a in arms:
@@ -215,4 +190,6 @@ def log_chance(
         for a in arms:
             here += chance[a, k]
         total += math.log(here / arms.shape[0])
+    for d in shown:
+        used[d] = 0
     return total

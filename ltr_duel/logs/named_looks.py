@@ -17,7 +17,7 @@ import numpy as np
 from scipy import special
 
 from ltr_duel.core import FloatMatrix, InputError, errors, statistics
-from ltr_duel.logs.clusters import cautious_means
+from ltr_duel.logs.clusters import Means, cautious_means
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.looks import days_to_a_whole_week
 from ltr_duel.logs.outcomes import UNIT, credited
@@ -52,31 +52,18 @@ def look_at_days(
 ) -> list[NamedLook]:
     r"""Say of each pair what was known at looks that were named beforehand, as far as the log reaches.
 
-    Parameters
-    ----------
-    log : ClickLog
-        Of rankers that were not chosen by outcomes.
-    days : sequence of float
-        Days from the first impression to each look, increasing; the last one ends the experiment. They were chosen
-        before the data were seen.
-    confidence : float
-        Above 0 and below 1: the chance that none of the decisions on any pair, at any look, is wrong.
-    cluster : {"user", "query", "impression"}
-        What outcomes may go together by.
-    rankers : collection of str
-        The only legal ones, or none for any. All their pairs share the error.
-    any_time : bool
-        Whether days from two weeks on may be within a week.
+    log: Of rankers that were not chosen by outcomes.
+    days: Days from the first impression to each look, increasing; the last one ends the experiment. They were chosen
+    before the data were seen.
+    confidence: Above 0 and below 1: the chance that none of the decisions on any pair, at any look, is wrong.
+    cluster: {"user", "query", "impression"}; what outcomes may go together by.
+    rankers: The only legal ones, or none for any. All their pairs share the error.
+    any_time: Whether days from two weeks on may be within a week.
 
-    Returns
-    -------
-    list of NamedLook
-        By pair, and by look.
+    They come by pair, and by look.
 
-    Raises
-    ------
-    InputError
-        For days that do not increase or are within a week, another cluster, numbers out of range, and as `compare_log`.
+    Raises `InputError` for days that do not increase or are within a week, another cluster, numbers out of range, and
+    as `compare_log`.
 
     Examples
     --------
@@ -128,10 +115,6 @@ def require_days(days: Sequence[float], *, any_time: bool) -> None:
 
     From two weeks on a look is at the end of a week, within a day. A log may go on within a week, as only what came
     until a look counts for it. So no decision of looks waits.
-
-    Raises
-    ------
-    InputError
     """
     if not days or not days[0] > 0 or not np.all(np.diff(days) > 0):
         raise InputError(f"days of looks are above 0 and increase, which {', '.join(f'{d:g}' for d in days)} do not")
@@ -165,13 +148,15 @@ def _classes(outcomes: Any, ends: list[float], key: str) -> Any:
 def looks_at_pair(classes: dict[str, Any], names: tuple[str, str], days: list[float], spent: Any) -> list[NamedLook]:
     """Return the looks at one pair."""
     number, looks = classes["clusters"], range(len(days))
-    count, total = (np.stack([np.repeat(classes[f"{name}{k}"], number) for k in looks]) for name in ("n", "total"))
+    count, total = (np.stack([classes[f"{name}{k}"] for k in looks]) for name in ("n", "total"))
     square = np.array([classes[f"square{k}"].sum() / UNIT for k in looks])
-    means = cautious_means(count.astype(np.float64), total / UNIT, square)
-    n, sums = count.sum(axis=1), total.sum(axis=1) / UNIT
-    signs = np.array([statistics.sign_flip_p(row) for row in total])
+    seen = [_alike(n, y, number) for n, y in zip(count, total, strict=True)]
+    each = [cautious_means(n, y, square[k : k + 1], times) for k, (n, y, times) in enumerate(seen)]
+    means = Means(*(np.concatenate(parts) for parts in zip(*each, strict=True)))
+    n, sums = count @ number, total @ number / UNIT
+    signs = np.array([statistics.sign_flip_p(y[0], times) for _, y, times in seen])
     deviations = -special.ndtri(np.maximum(statistics.student_p(*means), signs) / 2)
-    bounds = statistics.look_boundaries(_covariance(count, total / UNIT), spent)
+    bounds = statistics.look_boundaries(_covariance(count, total / UNIT, number), spent)
     freedom = np.where(means.freedom > 0, means.freedom, 1.0)
     reach = -statistics.student_quantile(special.ndtr(-bounds), freedom) * means.error
     ends = np.where(np.isfinite(reach), means.mean - reach, -1), np.where(np.isfinite(reach), means.mean + reach, 1)
@@ -195,13 +180,19 @@ def looks_at_pair(classes: dict[str, Any], names: tuple[str, str], days: list[fl
     return out
 
 
-def _covariance(count: Any, total: FloatMatrix) -> FloatMatrix:
+def _alike(n: Any, total: Any, number: Any) -> tuple[FloatMatrix, FloatMatrix, Any]:
+    """Return numbers and sums of outcomes at a look, and how many clusters have them, whatever comes later."""
+    different, of = np.unique([n, total], axis=1, return_inverse=True)
+    return different[:1].astype(np.float64), different[1:] / UNIT, np.bincount(of.ravel(), number).astype(np.int64)
+
+
+def _covariance(count: Any, total: FloatMatrix, number: Any) -> FloatMatrix:
     """Return the covariance of sums between looks, shape (looks, looks), by clusters.
 
     Where all outcomes are alike at a look, so that they say nothing of it, sums are taken to have independent
     increments: what returning users make more alike is then not used.
     """
-    n = count.sum(axis=1, keepdims=True)
-    residual = total - count * (total.sum(axis=1, keepdims=True) / np.maximum(n, 1))
-    covariance = residual @ residual.T
+    n = (count @ number)[:, None]
+    residual = total - count * ((total @ number)[:, None] / np.maximum(n, 1))
+    covariance = residual * number @ residual.T
     return covariance if np.diag(covariance).min() > 0 else np.minimum(n, n.T) + 1.0

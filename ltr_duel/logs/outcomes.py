@@ -41,20 +41,11 @@ def credited(
 ) -> Credited:
     """Credit the clicks of a log; rows that cannot be credited are counted as bad lines.
 
-    Parameters
-    ----------
-    log : ClickLog
-    rankers : collection of str
-        The only ones that are legal, or none for any.
-    columns : collection of str
-        Further columns to check and to keep.
-    needed : bool
-        Whether a row without anything to credit by is wrong.
+    rankers: The only ones that are legal, or none for any.
+    columns: Further columns to check and to keep.
+    needed: Whether a row without anything to credit by is wrong.
 
-    Raises
-    ------
-    InputError
-        For more bad lines than the log may have, or a log without a line that can be used.
+    Raises `InputError` for more bad lines than the log may have, or a log without a line that can be used.
     """
     key = "credited", *rankers, *sorted(columns), needed
     if key in log.known:
@@ -147,7 +138,8 @@ def _by_owners(log: ClickLog, rows: Any, creditor: Creditor) -> tuple[dict[int, 
         good = good.mutate(first=good.rankers[good.a], second=good.rankers[good.b]).join(known, ["first", "second"])
         pair, sign = good.pair, good.sign
     lead = _lead(good, log.outcome.name == "value")
-    y = (lead.sign().cast("int64") * sign * UNIT).coalesce(0)
+    side = lead.sign().cast("int8").cast("int64")  # Ibis leaves out a cast to what it believes signs to be, int64
+    y = (side * sign * UNIT).coalesce(0)
     columns = {"line": good.line, "time": good.time, "user": _text(good, "user"), "query": good.query, "pair": pair}
     outcomes = good.select(**columns, y=y)
     return wrong, outcomes.mutate(square=outcomes.y.abs())
@@ -176,7 +168,7 @@ def _lead(good: Any, by_value: bool) -> Any:
 def _by_kernels(log: ClickLog, rows: Any, creditor: Creditor) -> tuple[dict[int, str], Any]:
     """Return what is wrong with lines, and the outcomes by the kernels of the methods."""
     wrong: dict[int, str] = {}
-    log.engine.duckdb.execute(f"CREATE OR REPLACE TABLE outcomes ({_OUTCOMES})")
+    log.engine.execute(f"CREATE OR REPLACE TABLE outcomes ({_OUTCOMES})")
     some = list[Any]()
 
     def insert() -> None:

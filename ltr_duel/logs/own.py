@@ -32,10 +32,7 @@ def create_log(engine: Engine, paths: tuple[Path, ...], kind: str, context: tupl
     It has those columns of the table that the files have, further ones as texts, and ``line``: where a row stands
     (in Parquet its number from 1), counted through all files.
 
-    Raises
-    ------
-    InputError
-        If a file cannot be read at all.
+    Raises `InputError` if a file cannot be read at all.
     """
     columns = (*LOG_COLUMNS, *context)
     if kind == "parquet":
@@ -82,10 +79,8 @@ def load_lines(engine: Engine, paths: tuple[Path, ...], kind: str) -> tuple[int,
 
     Its columns are ``line``, counted through all files, ``text``, and ``fault``, which says in JSON what is wrong.
 
-    Raises
-    ------
-    InputError
-        If a file is no text or cut short, or the first line of CSV does not name the columns that a log needs.
+    Raises `InputError` if a file is no text or cut short, or the first line of CSV does not name the columns that a log
+    needs.
     """
     before, last = [], 0
     engine.insert("lines", _SCHEMA.empty_table(), new=True)

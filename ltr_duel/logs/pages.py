@@ -33,12 +33,8 @@ class PageReader:
     def read(self, tokens: Any, shown: Any, clicks: Any, rows: IntVector) -> tuple[list[Pages], IntVector]:
         """Return the rows that can be read together, and those that must be read one by one.
 
-        Parameters
-        ----------
-        tokens, shown, clicks : pyarrow.Array
-            Columns of a batch.
-        rows : ndarray of int64
-            Those to read, ascending; their tokens are not null.
+        tokens, shown, clicks: Columns of a batch.
+        rows: Those to read, ascending; their tokens are not null.
         """
         ids, ptr = ragged(shown)
         places, click_ptr = ragged(clicks)
@@ -69,10 +65,7 @@ class PageReader:
     def read_one(self, tokens: Any, shown: Any, clicks: Any, row: int) -> Pages:
         """Return one row without its owners, however its token is written.
 
-        Raises
-        ------
-        InputError
-            If the token is none, or of another list than that which was shown.
+        Raises `InputError` if the token is none, or of another list than that which was shown.
         """
         page = Page.from_json(tokens[row].as_py())
         if [str(document) for document in page.shown] != shown[row].as_py():

@@ -25,17 +25,9 @@ USUAL = ("day", "week", "new", "heavy")
 def divided(log: ClickLog, rows: Any, outcomes: Any, by: str) -> tuple[Any, Labels]:
     """Divide the outcomes of a log; see `sliced`.
 
-    Parameters
-    ----------
-    log : ClickLog
-    rows, outcomes : ibis Table
-        See `Credited`.
-    by : str
+    rows, outcomes: See `Credited`.
 
-    Raises
-    ------
-    InputError
-        If there is no such column.
+    Raises `InputError` if there is no such column.
     """
     return _WAYS.get(by, _by_column)(log, rows, outcomes, by)
 

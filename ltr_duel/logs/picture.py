@@ -120,13 +120,8 @@ def _course(
 def plot_parts(beside: Beside, ax: Axes | None = None, *, pairs: int = _MOST) -> Axes:
     """Draw the means of the parts of a log, side by side, with their intervals.
 
-    Parameters
-    ----------
-    beside : Beside
-    ax : Axes, optional
-        A new one by default.
-    pairs : int
-        At most so many, the clearest first; four can be told apart.
+    ax: A new one by default.
+    pairs: At most so many, the clearest first; four can be told apart.
 
     Examples
     --------
@@ -161,11 +156,7 @@ def plot_parts(beside: Beside, ax: Axes | None = None, *, pairs: int = _MOST) ->
 def plot_plans(plans: Sequence[ImpressionPlan], ax: Axes | None = None) -> Axes:
     """Draw impressions against the effect.
 
-    Parameters
-    ----------
-    plans : sequence of ImpressionPlan
-    ax : Axes, optional
-        A new one by default.
+    ax: A new one by default.
 
     Examples
     --------

@@ -131,18 +131,10 @@ def smallest_effects(
 ) -> tuple[float, float]:
     """Return the smallest effects that so many impressions of the log find, by the fixed and the sequential test.
 
-    Parameters
-    ----------
-    spread : Spread
-    impressions : float
-        Of the whole log: traffic a day times days.
-    power, confidence, tests, every, seed
-        As of `plan_impressions`.
+    impressions: Of the whole log: traffic a day times days.
+    power, confidence, tests, every, seed: As of `plan_impressions`.
 
-    Returns
-    -------
-    fixed, sequential : float
-        Mean outcomes; infinity where even the largest possible effect would not be found.
+    They are mean outcomes; infinity where even the largest possible effect would not be found.
 
     Examples
     --------

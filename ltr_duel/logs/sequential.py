@@ -272,19 +272,11 @@ def observations_needed(
 ) -> FloatVector:
     """Return after how many observations a sequence shows who is ahead.
 
-    Parameters
-    ----------
-    each : Sequences
-        What the sums are taken to grow by with each observation; fields of shape (pairs,).
-    confidence, tests, tuned_at
-        As of `confidence_sequence`.
-    margin : float
-        If positive, it is enough to know that the mean is within -margin..margin.
+    each: What the sums are taken to grow by with each observation; fields of shape (pairs,).
+    confidence, tests, tuned_at: As of `confidence_sequence`.
+    margin: If positive, it is enough to know that the mean is within -margin..margin.
 
-    Returns
-    -------
-    ndarray of float64, shape (pairs,)
-        Infinity where it would take more than 10^12.
+    The result is infinity where it would take more than 10^12.
 
     Examples
     --------

@@ -66,31 +66,17 @@ def sliced(
 ) -> Beside | None:
     r"""Compare the rankers in each part of a log.
 
-    Parameters
-    ----------
-    log : ClickLog
-    found : LogComparison
-        Of this log.
-    by : str
-        ``day`` or ``week`` (UTC; weeks count from the first day), ``new`` (the 24 hours from a user's first impression
-        in the log against what comes later), ``heavy`` (the users who come most and have half of the impressions
-        against all others), or a column that the log was opened with (``context``).
-    rankers : collection of str
-        As given to `compare_log`.
-    confidence : float
-        Of all intervals of the table together.
-    any_time : bool
-        Whether they hold at all looks together; those of days and weeks hold for one look, as what is over stays.
+    found: Of this log.
+    by: ``day`` or ``week`` (UTC; weeks count from the first day), ``new`` (the 24 hours from a user's first impression
+    in the log against what comes later), ``heavy`` (the users who come most and have half of the impressions against
+    all others), or a column that the log was opened with (``context``).
+    rankers: As given to `compare_log`.
+    confidence: Of all intervals of the table together.
+    any_time: Whether they hold at all looks together; those of days and weeks hold for one look, as what is over stays.
 
-    Returns
-    -------
-    Beside or None
-        None if the log has one part only.
+    The result is None if the log has one part only.
 
-    Raises
-    ------
-    InputError
-        If there is no such column.
+    Raises `InputError` if there is no such column.
 
     Examples
     --------
@@ -150,16 +136,10 @@ def secondary(
 ) -> Beside:
     """Put further outcomes beside the primary one; they share an error that the primary one does not.
 
-    Parameters
-    ----------
-    found : LogComparison
-        By the primary outcome.
-    others : dict of str to LogComparison
-        By further outcomes of the same log.
-    confidence : float
-        Of all intervals of the table together.
-    any_time : bool
-        Whether they hold at all looks together.
+    found: By the primary outcome.
+    others: By further outcomes of the same log.
+    confidence: Of all intervals of the table together.
+    any_time: Whether they hold at all looks together.
     """
     leads = ahead(limits(found, confidence, any_time=any_time).mean)
     tests = sum(len(other.pairs) for other in others.values())
@@ -217,16 +197,9 @@ def _users(log: ClickLog, cells: Any, parts: int, pairs: int) -> dict[str, Any]:
 def interaction_tests(engine: Any, cells: Any, split: LogComparison, parts: int, whole: FloatVector) -> FloatVector:
     """Return for each pair the p-value of "its parts have the same mean"; NaN where too few users are in two parts.
 
-    Parameters
-    ----------
-    engine : Engine
-    cells : ibis Table
-        Outcomes, where ``pair`` is the number of a pair times ``parts``, plus the number of a part.
-    split : LogComparison
-        Of these cells.
-    parts : int
-    whole : ndarray of float64, shape (pairs,)
-        Degrees of freedom of each pair in the whole log.
+    cells: Outcomes, where ``pair`` is the number of a pair times ``parts``, plus the number of a part.
+    split: Of these cells.
+    whole: shape (pairs,); degrees of freedom of each pair in the whole log.
     """
     products = _products(engine, cells, split.cluster, len(split.pairs), parts)
     p = np.full(len(split.pairs) // parts, np.nan)
@@ -247,17 +220,11 @@ def interaction_p(
     no cluster is in two parts, and Hotelling's (Annals of Mathematical Statistics 1931), right where each cluster is in
     all of them. Parts with fewer than five degrees of freedom are left out.
 
-    Parameters
-    ----------
-    mean, error, freedom : ndarray of float64, shape (parts,)
-    correlation : ndarray of float64, shape (parts, parts)
-    whole : float
-        Degrees of freedom of the mean of all parts.
+    mean, error, freedom: shape (parts,)
+    correlation: shape (parts, parts)
+    whole: Degrees of freedom of the mean of all parts.
 
-    Returns
-    -------
-    float
-        NaN if fewer than two parts are left, or no more clusters than parts.
+    The result is NaN if fewer than two parts are left, or no more clusters than parts.
     """
     good = np.flatnonzero((freedom >= 5) & np.isfinite(error) & (error > 0))
     k = len(good)

@@ -128,8 +128,8 @@ def _users(engine: Any, rows: Any, n: int, known: tuple[int, int] | None) -> lis
         of = several(robots, "user")
         said = f"{of} with {_PAGES} or more pages: a click on nearly all of {several(pages, 'page')}"
     usual = f"; up to {limit:.1%} is usual" if limit < 1 else ""
-    share = f"{most / n:.1%}" if most / n >= 0.0005 else f"{most:,} of {n:,}"  # not 0.0%
-    heavy = f"one of {users:,} users has {share} of the impressions{usual}"
+    share = f"{most / n:.1%} of the" if most / n >= 0.0005 else f"{most:,} of the {n:,}"  # not 0.0%
+    heavy = f"one of {users:,} users has {share} impressions{usual}"
     return [
         limited("heaviest user", most / n, limit, heavy if users else "no impression names its user"),
         limited("robots", pages / n, RATE / 10, said),

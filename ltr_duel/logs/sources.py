@@ -7,6 +7,7 @@ are joined to it. What follows reads that table only.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -28,7 +29,7 @@ from ltr_duel.logs.attribution import (
 )
 from ltr_duel.logs.columns import require_columns
 from ltr_duel.logs.engine import Engine, Warehouse
-from ltr_duel.logs.files import Files, Found
+from ltr_duel.logs.files import Files, Found, files_of, rows_in
 from ltr_duel.logs.mapping import Part, create_relation, sections_of, select
 from ltr_duel.logs.own import create_log, load_lines
 from ltr_duel.logs.sessions import create_sessions
@@ -58,7 +59,7 @@ def own(paths: tuple[Path, ...], kind: str, context: tuple[str, ...] = ()) -> So
     """Return the source of files of the one-table form, or of sessions of the Yandex challenges."""
 
     def load(outcome: Outcome, late: Late) -> Loaded:
-        engine = Engine(damaged(paths[0], "no Parquet file, or not all of one"))
+        engine = Engine(damaged(paths[0], "no Parquet file, or not all of one"), rows_in(paths))
         strange: list[str] = []
         if kind == "yandex":
             files = Files(paths, load_lines(engine, paths, kind))
@@ -85,7 +86,7 @@ def ubi(paths: tuple[Path, ...], context: tuple[str, ...] = ()) -> Source:
     """Return the source of User Behavior Insights records."""
 
     def load(outcome: Outcome, late: Late) -> Loaded:
-        engine = Engine(damaged(paths[0]))
+        engine = Engine(damaged(paths[0]), rows_in(paths))
         files = Files(paths, load_lines(engine, paths, "ubi"))
         numbers = create_views(engine, context)
         return _aligned(engine, numbers, outcome, late, files.find, ("origin",))
@@ -105,7 +106,6 @@ def tables(
     def load(outcome: Outcome, late: Late) -> Loaded:
         mapping = Path(source) if source is not None else None
         sections = sections_of(mapping, context) if mapping else {}
-        engine: Any = Warehouse(connect) if connect else Engine(damaged(Path(path)))
         if events is None and "events" not in sections:
             raise InputError("exposures need events: give --events, or a mapping with [events]")
         shown, seen = (
@@ -116,8 +116,10 @@ def tables(
             )
         )
         if connect:
+            engine: Any = Warehouse(connect)
             parts = _table_of(engine, shown), _table_of(engine, seen)
             return _joined(engine, *parts, outcome, late, lambda name: Found(shown.table, f"impression '{name}'"))
+        engine = Engine(damaged(Path(path)), sum(map(_rows_of, (shown, seen))))
         (find, numbers), (find_event, _) = (create_relation(engine, part) for part in (shown, seen))
         loaded = _aligned(engine, numbers, outcome, late, find, ("impression", "origin"))
         return loaded._replace(find_event=find_event)
@@ -178,10 +180,7 @@ def _joined(
 def _owned(exposures: Any, events: Any) -> tuple[Any, Any]:
     """Return exposures, and events with all of their columns, which together say whose an item is.
 
-    Raises
-    ------
-    InputError
-        If they do not: no event would count.
+    Raises `InputError` if they do not: no event would count.
     """
     if not LISTS & set(exposures.columns) and "owner" not in events.columns:
         raise InputError(
@@ -194,10 +193,7 @@ def _owned(exposures: Any, events: Any) -> tuple[Any, Any]:
 def _named_items(engine: Any, events: Any, outcome: Outcome) -> bool:
     """Return whether any event names its item.
 
-    Raises
-    ------
-    InputError
-        If there are events, but none of the kind of the outcome.
+    Raises `InputError` if there are events, but none of the kind of the outcome.
     """
     about = engine.run(events.group_by("kind").agg(items=events.item.count())).to_pydict()
     kinds = about["kind"]
@@ -218,10 +214,21 @@ def _table_of(engine: Warehouse, part: Part) -> Any:
     return table
 
 
+def _rows_of(part: Part) -> int:
+    with suppress(InputError):  # a sentence names the part when it is read
+        return rows_in(files_of(part.file))
+    return 0
+
+
 def damaged(path: Path, what: str = "cannot be read") -> Callable[[Exception], InputError]:
-    """Return what makes a sentence of an error of the engine."""
+    """Return what makes a sentence of an error of the engine: a file cannot be read, or a query not be run."""
 
     def sentence(error: Exception) -> InputError:
-        return InputError(f"{path}: {what} ({str(error).splitlines()[0]})")
+        import duckdb
+
+        of_query = (duckdb.InternalError, duckdb.ProgrammingError, duckdb.NotSupportedError)
+        read = isinstance(error, duckdb.InvalidInputException) or not isinstance(error, of_query)
+        said = what if read else "DuckDB cannot run a query on it"
+        return InputError(f"{path}: {said} ({str(error).splitlines()[0]})")
 
     return sentence

@@ -89,16 +89,10 @@ def shrunk(mean: FloatVector, error: FloatVector) -> FloatVector:
 def spreads_in_log(found: LogComparison) -> list[Spread]:
     """Return what a log shows of the outcomes of its pairs, the largest effect first.
 
-    Returns
-    -------
-    list of Spread
-        Of the pairs that ever had a winner, and that more than one user met.
+    Returned are the pairs that ever had a winner, and that more than one user met.
 
-    Raises
-    ------
-    InputError
-        If there is none, and for a log whose rankers were chosen by earlier outcomes: there neither the share of a pair
-        nor its errors are those of an experiment that could be planned.
+    Raises `InputError` if there is none, and for a log whose rankers were chosen by earlier outcomes: there neither the
+    share of a pair nor its errors are those of an experiment that could be planned.
     """
     if "policies" in found.provenance:
         names = " and ".join(found.provenance["policies"])
@@ -138,10 +132,7 @@ def spreads_in_log(found: LogComparison) -> list[Spread]:
 def spread_of(spreads: Sequence[Spread], pair: tuple[str, str]) -> Spread:
     """Return the spread of two rankers, in either order; of the first pair if they are not named.
 
-    Raises
-    ------
-    InputError
-        If the two are no pair of these.
+    Raises `InputError` if the two are no pair of these.
 
     Examples
     --------
@@ -162,26 +153,14 @@ def spreads_in_matrix(
 
     The experiment is planned to show each pair equally often.
 
-    Parameters
-    ----------
-    matrix : PreferenceMatrix
-        From `estimate_preferences` with ``variance_reduction="none"``.
-    visits : float
-        Impressions of a user in the experiment, in the mean.
-    heavy : float
-        Share of the impressions that are made by the 5 % of the users who come most, if users return.
-    correlation : float
-        Of two outcomes of a user, if users return.
+    matrix: From `estimate_preferences` with ``variance_reduction="none"``.
+    visits: Impressions of a user in the experiment, in the mean.
+    heavy: Share of the impressions that are made by the 5 % of the users who come most, if users return.
+    correlation: Of two outcomes of a user, if users return.
 
-    Returns
-    -------
-    list of Spread
-        Of the pairs that ever had a winner.
+    Returned are the pairs that ever had a winner.
 
-    Raises
-    ------
-    InputError
-        If there is none.
+    Raises `InputError` if there is none.
 
     Examples
     --------

@@ -159,18 +159,10 @@ def impressions_to_go(names: Sequence[str], decisions: Sequence[StoppingDecision
     It may stop once a ranker wins against each other one, or once every pair is decided, whichever comes first. Pairs
     that the winner does not need do not count.
 
-    Parameters
-    ----------
-    names : sequence of str
-    decisions : sequence of StoppingDecision
-        From `stopping_decisions`.
+    decisions: From `stopping_decisions`.
 
-    Returns
-    -------
-    impressions : float
-        If the means stay as they are; 0 if it may stop now, infinity for never, or where too few were seen to say.
-    winner : str
-        Empty if no ranker will have won against all others.
+    The impressions hold if the means stay as they are: 0 if it may stop now, infinity for never, or where too few were
+    seen to say. The ranker is empty if none will have won against all others.
 
     Examples
     --------
@@ -211,15 +203,9 @@ def stopping_sentence(
 ) -> str:
     """Say in a sentence or two whether to stop, and by what mean.
 
-    Parameters
-    ----------
-    found : LogComparison or RunningComparison
-    decisions : list of StoppingDecision
-        From `stopping_decisions`.
-    margin : float
-        As given there.
-    any_time : bool
-        Whether a log of two weeks or more may decide within a week.
+    decisions: From `stopping_decisions`.
+    margin: As given there.
+    any_time: Whether a log of two weeks or more may decide within a week.
 
     Examples
     --------

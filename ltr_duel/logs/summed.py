@@ -55,23 +55,13 @@ def summed(
 ) -> Summed:
     """Credit a log and sum its outcomes.
 
-    Parameters
-    ----------
-    log : ClickLog
-    cluster : str
-        One of `CLUSTERS`; by default users, if any row of the log names one, else queries. Of a log whose policy
-        reacts to outcomes, queries cannot be clusters: it has users, or impressions where no user is known.
-    rankers : collection of str
-        The only legal ones, or none for any.
-    looks : bool
-        Whether to note how the comparison came about, which takes longer.
-    history : History, optional
-        Of users, to take out of the outcomes what the coin of each list decided.
+    cluster: One of `CLUSTERS`; by default users, if any row of the log names one, else queries. Of a log whose policy
+    reacts to outcomes, queries cannot be clusters: it has users, or impressions where no user is known.
+    rankers: The only legal ones, or none for any.
+    looks: Whether to note how the comparison came about, which takes longer.
+    history: Of users, to take out of the outcomes what the coin of each list decided.
 
-    Raises
-    ------
-    InputError
-        As `credited`; and if outcomes cannot be adjusted.
+    Raises `InputError` as `credited`; and if outcomes cannot be adjusted.
     """
     outcomes, rows, creditor, whole = credited(log, rankers)
     about = log.facts(rows, rankers)

@@ -66,43 +66,35 @@ class Clusters(NamedTuple):
     total: IntVector  # their sum, in units of 1 / UNIT
     number: IntVector  # clusters
 
-    def of(self, pair: int) -> tuple[FloatVector, FloatVector]:
-        """Return number and sum of the outcomes of each cluster of a pair; shape (clusters,)."""
+    def of(self, pair: int) -> tuple[FloatVector, FloatVector, FloatVector]:
+        """Return number and sum of the outcomes of a pair's clusters, and how many clusters have them."""
         part = slice(*np.searchsorted(self.pair, [pair, pair + 1]))
-        n, total = (np.repeat(values[part], self.number[part]) for values in (self.n, self.total))
-        return n.astype(np.float64), total / UNIT
+        return self.n[part].astype(np.float64), self.total[part] / UNIT, self.number[part].astype(np.float64)
 
     def sizes(self, pair: int) -> Kinds:
         """Return how often the clusters of a pair come."""
-        part = slice(*np.searchsorted(self.pair, [pair, pair + 1]))
-        return kinds_of(self.n[part].astype(np.float64), self.number[part].astype(np.float64))
+        size, _, number = self.of(pair)
+        return kinds_of(size, number)
 
     def half(self, pair: int) -> float:
         """Return the size of the clusters of a pair that, with larger ones, have half of its outcomes."""
-        size, _ = self.of(pair)
-        largest = np.sort(size)[::-1]
-        return float(largest[np.searchsorted(largest.cumsum(), largest.sum() / 2)]) if len(largest) else 0.0
+        size, _, number = self.of(pair)
+        order = np.argsort(-size)
+        size, held = size[order], (size * number)[order].cumsum()
+        return float(size[np.searchsorted(held, held[-1] / 2)]) if len(size) else 0.0
 
 
 @dataclass(frozen=True, eq=False)
 class PairSums:
     """The sums of all pairs.
 
-    Parameters
-    ----------
-    cluster : {"user", "query", "both", "impression"}
-    wins, losses, ties : ndarray of int64, shape (pairs,)
-        Impressions with an outcome above, below and of 0.
-    sum, square : ndarray of float64, shape (pairs,)
-        Of the outcomes, and of their squares.
-    sequences : Sequences
-        Of each user and pair the first outcome (clusters ``user`` and ``both``), else all outcomes.
-    kinds : tuple of Clusters
-        Users; queries; users, queries, and user and query together; or none.
-    slopes : int
-        That were fitted to the outcomes, and taken out of them.
-    signs : tuple of Clusters
-        As ``kinds``, for the test by signs, where it has sums to itself.
+    cluster: {"user", "query", "both", "impression"}
+    wins, losses, ties: shape (pairs,); impressions with an outcome above, below and of 0.
+    sum, square: shape (pairs,); of the outcomes, and of their squares.
+    sequences: Of each user and pair the first outcome (clusters ``user`` and ``both``), else all outcomes.
+    kinds: Users; queries; users, queries, and user and query together; or none.
+    slopes: That were fitted to the outcomes, and taken out of them.
+    signs: As ``kinds``, for the test by signs, where it has sums to itself.
     """
 
     cluster: str
@@ -127,16 +119,14 @@ class PairSums:
     def means(self) -> Means:
         """Return the means, with errors by the cluster."""
         return (
-            self.naive()
-            if self.cluster == "impression"
-            else self._clustered(lambda _, n, total: clustered_means(n, total))
+            self.naive() if self.cluster == "impression" else self._clustered(lambda _, *each: clustered_means(*each))
         )
 
     def cautious(self) -> Means:
         """Return means and errors for intervals and tests, see `cautious_means`."""
         if self.cluster == "impression":
             return naive_means(self.counts() + 2, self.sum, self.square + 2)
-        return self._clustered(lambda p, n, total: cautious_means(n, total, self.square[p : p + 1]))
+        return self._clustered(lambda p, n, total, times: cautious_means(n, total, self.square[p : p + 1], times))
 
     def per_user(self) -> PairSums:
         """Return the sums of which each user is one outcome: won by the ranker with more credit in all, or a tie."""
@@ -170,7 +160,7 @@ class PairSums:
         if self.cluster == "impression":
             return statistics.sign_p(self.wins, self.losses, self.sum, self.square)
         pairs = range(len(self.wins))
-        kinds = [[statistics.sign_flip_p(kind.of(p)[1]) for p in pairs] for kind in (self.signs or self.kinds)[:2]]
+        kinds = [[statistics.sign_flip_p(*kind.of(p)[1:]) for p in pairs] for kind in (self.signs or self.kinds)[:2]]
         return np.asarray(np.max(kinds, axis=0), np.float64)
 
     def sizes(self) -> list[Kinds]:
@@ -191,7 +181,8 @@ class PairSums:
         rng = stream(seed, "logs", "groups")
         count, total = np.zeros((2, len(self.wins), _GROUPS))
         for p in range(len(self.wins)):
-            n, sums = self.kinds[0].of(p)
+            *each, number = self.kinds[0].of(p)
+            n, sums = (np.repeat(values, number.astype(np.int64)) for values in each)
             group = np.arange(len(n)) if len(n) <= _GROUPS else rng.integers(0, _GROUPS, len(n))
             count[p] = np.bincount(group, n, _GROUPS)
             total[p] = np.bincount(group, sums, _GROUPS)
@@ -210,19 +201,11 @@ def pair_sums(
 ) -> PairSums:
     """Sum outcomes.
 
-    Parameters
-    ----------
-    engine : Engine
-    outcomes : ibis Table
-        See `Credited`.
-    pairs : int
-    cluster : {"user", "query", "both", "impression"}
-    whole : bool
-        Whether all outcomes are wins, losses and ties.
-    named : bool
-        Whether every impression has a user.
-    classes : sequence of pyarrow.Table
-        What `looks_of` has counted of them, if it did.
+    outcomes: See `Credited`.
+    cluster: {"user", "query", "both", "impression"}
+    whole: Whether all outcomes are wins, losses and ties.
+    named: Whether every impression has a user.
+    classes: What `looks_of` has counted of them, if it did.
     """
     kinds = _KINDS.get(cluster, ())
     counted = classes or [engine.run(_classes(outcomes, keys, whole, named)) for keys in kinds or ((),)]

@@ -22,17 +22,11 @@ ROWS = 40  # pairs on a page
 def comparison_table(evidence: Evidence, rows: int = ROWS) -> pd.DataFrame:
     """Return the table of the pairs as people read it, the clearest first, with what is decided of each.
 
-    Parameters
-    ----------
-    evidence : Evidence
-        Its decisions at any time, if there are any, else the test of one look.
-    rows : int
-        At most so many pairs.
+    evidence: Its decisions at any time, if there are any, else the test of one look.
+    rows: At most so many pairs.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Of texts. The ranker that is ahead comes first. The mean is over impressions, or over users' first ones.
+    All entries are texts. The ranker that is ahead comes first. The mean is over impressions, or over users'
+    first ones.
     """
     found, decisions, verdicts = evidence.found, evidence.decisions, decision_of(evidence).pairs
     names, of = [tuple(found.names[k] for k in pair) for pair in found.pairs], _of(found, one_look=decisions is None)
@@ -125,16 +119,9 @@ def _any_time(found: LogComparison, one: StoppingDecision, of: str) -> dict[str,
 def beside_table(beside: Beside, pairs: int = ROWS) -> pd.DataFrame:
     """Return the table of parts of a log, or of secondary outcomes.
 
-    Parameters
-    ----------
-    beside : Beside
-    pairs : int
-        At most so many pairs of rankers.
+    pairs: At most so many pairs of rankers.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Of texts.
+    All entries are texts.
 
     Examples
     --------
@@ -180,17 +167,10 @@ def _to_go(one: StoppingDecision, each: float) -> str:
 def named_looks_table(looks: Sequence[NamedLook], findings: Sequence[Finding] = ()) -> pd.DataFrame:
     """Return the looks as people read them.
 
-    Parameters
-    ----------
-    looks : sequence of NamedLook
-    findings : sequence of Finding
-        Of the checks of the experiment. Where one fails, nothing is decided.
+    findings: Of the checks of the experiment. Where one fails, nothing is decided.
 
-    Returns
-    -------
-    pandas.DataFrame
-        Of texts. The ranker that is ahead at the last look comes first. The first look that has a winner decides the
-        pair.
+    All entries are texts. The ranker that is ahead at the last look comes first. The first look that has a winner
+    decides the pair.
 
     Examples
     --------
@@ -248,15 +228,9 @@ def named_looks_sentence(
 
     The first look at which a pair has a winner decides the pair; a later one that differs is named.
 
-    Parameters
-    ----------
-    looks : sequence of NamedLook
-        From `look_at_days`.
-    days : sequence of float
-        All looks that were named.
-    rankers : sequence of str
-    findings : sequence of Finding
-        Of the checks of the experiment. One that fails comes before any winner.
+    looks: From `look_at_days`.
+    days: All looks that were named.
+    findings: Of the checks of the experiment. One that fails comes before any winner.
 
     Examples
     --------

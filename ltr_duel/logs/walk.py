@@ -31,19 +31,11 @@ def walked(
 ) -> tuple[Any, Any]:
     """Return the growth of sums in each block, as `looks_of` takes it, and the classes of clusters of `pair_sums`.
 
-    Parameters
-    ----------
-    engine : Engine
-    t : ibis Table
-        Outcomes with their ``block``.
-    of : dict of str to ibis Column
-        That tell clusters apart.
-    blocks : ndarray of int64
-        All blocks, ascending.
-    whole : bool
-        Whether all outcomes are wins, losses and ties.
-    number : int, optional
-        Of clusters, where it is known.
+    t: Outcomes with their ``block``.
+    of: That tell clusters apart.
+    blocks: All blocks, ascending.
+    whole: Whether all outcomes are wins, losses and ties.
+    number: Of clusters, where it is known.
     """
     pairs = _power(engine.value(t.pair.max()) + 1) if "pair" in of else 1
     first, span = int(blocks[0]), _power(int(blocks[-1] - blocks[0]) + 1)

@@ -1,7 +1,7 @@
 """From the settings of an experiment and the log of its earlier plans to the next plan.
 
-A plan is a function of these and of the moment from which it is meant to be used: made twice, or on another machine,
-it has the same bytes. So nothing but the log has to be kept.
+A plan is a function of these, of its version and of the moment from which it is meant to be used: made twice, or on
+another machine, it has the same bytes.
 """
 
 from __future__ import annotations

@@ -124,7 +124,8 @@ def simulate(
     if not isinstance(matrix, PreferenceMatrix):
         raise InputError(f"regret is measured by a PreferenceMatrix, not by {errors.shown(matrix)}")
     if tuple(oracle.names) != tuple(matrix.names):
-        raise InputError("the preference matrix has other rankers, or another order of them, than the oracle")
+        counts = f"{len(matrix.names)}, where the problem has {len(oracle.names)}"
+        raise InputError(f"the preference matrix has other rankers, or in another order ({counts}); give both the same")
     given = [policies] if isinstance(policies, str | Policy) else policies
     if not isinstance(given, Iterable):
         raise InputError(f"policies are given by name, one or a list of them, not as {errors.shown(policies)}")

@@ -315,11 +315,25 @@ def test_compiled_and_interpreted_advice_is_the_same(rankings, advice):
     assert json.dumps(compiled.to_json()) == json.dumps(advice.to_json())
 
 
-def test_advice_for_batches_says_so():
+def test_advice_for_batches_says_so(tmp_path):
     rankings = feature_rankers(make_corpus(queries=20, documents=8, features=3))
     few = {"budget": 200, "clicks": "perfect", "simulations": 10, "compiled": False, "jobs": 1}
     advice = advise(rankings, candidates=["round_robin/team_draft", "self_sparring/team_draft"], batch=50, **few)
     assert "answer after each 50 impressions" in " ".join(advice.lines())
     assert advice.settings["batch"] == 50
+    advice.save(tmp_path)
+    assert read_settings(tmp_path / "live.toml").plan == {"batch": 50}, "no service, which learns at once"
+    assert "ltr-duel live plan live.toml" in (tmp_path / "advice.html").read_text(encoding="utf-8")
     with pytest.raises(InputError, match="the batch must be between 1 and 200"):
         advise(rankings, batch=201, **few)
+
+
+def test_a_runner_up_that_lost_less_in_its_runs_is_said_to_have(advice):
+    """As by few simulations: the candidates of the race are advised, and fresh runs show the other ahead."""
+    first, second = (row for row in advice.rows if row.fresh and row.may_be_deployed)
+    ahead, behind = sorted((first, second), key=lambda row: row.dearest.loss.value)
+    wide = behind.dearest._replace(loss=behind.dearest.loss._replace(low=0.0))
+    rows = (behind._replace(worlds=tuple([wide] * len(behind.worlds))), ahead, *advice.rows[2:])
+    said = "In its runs users lost less in all"
+    assert said in " ".join(dataclasses.replace(advice, rows=rows, surest="").lines())
+    assert said not in " ".join(dataclasses.replace(advice, rows=(ahead, behind, *advice.rows[2:]), surest="").lines())

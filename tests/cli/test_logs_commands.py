@@ -86,7 +86,7 @@ def test_exposures_and_events_with_a_guardrail_and_a_failing_check(ltr_duel, tmp
     assert answer.code == 0, answer.err
     row = next(line for line in answer.out.splitlines() if line.startswith("old > new"))
     assert row.split()[3:9] == ["no", "decision", "50", "40", "10", "0"]
-    assert "fails: owners of place 1: the ranker whose name comes first owns 100.00%" in answer.out
+    assert "fails: owners of place 1: new owns 100.00%" in answer.out
     assert "guardrail click holds: old against new +1.0000" in answer.out
     answer = ltr_duel("logs", "check", *words)
     assert answer.code == 1 and "fails: owners of place 1" in answer.out

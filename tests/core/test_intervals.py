@@ -46,6 +46,13 @@ def test_no_outcome_is_certain_and_none_says_nothing():
     assert np.isinf(statistics.student_reach(0.0, 0.0, 0.95))
 
 
+@pytest.mark.parametrize(
+    ("x", "times"), [([1, -1, 2], [5, 3, 1]), ([1, -1, 0], [3000, 2900, 9]), ([0.3, -0.7, 1.1], [4, 2, 3])]
+)
+def test_observations_that_are_alike_may_be_counted_instead_of_listed(x, times):
+    assert statistics.sign_flip_p(x, times) == pytest.approx(statistics.sign_flip_p(np.repeat(x, times)))
+
+
 def test_many_signs_are_normal():
     x = np.random.default_rng(1).normal(0.1, 1, 2000)
     assert statistics.sign_flip_p(x) == pytest.approx(stats.ttest_1samp(x, 0).pvalue, rel=0.1)

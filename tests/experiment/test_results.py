@@ -12,9 +12,10 @@ from ltr_duel.analysis import spread_sentence, summary_table
 from ltr_duel.core.errors import InputError
 from ltr_duel.experiment.results import StudyResults
 from ltr_duel.experiment.run import run_experiment
-from ltr_duel.experiment.stored_run import digests
+from ltr_duel.experiment.stored_run import _SINCE, digests
 from ltr_duel.preferences import PreferenceMatrix, save_preferences
 from ltr_duel.simulation import RunKey, identification_time, key_fields
+from ltr_duel.simulation.run_result import _AS_EVER
 from tests.conftest import bradley_terry
 from tests.experiment.conftest import plan_of
 
@@ -106,6 +107,17 @@ def test_a_digest_is_that_of_the_whole_key():
     own = {name: one for name, one in key_fields(key).items() if name != "repetition"}
     digest = digests(own)
     assert digest(12) == key.digest != digest(1) == replace(key, repetition=1).digest
+
+
+def test_runs_in_batches_and_with_delays_are_read_as_they_were_written(tmp_path):
+    """With every setting that a key has only where it is not as ever."""
+    spec = 'policies = ["rucb"]\nhorizon = 200\nrepetitions = 1\nbatch = 50\ndelay = 7\n'
+    (tmp_path / "study.toml").write_text(spec + '[[matrices]]\nfamily = "equal_gaps"\nsize = 3\n')
+    plan = plan_of(tmp_path / "study.toml")
+    run_experiment(plan, tmp_path / "runs")
+    run = StudyResults(tmp_path / "runs").results(plan.problems[0].name).runs[0]
+    assert (run.key.batch, run.key.delay) == (50, 7)
+    assert tuple(name for name, _ in _AS_EVER) == _SINCE
 
 
 def test_the_last_row_of_each_run_says_when_the_winner_was_identified(results):

@@ -132,8 +132,11 @@ def coverage(users, kind, ties, mean, experiments):
 
 
 def winner_found(rankers, effect, experiments, square=0.5):
-    """Return how often one ranker is ahead of a named other, and of all, with the plans of a pair and of a winner."""
-    pairs, found = rankers * (rankers - 1) // 2, np.zeros(2)
+    """Return how often a ranker is ahead of a named other by the plan of a pair, and of all by the plan of a winner.
+
+    The third number is how often it is ahead of all by the plan of a pair.
+    """
+    pairs, found = rankers * (rankers - 1) // 2, np.zeros(3)
     spread = Spread("a", "b", effect, square, each=float(pairs))
     powers = 0.8, 1 - 0.2 / (rankers - 1)
     plans = [plan_impressions(spread, tests=pairs, power=power, draws=10)[0].fixed for power in powers]
@@ -147,7 +150,8 @@ def winner_found(rankers, effect, experiments, square=0.5):
             means = naive_means(n + 2.0, won - lost, won + lost + 2.0)
             p = np.maximum(statistics.student_p(*means), statistics.sign_p(won, lost, won - lost, won + lost))
             ahead = (statistics.holm(p) < LEVEL) & (won > lost)
-            found[k] += ahead[: rankers - 1].all() if k else ahead[0]
+            found[0] += ahead[0] and not k
+            found[1 if k else 2] += ahead[: rankers - 1].all()
     return found
 
 

@@ -8,7 +8,7 @@ from scipy import stats
 
 from ltr_duel.core import stream
 from ltr_duel.logs import Sequences, compare, confidence_sequence
-from ltr_duel.logs.clusters import bootstrap_means, clustered_means, naive_means, reach, two_way
+from ltr_duel.logs.clusters import bootstrap_means, cautious_means, clustered_means, naive_means, reach, two_way
 from ltr_duel.logs.outcomes import UNIT
 from ltr_duel.logs.sums import Clusters, PairSums
 
@@ -137,3 +137,10 @@ def test_the_net_share_of_users_is_covered_where_it_differs_from_the_mean_over_i
         held.append(low[0] <= truth <= high[0])
     assert truth > -0.1 > 2 / 3 * 0.2 / (11 / 3) + 9 / 3 * -0.3 / (11 / 3)
     assert 0.94 <= np.mean(held) <= 0.96
+
+
+def test_clusters_that_are_alike_may_be_counted_instead_of_listed():
+    count, total, times = np.array([[1.0, 2.0, 7.0]]), np.array([[1.0, -1.0, 3.0]]), np.array([40, 1, 3])
+    listed = [np.repeat(values, times, axis=1) for values in (count, total)]
+    np.testing.assert_allclose(clustered_means(count, total, times), clustered_means(*listed))
+    np.testing.assert_allclose(cautious_means(count, total, [70.0], times), cautious_means(*listed, [70.0]))

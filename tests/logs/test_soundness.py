@@ -11,7 +11,7 @@ from ltr_duel.logs import ClickLog, check_log, write_log
 from ltr_duel.logs.coins import _mean_outcomes
 from ltr_duel.logs.findings import ERROR, even, fair, mirrored, seldom, unchanged, unchanged_by_users
 from ltr_duel.logs.soundness import robots_among
-from tests.logs.sound import failed, false_alarms_of_checks, write_sound_log
+from tests.logs.sound import SHIFTING, failed, false_alarms_of_checks, write_sound_log
 
 COLUMNS = ("impression", "time", "query", "user", "shown", "clicks", "rankers", "owners")
 SHOWN = [f"d{k}" for k in range(6)]
@@ -43,14 +43,63 @@ def test_sound_logs_pass(tmp_path):
     assert [failing(tmp_path, sound(seed=seed), planned="even") for seed in range(3)] == [set()] * 3
 
 
-@pytest.mark.parametrize("drawn", ["anew", "by user", "by visit"])
+@pytest.mark.parametrize("drawn", ["anew", "by user", "by visit", SHIFTING])
 @pytest.mark.parametrize(("rankers", "users"), [(5, 600), (10, 40)])
 def test_sound_logs_of_users_who_come_often_pass(tmp_path, rankers, users, drawn):
     """Before, where pairs are drawn for users or visits, pairs and empty pages failed in nearly each such log."""
     for seed in range(2):
         write_sound_log(tmp_path / f"{seed}.parquet", rankers, users, drawn, seed)
-        found = failed(tmp_path / f"{seed}.parquet", planned="even")[1]
+        found = failed(tmp_path / f"{seed}.parquet", planned="even" if drawn != SHIFTING else "")[1]
         assert not {"pairs shown", "pairs over time", "empty pages", "robots"} & set(found)
+
+
+def rankers_that_agree(rows, k):
+    rows[k]["owners"] = [-1] * 6
+
+
+def rankers_that_find_nothing(rows, k):
+    rows[k] |= {"shown": [], "owners": [], "clicks": []}
+
+
+@pytest.mark.parametrize("change", [rankers_that_agree, rankers_that_find_nothing])
+def test_two_rankers_may_agree_on_queries_or_find_nothing_for_them(tmp_path, change):
+    """Before, "empty pages" failed: a pair of similar rankers has more pages without an owned place than others."""
+    rows = sound()
+    for k, row in enumerate(rows):
+        if set(row["rankers"]) == {"a", "b"} and row["query"].endswith("7"):
+            change(rows, k)
+    assert failing(tmp_path, rows, planned="even") == set()
+
+
+@pytest.mark.parametrize(("of", "back", "verdict"), [
+    ("ranker", True, "fails"), ("ranker", False, "not checked"), ("all", True, "sound"), ("user", True, "sound"),
+])  # fmt: skip
+def test_empty_pages_of_queries_that_come_back_are_accidents(tmp_path, of, back, verdict):
+    """A twentieth of the pages of one ranker, of all pages, or all pages of three users who are shown one set."""
+    rows = sound()
+    for k, row in enumerate(rows):
+        row["query"] = row["query"] if back else f"q{k}"
+        if of == "user" and k % 20 < 3:
+            row |= {"user": f"heavy {k % 20}", "rankers": ["a", "b"]}
+        if k % 20 < 3 * (of == "user") + (of == "all") + (of == "ranker" and "c" in row["rankers"]):
+            rankers_that_find_nothing(rows, k)
+    with write_log(tmp_path / "clicks.parquet", COLUMNS) as log:
+        log.write({name: [row[name] for row in rows] for name in COLUMNS})
+    found = check_log(ClickLog(tmp_path / "clicks.parquet", skip_bad=None))
+    assert [one.verdict for one in found if one.name == "empty pages"] == [verdict]
+
+
+@pytest.mark.parametrize("where", ["time", "query"])
+def test_a_pair_may_be_shown_more_often_when_all_pages_fail_more_often(tmp_path, where):
+    """In a tenth of the time, or on a tenth of the queries, most pages are one pair's, and half of all are empty."""
+    rows = sound()
+    for k, row in enumerate(rows):
+        often = k >= 2700 if where == "time" else row["query"].endswith("7")
+        if often and k % 5:
+            row["rankers"] = ["a", "b"]
+        if k % (2 if often else 40) == 0:
+            rankers_that_find_nothing(rows, k)
+    assert "empty pages" not in failing(tmp_path, rows)
 
 
 @pytest.mark.parametrize("policy", ["rucb", "random"])
@@ -201,6 +250,15 @@ def test_the_heaviest_user_is_stated_among_how_many(tmp_path, users, sentence):
         log.write({name: [row[name] for row in rows] for name in COLUMNS})
     findings = check_log(ClickLog(tmp_path / "clicks.parquet", skip_bad=None))
     assert [one.sentence for one in findings if one.name == "heaviest user"] == [sentence]
+
+
+def test_coins_of_sets_of_three_are_not_called_sound(tmp_path):
+    """Before, all of their checks were sound, of which none was made."""
+    rows = [row | {"rankers": ["a", "b", "c"]} for row in sound(300)]
+    with write_log(tmp_path / "clicks.parquet", COLUMNS) as log:
+        log.write({name: [row[name] for row in rows] for name in COLUMNS})
+    found = check_log(ClickLog(tmp_path / "clicks.parquet", skip_bad=None))
+    assert [one.verdict for one in found if "owners" in one.name or "A/A" in one.name] == ["not checked"]
 
 
 def test_owners_that_are_fair_place_by_place_may_still_favour_a_ranker(tmp_path):

@@ -74,6 +74,12 @@ def test_events_are_joined_with_exposures_and_outcomes_are_kinds_values_and_dwel
         outcome_of(tmp_path, exposures, events, outcome="dwell<3")
 
 
+def test_many_impressions_of_one_user_are_added_up_by_value(tmp_path):
+    exposures = [exposure(n, "uv"[n > 4]) for n in range(6)]
+    events = [event(f"i{n}", "a", "purchase", value=1e6 + n) for n in range(6)]
+    assert outcome_of(tmp_path, exposures, events, outcome="value") == (6, 0, 0)
+
+
 @pytest.mark.parametrize("ends", [(25,), (9, 10, 25)], ids=["one file", "three files"])
 @pytest.mark.parametrize("named", [True, False], ids=["items", "positions"])
 @pytest.mark.parametrize("shuffled", [False, True])

@@ -66,8 +66,8 @@ def test_identical_rankers_are_told_apart_in_at_most_five_of_a_hundred_loops(pol
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["double_thompson", "rucb", "interleaved_filter", "mdb"])
 def test_what_plans_choose_has_the_law_of_a_simulation_in_batches(name):
-    """Pulls after 4 batches of 25 by 1,000 loops and by 1,000 runs of `simulate`: Kolmogorov-Smirnov at 1e-4."""
-    steps, batch, runs = 100, 25, 1000
+    """Pulls after 4 batches of 25 by 2,000 loops and by 2,000 runs of `simulate`: Kolmogorov-Smirnov at 1e-4."""
+    steps, batch, runs = 100, 25, 2000
     source = FromMatrix(PreferenceMatrix(P, RANKERS), sets="independent_coins")
     results = simulate(source, name, horizon=steps, batch=batch, repetitions=runs, seed=1)
     simulated = np.array([run.pulls[-1] for run in results.runs])

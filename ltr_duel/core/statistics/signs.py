@@ -23,7 +23,7 @@ _NORMAL, _NORMAL_WHOLE = 300.0, 1000.0  # effective observations from which on t
 _TINY = float(np.finfo(np.float64).tiny)
 
 
-def sign_flip_p(x: ArrayLike) -> float:
+def sign_flip_p(x: ArrayLike, times: ArrayLike = 1) -> float:
     """Return the two-sided p-value of "each observation is as likely as its negative".
 
     Exact for whole numbers with a sum of sizes up to 4,000. Others are rounded to 1,000 steps or more, and the test of
@@ -31,6 +31,7 @@ def sign_flip_p(x: ArrayLike) -> float:
     normal (from 300 on, if they are not whole).
 
     x: shape (n,); independent observations, or sums of independent clusters.
+    times: how often each is there.
 
     The result is above 0; 1 if all are 0.
 
@@ -39,33 +40,33 @@ def sign_flip_p(x: ArrayLike) -> float:
     >>> sign_flip_p([1.0, 1.0, 0.0, 3.0, 2.0])
     0.125
     """
-    some = np.asarray(x, np.float64)
-    some = some[some != 0]
+    all_of_them, often = np.broadcast_arrays(np.asarray(x, np.float64), np.asarray(times, np.int64))
+    some, often = (one[all_of_them != 0] for one in (all_of_them, often))
     if len(some) == 0:
         return 1.0
     some = some / np.abs(some).max()
-    square = float((some**2).sum())
-    steps, whole = _on_a_grid(some)
-    if square**2 / float((some**4).sum()) > (_NORMAL_WHOLE if whole else _NORMAL):
-        return max(float(2 * scipy.special.ndtr(-abs(some.sum()) / np.sqrt(square))), _TINY)
-    size, times = np.unique(np.abs(steps[steps != 0]), return_counts=True)
+    square = float((some**2 * often).sum())
+    steps, whole = _on_a_grid(some, often)
+    if square**2 / float((some**4 * often).sum()) > (_NORMAL_WHOLE if whole else _NORMAL):
+        return max(float(2 * scipy.special.ndtr(-abs((some * often).sum()) / np.sqrt(square))), _TINY)
+    size, of = np.unique(np.abs(steps[steps != 0]), return_inverse=True)
     chance = np.ones(1)
-    for step, n in zip(size, times, strict=True):
-        spread = np.zeros(2 * step * n + 1)
+    for step, n in zip(size, np.bincount(of, often[steps != 0]), strict=True):
+        spread = np.zeros(2 * step * int(n) + 1)
         spread[:: 2 * step] = _fair_coins(int(n))
         chance = np.convolve(chance, spread)
-    lead = abs(int(steps.sum()))
+    lead = abs(int(steps @ often))
     return 1.0 if lead == 0 else min(1.0, max(float(2 * chance[len(chance) // 2 + lead :].sum()), _TINY))
 
 
-def _on_a_grid(x: FloatVector) -> tuple[IntVector, bool]:
+def _on_a_grid(x: FloatVector, times: IntVector) -> tuple[IntVector, bool]:
     """Return the numbers in steps, and whether they are whole multiples of the step; else they are rounded."""
-    total, least = np.abs(x).sum(), np.abs(x).min()
+    total, least = (np.abs(x) * times).sum(), np.abs(x).min()
     for step in (least, least / 2, least / 3):
         steps = np.round(x / step)
         if total / step <= _WHOLE and np.allclose(steps, x / step, rtol=0, atol=1e-9):
             return steps.astype(np.int64), True
-    return np.round(x * (np.clip(_EACH * len(x), _FEWEST, _MOST) / total)).astype(np.int64), False
+    return np.round(x * (np.clip(_EACH * times.sum(), _FEWEST, _MOST) / total)).astype(np.int64), False
 
 
 def _fair_coins(n: int) -> FloatVector:

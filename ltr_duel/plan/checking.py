@@ -50,18 +50,10 @@ def kept_plans(out: Path, keys: Keys) -> dict[int, LivePlan]:
 def check_plans(log: ClickLog, plans: Mapping[int, LivePlan], settings: Settings) -> list[str]:
     """Say what is wrong with a log: it was not made by these plans, or the experiment is not sound.
 
-    Parameters
-    ----------
-    log : ClickLog
-        Made with ``skip_bad=None``, so that bad lines are counted.
-    plans : mapping of int to Plan
-        By their versions.
-    settings : Settings
+    log: made with ``skip_bad=None``, so that bad lines are counted.
+    plans: by their versions.
 
-    Returns
-    -------
-    list of str
-        Sentences; none where all is well.
+    Returns sentences; none where all is well.
     """
     said = [line for line in finding_lines(_failed(log, settings)) if line]
     if lost := log.bad.count - log.bad.repeated:

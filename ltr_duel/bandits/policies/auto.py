@@ -21,8 +21,8 @@ score, so where they disagree about a rival the outcome was a tie that a coin br
 to six pairs of copies of two arms three count: they are one observation, and all six too often ended with a wrong arm.
 
 Made for this package; the constants were tuned on one half of the suite of ``ltr-duel rank-policies``. Nothing is
-proven. Sampling against 1/2 leaves no challenger out for ever; how regret grows is measured in docs/standings.md. A step
-costs O(K), without a Condorcet winner up to O(K^2) coins.
+proven. Sampling against 1/2 leaves no challenger out for ever; how regret grows is measured in docs/standings.md. A
+step costs O(K), without a Condorcet winner up to O(K^2) coins.
 """
 
 from __future__ import annotations

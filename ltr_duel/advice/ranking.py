@@ -40,10 +40,11 @@ def rank_policies(
     for one in steps:
         errors.require_whole("the number of steps", one, 100, LONGEST)
     chosen = [one for one in suite(data) if (not half or one.half == half) and _is_wanted(one, problems)]
-    if not chosen:
-        raise InputError(f"no problem is called {errors.listed(list(problems), 'or')}; there are {_names(data)}")
+    if unknown := [one for one in problems if not any(_is_wanted(problem, [one]) for problem in chosen)]:
+        raise InputError(f"no problem is called {errors.listed(unknown, 'or')}; there are {_names(data)}")
     on_matrices = [*MATRIX, *(one for one in policies if "/" not in one and one not in MATRIX)]
-    live = [*LIVE, *(one for one in policies if one not in LIVE and one not in MATRIX)]
+    live = [*LIVE, *(one if "/" in one else _on_a_page(one) for one in policies)]
+    live = list(dict.fromkeys(live))
     for entry in (*on_matrices, *live):
         policy, _, method = entry.partition("/")
         compared = METHODS.configure(method or "sosm").component
@@ -61,6 +62,12 @@ def rank_policies(
     costs = measure(cells, kept, runs=runs, seed=seed, jobs=jobs, said=said, sources=sources)
     halves = dict.fromkeys(one.half for one in chosen)
     return {name: standings(one for one in costs if one.cell.problem.half == name) for name in sorted(halves)[::-1]}
+
+
+def _on_a_page(policy: str) -> str:
+    """Return a policy with the method by which it is compared where none is named."""
+    pairs = suited(POLICIES.configure(policy), to_sets=True).component.feedback == "duel"
+    return f"{policy}/{'team_draft' if pairs else 'sosm'}"
 
 
 def _is_wanted(problem: Problem, patterns: Sequence[str]) -> bool:
@@ -83,7 +90,7 @@ def standings_table(frame: pd.DataFrame, most: int = 100) -> pd.DataFrame:
         {
             "policy": row["policy"],
             "× best": f"{row['times the best']:.2f}",
-            "95 %": f"{row['low']:.2f} to {row['high']:.2f}",
+            "95 %": "" if np.isnan(row["low"]) else f"{row['low']:.2f} to {row['high']:.2f}",
             "worst": f"{row['worst']:.1f}",
             "worst on": row["worst on"],
             "wrong": f"{row['wrong']:.0%}",

@@ -18,13 +18,15 @@ import pandas as pd
 
 from ltr_duel.advice.suite import Problem, reference
 from ltr_duel.bandits import POLICIES
-from ltr_duel.core import FloatVector, InputError, digest_of, stream
+from ltr_duel.core import FloatVector, InputError, IntVector, digest, statistics, stream
 from ltr_duel.interleaving import METHODS
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.rankers import Rankings
 from ltr_duel.simulation import FromMatrix, Live, OracleSource, simulate, source_of
 
 DRAWS = 400  # of the runs of each cell, for intervals
+FEWEST = 6  # runs of which intervals say something
+LEAST = 0.5  # regret that counts, about what one step costs at most: a policy may be lucky and pay nothing
 BATCHES = 100  # of one percent each
 MATRIX = (
     *("auto", "double_thompson", "merge_dts", "rmed1", "rmed2", "rucb", "scb", "self_sparring", "thompson_sparring"),
@@ -85,8 +87,10 @@ def _key(cell: Cell, runs: int, seed: int, sources: Mapping[str, str]) -> str:
     policy, _, method = cell.entry.partition("/")
     given = POLICIES.configure(policy).component
     code = source_of(given, sources.get(given.name, ""))
-    about = [cell.problem.family, cell.problem.name, policy, method, code]
-    return digest_of([*about, cell.steps, cell.batched, runs, seed])
+    made = _made(cell.problem)
+    world = made.digest if isinstance(made, PreferenceMatrix) else made.provenance
+    about = [cell.problem.family, cell.problem.name, world, policy, method, code]
+    return digest.digest_of([*about, cell.steps, cell.batched, runs, seed])
 
 
 def _run(cell: Cell, runs: int, seed: int, jobs: int) -> dict[str, list[float]]:
@@ -121,10 +125,15 @@ def _world(problem: Problem, method: str) -> tuple[OracleSource, PreferenceMatri
 def standings(costs: Iterable[Costs]) -> pd.DataFrame:
     """Return how many times the best policy's regret each policy pays, for each kind of problems and length.
 
+    Which policy is best on a problem is said by one half of the runs, and what policies pay as multiples of it by the
+    other half, and the other way round: the smallest of noisy means is too small, and multiples of it are too large.
+    Intervals are for these best policies, by the spread over draws of runs (Student's t); there is none for fewer than
+    `FEWEST` runs. A number below 1 is possible.
+
     Columns: ``problems`` (matrices or live), ``batches``, ``steps``, ``policy``, ``times the best`` (geometric mean
-    over the problems), ``low`` and ``high`` (95 %, over the draws of runs), ``worst``, ``worst on``, ``wrong`` (share
-    of runs that end with a wrong arm), ``wrong at best`` (of the best policy of each problem), ``error`` (of the
-    difference of these), and a column for each family.
+    over the problems), ``low`` and ``high`` (95 %), ``worst``, ``worst on``, ``wrong`` (share of runs that end with a
+    wrong arm), ``wrong at best`` (of the best policy of each problem), ``error`` (of the difference of these), and a
+    column for each family.
     """
     rows: list[dict[str, Any]] = []
     groups: dict[tuple[bool, bool, int], list[Costs]] = {}
@@ -145,12 +154,18 @@ def _rows(members: Sequence[Costs]) -> list[dict[str, Any]]:
     families = np.array([by[name, entries[0]].cell.problem.family for name in names])
     regret = np.array([[by[name, entry].regret for entry in entries] for name in names])  # (problems, policies, runs)
     wrong = np.array([[by[name, entry].wrong for entry in entries] for name in names])
-    logs = _log_ratios(regret.mean(axis=2))
     rng, runs = stream(0, "standings"), regret.shape[2]
-    draws = rng.integers(0, runs, (DRAWS, runs))
-    means = np.array([_log_ratios(regret[:, :, draw].mean(axis=2)).mean(axis=0) for draw in draws])
-    low, high = np.exp(np.quantile(means, (0.025, 0.975), axis=0))
-    best = wrong[np.arange(len(names)), logs.argmin(axis=1)]  # (problems, runs)
+    best_of = [regret[:, :, half::2].mean(axis=2).argmin(axis=1) for half in (1, 0)]  # by the other half
+    logs = _log_ratios(regret, best_of)
+    low, high = np.full((2, len(entries)), np.nan)
+    if runs >= FEWEST:
+        drawn = (2 * rng.integers(0, np.array([(runs + 1 - k % 2) // 2 for k in range(runs)]), (DRAWS, runs))).T
+        draws = (drawn + np.arange(runs)[:, None] % 2).T  # each run by one of its half
+        means = np.array([_log_ratios(regret[:, :, draw], best_of).mean(axis=0) for draw in draws])
+        half = runs // 2
+        reach = statistics.student_reach(means.std(axis=0) * (half / (half - 1)) ** 0.5, 2.0 * half - 2, 0.95)
+        low, high = np.exp(logs.mean(axis=0) - reach), np.exp(logs.mean(axis=0) + reach)
+    best = wrong[np.arange(len(names)), regret.mean(axis=2).argmin(axis=1)]  # (problems, runs)
     rows = []
     for place in np.argsort(logs.mean(axis=0), kind="stable"):
         worst = int(logs[:, place].argmax())
@@ -172,6 +187,8 @@ def _rows(members: Sequence[Costs]) -> list[dict[str, Any]]:
     return rows
 
 
-def _log_ratios(means: FloatVector) -> FloatVector:
-    floor = np.maximum(means, 1e-9)
-    return np.asarray(np.log(floor / floor.min(axis=1, keepdims=True)))
+def _log_ratios(regret: FloatVector, best_of: Sequence[IntVector]) -> FloatVector:
+    """Return the logarithms of multiples of the best policies' regret, those of both halves of the runs averaged."""
+    logs = [np.log(np.maximum(regret[:, :, half::2].mean(axis=2), LEAST)) for half in (0, 1)]
+    at = np.arange(len(regret))
+    return np.asarray(np.mean([one - one[at, best, None] for one, best in zip(logs, best_of, strict=True)], axis=0))

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import FloatMatrix, digest_of, stream
+from ltr_duel.core import FloatMatrix, digest, stream
 from ltr_duel.data import load_dataset, make_corpus
 from ltr_duel.preferences import (
     FAMILIES,
@@ -64,8 +64,8 @@ def _halves() -> dict[tuple[str, str], Half]:
         families.setdefault(one.family, []).append(one.name)
     halves: dict[tuple[str, str], Half] = {}
     for family, names in families.items():
-        begin = int(digest_of(family), 16) % 2
-        for place, name in enumerate(sorted(names, key=lambda name: digest_of([family, name]))):
+        begin = int(digest.digest_of(family), 16) % 2
+        for place, name in enumerate(sorted(names, key=lambda name: digest.digest_of([family, name]))):
             halves[family, name] = "judge" if (begin + place) % 2 else "tune"
     return halves
 

@@ -150,7 +150,9 @@ def _patterns(
     engine: Any, rows: Any, ends: tuple[float, float], orders: list[tuple[str, ...]]
 ) -> tuple[list[tuple[str, ...]], _Patterns]:
     """Return the sets of rankers, and the patterns of owners."""
-    columns = _columns(rows, ends, orders) | {"weighs": _weighs(rows).cast("int64")}
+    import ibis
+
+    columns = _columns(rows, ends, orders) | {"weighs": ibis.ifelse(_weighs(rows), 1, 0).cast("int64")}
     found = _counted(engine, rows.select("rankers", **columns), orders)
     sets = [tuple(sorted(one)) for one in found["rankers"]]
     names = sorted(set(sets))

@@ -12,7 +12,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from ltr_duel.core import InputError, host, process_identity, still_runs
+from ltr_duel.core import InputError, host
 
 VARIABLE = "LTR_DUEL_LOGS_MEMORY"
 _USUAL, _MOST = 640_000_000, 2_500_000_000  # bytes, of logs up to 10^7 rows and of the longest
@@ -42,10 +42,10 @@ def make_folder() -> str:
     """Make a folder for this process, in the one for temporary files; remove those of processes that have ended."""
     for one in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         with suppress(OSError, ValueError, TypeError, KeyError):  # it is another user's, or was made just now
-            if still_runs(json.loads((one / _OWNER).read_bytes())) is False:
+            if host.still_runs(json.loads((one / _OWNER).read_bytes())) is False:
                 shutil.rmtree(one, ignore_errors=True)
     folder = tempfile.mkdtemp(prefix=_PREFIX)
-    Path(folder, _OWNER).write_text(json.dumps(process_identity(os.getpid())), encoding="utf-8")
+    Path(folder, _OWNER).write_text(json.dumps(host.process_identity(os.getpid())), encoding="utf-8")
     return folder
 
 

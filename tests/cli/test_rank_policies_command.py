@@ -37,6 +37,7 @@ def test_the_command_ranks_a_policy_of_the_users(ltr_duel, tmp_path):
     "words, said",
     [
         (("--problems", "nothing"), "no problem is called nothing; there are published"),
+        (("--problems", "nothing", "--problems", "arxiv"), "no problem is called nothing; there are published"),
         (("--runs", "1", "--problems", "arxiv"), "the number of runs"),
         (("--steps", "3", "--problems", "arxiv"), "the number of steps"),
         (("--policy", "rubc", "--problems", "arxiv"), "did you mean 'rucb'"),

@@ -15,6 +15,7 @@ from ltr_duel.logs.clusters import Kinds, Means, bootstrap_means, interval_ends
 from ltr_duel.logs.history import History
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.looks import Look, drift_notes
+from ltr_duel.logs.loose import uncounted
 from ltr_duel.logs.summed import summed, warnings_of
 from ltr_duel.logs.sums import CLUSTERS, PairSums, Sequences
 from ltr_duel.preferences import PreferenceMatrix
@@ -282,6 +283,8 @@ def compare_log(
         provenance=provenance,
     )
     comparison.warnings.extend([*warnings_of(found, comparison.means), *drift_notes(found.looks, named)])
+    if said := uncounted(log):
+        comparison.warnings.append(said)
     if sums.cluster == "query":
         comparison.warnings.extend(_these_queries(sums, comparison, named))
     return adapted(comparison, found.choices)

@@ -16,6 +16,7 @@ from ltr_duel.logs.engine import NO_RANKER, Engine
 from ltr_duel.logs.files import Found, files_of, format_of
 from ltr_duel.logs.rows import (
     FACTS,
+    SHOWN_AGAIN,
     SHOWN_TWICE,
     back_sentence,
     checks_of,
@@ -99,7 +100,7 @@ class ClickLog:
         if skip_bad is not None and skip_bad < 0:
             raise InputError(f"the number of bad lines that may be skipped must be at least 0, not {skip_bad}")
         self.outcome = outcome_of(outcome)
-        self._late = Late(seconds_of(within) if within else 0.0, which)
+        self.late = Late(seconds_of(within) if within else 0.0, which)
         self.context = tuple(one for one in context if one not in LOG_COLUMNS)
         if two:
             self.format, self._source = "tables", tables(path, events, source, connect, self.context)
@@ -124,7 +125,7 @@ class ClickLog:
     @cached_property
     def loaded(self) -> Loaded:
         """The log as a relation of an engine."""
-        return self._source(self.outcome, self._late)
+        return self._source(self.outcome, self.late)
 
     @property
     def engine(self) -> Any:
@@ -194,9 +195,8 @@ class ClickLog:
 
     def _repeats(self, row: dict[str, Any]) -> str:
         here, first = self.find(row["line"]), self.find(row["first"])
-        return (
-            f"impression '{row['impression']}' is that of {f'line {first.row}' if first.file == here.file else first}"
-        )
+        of = f"line {first.row}" if first.file == here.file else first
+        return f"impression '{row['impression']}' is that of {of}{SHOWN_AGAIN}"
 
     def _owner(self, row: dict[str, Any]) -> dict[str, str]:
         """Return who, by an event, owns an item of a row and is no ranker; nothing if there is no such event."""

@@ -164,8 +164,7 @@ def log_lines(facts: LogFacts) -> list[str]:
         events = f"{several(facts.clicks, 'shown document')} with events ({facts.outcome})"
     lines = [
         f"{several(n, 'impression')} from {date_words(facts.first)} to {date_words(facts.last)} ({facts.format})",
-        f"{several(facts.queries, 'query')}; {lists};"
-        f" {events}, on {facts.clicked / n:.1%} of the impressions",
+        f"{several(facts.queries, 'query')}; {lists}; {events}, on {facts.clicked / n:.1%} of the impressions",
     ]
     if facts.users:
         lines.append(f"{several(facts.users, 'user')}, {n / facts.users:.1f} impressions each")

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ltr_duel.core import files, several
-from ltr_duel.logs.adaptive import first_impressions, weighs
+from ltr_duel.logs.adaptive import first_impressions, note_at_any_time, weighs
 from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.findings import finding_lines
 from ltr_duel.logs.limits import guardrail_lines
@@ -34,8 +34,10 @@ _WHOSE = {
 }
 
 
-def comparison_lines(found: LogComparison) -> list[str]:
+def comparison_lines(found: LogComparison, *, always: bool = False) -> list[str]:
     """Say in sentences what a comparison rests on.
+
+    always: Whether its table is of looks at any time.
 
     Examples
     --------
@@ -59,7 +61,8 @@ def comparison_lines(found: LogComparison) -> list[str]:
     if about["bad_lines"]:
         lines.append(f"bad lines that were skipped: {about['bad_lines']:,}")
     notes = [about["caution"]] if "caution" in about else []
-    return lines + [f"note: {one}" for one in (*notes, *found.warnings)]
+    notes += [note_at_any_time(found), *found.warnings[1:]] if always and found.adaptive else found.warnings
+    return lines + [f"note: {one}" for one in notes]
 
 
 def _robust(cluster: str) -> str:
@@ -80,7 +83,7 @@ def save_comparison(evidence: Evidence, path: str | Path, *, title: str = "") ->
     page = render_page(
         _TEMPLATE,
         title=title or f"Comparison of {', '.join(found.names[:4])}{' ...' if len(found.names) > 4 else ''}",
-        lines=comparison_lines(found),
+        lines=comparison_lines(found, always=always is not None),
         headline=_capital(headline, found.names) + "." * bool(rest),
         answer=[*filter(None, [rest]), *answer],
         findings=None if evidence.findings is None else finding_lines(list(evidence.findings)),

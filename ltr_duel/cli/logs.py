@@ -116,8 +116,9 @@ def power(
     )
     from ltr_duel.preferences import estimate_preferences
 
-    if [given["file"], given["exposures"], live].count(None) != 2:
-        raise InputError("give either a LOG, or --live with a corpus, or --exposures with --events")
+    source = given["source"] if given["file"] is None else None  # maps the columns of a LOG
+    if [given["file"], given["exposures"] or source, live].count(None) != 2:
+        raise InputError("give either a LOG, or --live with a corpus, or --exposures with --events, or --source")
     if live is None and (visits, heavy, correlation) != (1.0, 0.5, 0.1):
         raise InputError("--visits, --heavy and --correlation go with --live: a LOG shows how often users come")
     if days is not None and per_day is None:

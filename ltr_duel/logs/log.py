@@ -14,6 +14,7 @@ from ltr_duel.logs.attribution import Late, outcome_of, seconds_of
 from ltr_duel.logs.bad import BadLines, Refused
 from ltr_duel.logs.engine import NO_RANKER, Engine
 from ltr_duel.logs.files import Found, files_of, format_of
+from ltr_duel.logs.mapping import place_of
 from ltr_duel.logs.rows import (
     FACTS,
     SHOWN_AGAIN,
@@ -41,10 +42,10 @@ class ClickLog:
 
     Parameters
     ----------
-    path : path
+    path : path, optional
         A file, folder or glob: JSON lines, CSV (both also with ``.gz``) or Parquet with the columns of `LOG_COLUMNS`;
         User Behavior Insights records; session logs of the Yandex challenges; or, with ``events`` or ``source``,
-        exposures as Parquet, CSV or JSON. With ``connect`` the name of a table.
+        exposures as Parquet, CSV or JSON. With ``connect`` the name of a table. By default where ``source`` says.
     format : {"", "jsonl", "csv", "parquet", "yandex", "ubi"}
         By default told by the suffix, or by how the file begins.
     skip_bad : int or None
@@ -83,7 +84,7 @@ class ClickLog:
 
     def __init__(
         self,
-        path: str | Path,
+        path: str | Path | None = None,
         *,
         format: str = "",
         skip_bad: int | None = 0,
@@ -95,6 +96,10 @@ class ClickLog:
         which: str = "last",
         context: Collection[str] = (),
     ) -> None:
+        if path is None:
+            if source is None:
+                raise InputError("give a log, or a mapping that says where the exposures are")
+            path = place_of(Path(source), table=bool(connect))
         self.path = Path(path)
         two = events is not None or source is not None or bool(connect)
         if skip_bad is not None and skip_bad < 0:

@@ -117,24 +117,25 @@ def tables(
 
     def load(outcome: Outcome, late: Late) -> Loaded:
         mapping = Path(source) if source is not None else None
-        sections = sections_of(mapping, context) if mapping else {}
+        sections = sections_of(mapping) if mapping else {}
         if events is None and "events" not in sections:
             raise InputError("exposures need events: give --events, or a mapping with [events]")
         shown, seen = (
-            Part(name, mapping, sections.get(name, {}), str(where), legal)
-            for name, where, legal in (
-                ("exposures", path, (*EXPOSURE, *context)),
-                ("events", events if events is not None else path, tuple(EVENT)),
+            Part(name, mapping, sections.get(name, {}), str(where), legal, more)
+            for name, where, legal, more in (
+                ("exposures", path, EXPOSURE, context),
+                ("events", events if events is not None else path, tuple(EVENT), ()),
             )
         )
         if connect:
             engine: Any = Warehouse(connect)
             parts = _table_of(engine, shown), _table_of(engine, seen)
-            return _joined(engine, *parts, outcome, late, lambda name: Found(shown.table, f"impression '{name}'"))
+            found = _joined(engine, *parts, outcome, late, lambda name: Found(shown.table, f"impression '{name}'"))
+            return found._replace(strange=shown.strange)
         engine = Engine(damaged(Path(path)), sum(map(_rows_of, (shown, seen))))
         (find, numbers), (find_event, _) = (create_relation(engine, part) for part in (shown, seen))
         loaded = _aligned(engine, numbers, outcome, late, find, ("impression", "origin"))
-        return loaded._replace(find_event=find_event)
+        return loaded._replace(find_event=find_event, strange=shown.strange)
 
     return load
 
@@ -224,6 +225,8 @@ def _number(engine: Any, events: Any, outcome: Outcome) -> Number:
 
 def _table_of(engine: Warehouse, part: Part) -> Any:
     if part.columns:
+        if part.context:
+            part.add_context(engine.sql(select({}, "", part.table)).columns)
         table = part.tried(lambda columns, where: engine.sql(select(columns, where, part.table)))
     else:
         table = engine.table(part.table)

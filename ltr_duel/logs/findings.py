@@ -37,7 +37,8 @@ class Finding(NamedTuple):
 
 def tested(name: str, p: float, sentence: str) -> Finding:
     """Return the finding of a test."""
-    said = "p < 1e-12" if p < 1e-12 else f"p = {p:.2g}"
+    near = next((said for digits in (2, 3, 4) if float(said := f"{p:.{digits}g}") != ERROR), f"{p:.6g}")
+    said = "p < 1e-12" if p < 1e-12 else f"p = {near}"
     return Finding(name, "fails" if p < ERROR else "sound", p, f"{sentence} ({said})")
 
 

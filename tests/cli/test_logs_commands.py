@@ -6,10 +6,12 @@ import json
 import re
 
 import click
+import numpy as np
 import pytest
 
 from tests.logs.test_page import clear, text_of
 from tests.logs.test_slices import drawn, written
+from tests.logs.test_sources import event, exposure, parquet
 from tests.site.snippets import DOCS
 
 
@@ -363,3 +365,19 @@ def test_a_mapping_says_where_the_rows_are_and_any_column_slices(ltr_duel, tmp_p
     mapping.write_text(SHOP.format(tmp_path, "").replace("file =", "# file ="))
     answer = ltr_duel("logs", "check", *words)
     assert answer.code == 2 and f"{mapping}: give a LOG, or say where the exposures are: file = '...'" in answer.err
+
+
+def test_a_plan_from_few_users_says_what_its_factors_do_not_explain(ltr_duel, tmp_path):
+    rng = np.random.default_rng(0)
+    shown = [exposure(k, f"u{k % 12}", time=float(k)) for k in range(60)]
+    events = [event(f"i{k}", "ab"[int(rng.random() < 0.2)]) for k in range(60)]
+    words = [parquet(tmp_path, "shown", shown), "--events", parquet(tmp_path, "seen", events)]
+    answer = ltr_duel("logs", "power", *words)
+    fixed = float(re.search(r"plan for ([\d,]+) impressions and", answer.out)[1].replace(",", ""))
+    said = re.search(r"By these factors alone it would be ([\d,]+) impressions", answer.out)
+    assert said and fixed > 1.5 * float(said[1].replace(",", "")), answer.out
+    assert "With so few users the won and the lost user that the test adds" in answer.out
+    many = [exposure(k, f"u{k % 1000}", time=float(k)) for k in range(3000)]
+    events = [event(f"i{k}", "ab"[int(rng.random() < 0.4)]) for k in range(3000)]
+    words = [parquet(tmp_path, "shown", many), "--events", parquet(tmp_path, "seen", events)]
+    assert "By these factors alone" not in ltr_duel("logs", "power", *words, "--effect", 0.02).out

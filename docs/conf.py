@@ -33,7 +33,8 @@ exclude_patterns = ["_build", "_ext", "**/.ipynb_checkpoints"]
 nitpicky = True
 nitpick_ignore = [
     ("py:exc", "jinja2.UndefinedError"),  # another project's
-    ("py:class", "ltr_duel.clicks.model.FamilyParams"),  # the default of a public field, not public itself
+    ("py:class", "ltr_duel.clicks.model.FamilyParams"),  # the defaults of public fields, not public themselves
+    ("py:class", "ltr_duel.core.components.NoParams"),
 ]
 
 # Markdown and notebooks. A notebook is run again only if its text changed: results are kept beside the built site.

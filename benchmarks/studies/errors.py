@@ -32,7 +32,7 @@ from tests.logs.drawn import (
     users_needed,
     winner_found,
 )
-from tests.logs.sound import DRAWN, SHIFTING, false_alarms_of_checks
+from tests.logs.sound import DRAWN, RUNS, SHIFTING, false_alarms_of_checks
 
 RANKERS, IMPRESSIONS, TIES = (2, 5, 10, 20), (100, 300, 1000, 10_000), (0.0, 0.3, 0.95)
 USERS = ("independent", "returning")
@@ -160,7 +160,7 @@ def checks(experiments: int, data: str) -> None:
     settings = list(itertools.product((2, 5, 10), (40, 600)))
     kinds: dict[str, list[tuple[Any, ...]]] = {
         kind: [(kind, *one, {}) for one in settings]
-        for kind in (*DRAWN, SHIFTING, "random", "rucb", "rmed1", "winner_stays_strong")
+        for kind in (*DRAWN, SHIFTING, RUNS, "random", "rucb", "rmed1", "winner_stays_strong")
     }
     if data:  # a corpus on some features of which rankers agree
         corpus = load_dataset(f"{data}/MQ2008/Fold1")

@@ -16,9 +16,10 @@ PACKAGE = Path(__file__).resolve().parents[2] / "ltr_duel"
 
 @functools.cache
 def public_names() -> dict[str, tuple[str, ...]]:
-    """The public names of each package, in the order of the alphabet."""
+    """The public names of each package that has any, in the order of the alphabet."""
     packages = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.pyi"))
-    return {package: tuple(importlib.import_module(f"ltr_duel.{package}").__all__) for package in packages}
+    names = {package: tuple(importlib.import_module(f"ltr_duel.{package}").__all__) for package in packages}
+    return {package: listed for package, listed in names.items() if listed}
 
 
 @functools.cache

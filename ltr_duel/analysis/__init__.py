@@ -22,11 +22,8 @@ __all__ = [
     "plot_preferences",
     "plot_regret",
     "plot_sensitivity",
-    "policies_table",
     "render_page",
-    "render_report",
     "save_figure",
-    "save_study",
     "summary_table",
     "winner_sentence",
 ]

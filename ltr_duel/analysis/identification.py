@@ -41,13 +41,8 @@ def plot_accuracy(
         The first step shown.
     legend : bool
         Name the lines beside the axes.
-    among : sequence of str
-        All policies of the study, in the order in which they share out the colours, so that several figures agree; by
-        default those that are drawn.
-    colors, labels : mapping of str to str, optional
-        Colours (of lines, bands and names) and labels of some policies, by their names as in the results.
-    order : sequence of str
-        Policies that are drawn and named first, in this order.
+    among, colors, labels, order
+        See `plot_regret`.
 
     Returns
     -------
@@ -99,13 +94,8 @@ def plot_identification(
     ax : Axes, optional
         Where to draw; by default on a new figure.
     title : str
-    among : sequence of str
-        All policies of the study, in the order in which they share out the colours, so that several figures agree; by
-        default those that are drawn.
-    colors, labels : mapping of str to str, optional
-        Colours (of lines, bands and names) and labels of some policies, by their names as in the results.
-    order : sequence of str
-        Policies that are drawn and named first, in this order.
+    among, colors, labels, order
+        See `plot_regret`.
 
     Returns
     -------

@@ -17,14 +17,6 @@ def measures_table(evaluation: pd.DataFrame) -> pd.DataFrame:
     evaluation: from `evaluate_rankers`.
 
     Returns columns ranker, measure, mean, 95 % interval (of the mean), to the best, and p (Holm).
-
-    Examples
-    --------
-    >>> from ltr_duel.data import make_corpus
-    >>> from ltr_duel.rankers import evaluate_rankers, feature_rankers
-    >>> rankings = feature_rankers(make_corpus(queries=10, documents=8, features=3))
-    >>> measures_table(evaluate_rankers(rankings, ["MRR"])).columns.to_list()
-    ['ranker', 'measure', 'mean', 'interval', 'to the best', 'p']
     """
     return pd.DataFrame(
         {

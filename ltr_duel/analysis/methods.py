@@ -103,10 +103,8 @@ def plot_sensitivity(
     title : str
     accuracy : float
         The level to be reached, drawn as a line.
-    colors, labels : mapping of str to str, optional
-        Colours (of marks and bars) and labels of some methods, by their names as in the table.
-    order : sequence of str
-        Methods that are drawn and named first, in this order.
+    colors, labels, order
+        See `plot_distortion`.
 
     Returns
     -------

@@ -29,24 +29,10 @@ _FEW_TIES = 0.005  # a smaller share of tied documents is not reported
 
 
 def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
-    """Return the first ``rows`` rankers in Copeland order, as text.
+    """Return the first rankers in Copeland order, as text.
 
-    Parameters
-    ----------
-    matrix : PreferenceMatrix
-    rows : int
-
-    Returns
-    -------
-    DataFrame
-        Columns ranker, beats (how many others), wins on average (Borda score), against the winner (p and its standard
-        error).
-
-    Examples
-    --------
-    >>> from ltr_duel.preferences import arxiv
-    >>> rankers_table(arxiv(), rows=2)["beats"].to_list()
-    ['5 of 5', '4 of 5']
+    Columns: ranker, beats (how many others), wins on average (Borda score), against the winner (p and its standard
+    error).
     """
     arguments.require_type("the matrix", matrix, PreferenceMatrix)
     known = _known(matrix)

@@ -172,13 +172,8 @@ def plot_against_arms(
         The logarithmic axes.
     legend : bool
         Name the lines beside the axes, and say what the spread is.
-    among : sequence of str
-        All policies of the study, in the order in which they share out the colours, so that several figures agree; by
-        default those that are drawn.
-    colors, labels : mapping of str to str, optional
-        Colours (of lines, bands and names) and labels of some policies, by their names as in the results.
-    order : sequence of str
-        Policies that are drawn and named first, in this order.
+    among, colors, labels, order
+        See `plot_regret`.
 
     Returns
     -------

@@ -36,28 +36,9 @@ def render_report(
 ) -> str:
     """Return a self-contained HTML page of a study: answer, tables, figures and settings. It loads nothing.
 
-    Parameters
-    ----------
-    results : Results
-    figures : sequence of (caption, Axes or Figure)
-    title : str
-    answer : sequence of str
-        The result in a few sentences, for the top of the page.
-    notes : sequence of str
-        What the reader should know of the data.
-
-    Returns
-    -------
-    str
-        HTML.
-
-    Examples
-    --------
-    >>> from ltr_duel import simulate
-    >>> from ltr_duel.preferences import arxiv
-    >>> results = simulate(arxiv(), "rucb", horizon=100, repetitions=1)
-    >>> "<title>RUCB &amp; arXiv</title>" in render_report(results, title="RUCB & arXiv")
-    True
+    figures: each with its caption.
+    answer: the result in a few sentences, for the top of the page.
+    notes: what the reader should know of the data.
     """
     matrix, run = results.matrix, results.runs[0].key
     bound, policies = lower_bound(matrix), policies_table(results)
@@ -128,28 +109,10 @@ def study_answer(results: Results) -> list[str]:
 def save_study(results: Results, folder: str | Path, *, title: str, notes: Sequence[str] = ()) -> list[str]:
     """Write preferences.parquet, results.parquet, pulls.parquet, the pictures and report.html; return the answer.
 
-    Parameters
-    ----------
-    results : Results
-    folder : path
-        Made if need be; files of the same names are replaced.
-    title : str
-    notes : sequence of str
-        For the page: what the reader should know of the data.
+    The answer says in sentences which ranker won, by how much, and the regret of each policy.
 
-    Returns
-    -------
-    list of str
-        Which ranker won, by how much, and the regret of each policy, in sentences.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from ltr_duel import simulate
-    >>> from ltr_duel.preferences import arxiv
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     save_study(simulate(arxiv(), "rucb", horizon=100, repetitions=1), folder, title="arXiv")[0]
-    'Condorcet winner: A. It beats its strongest rival, D, in 0.5400 of comparisons.'
+    folder: made if need be; files of the same names are replaced.
+    notes: for the page: what the reader should know of the data.
     """
     arguments.require_type("results", results, Results)
     matrix = results.matrix

@@ -79,21 +79,7 @@ class Look(NamedTuple):
 def look_of(label: str) -> Look:
     """Return the look of a policy: the same whatever else is in the figure, and another one for each name.
 
-    Parameters
-    ----------
-    label : str
-        Name of a policy, with parameters if wanted; they change the marker only.
-
-    Returns
-    -------
-    Look
-
-    Examples
-    --------
-    >>> look_of("rucb").color == look_of("rucb:alpha=0.6").color
-    True
-    >>> look_of("rucb") == look_of("one_of_my_own")
-    False
+    Parameters in the label change the marker only.
     """
     name, _, params = label.partition(":")
     look = _look(_place(name, _POLICIES, POLICIES.names, slots=len(_looks())))
@@ -111,12 +97,6 @@ def looks_of(labels: Iterable[str]) -> dict[str, Look]:
     hue and dashes, and differ in markers.
 
     labels: all policies of a figure, or of a study whose figures should agree, always in the same order.
-
-    Examples
-    --------
-    >>> looks = looks_of(["mdb", "self_sparring", "self_sparring:size=3"])
-    >>> [look.color for look in looks.values()]
-    ['#0072B2', '#D55E00', '#D55E00']
     """
     looks = {label: look_of(label) for label in labels}
     own = {label.partition(":")[0]: look for label, look in looks.items()}

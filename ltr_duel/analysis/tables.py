@@ -27,24 +27,10 @@ IDENTIFIED = "median identification time"
 def policies_table(results: Results) -> pd.DataFrame:
     """Return one row for each policy, as text: regret at the horizon, and how soon it identifies the winner.
 
-    Parameters
-    ----------
-    results : Results
-
-    Returns
-    -------
-    DataFrame
-        Columns policy; the regret by its name, mean ± sd of the runs; runs; and, with a Condorcet winner, error of the
-        reference matrix (one standard error of the mean, where the matrix is estimated; see `REFERENCE_ERROR`), runs
-        that name the winner (at the horizon) and median identification time (in steps). Without a winner the regret is
-        the Copeland regret.
-
-    Examples
-    --------
-    >>> from ltr_duel import simulate
-    >>> from ltr_duel.preferences import arxiv
-    >>> list(policies_table(simulate(arxiv(), "rucb", horizon=100, repetitions=1)))
-    ['policy', 'average regret, mean ± sd', 'runs', 'runs that name the winner', 'median identification time']
+    The regret is the mean ± sd of the runs. With a Condorcet winner there are further columns: the error of the
+    reference matrix (one standard error of the mean, where the matrix is estimated; see `REFERENCE_ERROR`), the runs
+    that name the winner at the horizon, and the median identification time in steps. Without one the regret is the
+    Copeland regret.
     """
     arguments.require_type("results", results, Results)
     frame = results.final()

@@ -12,13 +12,8 @@ __all__ = [
     "CLICK_MODELS",
     "ClickFamily",
     "ClickModel",
-    "FittedClicks",
     "Sessions",
     "check_click_model",
     "click_model",
-    "fit_click_models",
     "fit_clicks",
-    "save_clicks",
-    "simulate_clicks",
-    "users_of",
 ]

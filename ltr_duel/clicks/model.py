@@ -236,22 +236,7 @@ class Users(NamedTuple):
 
 
 def users_of(model: ClickModel, top: int) -> Users:
-    """Return the kernel's form of a click model, for lists of up to ``top`` documents.
-
-    Parameters
-    ----------
-    model : ClickModel
-    top : int
-
-    Returns
-    -------
-    Users
-
-    Examples
-    --------
-    >>> users_of(click_model("navigational", grades=2), top=10).p_stop.tolist()
-    [0.2, 0.9]
-    """
+    """Return the kernel's form of a click model, for lists of up to ``top`` documents."""
     p_stop = np.asarray(model.p_stop, np.float64)
     p_leave = p_stop if model.stop_on == "examine" else np.zeros_like(p_stop)
     if model.p_leave:
@@ -269,33 +254,11 @@ def simulate_clicks(
     clicks: IntVector,
     rng: Generator,
 ) -> int:
-    """Walk one user down a list.
+    """Walk one user down a list; return the number of clicks.
 
-    Parameters
-    ----------
-    users : Users
-        From `users_of`.
-    relevance : ndarray of int16
-        Grades of all documents.
-    start, shown, length : int, ndarray of int64, int
-        The list: rows ``start + shown[k]`` of ``relevance``, for k < ``length``.
-    clicks : ndarray of int64
-        The clicked k are written into it in order.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    int
-        The number of clicks.
-
-    Examples
-    --------
-    >>> from ltr_duel.core import stream
-    >>> users, clicks = users_of(click_model("perfect", grades=2), top=3), np.zeros(3, np.int64)
-    >>> simulate_clicks(users, np.array([0, 1, 1], np.int16), 0, np.arange(3), 3, clicks, stream(0, "user"))
-    2
-    >>> clicks[:2].tolist()
-    [1, 2]
+    relevance: grades of all documents.
+    start, shown, length: the list: rows ``start + shown[k]`` of ``relevance``, for k < ``length``.
+    clicks: the clicked k are written into it in order.
     """
     count = 0
     for k in range(length):

@@ -26,13 +26,7 @@ GROUP = "ltr_duel.plugins"
 
 
 class NoParams(NamedTuple):
-    """The parameters of a component that has none.
-
-    Examples
-    --------
-    >>> NoParams()._asdict()
-    {}
-    """
+    """The parameters of a component that has none."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -36,21 +36,7 @@ class _AsItIsNow(SourceFileLoader):
 
 
 class Plugin(NamedTuple):
-    """A plug-in file that was loaded.
-
-    Parameters
-    ----------
-    path : str
-    sha256 : str
-        Of the file's bytes.
-    components : tuple of (str, str)
-        Kind and name of each component that it registers.
-
-    Examples
-    --------
-    >>> Plugin("mine.py", "ab12", (("policy", "mine"),)).defines("policy", "mine")
-    True
-    """
+    """A plug-in file that was loaded."""
 
     path: str
     sha256: str

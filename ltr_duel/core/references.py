@@ -15,20 +15,7 @@ _VENUE = re.compile(r"\((\w[\w ]*)\)\s*$")  # the short name at the end: "... Ma
 
 @dataclass(frozen=True)
 class Reference:
-    """One entry of the list.
-
-    Parameters
-    ----------
-    key, bibtex : str
-        By which it is cited, and the entry itself.
-    author, title, venue, year : str
-        Fields of the entry; the venue is its short name where the entry gives one.
-
-    Examples
-    --------
-    >>> print(reference_of("yue2011beat"))
-    Yue and Joachims, Beat the Mean Bandit, ICML 2011
-    """
+    """One entry of the list. The venue is its short name where the entry gives one."""
 
     key: str
     bibtex: str
@@ -55,26 +42,9 @@ class Reference:
 
 
 def reference_of(cite: str) -> Reference:
-    """Return the entry with this key, or read the entry that is given.
+    """Return the entry of ``references.bib`` with this key, or read the entry that is given, in BibTeX.
 
-    Parameters
-    ----------
-    cite : str
-        A key of ``references.bib``, or an entry in BibTeX.
-
-    Returns
-    -------
-    Reference
-
-    Raises
-    ------
-    InputError
-        If there is no such key.
-
-    Examples
-    --------
-    >>> reference_of("zoghi2014rucb").year
-    '2014'
+    Raises `InputError` if there is no such key.
     """
     if cite.lstrip().startswith("@"):
         return _read(cite)

@@ -11,7 +11,6 @@ __all__ = [
     "Archive",
     "Corpus",
     "Dataset",
-    "Description",
     "Naming",
     "ReadOptions",
     "check_corpus",

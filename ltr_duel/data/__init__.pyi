@@ -8,8 +8,8 @@ from .corpora.corpus import check_corpus as check_corpus
 from .corpora.fetch import FetchOptions as FetchOptions
 from .corpora.fetch import fetch as fetch
 from .dataset import Dataset as Dataset
-from .description import Description as Description
-from .description import describe as describe
+from .dataset import Description as Description
+from .dataset import describe as describe
 from .load import load_dataset as load_dataset
 from .store.cache import cached_arrays as cached_arrays
 from .store.convert import convert as convert

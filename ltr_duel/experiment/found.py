@@ -24,31 +24,15 @@ class Place(NamedTuple):
 
 
 class Found:
-    """What was found; it can be asked to look for what others have written since.
-
-    Attributes
-    ----------
-    done : dict of str to Place
-        The newest record of each run, by its digest.
-    shared : dict of str to list of Place
-        What several runs refer to, by its digest: all records of it, as each process writes its own.
-    broken : dict of str to str
-        Names of files that cannot be read, or in which bytes are no runs, and a sentence that says so.
-    foreign : list of str
-        Names of files that no run can have.
-    old : int
-        Runs in files of their own, as version 0.1 kept them.
-    sizes : dict of str to int
-        Bytes of each file when it was looked at.
-    """
+    """What was found; it can be asked to look for what others have written since."""
 
     def __init__(self, store: Store) -> None:
-        self.done: dict[str, Place] = {}
-        self.shared: dict[str, list[Place]] = {}
-        self.broken: dict[str, str] = {}
-        self.foreign: list[str] = []
-        self.old = 0
-        self.sizes: dict[str, int] = {}
+        self.done: dict[str, Place] = {}  # the newest record of each run, by its digest
+        self.shared: dict[str, list[Place]] = {}  # what several runs refer to, by its digest; of each process its own
+        self.broken: dict[str, str] = {}  # of each file that is damaged, or cannot be read, a sentence that says so
+        self.foreign: list[str] = []  # files that no run can have
+        self.old = 0  # runs in files of their own, as version 0.1 kept them
+        self.sizes: dict[str, int] = {}  # bytes of each file when it was looked at
         self.lost = False  # whether a file was joined with others meanwhile: its runs are in one of another name
         self._store = store
         self._ends: dict[str, int] = {}  # how far each file has been read

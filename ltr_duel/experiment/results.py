@@ -26,26 +26,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Study:
-    """One problem at one horizon: runs that can be compared with each other.
-
-    Parameters
-    ----------
-    problem : str
-        Its name.
-    horizon : int
-        Steps of each run.
-    facts : dict
-        What the problem is made of; columns of the tidy table.
-
-    Examples
-    --------
-    >>> Study("1good5poor", 1000, {"rankers": 6}).facts["rankers"]
-    6
-    """
+    """One problem at one horizon: runs that can be compared with each other."""
 
     problem: str
     horizon: int
-    facts: dict[str, Any]
+    facts: dict[str, Any]  # what the problem is made of; columns of the tidy table
 
 
 class StudyResults:
@@ -208,7 +193,7 @@ class StudyResults:
         return self._joined(last_rows, facts=True)
 
     def summary(self, column: str = core_columns.REGRET) -> pd.DataFrame:
-        """Return `ltr_duel.simulation.summarise` for each problem and horizon, which are its first columns.
+        """Return `ltr_duel.simulation.Results.summary` for each problem and horizon, which are its first columns.
 
         Its last column, reference_error, is one standard error that the matrix adds to a mean of average regret
         (`Results.reference_errors`). Of other regrets that an estimated matrix defines it is not known: NaN.

@@ -63,15 +63,7 @@ def decisions_of(data: bytes) -> int:
 
 
 class Runs:
-    """Runs of one shape and horizon, decoded together: n runs, C checkpoints, K arms.
-
-    Attributes
-    ----------
-    checkpoints, recommended : ndarray of int64, shape (n, C)
-    decisions : list of int, of length n
-    outcomes : ndarray of int64, shape (n, C), or None
-        None in runs of versions that did not count them.
-    """
+    """Runs of one shape and horizon, decoded together: n runs, C checkpoints, K arms."""
 
     def __init__(self, every: Sequence[bytes], horizon: int | None = None, *, last: bool = False) -> None:
         count, arms, _, width, more = _head(every[0])
@@ -81,14 +73,15 @@ class Runs:
         whole = np.ascontiguousarray(raw[:, :size]).view(f"<i{width}")
         self._steps = whole.reshape(len(every), rows, count)
         self._exposure = raw[:, size:] if more & _EXPOSURE else None
-        self.decisions = [decisions_of(one) for one in every]
+        self.decisions = [decisions_of(one) for one in every]  # of each run
         steps, recommended = self._steps[:, 0], self._steps[:, 1].cumsum(axis=1, dtype=np.int64)
         if (steps < 1).any() or (horizon is not None and (steps.sum(axis=1, dtype=np.int64) != horizon).any()):
             raise InputError("the checkpoints are not those of the run")
         if recommended.min() < 0 or recommended.max() >= arms:
             raise InputError("an arm is recommended that does not exist")
-        self.recommended = recommended[:, -1:] if last else recommended
-        self.checkpoints = self._totals(0, 1)[:, :, 0]
+        self.recommended = recommended[:, -1:] if last else recommended  # (n, C)
+        self.checkpoints = self._totals(0, 1)[:, :, 0]  # (n, C)
+        # (n, C); None in runs of versions that did not count them
         self.outcomes = self._totals(rows - 1, rows)[:, :, 0] if more & _OUTCOMES else None
 
     def counts(self, name: str) -> NDArray[Any]:

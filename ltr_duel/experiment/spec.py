@@ -47,45 +47,7 @@ def _label(name: str, params: dict[str, Any]) -> str:
 class Spec:
     """A whole experiment, as `read_spec` reads it: every problem x horizon x policy x repetition is a run.
 
-    Parameters
-    ----------
-    policies : tuple of tuple of str
-        Labels, a tuple for each entry of the file.
-    horizon : tuple of int
-        Steps of a run, each 1 to 10^15.
-    repetitions : int
-        Runs of each policy on each problem, 1 to 10^7.
-    seed : int
-        Of everything random in the runs.
-    regrets : tuple of str
-        Columns of the tidy table: ``average``, ``strong``, ``weak``, ``copeland``, ``borda``, ``utility``, ``ndcg``.
-    checkpoints_per_decade : int
-        How densely, on a logarithmic scale, a run is recorded; 1 to 10,000.
-    batch : int
-        Comparisons that a policy chooses before it is told any of their outcomes, 1 to the horizon.
-    delay : int
-        Steps that outcomes take, from the end of their batch on.
-    name : str
-        For people.
-    plugins : tuple of str
-        Plug-in files, relative to the folder of the file.
-    matrices, corpora, utilities : tuple
-        The problems.
-
-    Raises
-    ------
-    InputError
-        If there is no problem, or a policy is given twice.
-
-    Examples
-    --------
-    >>> content = '''
-    ... policies = ["rucb", "mdb"]
-    ... utilities = [{ set = "1good5poor" }]
-    ... '''
-    >>> spec = read_spec("two.toml", content).spec
-    >>> spec.labels, spec.repetitions, spec.utilities[0].set
-    (('rucb', 'mdb'), 20, ('1good5poor',))
+    Raises `InputError` if there is no problem, or a policy is given twice.
     """
 
     policies: tuple[tuple[str, ...], ...] = axis(policy, 'policies = ["rucb", "mdb"]; ltr-duel policies lists all')

@@ -39,28 +39,7 @@ class Status(NamedTuple):
 def read_status(folder: str | Path) -> Status:
     """Say how far the experiments of a store are.
 
-    Parameters
-    ----------
-    folder : str or Path
-        The store.
-
-    Returns
-    -------
-    Status
-        With the attributes ``names``, ``planned``, ``done``, ``running``, ``failures``, ``damaged``, ``foreign``,
-        ``unplanned``, ``drivers``, ``seconds_left`` and ``left``.
-
-    Raises
-    ------
-    InputError
-        If the folder holds no results.
-
-    Examples
-    --------
-    >>> read_status("results")
-    Traceback (most recent call last):
-        ...
-    ltr_duel.core.errors.InputError: results: no results of 'ltr-duel run' are here
+    Raises `InputError` if the folder holds no results.
     """
     store = Store(folder)
     store.require()

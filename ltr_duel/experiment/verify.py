@@ -44,40 +44,12 @@ def verify_store(
 ) -> Verdict:
     """Check all runs, and do a sample of them again.
 
-    Parameters
-    ----------
-    folder : str or Path
-        The store.
-    sample : int
-        How many runs to do again, to compare; 0 for none.
-    seed : int
-        Which ones.
-    plugins : sequence of path
-        Plug-in files that the experiments need. Those that a store or its plans name are not run.
-    jobs : int
-        Threads; -1 for all cores.
-    repair : bool
-        Do runs again that are wrong, and write matrices anew that are wrong. Where bytes are no runs, it cannot be said
-        whose they were: all runs of the plans that are missing are done then.
+    plugins: files that the experiments need. Those that a store or its plans name are not run.
+    repair: do runs again that are wrong, and write matrices anew that are wrong. Where bytes are no runs, it cannot be
+    said
+    whose they were: all runs of the plans that are missing are done then.
 
-    Returns
-    -------
-    Verdict
-        With the attributes ``checked`` (runs compared with their checksums), ``repeated`` (runs of the sample),
-        ``complaints`` (sentences: what is wrong, and with ``repair`` what could not be mended) and ``repaired``
-        (sentences: what was wrong, and is not any more).
-
-    Raises
-    ------
-    InputError
-        If the folder holds no results, a plan is damaged, or a plug-in cannot be used.
-
-    Examples
-    --------
-    >>> verify_store("results")
-    Traceback (most recent call last):
-        ...
-    ltr_duel.core.errors.InputError: results: no results of 'ltr-duel run' are here
+    Raises `InputError` if the folder holds no results, a plan is damaged, or a plug-in cannot be used.
     """
     store = Store(folder)
     store.require()

@@ -9,7 +9,6 @@ import lazy_loader
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
 __all__ = [
-    "BusyError",
     "Decide",
     "Decision",
     "Experiment",
@@ -22,9 +21,7 @@ __all__ = [
     "StoreError",
     "TokenError",
     "UsedError",
-    "backup_store",
     "check_store",
-    "export_log",
     "live_policy",
     "read_keys",
     "read_settings",

@@ -9,16 +9,24 @@ from typing import Any
 
 from ltr_duel.core import InputError, coin, interpreted
 from ltr_duel.interleaving import interleave
-from ltr_duel.live.calls import Decide, Decision, Drop, Record, Recorded
-from ltr_duel.live.complaints import ExpiredError, StoreError, TokenError, UsedError
+from ltr_duel.live.calls import (
+    Decide,
+    Decision,
+    Drop,
+    ExpiredError,
+    Record,
+    Recorded,
+    StoreError,
+    TokenError,
+    UsedError,
+)
 from ltr_duel.live.drafts import Drafts
 from ltr_duel.live.lists import depth_of, part_of, places_of, plain_list, require_ids, require_one_text, require_search
 from ltr_duel.live.marks import Marks
 from ltr_duel.live.memory import Memory
 from ltr_duel.live.outcomes import Outcomes
-from ltr_duel.live.rows import Event
+from ltr_duel.live.rows import DAMAGED, Event, in_bytes, pack_page, read_ids, unpack_page, write_ids
 from ltr_duel.live.settings import Settings
-from ltr_duel.live.sheets import DAMAGED, in_bytes, pack_page, read_ids, unpack_page, write_ids
 from ltr_duel.live.steps import Steps
 from ltr_duel.live.store import Store
 from ltr_duel.live.switches import Switch, Switches, completed, switched

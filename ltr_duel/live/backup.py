@@ -12,41 +12,16 @@ from ltr_duel.live.schema import ENDED, LEAD, LOG, connected
 
 
 def backup_store(store: str | Path, out: str | Path, *, without_log: bool = False) -> int:
-    """Copy a store as it is at one moment; a service may go on writing to it meanwhile.
+    """Copy a store as it is at one moment; a service may go on writing to it meanwhile. Returns the number of pages.
 
     Everything that was acknowledged before the call is in the copy. A copy of the file by other programs lacks what
     stands only in the log beside it (``<store>-wal``). To restore a store, stop the service, move the store and the
     files beside it away, and copy the backup to its place in the same way.
 
-    Parameters
-    ----------
-    store : path
-    out : path
-        A new file, for its owner alone to read. It appears whole or not at all.
-    without_log : bool
-        Accept a file that other programs copied without its log, and what it lacks.
+    out: a new file, for its owner alone to read. It appears whole or not at all.
+    without_log: accept a file that other programs copied without its log, and what it lacks.
 
-    Returns
-    -------
-    int
-        How many pages there are.
-
-    Raises
-    ------
-    InputError
-        If the store is none or damaged, or if there is a file at ``out`` or a log of one.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from ltr_duel.live import Experiment, Settings
-    >>> settings = Settings(name="shoes", rankers=("old", "new"), policy="rucb")
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     store, copy = Path(folder) / "shoes.db", Path(folder) / "copy.db"
-    ...     with Experiment.open(store, settings) as experiment:
-    ...         page = experiment.decide("red shoes", {"old": ["a", "b"], "new": ["c", "a"]})
-    ...         backup_store(store, copy)
-    1
+    Raises `InputError` if the store is none or damaged, or if there is a file at ``out`` or a log of one.
     """
     path, target = arguments.as_path("a store", store), arguments.as_path("a backup", out)
     for one in (target, *(target.with_name(f"{target.name}{end}") for end in ("-wal", "-shm", "-journal"))):

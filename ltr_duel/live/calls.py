@@ -1,10 +1,15 @@
-"""What is asked of a live experiment, and what it answers."""
+"""What is asked of a live experiment, what it answers, and why it refuses.
+
+A refusal is one sentence that holds no key and no path of the server: a client may be told.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
+
+from ltr_duel.core import InputError
 
 
 class Decide(NamedTuple):
@@ -44,13 +49,7 @@ class Record(NamedTuple):
 
 
 class Drop(NamedTuple):
-    """A page was not delivered: it is closed, and says nothing about its rankers.
-
-    Examples
-    --------
-    >>> Drop(7).page
-    7
-    """
+    """A page was not delivered: it is closed, and says nothing about its rankers."""
 
     page: int  # number of the page
 
@@ -85,3 +84,47 @@ class Recorded(NamedTuple):
     page: int
     rankers: tuple[str, ...]
     credit: dict[tuple[str, str], float]  # who won: +1 the first, -1 the second, 0 a tie; nothing of one ranker alone
+
+
+class TokenError(InputError):
+    """A token is none of this experiment's: damaged, signed by nobody who may, or made for another experiment.
+
+    Examples
+    --------
+    >>> issubclass(TokenError, InputError)
+    True
+    """
+
+
+class ExpiredError(InputError):
+    """A page was closed before these clicks came: at its deadline, or to make room.
+
+    Examples
+    --------
+    >>> issubclass(ExpiredError, InputError)
+    True
+    """
+
+
+class UsedError(InputError):
+    """The clicks of a page were counted already.
+
+    Examples
+    --------
+    >>> issubclass(UsedError, InputError)
+    True
+    """
+
+
+class BusyError(InputError):
+    """More requests wait than the settings of a service allow."""
+
+
+class StoreError(InputError):
+    """The store cannot be written now: nothing of the request happened, and it may be repeated.
+
+    Examples
+    --------
+    >>> issubclass(StoreError, InputError)
+    True
+    """

@@ -9,10 +9,9 @@ from pathlib import Path
 
 from ltr_duel.core import InputError, arguments
 from ltr_duel.live.policies import kept_policy
-from ltr_duel.live.rows import Event, key_of, settings_in, snapshot_in, switches_in
+from ltr_duel.live.rows import DAMAGED, Event, is_damaged, key_of, settings_in, snapshot_in, switches_in
 from ltr_duel.live.schema import ENDED, connected, has_log
 from ltr_duel.live.settings import Settings
-from ltr_duel.live.sheets import DAMAGED, is_damaged
 from ltr_duel.live.switches import replayed
 from ltr_duel.live.tally import Tally
 from ltr_duel.live.turns import Turns

@@ -16,9 +16,9 @@ from ltr_duel.live.calls import Decide, Decision
 from ltr_duel.live.lists import depth_of, part_of
 from ltr_duel.live.marks import Marks
 from ltr_duel.live.memory import Memory
+from ltr_duel.live.rows import DAMAGED, read_ids, read_key
 from ltr_duel.live.schema import FORGOT
 from ltr_duel.live.settings import Settings
-from ltr_duel.live.sheets import DAMAGED, read_ids, read_key
 from ltr_duel.live.store import Store
 from ltr_duel.live.tokens import NO_PAGE
 from ltr_duel.live.turns import Key

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ltr_duel.core import InputError
-from ltr_duel.live.calls import Decide, Decision, Drop, Record, Recorded
-from ltr_duel.live.complaints import StoreError
+from ltr_duel.live.calls import Decide, Decision, Drop, Record, Recorded, StoreError
 from ltr_duel.live.opening import open_store
 from ltr_duel.live.running import Running
 from ltr_duel.live.settings import Settings

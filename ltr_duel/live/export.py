@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from ltr_duel.core import InputError, arguments, errors
-from ltr_duel.live.rows import settings_in
+from ltr_duel.live.rows import DAMAGED, is_damaged, read_ids, read_key, settings_in, unpack_page
 from ltr_duel.live.schema import connected
 from ltr_duel.live.settings import Settings
-from ltr_duel.live.sheets import DAMAGED, is_damaged, read_ids, read_key, unpack_page
 from ltr_duel.live.tally import EXPIRED
 from ltr_duel.live.turns import Key
 from ltr_duel.logs import write_log
@@ -47,54 +46,23 @@ def export_log(
     without: Sequence[str] = (),
     spreadsheet: bool = False,
 ) -> int:
-    """Write the pages of several rankers that are closed as a click log, in the order in which they were shown.
+    """Write the pages of several rankers that are closed as a click log, in the order shown. Returns how many rows.
 
     A user counts for a pair of rankers by the page that was shown first, so `compare_log` finds what `Experiment.state`
     says. A page is left out while an earlier page of the same user and pair is open. An experiment may go on meanwhile;
     the log is that of one moment. ``policy`` and ``propensity`` say how the rankers of a page were chosen.
 
-    Parameters
-    ----------
-    store : path
-    out : path
-        ``.parquet``, ``.csv`` or ``.jsonl``; it appears whole or not at all, for its owner alone to read. A file that
-        is there is replaced.
-    events : path, optional
-        Likewise, for the clicks and the other outcomes of these pages: a table of events beside that of exposures.
-    without : sequence of {"query", "user"}
-        Columns to leave out, for a log that leaves the house.
-    spreadsheet : bool
-        See `write_log` of `ltr_duel.logs`.
+    out: ``.parquet``, ``.csv`` or ``.jsonl``; it appears whole or not at all, for its owner alone to read. A file that
+    is there is replaced.
+    events: likewise, for the clicks and the other outcomes of these pages: a table of events beside that of exposures.
+    without: ``query`` or ``user``, columns to leave out, for a log that leaves the house.
+    spreadsheet: see `write_log` of `ltr_duel.logs`.
 
-    Returns
-    -------
-    int
-        How many rows there are.
+    Warns by `LeftOutWarning` of pages that were damaged before they were closed, which are in no state either; and of
+    those that wait for an earlier page of their user, which the state may count.
 
-    Warns
-    -----
-    LeftOutWarning
-        Of pages that were damaged before they were closed, which are in no state either; and of those that wait for an
-        earlier page of their user, which the state may count.
-
-    Raises
-    ------
-    InputError
-        If the store is none or cannot be read, a page whose clicks were counted is damaged, or the log cannot be
-        written.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from ltr_duel.live import Experiment, Settings
-    >>> settings = Settings(name="shoes", rankers=("old", "new"), policy="rucb")
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     store, log = Path(folder) / "shoes.db", Path(folder) / "clicks.jsonl"
-    ...     with Experiment.open(store, settings) as experiment:
-    ...         page = experiment.decide("red shoes", {"old": ["a", "b"], "new": ["c", "a"]})
-    ...         _ = experiment.record(page.token, ["c"])
-    ...         export_log(store, log), log.read_text()[:28]
-    (1, '{"impression": "1", "time": ')
+    Raises `InputError` if the store is none or cannot be read, a page whose clicks were counted is damaged, or the log
+    cannot be written.
     """
     path = arguments.as_path("a store", store)
     for name in without:

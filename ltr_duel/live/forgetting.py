@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ltr_duel.core import InputError, arguments, errors
-from ltr_duel.live.complaints import StoreError
+from ltr_duel.live.calls import StoreError
 from ltr_duel.live.schema import BEFORE, FORGOT, NAMELESS, connected
 from ltr_duel.live.users import hashed_user, require_own_key
 
@@ -61,18 +61,6 @@ def forget(
 
     Raises `InputError` if neither or both of ``user`` and ``older_than`` are given, the key is not that of the store,
     or the file is no store or cannot be written.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from ltr_duel.live import Experiment, Settings
-    >>> settings = Settings(name="shoes", rankers=("old", "new"), policy="rucb")
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     store = Path(folder) / "shoes.db"
-    ...     with Experiment.open(store, settings) as experiment:
-    ...         _ = experiment.decide("red shoes", {"old": ["a", "b"], "new": ["c", "a"]}, user="ann")
-    ...     forget(store, user="ann"), b"red shoes" in store.read_bytes()
-    (1, False)
     """
     if bool(user) == (older_than is not None):
         raise InputError("name a user, or a number of days, and not both")

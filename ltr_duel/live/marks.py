@@ -11,7 +11,7 @@ import hashlib
 import json
 import secrets
 
-from ltr_duel.live.complaints import TokenError
+from ltr_duel.live.calls import TokenError
 from ltr_duel.live.store import Store
 from ltr_duel.live.tokens import NO_PAGE, Claim, Keys
 

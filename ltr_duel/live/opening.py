@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ltr_duel.core import InputError, arguments, digest, errors, interpreted, machine, places, sources
-from ltr_duel.live.complaints import StoreError
+from ltr_duel.live.calls import StoreError
 from ltr_duel.live.settings import Settings, default_outcome, kept_settings, settings_text
 from ltr_duel.live.store import Store
 from ltr_duel.live.switches import switches_of

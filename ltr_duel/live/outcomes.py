@@ -12,12 +12,11 @@ from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 from ltr_duel.core import InputError, errors
-from ltr_duel.live.calls import Record
-from ltr_duel.live.complaints import ExpiredError
+from ltr_duel.live.calls import ExpiredError, Record
 from ltr_duel.live.lists import places_of, require_text
+from ltr_duel.live.rows import read_ids
 from ltr_duel.live.schema import BEFORE, NAMELESS
 from ltr_duel.live.settings import Settings
-from ltr_duel.live.sheets import read_ids
 from ltr_duel.live.store import Store
 
 CLICK = "click"

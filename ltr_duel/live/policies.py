@@ -61,10 +61,7 @@ def live_policy(settings: Settings, *, labels: str = "random") -> LivePolicy:
 def kept_policy(settings: Settings, arrays: Mapping[str, NDArray[Any]]) -> tuple[LivePolicy, tuple[int, ...]]:
     """Return the policy of a snapshot, and the rankers that it has.
 
-    Raises
-    ------
-    InputError
-        For arrays that are no snapshot of the policy of the settings.
+    Raises `InputError` for arrays that are no snapshot of the policy of the settings.
     """
     policy = LivePolicy.restore(settings.policy, arrays, accept_new_code=True)  # `code` checked it
     every = range(len(settings.rankers))

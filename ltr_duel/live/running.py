@@ -11,11 +11,10 @@ from typing import Any
 
 from ltr_duel.core import InputError
 from ltr_duel.live.actions import Actions
-from ltr_duel.live.calls import Decide, Decision, Drop, Record, Recorded
-from ltr_duel.live.complaints import StoreError
-from ltr_duel.live.counts import Counts, counts_of
+from ltr_duel.live.calls import Decide, Decision, Drop, Record, Recorded, StoreError
 from ltr_duel.live.forgetting import retain
 from ltr_duel.live.marks import Marks
+from ltr_duel.live.memory import Counts, counts_of
 from ltr_duel.live.outside import AWAY, LATER, Outside
 from ltr_duel.live.schema import SIDES
 from ltr_duel.live.settings import Settings
@@ -30,14 +29,7 @@ _LOOK = 1.0  # seconds between two looks for switches that other processes used
 
 
 class Running:
-    """An experiment that runs. Threads may share it.
-
-    store: open.
-    keys: that sign the tokens, and are believed.
-    users: how users are kept.
-    clock: returns the time, in seconds.
-    monotonic: returns seconds of a clock that never jumps, by which steps of the other one are noticed.
-    """
+    """An experiment that runs; see `Experiment`, which derives from it. Threads may share it."""
 
     def __init__(
         self,

@@ -11,8 +11,7 @@ import scipy  # its modules load when they are used
 from numpy.typing import NDArray
 
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector
-from ltr_duel.live.counts import Counts, counts_of
-from ltr_duel.live.memory import Memory
+from ltr_duel.live.memory import Counts, Memory, counts_of
 from ltr_duel.live.settings import Settings
 from ltr_duel.live.switches import ENDED, PAUSED, WINNER, Switched, Switches, left_of
 from ltr_duel.live.tally import Tally

@@ -20,20 +20,14 @@ class Steps:
     kept: the earlier steps, from `text`.
     latest: the time of the clock when the store was used last.
     monotonic: returns seconds, of a clock that never jumps. Without it a step of the clock is time that has passed.
-
-    Attributes
-    ----------
-    delay : float
-        Seconds by which the clock has stepped since the start, and between the last use of the store and the start.
-    unsaved : bool
-        Whether the store lacks a step.
     """
 
     def __init__(self, kept: str, latest: float | None, monotonic: Callable[[], float] | None) -> None:
         self._monotonic, self._latest = monotonic, latest
         self._steps: list[tuple[int, int]] = [(page, step) for page, step in json.loads(kept)]
         self._apart: float | None = None  # how far the clocks are from each other
-        self.delay, self.unsaved = 0.0, False
+        self.delay = 0.0  # seconds that the clock has stepped since the start, and from the last use of the store on
+        self.unsaved = False  # whether the store lacks a step
 
     def look(self, now: float, pages: int, first_open: Callable[[], int]) -> bool:
         """Take the time of the clock; return whether it has stepped.

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ltr_duel.live.rows import Event, Snapshot, key_of, snapshot_in, switches_in
+from ltr_duel.live.rows import Event, Snapshot, in_bytes, key_of, snapshot_in, switches_in
 from ltr_duel.live.schema import ENDED
-from ltr_duel.live.sheets import in_bytes
 from ltr_duel.live.switches import Switch, Switched, pack_switch
 from ltr_duel.live.transactions import Transactions
 from ltr_duel.live.turns import Key

@@ -25,13 +25,7 @@ RUNS, PAUSED, WINNER, ENDED = "experiment", "paused", "winner", "ended"
 
 
 class Switch(NamedTuple):
-    """A switch is used.
-
-    Examples
-    --------
-    >>> Switch("drop", ranker="dense").what
-    'drop'
-    """
+    """A switch is used."""
 
     what: str  # "pause", "resume", "winner", "share", "drop" or "end"
     ranker: str = ""  # the ranker to serve or to drop; for "resume" the experiment finds it, see `completed`
@@ -46,13 +40,7 @@ class Switch(NamedTuple):
 
 
 class Switched(NamedTuple):
-    """A switch that was used: a row of the store.
-
-    Examples
-    --------
-    >>> Switched(0.0, 120, Switch("pause")).page
-    120
-    """
+    """A switch that was used: a row of the store."""
 
     at: float  # seconds of the clock
     page: int  # the last page before it
@@ -60,13 +48,7 @@ class Switched(NamedTuple):
 
 
 class Switches(NamedTuple):
-    """What holds now.
-
-    Examples
-    --------
-    >>> Switches().words
-    'the experiment goes on, with all users'
-    """
+    """What holds now."""
 
     mode: str = RUNS  # "experiment", "paused", "winner" or "ended"
     winner: str = ""  # the ranker that is served in place of the experiment; while paused, that "resume" will serve

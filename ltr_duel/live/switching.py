@@ -22,18 +22,6 @@ def switch_store(store: str | Path, switch: Switch) -> Switches:
     Returns what holds now.
 
     Raises `InputError` if the file is no store or cannot be written, or the switch is of no use now.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from ltr_duel.live import Experiment
-    >>> settings = Settings(name="shoes", rankers=("old", "new"), policy="rucb")
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with Experiment.open(Path(folder) / "shoes.db", settings) as experiment:
-    ...         _ = switch_store(Path(folder) / "shoes.db", Switch("pause"))
-    ...         _ = experiment.expire()
-    ...         experiment.decide("red shoes", {"old": ["a", "b"], "new": ["b", "a"]}).served
-    'paused'
     """
     path = arguments.as_path("a store", store)
     with closing(connected(path, writes=True)) as db:
@@ -65,16 +53,6 @@ def read_switches(store: str | Path) -> tuple[Switches, list[Switched]]:
     They are in order. The pages after number ``page`` were shown after it.
 
     Raises `InputError` if the file is no store, or cannot be read.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from ltr_duel.live import Experiment
-    >>> settings = Settings(name="shoes", rankers=("old", "new"), policy="rucb")
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     Experiment.open(Path(folder) / "shoes.db", settings).close()
-    ...     read_switches(Path(folder) / "shoes.db")[0].words
-    'the experiment goes on, with all users'
     """
     path = arguments.as_path("a store", store)
     with closing(connected(path, writes=False)) as db:

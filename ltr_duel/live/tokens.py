@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ltr_duel.core import InputError, arguments, errors, files, places
-from ltr_duel.live.complaints import TokenError
+from ltr_duel.live.calls import TokenError
 
 KEYS_VARIABLE = "LTR_DUEL_LIVE_KEYS"
 NO_PAGE = 0  # the number in the tokens of pages outside of the experiment: their clicks are not counted

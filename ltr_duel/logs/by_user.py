@@ -19,6 +19,7 @@ from ltr_duel.logs.table import ragged
 _GROUPS = 512  # of users: those whom a hash puts together count as one
 _CELLS = 1_000_000  # groups of users and sets of rankers
 _UNIT = 1 << 30  # of a page: sums are whole numbers, the same in any order
+PERIODS = 240  # short parts of the time
 
 Sets = list[tuple[str, ...]]
 
@@ -81,7 +82,9 @@ def empty_pages(users: Users) -> EmptyPages:
     their first page with documents, a page of theirs is empty by an accident, and among pages of a query in a tenth of
     the time it strikes all sets alike. Which pages are after the first one with documents depends on earlier pages
     only, so these are no choice of full or empty ones. What users have more or less than their query's share gets
-    random signs, all of a user's together.
+    random signs, all of a user's together; and then all of a short time together, as where an outage of all meets the
+    pair of the hour. The larger p counts. In a cell each user counts once, by the share of empty pages: else one whose
+    pages all fail would be all that the cell expects.
 
     It assumes that what rankers find for a query neither depends on the user nor changes: else one set may lose all
     documents of a query where another keeps some. It finds a ranker that fails on some pages, so that nothing is shown,
@@ -92,7 +95,8 @@ def empty_pages(users: Users) -> EmptyPages:
     Parameters
     ----------
     users : Users
-        Of rows with ``query``, ``block``, and ``empty`` for 1 without a document, else 0.
+        Of rows with ``query``, ``block``, ``period`` (shorter, from 0 to `PERIODS`), and ``empty`` for 1 without a
+        document, else 0.
     """
     import ibis
 
@@ -101,17 +105,23 @@ def empty_pages(users: Users) -> EmptyPages:
     full = ibis.ifelse(rows.empty == 1, ibis.null("int64"), rows.line).min()
     rows = rows.mutate(since=full.over(group_by=("query", "rankers")))
     rows = rows.filter(rows.line > rows.since)
-    alike = ibis.window(group_by=("query", "block"))
-    rows = rows.mutate(all_pages=rows.count().over(alike), all_empty=rows["empty"].sum().over(alike).cast("int64"))
+    alike, own = ibis.window(group_by=("query", "block")), ("query", "block", "user", "own")
+    rows = rows.mutate(weight=ibis.literal(_UNIT, "int64") // rows.count().over(ibis.window(group_by=own)))
+    lost = rows.weight * rows["empty"]
+    rows = rows.mutate(cell=rows.weight.sum().over(alike).cast("int64"), cell_lost=lost.sum().over(alike).cast("int64"))
+    lost = (rows.weight * rows["empty"]).sum().cast("int64")
+    sums = {"weight": rows.weight.sum().cast("int64"), "lost": lost, "empty": rows["empty"].sum().cast("int64")}
     beyond, expected = np.zeros(users.shape, np.int64), np.zeros(users.shape[1], np.int64)
-    found = np.zeros(2, np.int64)
-    keys = ["all_pages", "all_empty"]
-    for group, rankers, pages, lost, n, empty in users.counted(rows, keys, empty=rows["empty"].sum().cast("int64")):
-        usual: IntVector = np.rint(n * (lost / pages) * _UNIT).astype(np.int64)
-        np.add.at(beyond, (group, rankers), empty * _UNIT - usual)
+    by_time, found = np.zeros((PERIODS, users.shape[1]), np.int64), np.zeros(2, np.int64)
+    for group, rankers, *columns in users.counted(rows, ["cell", "cell_lost", "period"], **sums):
+        cell, cell_lost, period, n, weight, lost, empty = columns
+        usual: IntVector = np.rint(weight * (cell_lost / cell)).astype(np.int64)
+        np.add.at(beyond, (group, rankers), lost - usual)
+        np.add.at(by_time, (np.minimum(period, PERIODS - 1), rankers), lost - usual)
         np.add.at(expected, rankers, usual)
         found += n.sum(), empty.sum()
-    return EmptyPages(int(found[0]), int(found[1]), flipped(beyond / _UNIT, expected / _UNIT))
+    p = [flipped(one / _UNIT, expected / _UNIT) for one in (beyond, by_time)]
+    return EmptyPages(int(found[0]), int(found[1]), max(p) if not np.isnan(p).any() else np.nan)
 
 
 def _hashes(rankers: Any) -> HashVector:

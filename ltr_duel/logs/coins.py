@@ -13,12 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ltr_duel.core import FloatVector, IntMatrix, IntVector
-from ltr_duel.logs.by_user import Users, empty_pages, pages_of_users
+from ltr_duel.logs.by_user import PERIODS, Users, empty_pages, pages_of_users
 from ltr_duel.logs.findings import ERROR, Finding, even, fair, least_p, mirrored, tested, unchanged, unchanged_by_users
 
 _BLOCKS = 10  # of time, for what should not change
 _PLACES = 10
-_LISTS = 1_000_000  # the first ones, whose clicks decide what each place weighs
+_LISTS = 8_000_000  # the first ones, of which one of eight decides by its clicks what each place weighs
 
 
 class _Patterns(NamedTuple):
@@ -29,6 +29,7 @@ class _Patterns(NamedTuple):
     owned: IntVector  # 1 if a place is owned, 0 if none is, -1 without a document
     rankers: IntVector  # number of the set
     block: IntVector
+    weighs: IntVector  # 1 for lists whose clicks decide what places weigh, else 0
     n: IntVector
 
 
@@ -55,13 +56,15 @@ def owner_findings(
         return []
     shown = _sums(seen.rankers, seen.block, seen.n, (len(names), _BLOCKS))
     p = {"shown": even(shown.sum(axis=1)) if planned == "even" else 1.0}
-    p["over time"] = 1.0 if policies else unchanged(shown)
+    shifting = not policies and _propensities(engine, rows) > len(orders)
+    p["over time"] = 1.0 if policies or shifting else unchanged(shown)
     with_blocks = rows.mutate(**_columns(rows, ends, orders))
     if "user" in rows.columns and min(p.values()) < ERROR:
         by_user = pages_of_users(Users(engine, with_blocks, orders, names), _BLOCKS)
         alike = np.full(len(names), 1 / len(names))
-        p["shown"] = max(p["shown"], unchanged_by_users(by_user.sum(axis=2)[:, :, None], alike))
-        p["over time"] = max(p["over time"], unchanged_by_users(by_user))
+        of_users = {"shown": unchanged_by_users(by_user.sum(axis=2)[:, :, None], alike)}
+        of_users["over time"] = unchanged_by_users(by_user)
+        p |= {name: float(np.maximum(p[name], one)) for name, one in of_users.items() if p[name] < ERROR}
     found = []
     kinds = f"{len(names)} set{'s' if len(names) > 1 else ''} of rankers"
     if planned == "even":
@@ -70,7 +73,10 @@ def owner_findings(
         found.append(
             Finding("pairs shown", "not checked", np.nan, f"{kinds}; --planned even checks that all were alike")
         )
-    if policies:
+    if shifting:
+        said = "propensities of the same rankers differ, so that shares change"
+        found.append(Finding("pairs over time", "not checked", np.nan, said))
+    elif policies:
         shifts = f"{' and '.join(policies)} chose the rankers by earlier outcomes, so that shares change"
         found.append(Finding("pairs over time", "not checked", np.nan, shifts))
     elif len(names) > 1:
@@ -81,7 +87,8 @@ def owner_findings(
     else:
         found.append(Finding("pairs over time", "sound", 1.0, "only one pair, nothing to test"))
     if len(names) > 1:
-        found.append(_empty(engine, with_blocks, orders, names, seen))
+        period = ((rows.time - ends[0]) / _span(ends) * PERIODS).floor().cast("int64")
+        found.append(_empty(engine, with_blocks.mutate(period=period), orders, names, seen))
     if not seen.first.any():
         said = "the coins of pages of two rankers are tested, and no such page has an owned place"
         return [*found, Finding("owners of places and over time, A/A", "not checked", np.nan, said)]
@@ -102,6 +109,14 @@ def owner_findings(
     said = f"places 2 to {_PLACES} are {'not ' * (place_p < ERROR)}shared evenly"
     found.append(tested("owners by place", place_p, said))
     return [*found, _identical_rankers(engine, rows, orders, names, seen)]
+
+
+def _propensities(engine: Any, rows: Any) -> int:
+    """Return with how many propensities rankers were chosen, those of others counted apart; 0 if none is known."""
+    if "propensity" not in rows.columns:
+        return 0
+    known = rows.filter(rows.propensity.notnull()).select("rankers", "propensity")
+    return int(engine.value(known.distinct().count()))
 
 
 def _one_after_the_other(shown: IntMatrix) -> bool:
@@ -135,10 +150,11 @@ def _patterns(
     engine: Any, rows: Any, ends: tuple[float, float], orders: list[tuple[str, ...]]
 ) -> tuple[list[tuple[str, ...]], _Patterns]:
     """Return the sets of rankers, and the patterns of owners."""
-    found = _counted(engine, rows.select("rankers", **_columns(rows, ends, orders)), orders)
+    columns = _columns(rows, ends, orders) | {"weighs": _weighs(rows).cast("int64")}
+    found = _counted(engine, rows.select("rankers", **columns), orders)
     sets = [tuple(sorted(one)) for one in found["rankers"]]
     names = sorted(set(sets))
-    code, block, n = (np.array(found[name], np.int64) for name in ("code", "block", "n"))
+    code, block, weighs, n = (np.array(found[name], np.int64) for name in ("code", "block", "weighs", "n"))
     turned = np.array([1 if one[0] < one[1] else -1 for one in found["rankers"]], np.int64)
     two = np.array([len(one) == 2 for one in sets], np.bool_)
     digits = np.maximum(code, 0)[:, None] // 3 ** np.arange(_PLACES) % 3
@@ -147,20 +163,22 @@ def _patterns(
     numbers = {name: k for k, name in enumerate(names)}
     rankers = np.array([numbers[one] for one in sets], np.int64)
     of = owners[np.arange(len(n)), place]
-    return names, _Patterns(owners, of, np.sign(code), rankers, np.minimum(block, _BLOCKS - 1), n)
+    return names, _Patterns(owners, of, np.sign(code), rankers, np.minimum(block, _BLOCKS - 1), weighs, n)
 
 
 def _columns(rows: Any, ends: tuple[float, float], orders: list[tuple[str, ...]]) -> dict[str, Any]:
     """Return the owners of the first places as a number, -1 without a document, and the tenth of the time."""
     import ibis
 
-    first, last = ends
-    span = max(last - first, 1e-9) * (1 + 1e-9)
     code = sum((rows.owners[k] + 1).coalesce(0) * 3**k for k in range(_PLACES))
     if {len(one) for one in orders} != {2}:
         code = ibis.ifelse(rows.rankers.length() == 2, code, code.sign())
     code = ibis.ifelse(rows.owners.length() == 0, -1, code)
-    return {"code": code, "block": ((rows.time - first) / span * _BLOCKS).floor().cast("int64")}
+    return {"code": code, "block": ((rows.time - ends[0]) / _span(ends) * _BLOCKS).floor().cast("int64")}
+
+
+def _span(ends: tuple[float, float]) -> float:
+    return max(ends[1] - ends[0], 1e-9) * (1 + 1e-9)
 
 
 def _counted(engine: Any, t: Any, orders: list[tuple[str, ...]]) -> dict[str, list[Any]]:
@@ -175,11 +193,12 @@ def _identical_rankers(
 ) -> Finding:
     """Compare rankers by clicks on lists whose owners are those of other lists of the pair: as identical ones would be.
 
-    The mean is over all exchanges of owners with the first million lists. A fair draft makes a pattern of owners as
-    likely as its mirror image, so the mean outcome under a pattern is as likely as its negative, whatever is clicked.
+    The mean is over all exchanges of owners of seven lists of eight with clicks of the eighth, so that no list's own
+    clicks say what its owners are worth. A fair draft makes a pattern of owners as likely as its mirror image, so the
+    mean outcome under a pattern is as likely as its negative, whatever is clicked on other lists.
     """
     clicked: dict[tuple[str, ...], dict[tuple[int, ...], int]] = {}
-    found = _counted(engine, rows.filter(rows.line <= _LISTS).select("rankers", "clicks"), orders)
+    found = _counted(engine, rows.filter(_weighs(rows)).select("rankers", "clicks"), orders)
     for rankers, clicks, n in zip(found["rankers"], found["clicks"], found["n"], strict=True):
         counts = clicked.setdefault(tuple(sorted(rankers)), {})
         places = tuple(sorted({place for place in clicks if place <= _PLACES}))
@@ -187,12 +206,19 @@ def _identical_rankers(
     p, farthest = [], 0.0
     for k, name in enumerate(names):
         if len(name) == 2 and name in clicked:
-            here = seen.rankers == k
+            here = (seen.rankers == k) & (seen.weighs == 0)
+            if not here.any():
+                continue
             values = _mean_outcomes(seen.owners[here], clicked[name])
             p.append(mirrored(values, seen.n[here]))
             farthest = max(farthest, float(values @ seen.n[here] / seen.n[here].sum()), key=abs)
     sentence = f"with owners exchanged between lists, identical rankers would differ by {farthest:+z.4f}"
     return tested("A/A by exchanged owners", least_p(p), sentence)
+
+
+def _weighs(rows: Any) -> Any:
+    """Return which lists say by their clicks what places weigh: one of eight of the first ones, in no regular order."""
+    return (rows.line * 48_271 // 1024 % 8 == 0) & (rows.line <= _LISTS)
 
 
 def _mean_outcomes(owners: IntMatrix, clicked: dict[tuple[int, ...], int]) -> FloatVector:

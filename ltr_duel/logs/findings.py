@@ -36,7 +36,9 @@ class Finding(NamedTuple):
 
 
 def tested(name: str, p: float, sentence: str) -> Finding:
-    """Return the finding of a test."""
+    """Return the finding of a test; of one that few users cannot decide, p is not a number."""
+    if np.isnan(p):
+        return Finding(name, "not checked", p, f"{sentence}; too few users to tell")
     near = next((said for digits in (2, 3, 4) if float(said := f"{p:.{digits}g}") != ERROR), f"{p:.6g}")
     said = "p < 1e-12" if p < 1e-12 else f"p = {near}"
     return Finding(name, "fails" if p < ERROR else "sound", p, f"{sentence} ({said})")
@@ -124,8 +126,16 @@ def flipped(beyond: FloatMatrix, expected: FloatVector) -> float:
     ----------
     beyond : ndarray of float64, shape (users, cells)
     expected : ndarray of float64, shape (cells,)
+
+    Returns
+    -------
+    float
+        Not a number where so few users have any that no signs would be an alarm.
     """
     beyond = beyond[:, expected > 0] / np.sqrt(expected[expected > 0])
+    some = int(beyond.any(axis=1).sum())
+    if some and 2.0 ** (1 - some) >= ERROR / 2:
+        return float("nan")
     signs = 2.0 * stream(0, "logs", "check").integers(0, 2, (_FLIPS, len(beyond))) - 1
     as_far = ((signs @ beyond) ** 2).sum(axis=1) >= (beyond.sum(axis=0) ** 2).sum() * (1 - 1e-9)
     return float((1 + as_far.sum()) / (1 + _FLIPS))

@@ -34,28 +34,7 @@ _LAW = (
 
 @dataclass(frozen=True, kw_only=True)
 class PlanSettings:
-    """The table ``[plan]`` of an experiment's file.
-
-    Parameters
-    ----------
-    batch : int
-        Searches that a plan is for, about: as many choices of the policy are drawn, 1 to 100,000. More make the
-        probabilities finer, and the file longer.
-    hours : float
-        After which a plan is not used any more: then users get the incumbent's list. 0: never.
-    key_file : str
-        Of the keys that sign, see `ltr_duel.live.read_keys`; it is made if it does not exist.
-
-    Raises
-    ------
-    InputError
-        For a value that is not legal, when it is read from a file.
-
-    Examples
-    --------
-    >>> PlanSettings(batch=500).hours
-    0.0
-    """
+    """The table ``[plan]`` of an experiment's file. The guide to plans says what each key means."""
 
     batch: int = value(whole(1, MOST_SETS), default=1000)
     hours: float = value(number(0, 100_000), default=0.0)
@@ -68,13 +47,7 @@ def plan_settings(settings: Settings, place: str = "the settings") -> PlanSettin
 
 
 class Planner:
-    """Makes one plan after the other.
-
-    Parameters
-    ----------
-    settings : Settings
-    planned : PlanSettings
-    """
+    """Makes one plan after the other."""
 
     def __init__(self, settings: Settings, planned: PlanSettings) -> None:
         self.settings, self.planned = settings, planned

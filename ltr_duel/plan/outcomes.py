@@ -31,10 +31,8 @@ def outcomes_of(log: ClickLog, settings: Settings, before: float) -> Learned:
 
     Ties are broken by a coin that is part of the impression's name. An impression that is there twice counts once.
 
-    Raises
-    ------
-    InputError
-        If the log cannot be read or credited, names a ranker that the settings do not, or an impression of no plan.
+    Raises `InputError` if the log cannot be read or credited, names a ranker that the settings do not, or an impression
+    of no plan.
     """
     found = credited(log, settings.rankers, columns=("impression", "rankers"))
     rows = log.engine.run(found.rows.select("line", "impression", "time", "rankers"))

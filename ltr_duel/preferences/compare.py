@@ -24,25 +24,11 @@ _LAW = (
 class Agreement:
     """How two matrices of the same rankers differ.
 
-    Parameters
-    ----------
-    names : tuple of str
-        The rankers that both have.
-    pairs : DataFrame
-        One row for each pair: first, second, p_a, p_b, difference, z (NaN where neither matrix has an error); the
-        largest ``|z|``, then the largest difference first.
-    root_mean_square : float
-        Of the differences.
-    chance : float or None
-        Pr(z scores that spread out at least as much, if both estimate the same); None without errors.
-    settings : dict of str to (a, b)
-        What the two matrices were not estimated alike in.
-
-    Examples
-    --------
-    >>> from ltr_duel.preferences import arxiv, compare_matrices
-    >>> compare_matrices(arxiv(), arxiv()).names
-    ('A', 'B', 'C', 'D', 'E', 'F')
+    pairs: one row for each pair: first, second, p_a, p_b, difference, z (NaN where neither matrix has an error); the
+    largest ``|z|``, then the largest difference first.
+    root_mean_square: of the differences.
+    chance: Pr(z scores that spread out at least as much, if both estimate the same); None without errors.
+    settings: what the two matrices were not estimated alike in, each with both values.
     """
 
     names: tuple[str, ...]
@@ -57,25 +43,7 @@ def compare_matrices(a: PreferenceMatrix, b: PreferenceMatrix) -> Agreement:
 
     Two estimates of the same thing with different seeds should have z scores like standard normal numbers.
 
-    Parameters
-    ----------
-    a, b : PreferenceMatrix
-
-    Returns
-    -------
-    Agreement
-
-    Raises
-    ------
-    InputError
-        If they have fewer than two rankers in common.
-
-    Examples
-    --------
-    >>> from ltr_duel.preferences import synthetic_preferences
-    >>> matrix = synthetic_preferences("arithmetic")
-    >>> compare_matrices(matrix, matrix[["2", "0", "1"]]).root_mean_square
-    0.0
+    Raises `InputError` if they have fewer than two rankers in common.
     """
     for matrix in (a, b):
         require_matrix(matrix)

@@ -13,7 +13,6 @@ __all__ = [
     "RankerKind",
     "Rankings",
     "Run",
-    "check_ranker_kind",
     "constant_features",
     "evaluate_rankers",
     "feature_rankers",

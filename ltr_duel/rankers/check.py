@@ -18,22 +18,7 @@ def check_ranker_kind(kind: str | RankerKind) -> None:
     Rankers have different names. Scores are floats, one for each document; none is plus infinity and at least one is
     finite. The description of a ranker is JSON and names the kind. A second opening gives equal rankers.
 
-    Parameters
-    ----------
-    kind : str or RankerKind
-        A name, or a custom kind.
-
-    Raises
-    ------
-    InputError
-        If a condition fails, which the message names; or if the kind takes a file and has no example.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> def open_flat(dataset, what):
-    ...     return [Ranker("flat", lambda: np.zeros(len(dataset.relevance)), {"kind": "flat"})]
-    >>> check_ranker_kind(RankerKind(name="flat", open=open_flat, takes=""))
+    Raises `InputError` if a condition fails, which the message names; or if the kind takes a file and has no example.
     """
     _, kind, _ = RANKER_KINDS.configure(kind)
     dataset = make_corpus(queries=5, documents=8, features=3)

@@ -151,12 +151,6 @@ def column_means(dataset: Dataset) -> NDArray[np.float64]:
 
     What LETOR calls normalisation on the query level; where that has been done already nothing changes. A feature
     that is constant within a query counts as 0 there, a missing value too.
-
-    Examples
-    --------
-    >>> from ltr_duel.data import make_corpus
-    >>> column_means(make_corpus(queries=4, documents=6, features=10, constant=0.2)).round(2)[:3].tolist()
-    [0.35, 0.51, 0.46]
     """
     start = dataset.query_ptr[:-1]
     length = np.diff(dataset.query_ptr)

@@ -40,12 +40,8 @@ def model_rankers(
         Anything with a method ``predict`` (a fitted scikit-learn estimator, a LightGBM booster), or a function: given
         the features, shape (n_docs, n_features), it returns one score for each document, the best document highest. A
         method ``predict`` gets blocks of 65,536 documents, a function gets all of them.
-    ties : str
-        See `ltr_duel.rankers.ties`.
-    seed : int
-        Of the tie rule.
-    jobs : int
-        Threads; -1 for all cores.
+    ties, seed, jobs
+        As for `feature_rankers`.
 
     Returns
     -------

@@ -28,15 +28,7 @@ _USUAL_GRADES = (2, 3, 5)
 
 
 class Pool(NamedTuple):
-    """A corpus that was pooled, and its runs.
-
-    Examples
-    --------
-    >>> qrels = pd.DataFrame({"qid": ["1"], "docno": ["a"], "label": [2]})
-    >>> pool = pool_runs(qrels, {"mine": pd.DataFrame({"qid": ["1"], "docno": ["b"], "score": [7.5]})})
-    >>> pool.dataset.n_docs, pool.dataset.n_features, pool.unjudged
-    (2, 0, 1)
-    """
+    """A corpus that was pooled, and its runs."""
 
     dataset: Dataset  # without features
     runs: dict[str, Run]  # for `run_rankers`

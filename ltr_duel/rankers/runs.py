@@ -152,12 +152,8 @@ def run_rankers(
     runs : sequence of Run, or mapping of str to Run
         From `read_runs`, on the same corpus. Without names of your own, rankers are called as their files, without
         ``.gz`` and one more ending.
-    ties : str
-        See `ltr_duel.rankers.ties`.
-    seed : int
-        Of the tie rule.
-    jobs : int
-        Threads; -1 for all cores.
+    ties, seed, jobs
+        As for `feature_rankers`.
 
     Returns
     -------

@@ -51,12 +51,8 @@ def rankings_from_scores(
         ``scores(k)`` gives the scores of ranker k; shape (n_docs,). NaN or minus infinity means that the ranker does
         not retrieve the document: it comes after all that it retrieves, ordered by the tie rule. A ranker that
         retrieves nothing for a query is its tie rule there.
-    ties : str
-        See `ltr_duel.rankers.ties`.
-    seed : int
-        Of the tie rule.
-    jobs : int
-        Threads; -1 for all cores.
+    ties, seed, jobs
+        As for `feature_rankers`.
     make : callable, optional
         Where the arrays lie: ``make(kinds, compute)`` returns one for each name in ``kinds``, of this dtype and shape,
         after ``compute`` filled them; by default they last as long as the process.

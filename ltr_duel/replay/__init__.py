@@ -7,4 +7,4 @@ import lazy_loader
 
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
-__all__ = ["Replayed", "SimulatedUsers", "replay"]
+__all__ = ["SimulatedUsers", "replay"]

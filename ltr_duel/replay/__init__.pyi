@@ -4,6 +4,6 @@ from .planned import EXPOSURES as EXPOSURES
 from .planned import Followed as Followed
 from .planned import Loop as Loop
 from .planned import follow_plans as follow_plans
+from .replaying import Replayed as Replayed
 from .replaying import replay as replay
-from .report import Replayed as Replayed
 from .users import SimulatedUsers as SimulatedUsers

@@ -47,22 +47,9 @@ class Loop(NamedTuple):
 def follow_plans(loop: Loop, *, plans: int, processes: int) -> Iterator[Followed]:
     """Let simulated users live through some plans, each an hour long; the next is made from all logs so far.
 
-    Parameters
-    ----------
-    loop : Loop
-        Its folder must have no log yet.
-    plans : int
-    processes : int
-        Each has its own copy of the plan and its own log.
+    Each process has its own copy of the plan and its own log.
 
-    Yields
-    ------
-    Followed
-
-    Raises
-    ------
-    InputError
-        If the folder has a log already, or cannot be written to.
+    Raises `InputError` if the loop's folder has a log already, or cannot be written to.
     """
     import joblib  # loading it takes as long as all the rest
 

@@ -227,39 +227,12 @@ def make_app(
     log: EventLog | None = None,
     look: Callable[[], object] = lambda: None,
 ) -> Gate:
-    """Return the service of an experiment, for a server that speaks ASGI.
+    """Return the service of an open experiment, which nobody else uses, for a server that speaks ASGI.
 
-    Parameters
-    ----------
-    experiment : Experiment
-        Open; nobody else uses it.
-    settings : ServiceSettings
-        Limits.
-    keys : ApiKeys, optional
-        Who may ask. Without any, only this machine.
-    log : EventLog, optional
-        Where events go; stderr if not given.
-    look : function
-        Called each second while the application runs.
+    keys: who may ask. Without any, only this machine.
+    look: called each second while the application runs.
 
-    Returns
-    -------
-    ASGI application
-
-    Raises
-    ------
-    InputError
-        If other machines could ask without a key.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from ltr_duel.live import Settings
-    >>> settings = Settings(name="shoes", rankers=("old", "new"), policy="rucb")
-    >>> with tempfile.TemporaryDirectory() as folder, Experiment.open(f"{folder}/live.db", settings) as experiment:
-    ...     app = make_app(experiment, ServiceSettings())
-    >>> callable(app)
-    True
+    Raises `InputError` if other machines could ask without a key.
     """
     keys = keys or ApiKeys()
     if not keys and not settings.loopback:

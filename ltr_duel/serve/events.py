@@ -18,23 +18,10 @@ _LAST = 1.0  # seconds that the last lines get at the end
 
 
 class EventLog:
-    """Writes events as lines.
+    """Writes events as lines, to stderr if no stream is given.
 
-    Parameters
-    ----------
-    stream : text file, optional
-        stderr if not given.
-    waits : bool
-        Whether `write` returns when the line is written. If not, a thread writes: a reader that is slow, or a pipe that
-        is not emptied, stops nothing. Lines without room are left out and counted.
-
-    Examples
-    --------
-    >>> import io
-    >>> text = io.StringIO()
-    >>> EventLog(text).write("start", port=8080)
-    >>> json.loads(text.getvalue())["port"]
-    8080
+    waits: whether `write` returns when the line is written. If not, a thread writes: a reader that is slow, or a pipe
+    that is not emptied, stops nothing. Lines without room are left out and counted.
     """
 
     def __init__(self, stream: TextIO | None = None, *, waits: bool = True) -> None:

@@ -1,16 +1,20 @@
-"""What every request passes: who asks, how long it takes, what is counted, logged and never let out."""
+"""What every request passes: who asks, how long it takes, what is counted, logged and never let out.
+
+Several experiments may be at one address, each with its own store, keys and limits: ``/shoes/decide`` is of ``shoes``.
+Without a key of one of them, an address that begins with the name of an experiment is answered as any other one.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import time
 import traceback
-from collections.abc import Callable, Coroutine, Mapping
-from contextlib import AbstractAsyncContextManager, suppress
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager, suppress
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Router
 from starlette.types import Message, Receive, Scope, Send
 
@@ -47,14 +51,9 @@ class Gate:
     routes: method and function of each address; whatever a function raises becomes one sentence.
     lifespan: returns the context in which the application runs.
     problem: returns why the service cannot work now; empty if it can.
-
-    Attributes
-    ----------
-    is_one_of_several : bool
-        Whether the service has more experiments. Then health and readiness need a key too, as they would tell its name.
     """
 
-    is_one_of_several = False
+    is_one_of_several = False  # of several, health and readiness need a key too, as they would tell its name
 
     def __init__(
         self,
@@ -181,3 +180,51 @@ def _is_local(host: bytes) -> bool:
     """Whether a header ``Host`` names this machine as itself."""
     name = host.decode("latin-1").lower()
     return is_loopback(name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0])
+
+
+class Several:
+    """Passes each request to the gate of the experiment that its path names first."""
+
+    def __init__(self, gates: Mapping[str, Gate]) -> None:
+        self._gates, self._router = gates, Router([], lifespan=self._lifespan)
+        self.metrics = next(iter(gates.values())).metrics
+        for gate in gates.values():
+            gate.is_one_of_several, gate.metrics.wire = True, self.metrics.wire
+
+    @asynccontextmanager
+    async def _lifespan(self, app: Any) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            for gate in self._gates.values():
+                await stack.enter_async_context(gate.lifespan(app))
+            yield
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            await self._router(scope, receive, send)
+            return
+        path = scope["path"]
+        _, name, rest = f"{path}/".split("/", 2)
+        gate = self._gates.get(name)
+        if path in OPEN_PATHS:
+            response = self._of_all(path)
+            response.raw_headers += HEADERS
+            await response(scope, receive, send)
+        elif gate is not None and path != f"/{name}":
+            await gate({**scope, "path": f"/{rest.strip('/')}"}, receive, send)
+        else:
+            nowhere = {**scope, "path": f"/{path}"}
+            await self._gate_to_nowhere(nowhere)(nowhere, receive, send)
+
+    def _of_all(self, path: str) -> Response:
+        """Return whether the process answers, or all experiments work."""
+        problems = [gate.problem() for gate in self._gates.values()] if path == "/ready" else []
+        problem = next(filter(None, problems), "")
+        if problem:
+            return Refusal(503, problem).response()
+        return JSONResponse({"status": "ready" if path == "/ready" else "ok"})
+
+    def _gate_to_nowhere(self, scope: Scope) -> Gate:
+        """Return a gate that admits a request to an address that there is not, or one that refuses it as all do."""
+        gates = [gate for gate in self._gates.values() if gate.keyed] or list(self._gates.values())
+        return next((gate for gate in gates if gate.admits(scope)), gates[0])

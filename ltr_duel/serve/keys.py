@@ -31,18 +31,9 @@ class ApiKeys:
     A request brings its key as ``Authorization: Bearer KEY``, or as the password of HTTP's basic scheme, so that
     browsers can ask for it.
 
-    Parameters
-    ----------
-    keys : sequence of str
-        Each a key, or a key, a role and a name for people, with spaces between them. The role ``ask`` is for a search
-        page, ``read`` for those who look, ``operate`` for those who use switches, and look; a key without a role may do
-        the first two.
-
-    Examples
-    --------
-    >>> keys = ApiKeys(["0123456789abcdef", "fedcba9876543210 read prometheus"])
-    >>> keys.roles(b"Bearer 0123456789abcdef"), keys.roles(b"Bearer fedcba9876543210"), keys.roles(b"Bearer x")
-    (('ask', 'read'), ('read',), ())
+    keys: each a key, or a key, a role and a name for people, with spaces between them. The role ``ask`` is for a search
+    page, ``read`` for those who look, ``operate`` for those who use switches, and look; a key without a role may do the
+    first two.
     """
 
     def __init__(self, keys: Sequence[str] = ()) -> None:

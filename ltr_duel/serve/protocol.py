@@ -10,7 +10,7 @@ import asyncio
 import ipaddress
 import json
 from collections import Counter
-from collections.abc import Sized
+from collections.abc import Callable, Sized
 from http import HTTPStatus
 from typing import Any
 
@@ -87,10 +87,7 @@ def _limited(uvicorns: Any, flow: Any, settings: ServiceSettings, metrics: Metri
             self._bytes = self._head = self._trailing = 0
             self._spoke = self._ended = False  # whether anything came; whether a request ended in the latest bytes
             self._refusal: tuple[int, str] | None = None  # of a request behind one that is not answered yet
-            self._late: asyncio.TimerHandle | None = None
-            self._body_late: asyncio.TimerHandle | None = None
-            self._idle: asyncio.TimerHandle | None = None
-            self._unread: asyncio.TimerHandle | None = None
+            self._waits: dict[str, asyncio.TimerHandle] = {}  # by what is awaited: "head", "body", "idle", "read"
             self._peer = _network_of(self.client[0] if self.client else "")
             peers[self._peer] += 1
             if len(there) > settings.connections or peers[self._peer] > settings.connections_per_address:
@@ -104,15 +101,21 @@ def _limited(uvicorns: Any, flow: Any, settings: ServiceSettings, metrics: Metri
             if peers[self._peer] <= 0:
                 del peers[self._peer]
             metrics.wire.connections = len(there)
-            self._head_ends()
-            self._body_ends()
-            self._idle_ends()
-            self._is_read()
+            self._end(*self._waits)
             super().connection_lost(exc)
+
+        def _wait(self, what: str, seconds: float, otherwise: Callable[[], object]) -> None:
+            self._end(what)
+            self._waits[what] = self._clock.call_later(seconds, otherwise)
+
+        def _end(self, *waits: str) -> None:
+            for what in waits:
+                if what in self._waits:
+                    self._waits.pop(what).cancel()
 
         def on_message_begin(self) -> None:
             super().on_message_begin()
-            self._idle_ends()
+            self._end("idle")
             self._head_begins()
 
         def on_url(self, url: bytes) -> None:
@@ -120,7 +123,7 @@ def _limited(uvicorns: Any, flow: Any, settings: ServiceSettings, metrics: Metri
             self._head += len(url)
 
         def on_header(self, name: bytes, value: bytes) -> None:
-            if self._late is None:  # the head is over: a trailer, after a body in chunks
+            if "head" not in self._waits:  # the head is over: a trailer, after a body in chunks
                 self._refuse_trailer()
                 raise _RefusedError
             super().on_header(name, value)
@@ -131,7 +134,7 @@ def _limited(uvicorns: Any, flow: Any, settings: ServiceSettings, metrics: Metri
             super().on_body(body)
 
         def on_headers_complete(self) -> None:
-            self._head_ends()
+            self._end("head")
             self._trailing = 0
             if self._head > _LARGEST_HEAD:
                 self._refuse_head()
@@ -139,12 +142,12 @@ def _limited(uvicorns: Any, flow: Any, settings: ServiceSettings, metrics: Metri
                 self._refuse(503, f"at most {_AHEAD} requests may be sent ahead of an answer")
             else:
                 super().on_headers_complete()
-                self._body_late = self._clock.call_later(settings.body_seconds, self._body_is_late)
+                self._wait("body", settings.body_seconds, self._body_is_late)
                 return
             raise _RefusedError  # the parser takes nothing that follows
 
         def on_message_complete(self) -> None:
-            self._body_ends()
+            self._end("body")
             self._ended = True
             super().on_message_complete()
 
@@ -154,66 +157,45 @@ def _limited(uvicorns: Any, flow: Any, settings: ServiceSettings, metrics: Metri
             self._spoke, self._ended = True, False
             self._trailing += len(data)  # since the last part of a body: the parser keeps a trailer until it ends
             super().data_received(data)
-            if self._body_late is not None and self._trailing > _LARGEST_HEAD and not self._wire.is_closing():
+            if "body" in self._waits and self._trailing > _LARGEST_HEAD and not self._wire.is_closing():
                 self._refuse_trailer()
-            elif self._late is not None and not self._ended and not self._wire.is_closing():
+            elif "head" in self._waits and not self._ended and not self._wire.is_closing():
                 self._bytes += len(data)
                 if self._bytes > _LARGEST_HEAD:
                     self._refuse_head()
 
         def pause_writing(self) -> None:
             super().pause_writing()
-            self._unread = self._clock.call_later(settings.answer_seconds, self._wire.abort)
+            self._wait("read", settings.answer_seconds, self._wire.abort)
 
         def resume_writing(self) -> None:
-            self._is_read()
+            self._end("read")
             super().resume_writing()
-
-        def _is_read(self) -> None:
-            if self._unread is not None:
-                self._unread.cancel()
-                self._unread = None
 
         def send_400_response(self, msg: str) -> None:
             if not self._wire.is_closing() and not self._refusal:
                 self._refuse(400, "this is no request of HTTP/1.1")
 
         def _head_begins(self) -> None:
-            self._head_ends()
             self._bytes = self._head = 0
-            self._late = self._clock.call_later(settings.header_seconds, self._too_late)
-
-        def _head_ends(self) -> None:
-            if self._late is not None:
-                self._late.cancel()
-                self._late = None
+            self._wait("head", settings.header_seconds, self._too_late)
 
         def on_response_complete(self) -> None:
             super().on_response_complete()
             if self._refusal and self.cycle.response_complete and not self._wire.is_closing():
                 self._refuse(*self._refusal)
-            if self._late is None and self.cycle.response_complete and not self._wire.is_closing():
-                self._idle = self._clock.call_later(settings.idle_seconds, self._wire.close)
-
-        def _idle_ends(self) -> None:
-            if self._idle is not None:
-                self._idle.cancel()
-                self._idle = None
-
-        def _body_ends(self) -> None:
-            if self._body_late is not None:
-                self._body_late.cancel()
-                self._body_late = None
+            if "head" not in self._waits and self.cycle.response_complete and not self._wire.is_closing():
+                self._wait("idle", settings.idle_seconds, self._wire.close)
 
         def _body_is_late(self) -> None:
             """Close a connection that was answered before its body was whole; the answer itself has another limit."""
             if self.cycle.response_complete:
                 self._wire.close()
             else:
-                self._body_late = self._clock.call_later(settings.body_seconds, self._body_is_late)
+                self._wait("body", settings.body_seconds, self._body_is_late)
 
         def _too_late(self) -> None:
-            self._late = None
+            self._end("head")
             if not self._spoke:
                 self._wire.close()  # a client that has asked nothing would take a sentence for its next answer
             elif not self._wire.is_closing():
@@ -229,9 +211,9 @@ def _limited(uvicorns: Any, flow: Any, settings: ServiceSettings, metrics: Metri
                 self._refuse(400, "fields after the body are not taken")
 
         def _refuse(self, status: int, sentence: str) -> None:
-            if self.cycle is not None and not self.cycle.response_complete and self._body_late is None:
+            if self.cycle is not None and not self.cycle.response_complete and "body" not in self._waits:
                 self._refusal = status, sentence  # an earlier request is answered first
-                self._head_ends()
+                self._end("head")
                 return
             metrics.refused(status)
             body = json.dumps({"error": sentence}).encode()
@@ -240,7 +222,7 @@ def _limited(uvicorns: Any, flow: Any, settings: ServiceSettings, metrics: Metri
             head += "".join(f"{name}: {value}\r\n" for name, value in more.items()) + "\r\n"
             self._wire.write(f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n{head}".encode() + body)
             self._wire.close()
-            self._head_ends()
+            self._end("head")
 
     return Limited
 

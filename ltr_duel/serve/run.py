@@ -19,11 +19,10 @@ from ltr_duel.experiment import located
 from ltr_duel.live import Experiment, Settings, read_settings
 from ltr_duel.serve.app import make_app
 from ltr_duel.serve.events import EventLog, forward_logging
-from ltr_duel.serve.gate import Gate
+from ltr_duel.serve.gate import Gate, Several
 from ltr_duel.serve.keys import KeyFiles
 from ltr_duel.serve.protocol import NOT_LIMITED, PLAIN, http_options
 from ltr_duel.serve.settings import ServiceSettings, service_settings
-from ltr_duel.serve.several import Several
 
 _GRACE = 10  # seconds that open requests get
 _LOOK = 0.05  # seconds between two looks whether the store is free
@@ -42,35 +41,16 @@ def run_service(
 ) -> None:
     """Serve the experiment of a file, or of several, until SIGTERM or SIGINT, which is raised again after a tidy end.
 
-    Parameters
-    ----------
-    path : path, or sequence of paths
-        Settings, see `read_settings` of `ltr_duel.live`. Of several, the addresses of each begin with its name; where
-        to listen and the limits of connections are those of the first.
-    host : str
-        In place of the one in the file.
-    port : int, optional
-        In place of the one in the file; 0 for any free one.
-    accept_new_code : bool
-        Go on although the policy is another one than the store began with; see `ltr_duel.live.Experiment.open`.
-    wait : float
-        Seconds to wait for another process that writes to the store. So the next process is started before the one
-        that it follows ends, and everything is loaded when the store is free.
-    ready : function
-        Called with the address once the service listens.
+    path: settings, see `read_settings` of `ltr_duel.live`. Of several, the addresses of each begin with its name; where
+    to listen and the limits of connections are those of the first.
+    host, port: in place of those in the file; port 0 for any free one.
+    accept_new_code: go on although the policy is another one than the store began with; see `Experiment.open`.
+    wait: seconds to wait for another process that writes to the store. So the next process is started before the one
+    that it follows ends, and everything is loaded when the store is free.
+    ready: called with the address once the service listens.
 
-    Raises
-    ------
-    InputError
-        For settings that are not legal, keys that are missing, a store that cannot be opened, or an address that
-        cannot be listened on.
-
-    Examples
-    --------
-    It does not return before a signal.
-
-    >>> callable(run_service)
-    True
+    Raises `InputError` for settings that are not legal, keys that are missing, a store that cannot be opened, or an
+    address that cannot be listened on.
     """
     log = EventLog(waits=False)
     paths = [Path(path)] if isinstance(path, str | Path) else [Path(one) for one in path]

@@ -15,49 +15,7 @@ LOGGED = ("all", "errors", "none")
 
 @dataclass(frozen=True)
 class ServiceSettings:
-    """Where a service listens, who may ask, and how much at once.
-
-    Parameters
-    ----------
-    store : str
-        The file of the experiment; made if need be.
-    key_file : str
-        Secrets that sign tokens (see `read_keys` of `ltr_duel.live`), made with a random one if there is no such
-        file; without it those of the environment variable ``LTR_DUEL_LIVE_KEYS``.
-    user_key_file : str
-        A secret, made if there is no such file, by which users are hashed (HMAC-SHA256) before anything of them is
-        kept. Without it users are kept as they are given.
-    host : str
-        The address to listen on; other machines reach it only where this says so.
-    port : int
-        0 for any free one.
-    api_key_file : str
-        A file with one key a line, each of which is accepted. Without it the keys are those of the environment
-        variable ``LTR_DUEL_API_KEY``; without either only this machine may ask.
-    largest_body : int
-        Bytes of a request.
-    longest_list : int
-        Documents of a ranking.
-    longest_text : int
-        Characters of a query, a user's name or a document id.
-    connections, waiting : int
-        Open connections, and requests that wait for an answer; more are refused with 503.
-    connections_per_address : int
-        Open connections of one address, or of one network of IPv6 (/64). Behind a proxy all are the proxy's.
-    header_seconds, body_seconds, idle_seconds, answer_seconds : float
-        How long the head of a request may take, its body, the pause between two on one connection, and an answer.
-    log : {"all", "errors", "none"}
-        Which requests are logged.
-    log_queries : bool
-        Whether queries are.
-    refresh_seconds : int
-        After how long the page at ``/`` loads itself again.
-
-    Examples
-    --------
-    >>> ServiceSettings().host
-    '127.0.0.1'
-    """
+    """Where a service listens, who may ask, and how much at once. The guide to serving says what each key means."""
 
     store: str = value(text, default="live.db")
     key_file: str = value(text, default="")

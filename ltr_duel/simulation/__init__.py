@@ -7,14 +7,12 @@ import lazy_loader
 
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 __all__ = [
-    "REGRETS",
     "FromMatrix",
     "FromUtilities",
     "Live",
     "NormalScores",
     "OracleSource",
     "Results",
-    "RunKey",
     "RunResult",
     "averaged",
     "checkpoints",
@@ -25,5 +23,4 @@ __all__ = [
     "measure_distortion",
     "measure_sensitivity",
     "simulate",
-    "summarise",
 ]

@@ -74,11 +74,6 @@ def places(matrix: PreferenceMatrix) -> NDArray[np.int64]:
 
     The order is that of the gap to the Condorcet winner; without one, of the Copeland score. Equal arms keep the
     order of the matrix: which of them counts as the better changes no regret.
-
-    Examples
-    --------
-    >>> places(PreferenceMatrix(np.array([[0.5, 0.2], [0.8, 0.5]]))).tolist()
-    [1, 0]
     """
     loss = loss_per_arm(matrix, "copeland" if matrix.condorcet_winner is None else "average")
     place = np.empty(len(matrix), np.int64)

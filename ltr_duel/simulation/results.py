@@ -206,7 +206,14 @@ class Results:
     def summary(self, column: str = "") -> pd.DataFrame:
         """Return mean, spread and quantiles at the horizon for each policy, tested against the best one, run by run.
 
-        See `summarise` for the columns. By default of average regret; of Copeland regret where there is no winner.
+        By default of average regret; of Copeland regret where there is no winner.
+
+        Columns: policy; runs; mean; sd (of the runs, n - 1); se (of the mean); q10, q25, median, q75, q90; and, against
+        the policy with the lowest mean: difference (mean of the paired differences), p_wilcoxon and p_t (paired,
+        two-sided; p_t is the larger one of Student's test and of an exact test by signs), effect (Cohen's d of the
+        paired differences) and probability (share of repetitions in which the policy has more regret, ties as half).
+        NaN for the best policy itself, and where there are fewer than two repetitions. The same runs name the best
+        policy, so p is corrected by Holm's method for all P (P - 1) / 2 pairs of P policies.
         """
         from ltr_duel.simulation.summary import summarise  # scipy.stats is slow to import
 

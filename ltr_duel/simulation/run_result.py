@@ -24,31 +24,15 @@ _canonical = json.JSONEncoder(sort_keys=True).encode
 class RunKey:
     """Everything that determines a run. Its digest names it.
 
-    Parameters
-    ----------
-    oracle : dict
-        What determines the law of the answers, as JSON.
-    policy : str
-    params : dict
-    horizon, repetition, seed : int
-    checkpoints_per_decade : int
-    measured_by : str
-        Digest of the preference matrix that says which arm of a slate is the better one, where that is not the
-        oracle's own.
-    source : str
-        SHA-256 of the file that defines the policy, where that is not this package; and the numbers versions of policy
-        and loop that are above 1, see `source_of`.
-    labels : {"random", "as given"}
-        The numbers of the arms in the policy: a random order, the same for all policies of a repetition, or the rows of
-        the matrix, as in runs of versions without random labels.
-    batch, delay : int
-        How many comparisons are chosen before any of their outcomes is known, and how many steps outcomes take.
-
-    Examples
-    --------
-    >>> key = RunKey({"oracle": "matrix"}, "rucb", {"alpha": 0.51}, horizon=100, repetition=0, seed=1)
-    >>> key.configuration, len(key.digest)
-    ('rucb:{"alpha": 0.51}', 64)
+    oracle: what determines the law of the answers, as JSON.
+    measured_by: digest of the preference matrix that says which arm of a slate is the better one, where that is not the
+    oracle's own.
+    source: SHA-256 of the file that defines the policy, where that is not this package; and the numbers versions of
+    policy and loop that are above 1, see `source_of`.
+    labels: the numbers of the arms in the policy: "random", an order that is the same for all policies of a repetition,
+    or "as given", the rows of the matrix, as in runs of versions without random labels.
+    batch, delay: how many comparisons are chosen before any of their outcomes is known, and how many steps outcomes
+    take.
     """
 
     oracle: dict[str, Any] = field(repr=False)
@@ -92,13 +76,6 @@ def source_of(policy: Policy, sha256: str = "", *, late: bool = False) -> str:
 
     sha256: of the plug-in file that defines it.
     late: whether outcomes come in batches, or with a delay.
-
-    Examples
-    --------
-    >>> from dataclasses import replace
-    >>> from ltr_duel.bandits import POLICIES
-    >>> source_of(POLICIES["rucb"]), source_of(replace(POLICIES["rucb"], numbers=2))
-    ('', 'policy 2')
     """
     raised = numbered({}, policy=policy.numbers, loop=LOOP_NUMBERS, batches=BATCH_NUMBERS if late else 1).get(
         "numbers", {}

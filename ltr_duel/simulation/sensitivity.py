@@ -150,27 +150,11 @@ def draw_pairs(quality: FloatVector, count: int, least_gap: float, seed: int) ->
 
 
 def sensitivity_table(frame: pd.DataFrame, accuracy: float = 0.95) -> pd.DataFrame:
-    """Say how many impressions each method needs.
+    """Say how many impressions each method needs, of a table from `measure_sensitivity`: a row for each method.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From `measure_sensitivity`.
-    accuracy : float
-        What is to be reached.
-
-    Returns
-    -------
-    DataFrame
-        One row for each method. ``impressions``: the median over pairs of the first checkpoint from which on the
-        accuracy is reached (NaN if it is not for half of the pairs); ``pairs_sure``: the share of pairs for which it is
-        reached at all; ``accuracy`` at the last checkpoint, the mean over pairs, and its ``standard_error``.
-
-    Examples
-    --------
-    >>> curve = {"method": "sosm", "better": "a", "worse": "b", "impressions": [1, 2, 4], "accuracy": [0.5, 0.9, 1.0]}
-    >>> sensitivity_table(pd.DataFrame(curve))["impressions"].tolist()
-    [4.0]
+    ``impressions``: the median over pairs of the first checkpoint from which on the accuracy is reached (NaN if it is
+    not for half of the pairs); ``pairs_sure``: the share of pairs for which it is reached at all; ``accuracy`` at the
+    last checkpoint, the mean over pairs, and its ``standard_error``.
     """
     rows = []
     for method, part in frame.groupby("method", sort=False):

@@ -20,35 +20,9 @@ from ltr_duel.simulation.statistics import QUANTILES, final_rows
 
 
 def summarise(frame: pd.DataFrame, column: str = core_columns.REGRET) -> pd.DataFrame:
-    """Return one row for each policy, at the last step: the less the better.
+    """Return one row for each policy, at the last step: the columns of `Results.summary`.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        Columns policy, repetition, t, and the one to summarise.
-    column : str
-
-    Returns
-    -------
-    DataFrame
-        policy; runs; mean; sd (of the runs, n - 1); se (of the mean); q10, q25, median, q75, q90; and, against the
-        policy with the lowest mean: difference (mean of the paired differences), p_wilcoxon and p_t (paired, two-sided;
-        p_t is the larger one of Student's test and of an exact test by signs), effect (Cohen's d of the paired
-        differences) and probability (share of repetitions in which the policy has more regret, ties as half). NaN for
-        the best policy itself, and where there are fewer than two repetitions. The same runs name the best policy, so
-        p is corrected by Holm's method for all P (P - 1) / 2 pairs of P policies.
-
-    Raises
-    ------
-    InputError
-        If there is no such column.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"policy": ["a", "a", "b", "b"], "repetition": [0, 1, 0, 1], "t": 9})
-    >>> frame["regret_average"] = [1.0, 2.0, 4.0, 5.0]
-    >>> summarise(frame)["mean"].tolist()
-    [1.5, 4.5]
+    frame: with policy, repetition, t, and the column to summarise. Raises `InputError` if there is no such column.
     """
     values = _at_the_end(frame, column)
     means = values.mean()
@@ -75,13 +49,6 @@ def paired_tests(frame: pd.DataFrame, column: str = core_columns.REGRET) -> pd.D
     `summarise`, corrected for the number of pairs by Holm's method.
 
     Raises `InputError` if there is no such column.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"policy": ["a", "a", "b", "b"], "repetition": [0, 1, 0, 1], "t": 9})
-    >>> frame["regret_average"] = [1.0, 2.0, 4.0, 5.0]
-    >>> paired_tests(frame)["difference"].tolist()
-    [-3.0]
     """
     values = _at_the_end(frame, column)
     rows = [{"first": a, "second": b, **_pair(values, a, b)} for a, b in combinations(values.columns, 2)]

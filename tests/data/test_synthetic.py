@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ltr_duel.core.errors import InputError
-from ltr_duel.data.description import describe
+from ltr_duel.data.dataset import describe
 from ltr_duel.data.load import load_dataset
 from ltr_duel.data.synthetic import make_corpus
 from ltr_duel.data.text.write import write_svmlight

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ltr_duel.experiment.backends.backend import Backend
-from ltr_duel.experiment.merge import merge_stores
+from ltr_duel.experiment.joining import merge_stores
 from ltr_duel.experiment.plan import Shard
 from ltr_duel.experiment.run import run_experiment
 from ltr_duel.experiment.verify import verify_store

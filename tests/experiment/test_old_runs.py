@@ -8,7 +8,7 @@ import pytest
 
 from ltr_duel.core.errors import InputError
 from ltr_duel.experiment.backends.backend import Backend
-from ltr_duel.experiment.merge import merge_stores
+from ltr_duel.experiment.joining import merge_stores
 from ltr_duel.experiment.results import StudyResults
 from ltr_duel.experiment.run import run_experiment
 from ltr_duel.experiment.status import read_status

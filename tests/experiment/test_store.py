@@ -23,8 +23,8 @@ import pytest
 from ltr_duel.core.errors import InputError
 from ltr_duel.experiment.about import Writer
 from ltr_duel.experiment.backends.backend import Backend
+from ltr_duel.experiment.joining import merge_stores
 from ltr_duel.experiment.leases import Driver, claimed, live_driver
-from ltr_duel.experiment.merge import merge_stores
 from ltr_duel.experiment.plan_file import read_plan, write_plan
 from ltr_duel.experiment.problem import open_problem
 from ltr_duel.experiment.results import StudyResults

@@ -11,7 +11,7 @@ import pytest
 from ltr_duel.core import InputError
 from ltr_duel.interleaving import interleave
 from ltr_duel.live import Drop, Experiment, ExpiredError, StoreError, UsedError, check_store, export_log
-from ltr_duel.live.sheets import pack_page, unpack_page
+from ltr_duel.live.rows import pack_page, unpack_page
 from ltr_duel.logs import ClickLog, compare_log
 from tests.live.shop import DOCUMENTS, KEYS, RANKINGS, Clock, opened, settings
 

@@ -19,6 +19,7 @@ COLUMNS = ("impression", "time", "query", "user", "shown", "clicks", "rankers", 
 SHOWN = [f"d{k}" for k in range(6)]
 DRAWN = ("anew", "by user", "by visit")
 SHIFTING = "shifting"
+RUNS = "in runs"
 SIMULATED = {"pairs": "team_draft", "horizon": 3000}
 
 
@@ -27,8 +28,9 @@ def write_sound_log(path, rankers, users, drawn, seed, n=3000):
 
     Of 100 users or more 5 % make half of the pages. Pairs are drawn for each page, for each user, or for each visit of
     five pages; then users come one after the other with odd seeds. Or a policy shifts the pages to a pair, while more
-    and more are empty. The first two rankers agree on half of the queries; each ranker finds nothing for a fifth, and a
-    page is empty if neither finds anything. Some queries fail more often than others.
+    and more are empty. Or pairs come in runs of a hundred pages, there is an outage of all for 1 % of the time, and all
+    pages of one user fail. The first two rankers agree on half of the queries; each ranker finds nothing for a fifth,
+    and a page is empty if neither finds anything. Some queries fail more often than others.
     """
     rng = stream(seed, "sound log", f"{rankers} {users} {drawn}")
     often = (rng.random(n) < 0.5) & (users >= 100)
@@ -40,7 +42,15 @@ def write_sound_log(path, rankers, users, drawn, seed, n=3000):
     order = np.argsort(user, kind="stable")
     visit = np.empty(n, np.int64)
     visit[order] = (np.arange(n) - np.searchsorted(user[order], user[order])) // 5
-    one = {"anew": np.arange(n), SHIFTING: np.arange(n), "by user": user, "by visit": user * n + visit}[drawn]
+    one = {
+        "anew": np.arange(n),
+        SHIFTING: np.arange(n),
+        RUNS: np.arange(n),
+        "by user": user,
+        "by visit": user * n + visit,
+    }[drawn]
+    if drawn == RUNS:
+        one = np.cumsum(rng.random(n) < 0.01)
     _, one = np.unique(one, return_inverse=True)
     pair = np.array(pairs)[rng.integers(0, len(pairs), one.max() + 1)[one]]
     if drawn == SHIFTING:
@@ -51,6 +61,9 @@ def write_sound_log(path, rankers, users, drawn, seed, n=3000):
     query = rng.integers(0, 50, n)
     fails = np.maximum(rng.beta(0.03, 0.27, users)[user], rng.beta(0.1, 0.9, 50)[query])
     empty = rng.random(n) < (late if drawn == SHIFTING else 1) * fails
+    if drawn == RUNS:
+        start = int(rng.integers(n))
+        empty |= (np.arange(n) >= start) & (np.arange(n) < start + n // 100) | (user == users - 1)
     empty |= (rng.random((rankers, 50)) < 0.2)[pair, query[:, None]].all(axis=1)
     owners[(rng.random(50) < 0.5)[query] & (pair == (0, 1)).all(axis=1)] = -1
     likes = rng.beta(1.2, 1.2, users)[user, None] * rng.random((users, rankers))[user[:, None], arms]
@@ -66,7 +79,7 @@ def write_sound_log(path, rankers, users, drawn, seed, n=3000):
         ],
         "rankers": [[f"r{a}", f"r{b}"] for a, b in arms.tolist()],
         "owners": [[] if none else row for none, row in zip(empty, owners.tolist(), strict=True)],
-        "policy": pa.array(["rucb" if drawn == SHIFTING else None] * n, pa.string()),
+        "policy": pa.array(["rucb" if drawn in (SHIFTING, RUNS) else None] * n, pa.string()),
     }
     with write_log(path, COLUMNS) as log:
         log.write({name: pa.array(values) for name, values in columns.items()})
@@ -88,7 +101,7 @@ def false_alarms_of_checks(kind, rankers, users, experiments, **settings):
         path = Path(folder) / "clicks.parquet"
         for seed in range(experiments):
             path.unlink(missing_ok=True)
-            if kind in (*DRAWN, SHIFTING):
+            if kind in (*DRAWN, SHIFTING, RUNS):
                 write_sound_log(path, rankers, users, kind, seed)
             else:
                 clicks, rankings = ("navigational", "informational", "perfect")[seed % 3], rankers

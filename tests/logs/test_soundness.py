@@ -11,7 +11,7 @@ from ltr_duel.logs import ClickLog, check_log, write_log
 from ltr_duel.logs.coins import _mean_outcomes
 from ltr_duel.logs.findings import ERROR, even, fair, mirrored, seldom, unchanged, unchanged_by_users
 from ltr_duel.logs.soundness import robots_among
-from tests.logs.sound import SHIFTING, failed, false_alarms_of_checks, write_sound_log
+from tests.logs.sound import RUNS, SHIFTING, failed, false_alarms_of_checks, write_sound_log
 
 COLUMNS = ("impression", "time", "query", "user", "shown", "clicks", "rankers", "owners")
 SHOWN = [f"d{k}" for k in range(6)]
@@ -43,14 +43,61 @@ def test_sound_logs_pass(tmp_path):
     assert [failing(tmp_path, sound(seed=seed), planned="even") for seed in range(3)] == [set()] * 3
 
 
-@pytest.mark.parametrize("drawn", ["anew", "by user", "by visit", SHIFTING])
+@pytest.mark.parametrize("drawn", ["anew", "by user", "by visit", SHIFTING, RUNS])
 @pytest.mark.parametrize(("rankers", "users"), [(5, 600), (10, 40)])
 def test_sound_logs_of_users_who_come_often_pass(tmp_path, rankers, users, drawn):
     """Before, where pairs are drawn for users or visits, pairs and empty pages failed in nearly each such log."""
     for seed in range(2):
         write_sound_log(tmp_path / f"{seed}.parquet", rankers, users, drawn, seed)
-        found = failed(tmp_path / f"{seed}.parquet", planned="even" if drawn != SHIFTING else "")[1]
+        found = failed(tmp_path / f"{seed}.parquet", planned="" if drawn in (SHIFTING, RUNS) else "even")[1]
         assert not {"pairs shown", "pairs over time", "empty pages", "robots"} & set(found)
+
+
+def test_few_users_cannot_tell(tmp_path):
+    """Half of the late pages are moved to one pair: with eight users no signs of them are an alarm."""
+    verdicts = {}
+    for users in (8, 12):
+        rows = sound(3000)
+        for k, row in enumerate(rows):
+            row |= {"user": f"u{k % users}"} | ({"rankers": ["a", "b"]} if k > 1500 and (k // users) % 2 else {})
+        with write_log(tmp_path / f"{users}.parquet", COLUMNS) as log:
+            log.write({name: [row[name] for row in rows] for name in COLUMNS})
+        found = check_log(ClickLog(tmp_path / f"{users}.parquet", skip_bad=None))
+        verdicts[users] = next(one for one in found if one.name == "pairs over time")
+    assert verdicts[8].verdict == "not checked" and verdicts[8].sentence.endswith("too few users to tell")
+    assert verdicts[12].verdict == "fails"
+
+
+def test_shares_may_change_with_propensities(tmp_path):
+    """As in the log of plans, each of which has drawn its own shares."""
+    rows = sound()
+    for k, row in enumerate(rows):
+        late = k > 1500 and k % 2
+        row |= {"rankers": ["a", "b"]} if late else {}
+        row |= {"propensity": 0.8 if late else 0.2, "policy": "random"}
+    columns = (*COLUMNS, "propensity", "policy") if "policy" not in COLUMNS else (*COLUMNS, "propensity")
+    for chosen, verdict in ((columns, "not checked"), (COLUMNS, "fails")):
+        path = tmp_path / f"{verdict}.parquet"
+        with write_log(path, chosen) as log:
+            log.write({name: [row[name] for row in rows] for name in chosen})
+        found = {one.name: one for one in check_log(ClickLog(path, skip_bad=None))}
+        assert found["pairs over time"].verdict == verdict
+
+
+def test_clicks_of_a_list_do_not_say_what_its_own_owners_are_worth(tmp_path):
+    """One ranker has all clicks: by these alone "identical rankers" would differ to its favour in each log."""
+    farthest = []
+    for seed in range(12):
+        rows = sound(300, seed=seed)
+        for k, row in enumerate(rows):
+            low = row["rankers"].index(min(row["rankers"]))
+            row |= {"rankers": ["a", "b"], "clicks": [[p for p in range(1, 7) if row["owners"][p - 1] == low][k % 3]]}
+            row["owners"] = [one ^ low for one in row["owners"]]
+        with write_log(tmp_path / f"{seed}.parquet", COLUMNS) as log:
+            log.write({name: [row[name] for row in rows] for name in COLUMNS})
+        found = check_log(ClickLog(tmp_path / f"{seed}.parquet", skip_bad=None))
+        farthest.append(next(one.sentence for one in found if one.name.startswith("A/A")))
+    assert len({"+" in one for one in farthest}) == 2
 
 
 def rankers_that_agree(rows, k):

@@ -12,8 +12,8 @@ from ltr_duel.client import Client
 from ltr_duel.core import InputError
 from ltr_duel.live import Experiment, StoreError
 from ltr_duel.serve import EventLog
+from ltr_duel.serve.gate import Several
 from ltr_duel.serve.run import _plans
-from ltr_duel.serve.several import Several
 from tests.serve.asgi import LISTS, Service, using
 from tests.serve.test_process import process
 

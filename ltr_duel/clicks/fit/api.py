@@ -35,27 +35,11 @@ class Estimates(NamedTuple):
 class FittedClicks:
     """A click model that was fitted to sessions.
 
-    Parameters
-    ----------
-    form : Form
-        Which model.
-    fit : Fit
-        Its parameters.
-    errors : ndarray of float64
-        Standard errors of ``fit.theta``; nan where nothing is known.
-    users : int
-        Users that the errors take for independent of each other; 0 where they take sessions for that.
-    graded : bool
-        Whether items are relevance grades.
-    train, test : Score
-        Figures on the sessions it was fitted to, and on those held out (None where none are).
-    cluster : str
-        What the errors are robust to: see `fit_clicks`.
-
-    Examples
-    --------
-    >>> "sdbn" in FORMS
-    True
+    errors: standard errors of ``fit.theta``; nan where nothing is known.
+    users: that the errors take for independent of each other; 0 where they take sessions for that.
+    graded: whether items are relevance grades.
+    train, test: figures on the sessions it was fitted to, and on those held out (None where none are).
+    cluster: what the errors are robust to: see `fit_clicks`.
     """
 
     form: Form
@@ -120,18 +104,7 @@ class FittedClicks:
     def model(self, name: str = "fitted") -> ClickModel:
         """Return the model as simulations take it.
 
-        Parameters
-        ----------
-        name : str
-
-        Returns
-        -------
-        ClickModel
-
-        Raises
-        ------
-        InputError
-            If items are documents, or the form has no such table.
+        Raises `InputError` if items are documents, or the form has no such table.
         """
         if not self.graded:
             raise InputError(f"{self.form.name} was fitted by document: a table for simulations needs relevance grades")

@@ -22,34 +22,12 @@ _PLACES = 10  # shown of a table
 def fit_click_models(
     sessions: Sessions, models: Sequence[str] = (), *, train: float = 0.75, **settings: Any
 ) -> list[FittedClicks]:
-    """Fit several click models to the first sessions, and judge them by the others.
+    """Fit click models, by default all, to the first sessions, and judge them by the others.
 
-    Parameters
-    ----------
-    sessions : Sessions
-    models : sequence of str
-        By default all.
-    train : float
-        Share of the sessions to fit to, above 0. Of the rest, those count whose query occurs in the first.
-    **settings
-        As of `fit_clicks`.
+    settings: as of `fit_clicks`.
+    train: share of the sessions to fit to, above 0. Of the rest, those count whose query occurs in the first.
 
-    Returns
-    -------
-    list of FittedClicks
-
-    Raises
-    ------
-    InputError
-        As of `fit_clicks`; or if no session is left to judge by.
-
-    Examples
-    --------
-    >>> click = np.tile([True, False, False, True], 50)
-    >>> zeros = np.zeros(200, np.int64)
-    >>> sessions = Sessions(np.arange(0, 202, 2), zeros, click, zeros[:100], 1, True)
-    >>> best_fit(fit_click_models(sessions, ["pbm", "cascade"])).form.name
-    'cascade'
+    Raises `InputError` as `fit_clicks` does, or if no session is left to judge by.
     """
     for name in models:
         errors.require_one_of("click model to fit", name, FORMS)
@@ -71,13 +49,6 @@ def best_fit(fits: Sequence[FittedClicks], *, table: bool = False) -> FittedClic
     table: only among those that simulations can use.
 
     Raises `InputError` if there is none.
-
-    Examples
-    --------
-    >>> best_fit([], table=True)
-    Traceback (most recent call last):
-    ...
-    ltr_duel.core.errors.InputError: no fitted model has a table of grades and places; fit pbm, cascade, dbn, sdbn, ...
     """
     among = [one for one in fits if one.has_table or not table]
     if not among:
@@ -141,11 +112,6 @@ def models_table(names: Sequence[str]) -> pd.DataFrame:
     names: files of fitted models, or names. Beside them stand perfect, navigational and informational.
 
     Raises `InputError` if there is no such model or file.
-
-    Examples
-    --------
-    >>> models_table(["cascade"]).columns.tolist()
-    ['', 'cascade', 'perfect', 'navigational', 'informational']
     """
     chosen = [CLICK_MODELS.configure(name) for name in dict.fromkeys((*names, *_BESIDE))]
     grades = max(chosen[0].component.tables)

@@ -19,27 +19,10 @@ _TABLES = ("click", "stop", "leave", "attention")
 
 
 def save_clicks(fitted: FittedClicks, path: str | Path, *, source: str = "") -> None:
-    """Write the table of a fitted click model, for ``--clicks``.
+    """Write the table of a fitted click model to a ``.json`` file, for ``--clicks``; it keeps to what it was fitted.
 
-    Parameters
-    ----------
-    fitted : FittedClicks
-    path : path
-        Ending with ``.json``.
-    source : str
-        What it was fitted to; kept in the file.
-
-    Raises
-    ------
-    InputError
-        If the model has no table by grade, the name does not end with .json, or the file cannot be written.
-
-    Examples
-    --------
-    >>> save_clicks(None, "users.txt")
-    Traceback (most recent call last):
-    ...
-    ltr_duel.core.errors.InputError: users.txt: the name of a click model's file ends with .json
+    Raises `InputError` if the model has no table by grade, the path does not end with .json, or the file cannot be
+    written.
     """
     path = Path(path)
     check_clicks_path(path)

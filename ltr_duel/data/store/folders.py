@@ -25,37 +25,14 @@ _LOOKED_FOR = "train.txt, vali.txt, test.txt (also .gz; trainingset, validations
 
 
 def feature_files(path: Path, split: str | None = None, fold: int | None = None) -> list[Path]:
-    """Return the feature files that a path means.
+    """Return the feature files that a path means, in the order of the corpus.
 
-    Parameters
-    ----------
-    path : Path
-        A feature file, a folder that holds some of the three parts, or one that holds Fold1 to Fold5; or what the
-        names of the parts begin with: ``ltrc/set1`` for set1.train.txt, set1.valid.txt and set1.test.txt.
-    split : {"train", "vali", "test"}, optional
-        Only this part.
-    fold : int, optional
-        Only this fold of five.
+    path: a feature file, a folder that holds some of the three parts, or one that holds Fold1 to Fold5; or what the
+    names of the parts begin with: ``ltrc/set1`` for set1.train.txt, set1.valid.txt and set1.test.txt.
+    split, fold: only this part, only this fold of five.
 
-    Returns
-    -------
-    list of Path
-        In the order of the corpus.
-
-    Raises
-    ------
-    InputError
-        If there is nothing at the path, no part (or not the one asked for), one part in two files, or if the folds
-        are not complete or not the usual rotation.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     for part in ("test", "train"):
-    ...         _ = (Path(folder) / f"{part}.txt").write_text("0 qid:1 1:1")
-    ...     [file.name for file in feature_files(Path(folder))]
-    ['train.txt', 'test.txt']
+    Raises `InputError` if there is nothing at the path, no part (or not the one asked for), one part in two files, or
+    if the folds are not complete or not the usual rotation.
     """
     if split is not None:
         errors.require_one_of("split", split, PARTS)

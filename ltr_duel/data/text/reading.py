@@ -42,13 +42,7 @@ class Naming(NamedTuple):
 
 
 class Part(NamedTuple):
-    """One file of a corpus.
-
-    Examples
-    --------
-    >>> Part(first_query=471, columns=46).columns
-    46
-    """
+    """One file of a corpus."""
 
     first_query: int  # its position in the corpus
     columns: int  # how many features it has when it is read alone

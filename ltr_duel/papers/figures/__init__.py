@@ -14,11 +14,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from ltr_duel.core import errors
-from ltr_duel.papers.figures.curves import curves
-from ltr_duel.papers.figures.frontier import frontier
-from ltr_duel.papers.figures.size import gamma, size
+from ltr_duel.papers.figures.curves import curves, frontier
 from ltr_duel.papers.figures.table import table
-from ltr_duel.papers.figures.times import regret, regret_and_accuracy
+from ltr_duel.papers.figures.times import gamma, regret, regret_and_accuracy, size
 
 DRAWINGS: dict[str, Callable[..., Figure]] = {
     "curves": curves,

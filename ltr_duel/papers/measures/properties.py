@@ -21,13 +21,11 @@ from ltr_duel.preferences import (
     SYNTHETIC,
     UTILITY_SETS,
     PreferenceMatrix,
-    Statistic,
     arxiv,
     cyclic_triples,
     gamma_btm,
     gamma_rucb,
     gaps,
-    gaps_table,
     lower_bound,
     multiduel_bound,
     random_condorcet_subset,
@@ -40,6 +38,7 @@ from ltr_duel.preferences import (
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 Answer = tuple[str, float, float]  # label, value, standard error
 Item = Callable[[PreferenceMatrix], list[Answer]]
+_Statistic = tuple[Callable[[PreferenceMatrix], float | None], int]  # as `transitive_null` takes them
 _LOW_GAMMA = f"gamma_btm quantile {QUANTILES[0]:g}"
 _TRANSITIVE = {"strong_violations": 0.0, _LOW_GAMMA: 1.0}
 _WORLDS, _FEW_WORLDS, _FEW_SUBSETS = 400, 99, 200
@@ -91,7 +90,7 @@ def measure(
         for label, value, error in _answers(name, matrix, items):
             rows.append((name, label, len(matrix), value, error, float(said.get(label, np.nan))))
         if "strong_violations" in compared:
-            chance = _chance(matrix, Statistic(_strong_share, +1), _WORLDS, comparisons, seed)
+            chance = _chance(matrix, (_strong_share, +1), _WORLDS, comparisons, seed)
             chances[name, "strong_violations", len(matrix)] = chance
         for wanted in subset_sizes:
             size, gamma = int(wanted["rankers"]), float(wanted["printed"])
@@ -99,7 +98,7 @@ def measure(
             answers = [*_share_up_to(rucb, gamma), *_quantiles("gamma_rucb", rucb, gamma)]
             rows += [(name, label, size, *numbers) for label, *numbers in (*answers, *_quantiles("gamma_btm", btm))]
             if _LOW_GAMMA in compared:
-                low = Statistic(partial(_low_gamma, size=size, seed=seed), +1)
+                low = partial(_low_gamma, size=size, seed=seed), +1
                 chances[name, _LOW_GAMMA, size] = _chance(matrix, low, _FEW_WORLDS, comparisons, seed)
     keys = [row[:3] for row in rows]
     return pd.DataFrame(rows, columns=_COLUMNS).assign(
@@ -109,7 +108,7 @@ def measure(
     )
 
 
-def _chance(matrix: PreferenceMatrix, one: Statistic, worlds: int, comparisons: int, seed: int) -> float:
+def _chance(matrix: PreferenceMatrix, one: _Statistic, worlds: int, comparisons: int, seed: int) -> float:
     rng = stream(seed, "transitive worlds", matrix.digest)
     table = transitive_null(matrix, rng, worlds=worlds, comparisons=comparisons, statistics={"": one})
     return float(table["p_value"].iloc[0])
@@ -195,10 +194,12 @@ def _triangle(matrix: PreferenceMatrix) -> list[Answer]:
 
 
 def _smallest_gap(matrix: PreferenceMatrix) -> list[Answer]:
-    table = gaps_table(matrix)
-    if table is None or table.empty:
+    gap = gaps(matrix)
+    if gap is None or len(gap) < 2:
         return [("smallest_gap", np.nan, 0.0)]
-    return [("smallest_gap", float(table["gap"].iloc[0]), float(table["standard_error"].iloc[0]))]
+    winner = matrix.index(str(matrix.condorcet_winner))
+    rival = min((k for k in range(len(gap)) if k != winner), key=lambda k: float(gap[k]))
+    return [("smallest_gap", float(gap[rival]), float(matrix.standard_error[winner, rival]))]
 
 
 def _mean_gap(matrix: PreferenceMatrix) -> float | None:

@@ -11,6 +11,7 @@ import pandas as pd
 
 from ltr_duel.analysis import render_page
 from ltr_duel.core import columns as col
+from ltr_duel.experiment import duration
 from ltr_duel.papers.declaration import paper_title
 from ltr_duel.papers.figures.table import format_number
 from ltr_duel.papers.ledger import ledger_sentence
@@ -160,14 +161,6 @@ def _scale(about: Mapping[str, Any]) -> str:
     parts += [f"{about['runs']:,} runs"] if about.get("runs") else []
     parts += [f"{about['horizon']:,} steps at most"] if about.get("horizon") else []
     return ", ".join(parts)
-
-
-def duration(seconds: float) -> str:
-    """Return a time span as text."""
-    if seconds < 60:
-        return f"{seconds:.0f} s"
-    minutes = round(seconds / 60)
-    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def data_csv(frame: pd.DataFrame, about: Mapping[str, Any]) -> tuple[bytes, str]:

@@ -126,41 +126,17 @@ def extend_preferences(
     at_most: int = MOST_IN_A_SEARCH,
     store: str | Path | None = None,
 ) -> PreferenceMatrix:
-    """Add comparisons to an estimated matrix, under its own settings.
+    """Add comparisons to an estimated matrix, perhaps read from a file, under its own settings.
 
     Extending 4,000 comparisons to 8,000 gives the bytes of 8,000 at once.
 
-    Parameters
-    ----------
-    matrix : PreferenceMatrix
-        From `estimate_preferences`, perhaps read from a file.
-    rankings : Rankings
-        The same rankers on the same corpus.
-    comparisons : int
-        For each pair, in all; pairs that have as many already are left alone.
-    clicks : ClickModel, optional
-        Needed only if the matrix was estimated with a table of your own.
-    jobs, target_error, until_winner, at_most, store
-        As for `estimate_preferences`.
+    rankings: the same rankers on the same corpus.
+    comparisons: for each pair, in all; pairs that have as many already are left alone.
+    clicks: needed only if the matrix was estimated with a table of your own.
+    jobs, target_error, until_winner, at_most, store: as for `estimate_preferences`.
 
-    Returns
-    -------
-    PreferenceMatrix
-
-    Raises
-    ------
-    InputError
-        If the matrix has no counts, if the corpus, the rankers or the tie rule are not the same, or if what makes
-        the comparisons has another numbers version (`ltr_duel.core.numbering`). Package versions do not matter.
-
-    Examples
-    --------
-    >>> from ltr_duel.data import make_corpus
-    >>> from ltr_duel.rankers import feature_rankers
-    >>> rankings = feature_rankers(make_corpus(queries=10, documents=8, features=3))
-    >>> matrix = estimate_preferences(rankings, clicks="perfect", comparisons=100)
-    >>> extend_preferences(matrix, rankings, comparisons=200).comparisons[0, 1]
-    np.int64(200)
+    Raises `InputError` if the matrix has no counts, if the corpus, the rankers or the tie rule are not the same, or if
+    what makes the comparisons has another numbers version (`ltr_duel.core.numbering`). Package versions do not matter.
     """
     if not isinstance(matrix, PreferenceMatrix):
         raise InputError(f"comparisons are added to a PreferenceMatrix, not to {errors.shown(matrix)}")

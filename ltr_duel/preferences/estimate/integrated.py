@@ -11,6 +11,10 @@ numbers, place by place: where the first ranker chose a document for one list, t
 depth for the other. Each list alone follows the law of the method. Whatever favoured one ranker by chance favours the
 other in the mirrored list, so the mean of the two varies much less than that of two independent lists (Hammersley and
 Morton, A New Monte Carlo Technique: Antithetic Variates, 1956).
+
+Where ties are ordered anew for each list (``resample``), the documents of the query are copied to scratch before each
+evaluation, with the ties of both rankers in a new random order. What evaluates a list sees these two rankers and this
+query alone. So the mean over lists is unchanged for each order of ties, and therefore also over all orders.
 """
 
 from __future__ import annotations
@@ -20,7 +24,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ltr_duel.core import FloatVector, dispatched, implement, kernel, uniform, vector
-from ltr_duel.interleaving import OUTCOMES, Comparison, Probabilistic, draw_document, draw_pair, trace_clicks
+from ltr_duel.interleaving import (
+    OUTCOMES,
+    Comparison,
+    Probabilistic,
+    draw_document,
+    draw_pair,
+    redraw_ties,
+    trace_clicks,
+)
 from ltr_duel.preferences.estimate.blocks import evaluate
 from ltr_duel.preferences.estimate.tree import Duel, Tree, note_click, outcome_so_far, walk_users
 
@@ -183,8 +195,33 @@ def draw_from_uniforms(
         method.used[page.shown[k]] = 0
 
 
+class Resampled(NamedTuple):
+    """Two rankers and one query, with a new order of ties for each evaluation."""
+
+    comparison: Comparison
+    n_queries: int
+    inner: Any  # an evaluator of the query in `comparison.current`
+
+
+def resampled(comparison: Comparison, longest: int) -> Comparison:
+    """Return a comparison of the rankers and the query in ``comparison.current``, of at most ``longest`` documents."""
+    return comparison._replace(lists=comparison.current, relevance=np.zeros(longest, np.int16))
+
+
+def _evaluate_redrawn(evaluator: Resampled, query: int, first: int, second: int, rng: np.random.Generator) -> float:
+    c, alone = evaluator.comparison, evaluator.inner.comparison
+    c.pair[0] = first
+    c.pair[1] = second
+    redraw_ties(c, query, c.pair, 2, rng)
+    start = c.lists.query_ptr[query]
+    for d in range(c.lists.query_ptr[query + 1] - start):
+        alone.relevance[d] = c.relevance[start + d]
+    return evaluate(evaluator.inner, 0, 0, 1, rng)
+
+
 implement(evaluate, Integrated, _evaluate)
 implement(evaluate, Antithetic, _evaluate_both)
+implement(evaluate, Resampled, _evaluate_redrawn)
 implement(mean_outcome, Probabilistic, _mean_of_probabilistic)
 implement(note_click, Probabilistic, _note_click_of_probabilistic)
 implement(outcome_so_far, Probabilistic, _outcome_of_probabilistic)

@@ -18,8 +18,7 @@ from ltr_duel.core import InputError, IntMatrix, IntVector, files, parallel, pla
 from ltr_duel.interleaving import Comparison
 from ltr_duel.preferences.estimate.blocks import NOTHING, Piece, Played, Worker, count_piece
 from ltr_duel.preferences.estimate.control import taken_off
-from ltr_duel.preferences.estimate.integrated import Antithetic, Integrated
-from ltr_duel.preferences.estimate.resampled import Resampled, resampled
+from ltr_duel.preferences.estimate.integrated import Antithetic, Integrated, Resampled, resampled
 from ltr_duel.preferences.estimate.settings import Settings
 from ltr_duel.preferences.estimate.tree import open_tree
 from ltr_duel.preferences.tally import Tally

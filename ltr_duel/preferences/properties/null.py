@@ -43,24 +43,10 @@ _OUTSIDE = 0.05  # intervals are of 95%
 
 
 class Statistic(NamedTuple):
-    """A property of a matrix that noise changes.
+    """A property of a matrix that noise changes."""
 
-    Parameters
-    ----------
-    measured : callable
-        Takes a `PreferenceMatrix`; returns a number, or None without a Condorcet winner. None counts as less transitive
-        than any number.
-    worse : {+1, -1, 0}
-        +1 if a larger number is less transitive, -1 if a smaller one is, 0 if neither.
-
-    Examples
-    --------
-    >>> Statistic(cyclic_triples, +1).worse
-    1
-    """
-
-    measured: Callable[[PreferenceMatrix], float | None]
-    worse: int
+    measured: Callable[[PreferenceMatrix], float | None]  # None: without a Condorcet winner, as if least transitive
+    worse: int  # +1 if a larger number is less transitive, -1 if a smaller one is, 0 if neither
 
 
 def strong_share(matrix: PreferenceMatrix) -> float:
@@ -93,7 +79,7 @@ def transitive_null(
     *,
     worlds: int = 200,
     comparisons: int = 0,
-    statistics: Mapping[str, Statistic] | None = None,
+    statistics: Mapping[str, tuple[Callable[[PreferenceMatrix], float | None], int]] | None = None,
 ) -> pd.DataFrame:
     """Compare properties of estimated preferences with the same properties of transitive worlds with this noise.
 
@@ -105,9 +91,11 @@ def transitive_null(
         The number of transitive worlds, at least 19.
     comparisons : int
         Number for each pair, assumed if the matrix has no standard errors, like a published matrix: coins without ties.
-    statistics : mapping of str to Statistic, optional
-        By default cycles of three, total order, top cycle, share of triples that break strong transitivity, both
-        gammas, violations of the triangle inequality, the smallest P_K, and the constant of the lower bound.
+    statistics : mapping of str to (callable, {+1, -1, 0}), optional
+        Properties: what measures one takes a matrix and returns a number, or None without a Condorcet winner, which
+        counts as less transitive than any number; +1 if a larger number is less transitive, -1 if a smaller one is, 0
+        if neither. By default cycles of three, total order, top cycle, share of triples that break strong transitivity,
+        both gammas, violations of the triangle inequality, the smallest P_K, and the constant of the lower bound.
 
     Returns
     -------
@@ -135,7 +123,7 @@ def transitive_null(
 
     def measure(p: FloatMatrix) -> list[float]:
         world = PreferenceMatrix(redrawn(p, error, rng), matrix.names)
-        return [_number(one.measured(world), one.worse) for one in measures.values()]
+        return [_number(measured(world), worse) for measured, worse in measures.values()]
 
     first = np.array([measure(fitted) for _ in range(worlds)])
     refits = min(
@@ -144,8 +132,8 @@ def transitive_null(
     again = [strongly_transitive_fit(redrawn(fitted, error, rng), error) for _ in range(refits)]
     second = np.array([measure(one) for one in again])
     rows = [
-        _row(name, _number(one.measured(matrix), one.worse), first[:, n], second[:, n], one.worse)
-        for n, (name, one) in enumerate(measures.items())
+        _row(name, _number(measured(matrix), worse), first[:, n], second[:, n], worse)
+        for n, (name, (measured, worse)) in enumerate(measures.items())
     ]
     return pd.DataFrame(rows, columns=["property", "observed", "low", "median", "high", "p_value"])
 

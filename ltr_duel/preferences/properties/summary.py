@@ -122,18 +122,7 @@ def matrix_properties(matrix: PreferenceMatrix) -> Properties:
 
 
 def gaps_table(matrix: PreferenceMatrix) -> pd.DataFrame | None:
-    """Return the Condorcet winner's gaps, smallest first: columns ranker, gap, standard_error; None without one.
-
-    Parameters
-    ----------
-    matrix : PreferenceMatrix
-
-    Examples
-    --------
-    >>> from ltr_duel.preferences import synthetic_preferences
-    >>> gaps_table(synthetic_preferences("cyclic"))["gap"].round(3).tolist()
-    [0.1, 0.1, 0.1]
-    """
+    """Return the Condorcet winner's gaps, smallest first: columns ranker, gap, standard_error; None without one."""
     gap = gaps(matrix)
     if gap is None:
         return None

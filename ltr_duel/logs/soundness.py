@@ -98,7 +98,8 @@ def _repeated_ids(log: ClickLog, impressions: int) -> Finding:
     """Count the rows that were left out because their impression had been there before."""
     number = log.bad.repeated
     rate = number / max(impressions + number, 1)
-    return limited("repeated impressions", rate, 0.0, f"{number:,} rows repeat an impression of another row")
+    first = "; the first row of each counts" if number else ""
+    return limited("repeated impressions", rate, 0.0, f"{number:,} rows repeat an impression of another row{first}")
 
 
 def _same_moment(engine: Any, rows: Any, n: int, *, timed: bool) -> Finding:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple
 
-from ltr_duel.bandits import POLICIES, Policy
+from ltr_duel.bandits import POLICIES, Policy, suited
 from ltr_duel.core import InputError, components, errors
 from ltr_duel.interleaving import METHODS
 
@@ -18,6 +18,8 @@ APART = "a/b"
 # out and why. Sets come first: they hardly need Python while they run, so other loops can be compiled meanwhile.
 DEFAULTS = (
     *(f"{policy}/{method}" for policy in ("multi_self_sparring", "mdb") for method in ("team_draft", "sosm")),
+    "auto/sosm",
+    "auto/team_draft",
     "multi_self_sparring/pairwise_preference",
     "mdb/pairwise_preference",
     "winner_stays_strong/team_draft",
@@ -79,7 +81,8 @@ def _candidate(word: Any) -> Candidate:
             f" not {errors.shown(word)}"
         )
     policy, method = (part.strip() for part in word.split("/"))
-    configured, compared = POLICIES.configure(policy), METHODS.configure(method)
+    compared = METHODS.configure(method)
+    configured = suited(POLICIES.configure(policy), to_sets=compared.component.slates)
     kind: Literal["pairs", "sets"] = "pairs" if configured.component.feedback == "duel" else "sets"
     able = [one.name for one in METHODS if (one.pairs if kind == "pairs" else one.slates)]
     if compared.component.name not in able:

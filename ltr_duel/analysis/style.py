@@ -35,7 +35,7 @@ _POLICIES = (
     "sparring", "double_thompson", "thompson_sparring", "rcs", "improved_doubler", "thompson_doubler", "doubler",
     "multi_self_sparring", "rucb_icml", "rmed2", "merge_dts", "balanced_doubler", "multisbm", "random_slate",
     "self_sparring", "double_thompson_plus", "rmed2fh", "winner_stays", "versatile_db", "ccb", "random",
-    "exp3_sparring", "scb", "ecw_rmed", "winner_stays_strong", "beat_the_mean_pac",
+    "exp3_sparring", "scb", "ecw_rmed", "winner_stays_strong", "beat_the_mean_pac", "auto", "auto_sets",
 )  # fmt: skip
 _METHODS = (
     "balanced", "document_constraints", "optimized", "optimized_multileave", "pairwise_preference", "probabilistic",

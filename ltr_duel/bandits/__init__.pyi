@@ -21,6 +21,7 @@ from .policy import POLICIES as POLICIES
 from .policy import Policy as Policy
 from .policy import PolicyError as PolicyError
 from .policy import register as register
+from .policy import suited as suited
 from .recorder import new_recorder as new_recorder
 from .room import require_room as require_room
 from .state import Registers as Registers

@@ -169,6 +169,8 @@ class Policy(components.Component):
         Whether outcomes decide what is compared; logs of such a policy need other means and intervals.
     compiled : bool
         False for functions that numba cannot compile; the loop then runs as plain Python, a thousand times slower.
+    for_sets : str
+        Name of the policy that takes its place where sets of arms can be compared.
     numbers : int
         Version of its choices for given seed and outcomes (`ltr_duel.core.numbering`).
 
@@ -198,6 +200,7 @@ class Policy(components.Component):
     any_order: bool = False
     adaptive: bool = True
     compiled: bool = True
+    for_sets: str = ""
     numbers: int = 1
 
     @functools.cached_property
@@ -216,6 +219,14 @@ class Policy(components.Component):
             "step costs": self.cost,
             "source": known["source"],
         }
+
+
+def suited(given: components.Configured[Policy], *, to_sets: bool) -> components.Configured[Policy]:
+    """Return a policy, or the one that takes its place where sets of arms can be compared, under the same label."""
+    if not to_sets or not given.component.for_sets:
+        return given
+    other = POLICIES.configure(given.component.for_sets)
+    return components.Configured(given.label, other.component, other.params)
 
 
 def bind(policy: Policy) -> None:

@@ -44,7 +44,8 @@ if TYPE_CHECKING:
     "policies",
     multiple=True,
     shell_complete=policy_names,
-    required=True,
+    default=("auto",),
+    show_default=True,
     help="A policy, with parameters if wanted (rucb:alpha=0.51); may be given several times. 'all' for all that fit.",
 )
 @options.checked_plugin

@@ -34,7 +34,7 @@ _BESIDE = ("serve", "plan")  # tables
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _MOST_RANKERS = 200
 _NO_LIMIT = 10**15
-_EXAMPLES = 'name = "shoes"', 'rankers = ["old", "new"]', 'policy = "rucb"; ltr-duel policies lists all'
+_EXAMPLES = 'name = "shoes"', 'rankers = ["old", "new"]'
 
 
 def _seed(given: Any) -> int | None:
@@ -64,7 +64,8 @@ class Settings:
     rankers : tuple of str
         2 to 200 names.
     policy : str
-        Which rankers to compare next, with parameters.
+        Which rankers to compare next, with parameters; ``auto`` by default. It becomes ``auto_sets`` for more than two
+        rankers and a method that compares sets, unless the outcome rule is one of pairs.
     method : str
         How they are compared; it must be able to compare what the policy asks for.
     outcome : str
@@ -123,7 +124,7 @@ class Settings:
 
     name: str = value(text, _EXAMPLES[0])
     rankers: tuple[str, ...] = axis(text, _EXAMPLES[1])
-    policy: str = value(component(POLICIES), _EXAMPLES[2])
+    policy: str = value(component(POLICIES), default="auto")
     method: str = value(component(METHODS), default="team_draft")
     outcome: str = value(_text_or_nothing, default="")
     top: int = value(whole(1, 1000), default=10)
@@ -154,6 +155,7 @@ class Settings:
         object.__setattr__(self, "incumbent", self.incumbent or self.rankers[0])
         if self.incumbent not in self.rankers:
             raise InputError(f"incumbent: {errors.unknown_name('ranker', self.incumbent, self.rankers)}")
+        self._take_sets()
         if self.policy_component.needs_horizon and not self.horizon:
             raise InputError(
                 f"horizon: policy '{self.policy}' needs to know how many comparisons there will be: horizon = 100000"
@@ -166,6 +168,12 @@ class Settings:
     def policy_component(self) -> Policy:
         """The policy as it is registered."""
         return POLICIES.configure(self.policy).component
+
+    def _take_sets(self) -> None:
+        method = METHODS.configure(self.method).component
+        to_sets = method.slates and len(self.rankers) > 2 and self.outcome in ("", method.outcomes[0])
+        if to_sets and self.policy_component.for_sets:
+            object.__setattr__(self, "policy", self.policy_component.for_sets)
 
     def _check_method(self) -> None:
         slates = self.policy_component.feedback == "slate"

@@ -9,7 +9,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.bandits import POLICIES, Lateness, Policy, Run, new_recorder, random_order, relabelled, require_room
+from ltr_duel.bandits import (
+    POLICIES,
+    Lateness,
+    Policy,
+    Run,
+    new_recorder,
+    random_order,
+    relabelled,
+    require_room,
+    suited,
+)
 from ltr_duel.core import (
     FloatMatrix,
     InputError,
@@ -236,11 +246,14 @@ def run_once(
     *,
     compiled: bool = True,
 ) -> RunResult:
-    """Run one policy once. ``place`` tells which arm of a slate is the best, see `places`.
+    """Run one policy once, or what takes its place where the oracle compares sets.
+
+    ``place`` tells which arm of a slate is the best, see `places`.
 
     The policy numbers the arms by `run_order`; the result has the order of the oracle's names.
     Not ``compiled``, the policy and all that it calls run as plain Python.
     """
+    configured = suited(configured, to_sets=not oracle.refuses_sets and len(oracle.names) > 2)
     policy, size = configured.component, len(oracle.names)
     order = run_order(key, size)
     back = np.argsort(order)

@@ -5,10 +5,11 @@ import pytest
 
 from ltr_duel.bandits import compiling
 from ltr_duel.bandits.check import play
-from ltr_duel.bandits.policies import doubler, self_sparring, sparring
+from ltr_duel.bandits.policies import auto, doubler, self_sparring, sparring
 from ltr_duel.bandits.policy import POLICIES
 from ltr_duel.core.draws import beta_draw
 from tests.bandits.matrices import bradley_terry, cycle
+from tests.reference.bandits import auto as by_description
 from tests.reference.bandits import boxes, copeland, elimination, mdb, others, random_baseline, rmed, rucb, thompson
 from tests.reference.bandits.walk import walk, walk_slates
 
@@ -52,9 +53,11 @@ LITERAL = {
     "ecw_rmed": copeland.EcwRmed,
     "ecw_rmed:alpha=1,beta=0.001": copeland.EcwRmed,
     "versatile_db": others.VersatileDb,
+    "auto": by_description.Auto,
+    "auto_sets": by_description.AutoSets,
 }
-IN_BOXES = {"thompson_sparring", "thompson_doubler", "self_sparring", "multi_self_sparring"}
-SLOW = {"beat_the_mean", "beat_the_mean_pac", "ecw_rmed"}  # a literal step takes milliseconds in the end
+IN_BOXES = {"thompson_sparring", "thompson_doubler", "self_sparring", "multi_self_sparring", "auto_sets"}
+SLOW = {"beat_the_mean", "beat_the_mean_pac", "ecw_rmed", "auto"}  # a literal step takes milliseconds in the end
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +68,7 @@ def every_sample_is_drawn(monkeypatch):
         samples = [beta_draw(a + 1.0, b + 1.0, rng) for a, b in zip(boxes.good[box], boxes.bad[box], strict=True)]
         return int(np.argmax(samples))
 
-    for page in (sparring, doubler, self_sparring):
+    for page in (sparring, doubler, self_sparring, auto):
         monkeypatch.setattr(page, "thompson_advance", advance)
     compiling._plain_loop.cache_clear()
     yield

@@ -76,9 +76,8 @@ WORDS = [
     typed("live export shop.db", "shop.db: there is no store of a live experiment"),
     typed("merge", "Missing argument 'FOLDERS...'"),
     typed("check", "Missing argument 'FILE'"),
-    typed("simulate m.csv", "Missing option '--policy'"),
     typed("run", "Missing argument 'SPEC'"),
-    typed("policies rubc", "no policy 'rubc'; did you mean 'rucb'? (balanced_doubler,"),
+    typed("policies rubc", "no policy 'rubc'; did you mean 'rucb'? (auto,"),
     typed("policies rucb --bibtx", "--bibtx"),
     typed("methods probabilitic", "no comparison method 'probabilitic'; did you mean 'probabilistic'? ("),
     typed("clicks navigationl", "no click model 'navigationl'; did you mean 'navigational'? ("),
@@ -86,9 +85,9 @@ WORDS = [
 
 SIMULATE = [
     simulate("--policy rubc", "no policy 'rubc'; did you mean 'rucb'? ("),
-    simulate("--policy ''", "no policy ''; (balanced_doubler,"),
-    simulate("--policy ' '", "no policy ''; (balanced_doubler,"),
-    simulate("--policy :", "no policy ''; (balanced_doubler,"),
+    simulate("--policy ''", "no policy ''; (auto,"),
+    simulate("--policy ' '", "no policy ''; (auto,"),
+    simulate("--policy :", "no policy ''; (auto,"),
     simulate("--policy rucb:", "policy 'rucb:': a parameter such as 'key=value' is missing after ':' or ','"),
     simulate("--policy rucb:alpha=0.6,", "'rucb:alpha=0.6,': a parameter such as 'key=value' is missing"),
     simulate("--policy rucb:alpha", "'alpha' needs a value, as in 'rucb:alpha=0.51'"),

@@ -71,17 +71,13 @@ def test_the_file_says_only_what_is_not_by_default(tmp_path):
         ('name = "x"\n', r"no table 'name'; .*the keys of an experiment stand below a line \[experiment\]"),
         ("", r'the table \[experiment\] is missing; for example: \[experiment\] with name = "shoes"'),
         (
-            GOOD.replace("policy =", "outcome ="),
-            "key 'policy' is missing; for example: policy = \"rucb\"; ltr-duel pol",
-        ),
-        (
             GOOD.replace("rankers =", "context ="),
             r"key 'rankers' is missing; for example: rankers = \[\"old\", \"new\"\]",
         ),
         (GOOD.replace("name =", "outcome ="), "key 'name' is missing; for example: name = "),
         (GOOD + "method = ''\n", r"experiment.method: no comparison method ''; \(balanced, .*team_draft\)"),
         (GOOD + "method = 3\n", r"experiment.method: no comparison method 3; \(balanced, .*team_draft\)"),
-        (GOOD.replace('"rucb:alpha=0.51"', "0"), r"experiment.policy: no policy 0; \(balanced_doubler, "),
+        (GOOD.replace('"rucb:alpha=0.51"', "0"), r"experiment.policy: no policy 0; \(auto, auto_sets, "),
         (GOOD + "order = 1\n", r"experiment.order: no order of outcomes 1; \(arrival, shown\)"),
         ("serve = 3\n" + GOOD, "serve: must be a table"),
         ("[experiment\n", "not TOML"),
@@ -174,3 +170,17 @@ def test_a_store_of_an_earlier_version_without_an_outcome_rule_keeps_the_papers_
         opened(tmp_path / "two", replace(unnamed, outcome="marginal_bernoulli"))
     with pytest.raises(InputError, match="began with method"):
         opened(tmp_path / "two", settings(seed=5))
+
+
+@pytest.mark.parametrize(
+    "rankers, method, outcome, taken",
+    [
+        (("a", "b", "c"), "team_draft", "", "auto_sets"),
+        (("a", "b", "c"), "sosm", "", "auto_sets"),
+        (("a", "b"), "team_draft", "", "auto"),  # a set of two is a pair
+        (("a", "b", "c"), "balanced", "", "auto"),
+        (("a", "b", "c"), "probabilistic", "marginal_bernoulli", "auto"),
+    ],
+)
+def test_without_a_policy_auto_compares_sets_where_the_method_does(rankers, method, outcome, taken):
+    assert Settings(name="x", rankers=rankers, method=method, outcome=outcome).policy == taken

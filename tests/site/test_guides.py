@@ -66,6 +66,7 @@ ELSEWHERE = {  # how the texts begin that are not run from their page as printed
     "ltr-duel advise MQ2008/Fold1 --rankers features:1,5,23,40": "it takes many minutes: README, tests/advice",
     "ltr-duel demo --data qrels": "as the line above it with a million steps: tests/rankers",
     "ltr-duel distortion WEB30K": "it takes many minutes: tests/simulation/test_distortion.py",
+    "ltr-duel rank-policies": "it takes many minutes: tests/cli/test_rank_policies_command.py",
     "ltr-duel reproduce": "it takes hours: tests/papers",
     "ltr-duel sensitivity WEB30K": "it takes many minutes: tests/simulation/test_sensitivity.py",
     # what needs something that a test cannot have

@@ -1,0 +1,188 @@
+"""The problems on which policies are ranked, in families, and which half of them each belongs to.
+
+A family is split before any policy is tuned: its members in the order of the digests of their names, every second one
+for tuning. So the halves do not depend on what is known of a problem, nor on what data is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from ltr_duel.core import FloatMatrix, digest_of, stream
+from ltr_duel.data import load_dataset, make_corpus
+from ltr_duel.preferences import (
+    FAMILIES,
+    PreferenceMatrix,
+    arxiv,
+    estimate_preferences,
+    load_preferences,
+    synthetic_preferences,
+)
+from ltr_duel.rankers import Rankings, feature_rankers
+
+Half = Literal["tune", "judge"]
+COMPARISONS = 1000  # of each pair, for the matrix by which live regret is measured
+
+
+class Problem(NamedTuple):
+    """A matrix, or rankers with users."""
+
+    family: str
+    name: str
+    make: Callable[[], PreferenceMatrix | Rankings]
+    clicks: str = ""  # of a live problem
+    data: str = ""  # where it lies, of one that the package does not hold
+
+    @property
+    def is_live(self) -> bool:
+        """Whether users answer, and not the coins of a matrix."""
+        return bool(self.clicks)
+
+    @property
+    def half(self) -> Half:
+        """Which half of the suite it belongs to."""
+        return _halves()[self.family, self.name]
+
+
+def suite(data: Path | None = None) -> list[Problem]:
+    """Return all problems whose data is there.
+
+    data: the folder of what the package does not hold; without one these problems are left out.
+    """
+    return [one for one in _problems(data) if not one.data or (data is not None and (data / one.data).exists())]
+
+
+@cache
+def _halves() -> dict[tuple[str, str], Half]:
+    families: dict[str, list[str]] = {}
+    for one in _problems(None):
+        families.setdefault(one.family, []).append(one.name)
+    halves: dict[tuple[str, str], Half] = {}
+    for family, names in families.items():
+        begin = int(digest_of(family), 16) % 2
+        for place, name in enumerate(sorted(names, key=lambda name: digest_of([family, name]))):
+            halves[family, name] = "judge" if (begin + place) % 2 else "tune"
+    return halves
+
+
+def _problems(data: Path | None) -> Iterator[Problem]:
+    yield Problem("published", "arxiv", arxiv)
+    for name in ("arithmetic", "1good5poor", "1good50poor", "1good200poor", "arith51", "geom51"):
+        yield Problem("published", name, partial(synthetic_preferences, name))
+    for name, file in (
+        ("sushi", "zwcao_sushi16.npy"),
+        ("NP2004", "wolfenfeld_PMat_64.npy"),
+        ("MSLR perfect", "MergeDTS_MSLR-Perfect.txt.gz"),
+        ("MSLR navigational", "MergeDTS_MSLR-Nabigational.txt.gz"),
+    ):
+        place = f"preference_matrices/{file}"
+        yield Problem("published", name, partial(load_preferences, (data or Path()) / place), data=place)
+    for size, spread in ((6, 1.0), (10, 0.5), (16, 2.0), (32, 1.0), (64, 1.0), (100, 0.5), (200, 1.0), (500, 1.0)):
+        yield _matrix("bradley-terry", f"BT {size}, spread {spread:g}", _bradley_terry, size, spread)
+    for name, size, close in (("two", 8, 0.06), ("two", 40, 0.03), ("four", 16, 0.04), ("ten", 64, 0.02)):
+        number = {"two": 2, "four": 4, "ten": 10}[name]
+        yield _matrix("near ties", f"{name} of {size}", _near_ties, size, number, close)
+    yield _matrix("near ties", "faint 16", FAMILIES["arithmetic"].make, 16, gap=0.003)
+    yield _matrix("near ties", "faint BT 32", _bradley_terry, 32, 0.1)
+    for size, top, gap in ((4, 3, 0.1), (5, 3, 0.2), (20, 3, 0.1), (9, 5, 0.1), (40, 5, 0.2)):
+        yield _matrix("no winner", f"circle of {top} in {size}, {gap:g}", _circle_on_top, size, top, gap)
+    for size in (8, 16, 32):
+        yield _matrix("no winner", f"random {size}", FAMILIES["random"].make, size, condorcet=False, seed=size)
+    for size, best, circle in ((4, 0.6, 0.9), (15, 0.6, 0.9), (16, 0.55, 0.7), (51, 0.6, 0.7), (101, 0.7, 0.9)):
+        make = FAMILIES["cyclic"].make
+        yield _matrix("circles", f"circle {size}, {best:g}, {circle:g}", make, size, best=best, circle=circle)
+    for size in (10, 30, 100):
+        yield _matrix("circles", f"random {size}", FAMILIES["random"].make, size, seed=size)
+    for size, copies, of in ((12, 2, 0), (10, 4, 1), (16, 8, 8), (40, 3, 1), (64, 2, 2), (30, 2, 0)):
+        yield _matrix("clones", f"{copies} of arm {of} in {size}", _clones, size, copies, of)
+    for name in ("equal_gaps", "linear_list", "one_strong_arm", "arith201", "geometric", "strong_neighbours"):
+        yield Problem("transitive", name, partial(synthetic_preferences, name))
+    for size in (8, 20, 64, 150):
+        yield _matrix("transitive", f"any gaps {size}", _any_gaps, size)
+    for size, second in ((10, 0.3), (30, 0.4)):
+        yield _matrix("transitive", f"beaten favourite {size}", _beaten_favourite, size, second)
+    for size in (5, 10, 20, 50, 100):
+        for clicks in ("perfect", "navigational", "informational") if size < 50 else ("perfect", "navigational"):
+            yield Problem("live, made", f"{size} rankers, {clicks}", partial(_made, size), clicks)
+    for name, file in (("MQ2008", "MQ2008/Fold1"), ("OHSUMED", "OHSUMED/Fold1"), ("MSLR", "MSLR_excerpt/Fold1")):
+        for clicks in ("navigational", "informational"):
+            read = partial(_corpus, (data or Path()) / file)
+            yield Problem("live, corpora", f"{name}, {clicks}", read, clicks, file)
+
+
+def _matrix(family: str, name: str, make: Callable[..., Any], *args: Any, **options: Any) -> Problem:
+    def made() -> PreferenceMatrix:
+        found = make(*args, **options)
+        return found if isinstance(found, PreferenceMatrix) else PreferenceMatrix(found)
+
+    return Problem(family, name, made)
+
+
+def _logistic(utilities: Any) -> FloatMatrix:
+    u = np.asarray(utilities, float)
+    return np.asarray(1 / (1 + np.exp(u[None, :] - u[:, None])))
+
+
+def _utilities(size: int, spread: float) -> FloatMatrix:
+    return np.sort(stream(1, "rank-policies", size).standard_normal(size))[::-1] * spread
+
+
+def _bradley_terry(size: int, spread: float) -> FloatMatrix:
+    return _logistic(_utilities(size, spread))
+
+
+def _near_ties(size: int, number: int, close: float) -> FloatMatrix:
+    """Bradley-Terry; the best few are ``close`` apart, the others at least 1 below them."""
+    u = _utilities(size, 1.0)
+    u[:number] = u[number:].max() + 1 - close * np.arange(number)
+    return _logistic(u)
+
+
+def _circle_on_top(size: int, top: int, gap: float) -> FloatMatrix:
+    """Bradley-Terry, in which each of the best few beats the next half of them by a gap."""
+    u = _utilities(size, 1.0)
+    u[:top] = u[0] + 0.5
+    p, place = _logistic(u), np.arange(top)
+    ahead = (place[None, :] - place[:, None]) % top
+    p[:top, :top] = np.where(ahead == 0, 0.5, np.where(2 * ahead < top, 0.5 + gap, 0.5 - gap))
+    return p
+
+
+def _clones(size: int, copies: int, of: int) -> FloatMatrix:
+    """Bradley-Terry with some arms that are alike."""
+    u = _utilities(size, 1.0)
+    u[of : of + copies] = u[of]
+    return _logistic(u)
+
+
+def _any_gaps(size: int) -> FloatMatrix:
+    """A total order with gaps that are independent of the places: weak transitivity alone."""
+    above = np.triu(stream(2, "rank-policies", size).uniform(0.01, 0.4, (size, size)), 1)
+    return np.asarray(0.5 + above - above.T)
+
+
+def _beaten_favourite(size: int, second: float) -> FloatMatrix:
+    """The winner beats each by little, the second beats all others by much."""
+    above = np.triu(np.full((size, size), 0.1), 1)
+    above[0], above[1, 2:] = 0.05, second
+    above[0, 0] = 0.0
+    return np.asarray(0.5 + above - above.T)
+
+
+def _made(size: int) -> Rankings:
+    return feature_rankers(make_corpus(queries=100, documents=30, features=size, seed=size, dead=0, constant=0))
+
+
+def _corpus(folder: Path) -> Rankings:
+    return feature_rankers(load_dataset(folder), drop_constant=True)
+
+
+@cache
+def reference(rankings: Rankings, clicks: str) -> PreferenceMatrix:
+    """Estimate the matrix by which live regret is measured."""
+    return estimate_preferences(rankings, clicks=clicks, comparisons=COMPARISONS, jobs=1)

@@ -1,0 +1,79 @@
+"""``ltr-duel rank-policies``: what each policy pays on a suite of problems, as a multiple of the best one's regret."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ltr_duel.cli import _options as options
+from ltr_duel.cli._options import COUNT, OUT_FOLDER
+from ltr_duel.cli._output import only_writer, print_table
+from ltr_duel.cli._words import Command, policy_names
+
+if TYPE_CHECKING:
+    from ltr_duel.core import plugins as core_plugins
+
+STEPS, RUNS = (1_000, 10_000, 100_000), 10
+
+
+@click.command(cls=Command)
+@click.option(
+    "--policy", "policies", multiple=True, shell_complete=policy_names,
+    help="A policy beside the usual ones, with parameters if wanted; policy/method for users alone. May be repeated.",
+)  # fmt: skip
+@click.option("--problems", multiple=True, help="Only problems of that name or family, matrices, or live; * matches.")
+@click.option("--half", type=click.Choice(("tune", "judge")), show_default="both", help="Only half of each family.")
+@click.option("--steps", type=COUNT, multiple=True, show_default="1e3, 1e4, 1e5", help="A horizon. May be repeated.")
+@click.option("--runs", type=COUNT, default=RUNS, show_default=True, help="Of each policy on each problem.")
+@click.option("--batches/--no-batches", default=True, show_default=True, help="Also outcomes in batches of 1 %.")
+@click.option("--quick", is_flag=True, help="A few problems, 3 runs of 1,000 steps: two minutes on two cores.")
+@click.option(
+    "--data", type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="A folder with MQ2008, OHSUMED, MSLR_excerpt and preference_matrices, as far as they are there.",
+)  # fmt: skip
+@options.plugins
+@options.seed
+@options.jobs
+@click.option("--out", type=OUT_FOLDER, help="A folder for the cells (measured once), standings.csv, .md and .png.")
+@options.wide
+def command(
+    plugins: tuple[core_plugins.Plugin, ...], problems: tuple[str, ...], half: str | None, steps: tuple[int, ...],
+    runs: int, batches: bool, quick: bool, out: Path | None, **settings: Any,
+) -> None:  # fmt: skip
+    """Rank policies by their regret on a suite of problems, as a multiple of the best policy's in hindsight.
+
+    The suite has preference matrices, where pairs are compared, and simulated users, where policies of pairs and of
+    sets compete with their methods. It is split in two halves by family: a policy is tuned on one, judged on the other.
+
+    The tables give the geometric mean over the problems with a 95 % interval over runs, the worst problem, the share of
+    runs that end with a wrong ranker, and the mean of each family.
+    """
+    from ltr_duel.advice import QUICK, parts_of, plot_standings, rank_policies, standings_page, standings_table
+    from ltr_duel.analysis import save_figure
+    from ltr_duel.core import files
+
+    only_writer(out)
+    options.check_once(plugins)
+    if quick:
+        problems, steps, runs, batches = problems or QUICK, steps or (1_000,), min(runs, 3), False
+    halves = rank_policies(
+        problems=problems, half=half or "", steps=steps or STEPS, runs=runs, batches=batches,
+        kept=None if out is None else out / "cells.jsonl", said=lambda line: click.echo(line, err=True),
+        sources={name: one.sha256 for one in plugins for kind, name in one.components if kind == "policy"},
+        **settings,
+    )  # fmt: skip
+    for name, frame in halves.items():
+        for title, part in parts_of(frame).items():
+            click.echo(f"{name} half: {title}\n")
+            print_table(standings_table(part))
+            click.echo(f"the best of each problem is wrong in {part['wrong at best'].iloc[0]:.0%} of runs\n")
+    if out is not None:
+        with files.replacing(out / "standings.csv") as temporary:
+            import pandas as pd
+
+            pd.concat([frame.assign(half=name) for name, frame in halves.items()]).to_csv(temporary, index=False)
+        files.write_text(out / "standings.md", standings_page(halves))
+        save_figure(plot_standings(halves), out / "standings.png")
+        click.echo(f"{out / 'standings.csv'}, {out / 'standings.md'}, {out / 'standings.png'}")

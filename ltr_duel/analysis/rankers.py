@@ -83,10 +83,12 @@ def winner_sentence(matrix: PreferenceMatrix) -> str:
     none = max(0.0, 1 - float(sure.sum()))
     if winner is None and _open_pairs(matrix):
         return f"No ranker is shown to beat all others; {_open_pairs(matrix):,} pairs were not compared."
+    undecided = _undecided(matrix)
     if winner is None:
         copeland, borda, beaten = matrix.copeland_winners, matrix.borda_winners, matrix.copeland_scores.max()
         beat, win = ("beat" if len(copeland) > 1 else "beats"), ("win" if len(borda) > 1 else "wins")
-        said = "No Condorcet winner: no" if not estimated or none >= _SURE else "Undecided. In this estimate no"
+        certain = not estimated or (none >= _SURE and undecided == "Undecided")
+        said = "No Condorcet winner: no" if certain else f"{undecided}. In this estimate no"
         return (
             f"{said} ranker beats all others. {_listed(copeland, 3)} {beat} the most ({beaten:g} of {len(matrix) - 1});"
             f" {_listed(borda, 3)} {win} most often on average."
@@ -104,20 +106,29 @@ def winner_sentence(matrix: PreferenceMatrix) -> str:
     )
     if not estimated:
         return f"Condorcet winner: {winner}. It {margin}"
-    if sure[best] >= _SURE:
+    if sure[best] >= _SURE and undecided == "Undecided":
         said, rest = f"Condorcet winner: {winner}. It {margin} P(it is the winner)", ""
     else:
-        said = f"Undecided. In this estimate {winner} beats all others; it {margin} P(it is the Condorcet winner)"
+        said = f"{undecided}. In this estimate {winner} beats all others; it {margin} P(it is the Condorcet winner)"
         rest = f" P(there is none) {equal_words(none)}."
     return f"{said} {equal_words(float(sure[best]))}{_of_queries(matrix)}.{rest}{_about_ties(matrix)}"
 
 
+def _undecided(matrix: PreferenceMatrix) -> str:
+    """Return how an undecided matrix is called; that of a log by the p-value of the log, which is two-sided."""
+    about = matrix.provenance
+    if about.get("rankers") != len(matrix):  # not all rankers of the log
+        return "Undecided"
+    return str(about.get("undecided", "Undecided"))
+
+
 def _of_queries(matrix: PreferenceMatrix) -> str:
-    """Return the queries that a probability is about; empty where none were searched by simulated users."""
-    queries = matrix.provenance.get("queries")
-    if "clicks" not in matrix.provenance or not isinstance(queries, int):  # the matrix of a log is about real users
+    """Return the queries that a probability is about, and of a log the users."""
+    about = matrix.provenance
+    queries, of_log = about.get("queries"), about.get("source") == "click log" and about.get("cluster") == "user"
+    if not ("clicks" in about or of_log) or not isinstance(queries, int):
         return ""
-    return f" for {'this query' if queries == 1 else f'these {queries:,} queries'}"
+    return f" for {'users who ask ' * of_log}{'this query' if queries == 1 else f'these {queries:,} queries'}"
 
 
 def _about_ties(matrix: PreferenceMatrix) -> str:
@@ -223,7 +234,7 @@ def property_lines(matrix: PreferenceMatrix) -> list[str]:
             for kind, chances in (("Copeland", about.copeland_confidence), ("Borda", about.borda_confidence))
         )
         lines.append(f"Probability to win: {shares}")
-        if about_these := _of_queries(matrix):
+        if "clicks" in matrix.provenance and (about_these := _of_queries(matrix)):
             lines.append(f"P is{about_these} and the simulated users of this estimate, not for new queries.")
     order = "a total order" if about.total_order else "no total order"
     such = f" such as {' > '.join(about.cycle)}" if about.cycle else ""
@@ -236,11 +247,13 @@ def property_lines(matrix: PreferenceMatrix) -> list[str]:
     unsure = gap is not None and error is not None and gap <= error
     gammas = [f"; {name} {_UNSURE if unsure else f'{value:.3g}{noise[name]}'}" for name, value in (
         ("gamma_btm", about.gamma_btm), ("gamma_rucb", about.gamma_rucb)) if value]  # fmt: skip
-    lines.append(f"Strong transitivity fails in {share:.3f} of triples{noise['strong_share']}{''.join(gammas)}")
-    if about.triangle_violations is not None:
+    rivals = len(matrix) > 2
+    if rivals:
+        lines.append(f"Strong transitivity fails in {share:.3f} of triples{noise['strong_share']}{''.join(gammas)}")
+    if rivals and about.triangle_violations is not None:
         broken = f"{several(about.triangle_violations, 'pair')} of rivals{noise['triangle_violations']}"
         lines.append(f"The stochastic triangle inequality fails for {broken}")
-    if about.least_condorcet_share > 0:
+    if rivals and about.least_condorcet_share > 0:
         share = about.least_condorcet_share
         least = f"{'1' if share >= 0.99995 else f'{share:.4f} or more'}{noise['least_condorcet_share']}"
         lines.append(f"Random subsets have a Condorcet winner with probability {least}")

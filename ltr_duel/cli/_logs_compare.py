@@ -147,7 +147,7 @@ def compare(
         ],
     )
     written = _written(evidence, out, report, plot, stop_at, margin)  # first: a reader such as head ends the printing
-    echo_lines(comparison_lines(found))
+    echo_lines(comparison_lines(found, always=always))
     if not found.provenance["users"] and (hint := user_hint(log.other_columns)):
         click.echo(f"note: {hint}")
     if days is not None:

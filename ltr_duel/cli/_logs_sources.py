@@ -51,15 +51,15 @@ def opened(outcome: str, given: dict[str, Any]) -> ClickLog:
     from ltr_duel.core import InputError
     from ltr_duel.logs import ClickLog
 
-    file, exposures = given["file"], given["exposures"]
-    if (not file) == (not exposures):
-        raise InputError("give either a LOG, or --exposures with --events")
+    file, exposures, source = given["file"], given["exposures"], given["source"]
+    if (file and exposures) or not (file or exposures or source):
+        raise InputError("give either a LOG, or --exposures with --events, or --source")
     return ClickLog(
         file or exposures,
         format=given["kind"],
         skip_bad=given["skip_bad"],
         events=given["events"],
-        source=given["source"],
+        source=source,
         connect=given["connect"],
         outcome=outcome,
         within=given["within"],

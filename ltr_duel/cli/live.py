@@ -197,12 +197,13 @@ def plan(
     settings = read_settings(experiment)
     planned = plan_settings(settings, str(experiment))
     key_file = experiment.parent / planned.key_file
-    if not key_file.exists() and (given["file"] or given["exposures"]):
+    logged = given["file"] or given["exposures"] or given["source"]
+    if not key_file.exists() and logged:
         raise InputError(f"{key_file}: is missing; whoever follows the earlier plans believes its keys")
     keys = signing_keys(key_file)
     kept, begins = kept_plans(out, keys), time.time() if at is None else _moment(at)
     log = None
-    if given["file"] or given["exposures"]:
+    if logged:
         log = opened(settings.credit, given | {"kind": kind, "skip_bad": None})
     if checks and log is not None:
         complaints = check_plans(log, kept, settings)

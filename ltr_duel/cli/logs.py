@@ -16,6 +16,8 @@ from ltr_duel.cli._output import echo_lines, print_table
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Commands
 
+_MORE = 1.5  # times what the factors explain, from which on a plan is explained
+
 
 @click.group(cls=Commands)
 def command() -> None:
@@ -116,8 +118,9 @@ def power(
     )
     from ltr_duel.preferences import estimate_preferences
 
-    if [given["file"], given["exposures"], live].count(None) != 2:
-        raise InputError("give either a LOG, or --live with a corpus, or --exposures with --events")
+    source = given["source"] if given["file"] is None else None  # maps the columns of a LOG
+    if [given["file"], given["exposures"] or source, live].count(None) != 2:
+        raise InputError("give either a LOG, or --live with a corpus, or --exposures with --events, or --source")
     if live is None and (visits, heavy, correlation) != (1.0, 0.5, 0.1):
         raise InputError("--visits, --heavy and --correlation go with --live: a LOG shows how often users come")
     if days is not None and per_day is None:
@@ -170,6 +173,13 @@ def power(
         f" {'at most ' * (live is None and spread.design > 1)}{spread.design:.3f}"
         + (f"; one impression in {spread.each:.4g} is of this pair.\n" if spread.each > 1 else ".\n")
     )
+    who = "queries" if live is None and found.cluster == "query" else "users"
+    if spread.returning and plan.fixed > _MORE * plan.by_factors:
+        one = who.removesuffix("s") if who == "users" else "query"
+        click.echo(
+            f"By these factors alone it would be {plan.by_factors:,.0f} impressions for the one look. With so few {who}"
+            f" the won and the lost {one} that the test adds, so as not to take few for certain, cost most of it.\n"
+        )
     winners = []
     if tests > 1:  # if each of the winner's pairs is found so often, all of them are found with the power (union bound)
         winners = plan_impressions(spread, wanted, **settings | {"power": 1 - (1 - power) / (rankers - 1)})
@@ -181,8 +191,8 @@ def power(
             f" {amounts['sequential, with that power'].item()} with {looks}.\n"
         )
     if spread.returning:
-        who = "queries that" if live is None and found.cluster == "query" else "users who"
-        click.echo(f"Plans are for other {who} come as often as these: {spread.how_often}.")
+        others = who + (" that" if who == "queries" else " who")
+        click.echo(f"Plans are for other {others} come as often as these: {spread.how_often}.")
     for note in found.warnings if live is None else ():
         if note.startswith("the errors rest on few clusters"):
             click.echo(

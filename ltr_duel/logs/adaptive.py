@@ -56,16 +56,23 @@ class Weighed(NamedTuple):
     impressions: float  # of the log, that is T
     least: float  # the smallest propensity that the log shows some pair to have had, seen or by what others left
 
-    def enough(self) -> bool:
-        """Whether the limit is to be believed, by T and the propensities alone.
+    def doubt(self) -> str:
+        """Return why the limit is not to be believed, by T and the propensities alone; empty if it is.
 
         A pair that was never as unlikely as ``least`` has a sum of 1 / e with mean T and a variance of at most
         T / ``least``. If it has less, it was less likely than any impression tells.
         """
         expected = self.least * self.impressions
-        if expected < _FLOOR or (self.weight.sum(axis=0) > 0).sum() < _FEWEST:
-            return False
-        return bool((self.inverse >= self.impressions * (1 - _FARTHEST / expected**0.5)).all())
+        if expected < _FLOOR:
+            return (
+                f"some pairs had propensities of {self.least:.2g} or less, too little for"
+                f" {self.impressions:,.0f} impressions"
+            )
+        if (self.weight.sum(axis=0) > 0).sum() < _FEWEST:
+            return f"users are few: {_FEWEST} are needed"
+        if (self.inverse < self.impressions * (1 - _FARTHEST / expected**0.5)).any():
+            return "some pair was at times less likely than its rows say"
+        return ""
 
 
 class Choices(NamedTuple):
@@ -125,7 +132,7 @@ def adapted(found: LogComparison, choices: Choices) -> LogComparison:
     """Return the comparison with what holds for an adaptive log, and a note; another one as it is."""
     if not choices.policies:
         return found
-    means, low, high, p, weighted = adaptive_means(found.sequences, choices.sums, found.confidence)
+    means, low, high, p, _ = adaptive_means(found.sequences, choices.sums, found.confidence)
     return dataclasses.replace(
         found,
         means=means,
@@ -136,8 +143,15 @@ def adapted(found: LogComparison, choices: Choices) -> LogComparison:
         p_corrected=statistics.holm(p),
         bootstrap=np.full_like(found.bootstrap, np.nan),
         provenance=found.provenance | {"policies": choices.policies},
-        warnings=[_note(choices, weighted, found.cluster), *found.warnings],
+        warnings=[_note(choices.policies, _how(choices, found.cluster), found.cluster), *found.warnings],
     )
+
+
+def note_at_any_time(found: LogComparison) -> str:
+    """Return the note of an adaptive log above a table of confidence sequences, which weigh nothing."""
+    of = "users' first impressions" if first_impressions(found) else "impressions"
+    how = f"the table has {of}, unweighted, by a confidence sequence"
+    return _note(found.provenance["policies"], how, found.cluster)
 
 
 def weighs(found: LogComparison) -> bool:
@@ -163,11 +177,11 @@ class AdaptiveMeans(NamedTuple):
 def adaptive_means(sequences: Sequences, sums: Weighed | None, confidence: float) -> AdaptiveMeans:
     """Return means, intervals and p-values of pairs, each right alone.
 
-    sums: Used if they are `enough`.
+    sums: Used if there is no `doubt`.
     """
     mean, low, high, log_e = sequences.mean, *confidence_sequence(*sequences, confidence=confidence)
     p: FloatVector = np.minimum(np.exp(-log_e), 1.0)
-    weighted = sums is not None and sums.enough()
+    weighted = sums is not None and not sums.doubt()
     if sums is not None and weighted:
         cautious = cautious_means(sums.weight, sums.total, sums.square)
         mean = clustered_means(sums.weight, sums.total).mean
@@ -185,17 +199,18 @@ def _reacts(name: str) -> bool:
         return True
 
 
-def _note(choices: Choices, weighted: bool, cluster: str) -> str:
-    names = " and ".join(f"'{name}'" for name in choices.policies)
+def _how(choices: Choices, cluster: str) -> str:
+    """Say whether means have weights, and why not."""
     how = "means, intervals and p are those of the confidence sequence"
     how += ", over users' first impressions" if cluster == "user" else ""
-    if weighted:
-        how = f"means, intervals and p {_WEIGH} by the propensity"
-    elif choices.sums is not None:
-        how += (
-            f" and without weights, as some pairs had propensities of {choices.sums.least:.2g} or less, too little for"
-            f" {choices.sums.impressions:,.0f} impressions, or users are few"
-        )
+    if choices.sums is None:
+        return how
+    doubt = choices.sums.doubt()
+    return f"{how} and without weights, as {doubt}" if doubt else f"means, intervals and p {_WEIGH} by the propensity"
+
+
+def _note(policies: list[str], how: str, cluster: str) -> str:
+    names = " and ".join(f"'{name}'" for name in policies)
     holds = "where users return they hold approximately"
     if cluster == "impression":
         holds = "they hold as if impressions were independent of each other"

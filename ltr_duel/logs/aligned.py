@@ -88,8 +88,8 @@ def align(
     then: tuple[str, ...],
     *,
     items: bool,
-) -> tuple[Any, bool]:
-    """Make the view ``log``; return what `met` does, and whether rows of the log come in the order of their lines.
+) -> tuple[Any, Any, bool]:
+    """Make the view ``log``; return what `met` and `attributed` do, and whether rows come in the order of their lines.
 
     exposures, events: See `placed`.
     then: Columns that order rows of the same time.
@@ -121,7 +121,7 @@ def align(
         made |= dict.fromkeys(("origin", "row"), "ltr_row")
     shares = [f"(SELECT * FROM {rows} POSITIONAL JOIN {clicks})" for rows, clicks in _shares(engine, shown)]
     engine.execute(f"CREATE VIEW log AS {' UNION ALL '.join(shown.select(share, made) for share in shares)}")
-    return found, lined
+    return found, counting, lined
 
 
 def _shares(engine: Engine, shown: Numbered) -> list[tuple[str, str]]:

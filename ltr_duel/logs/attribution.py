@@ -74,14 +74,15 @@ def completed(events: Any) -> Any:
     return events.mutate(**missing)
 
 
+def counts(events: Any, outcome: Outcome) -> Any:
+    """Return the condition that an event counts."""
+    right = events.kind == outcome.kind if outcome.kind else events.value.notnull()
+    return right & (events.dwell >= outcome.dwell) if outcome.dwell else right
+
+
 def counted(events: Any, outcome: Outcome) -> Any:
     """Return the events that count, each with what it is worth in millionths."""
-    if outcome.kind:
-        events = events.filter(events.kind == outcome.kind)
-    else:
-        events = events.filter(events.value.notnull())
-    if outcome.dwell:
-        events = events.filter(events.dwell >= outcome.dwell)
+    events = events.filter(counts(events, outcome))
     worth = (events.value * 1e6).round().cast("int64") if not outcome.kind else 1_000_000
     return events.mutate(worth=worth)
 
@@ -96,7 +97,7 @@ def met(exposures: Any, events: Any) -> Any:
 def attributed(exposures: Any, found: Any, events: Any, outcome: Outcome, late: Late) -> Any:
     """Return the events that count and belong to an exposure: its ``row``, what was met, and what it is worth.
 
-    found: What `met` returned.
+    found: What `met` returned. Events without an impression have a number, ``event``, where they may be given to some.
 
     Raises `InputError` if exposures lack what that needs.
     """
@@ -118,7 +119,7 @@ def attributed(exposures: Any, found: Any, events: Any, outcome: Outcome, late: 
         order = [loose.time_shown.desc() if late.which == "last" else loose.time_shown, loose.impression]
         loose = loose.mutate(turn=ibis.row_number().over(group_by="event", order_by=order))
         loose = loose.filter(loose.turn == 0)
-    return exact.union(loose.select(*columns))
+    return exact.mutate(event=ibis.null("int64")).union(loose.select(*columns, event=loose.event.cast("int64")))
 
 
 def numbered(table: Any, *then: str) -> Any:

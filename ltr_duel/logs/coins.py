@@ -138,7 +138,7 @@ def _empty(
     none = int(seen.n[seen.owned < 0].sum())
     if not none:
         return Finding("empty pages", "sound", 1.0, f"{said}; no page that can be used is without a document")
-    found = empty_pages(Users(engine, rows.mutate(empty=(rows.code < 0).cast("int64")), orders, names))
+    found = empty_pages(Users(engine, rows.mutate(empty=(rows.code < 0).ifelse(1, 0).cast("int64")), orders, names))
     said = f"{none:,} pages show no document; {said}"
     if not found.pages:
         return Finding("empty pages", "not checked", np.nan, f"{said}; no query of them has come back")
@@ -150,9 +150,7 @@ def _patterns(
     engine: Any, rows: Any, ends: tuple[float, float], orders: list[tuple[str, ...]]
 ) -> tuple[list[tuple[str, ...]], _Patterns]:
     """Return the sets of rankers, and the patterns of owners."""
-    import ibis
-
-    columns = _columns(rows, ends, orders) | {"weighs": ibis.ifelse(_weighs(rows), 1, 0).cast("int64")}
+    columns = _columns(rows, ends, orders) | {"weighs": _weighs(rows).ifelse(1, 0).cast("int64")}
     found = _counted(engine, rows.select("rankers", **columns), orders)
     sets = [tuple(sorted(one)) for one in found["rankers"]]
     names = sorted(set(sets))

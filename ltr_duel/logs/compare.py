@@ -15,6 +15,7 @@ from ltr_duel.logs.clusters import Kinds, Means, bootstrap_means, interval_ends
 from ltr_duel.logs.history import History
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.looks import Look, drift_notes
+from ltr_duel.logs.loose import uncounted
 from ltr_duel.logs.summed import summed, warnings_of
 from ltr_duel.logs.sums import CLUSTERS, PairSums, Sequences
 from ltr_duel.preferences import PreferenceMatrix
@@ -132,7 +133,29 @@ class LogComparison:
         for matrix, values in ((error, self.cautious.error / 2), (comparisons, self.counts)):
             matrix[first, second] = values
             matrix[second, first] = values
-        return PreferenceMatrix(p, self.names, error, comparisons, self.provenance)
+        return PreferenceMatrix(p, self.names, error, comparisons, self.provenance | self._undecided())
+
+    @property
+    def better(self) -> list[str]:
+        """The ranker of each pair that is better at one look; empty where neither is shown to be."""
+        sure, side = self.p_corrected < 1 - self.confidence, np.where(self.means.mean >= 0, 0, 1)
+        return [self.names[pair[k]] if one else "" for pair, k, one in zip(self.pairs, side, sure, strict=True)]
+
+    @property
+    def winner(self) -> str:
+        """The ranker that is better than all others at one look; empty for none."""
+        better = self.better
+        return next((name for name in self.names if better.count(name) == len(self.names) - 1), "")
+
+    def _undecided(self) -> dict[str, Any]:
+        """Say that the log decides nothing, for readers of the matrix, whose probabilities are one-sided."""
+        if self.winner:
+            return {}
+        by = f"p = {self.p_corrected[0]:.3g}"
+        if len(self.pairs) > 1:
+            decided = len(self.pairs) - self.better.count("")
+            by = f"{decided} of {len(self.pairs)} pairs {'is' if decided == 1 else 'are'} decided"
+        return {"rankers": len(self.names), "undecided": f"Not decided by the log: {by}"}
 
     def to_frame(self) -> pd.DataFrame:
         """Return the table: one row a pair, the clearest first."""
@@ -282,6 +305,8 @@ def compare_log(
         provenance=provenance,
     )
     comparison.warnings.extend([*warnings_of(found, comparison.means), *drift_notes(found.looks, named)])
+    if said := uncounted(log):
+        comparison.warnings.append(said)
     if sums.cluster == "query":
         comparison.warnings.extend(_these_queries(sums, comparison, named))
     return adapted(comparison, found.choices)

@@ -47,6 +47,7 @@ class LogFacts(NamedTuple):
     sentences: tuple[str, ...]  # what is wrong with them: for each reason the first line, and how many there are
     not_compared: int = 0  # of the bad lines, those that have to be skipped to compare rankers
     caution: str = ""  # what to know of the outcome rule
+    outcome: str = "click"  # what stands for a click
 
 
 def describe_log(log: ClickLog) -> LogFacts:
@@ -131,6 +132,7 @@ def describe_log(log: ClickLog) -> LogFacts:
         tuple(log.bad.sentences),
         compared or 0,
         creditor.caution,
+        log.outcome.name,
     )
 
 
@@ -157,10 +159,12 @@ def log_lines(facts: LogFacts) -> list[str]:
     n, listed = facts.impressions, facts.shown[1] > 0
     lists = f"lists of {_documents(*facts.shown)}" if listed else "no lists"
     rests = _RESTS if listed else _RESTS | {"owners": "the owners of the items with events"}
+    events = several(facts.clicks, "click")
+    if facts.outcome != "click":
+        events = f"{several(facts.clicks, 'shown document')} with events ({facts.outcome})"
     lines = [
         f"{several(n, 'impression')} from {date_words(facts.first)} to {date_words(facts.last)} ({facts.format})",
-        f"{several(facts.queries, 'query')}; {lists};"
-        f" {several(facts.clicks, 'click')}, on {facts.clicked / n:.1%} of the impressions",
+        f"{several(facts.queries, 'query')}; {lists}; {events}, on {facts.clicked / n:.1%} of the impressions",
     ]
     if facts.users:
         lines.append(f"{several(facts.users, 'user')}, {n / facts.users:.1f} impressions each")

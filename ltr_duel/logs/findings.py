@@ -39,7 +39,8 @@ def tested(name: str, p: float, sentence: str) -> Finding:
     """Return the finding of a test; of one that few users cannot decide, p is not a number."""
     if np.isnan(p):
         return Finding(name, "not checked", p, f"{sentence}; too few users to tell")
-    said = "p < 1e-12" if p < 1e-12 else f"p = {p:.2g}"
+    near = next((said for digits in (2, 3, 4) if float(said := f"{p:.{digits}g}") != ERROR), f"{p:.6g}")
+    said = "p < 1e-12" if p < 1e-12 else f"p = {near}"
     return Finding(name, "fails" if p < ERROR else "sound", p, f"{sentence} ({said})")
 
 

@@ -14,8 +14,10 @@ from ltr_duel.logs.attribution import Late, outcome_of, seconds_of
 from ltr_duel.logs.bad import BadLines, Refused
 from ltr_duel.logs.engine import NO_RANKER, Engine
 from ltr_duel.logs.files import Found, files_of, format_of
+from ltr_duel.logs.mapping import place_of
 from ltr_duel.logs.rows import (
     FACTS,
+    SHOWN_AGAIN,
     SHOWN_TWICE,
     back_sentence,
     checks_of,
@@ -40,10 +42,10 @@ class ClickLog:
 
     Parameters
     ----------
-    path : path
+    path : path, optional
         A file, folder or glob: JSON lines, CSV (both also with ``.gz``) or Parquet with the columns of `LOG_COLUMNS`;
         User Behavior Insights records; session logs of the Yandex challenges; or, with ``events`` or ``source``,
-        exposures as Parquet, CSV or JSON. With ``connect`` the name of a table.
+        exposures as Parquet, CSV or JSON. With ``connect`` the name of a table. By default where ``source`` says.
     format : {"", "jsonl", "csv", "parquet", "yandex", "ubi"}
         By default told by the suffix, or by how the file begins.
     skip_bad : int or None
@@ -82,7 +84,7 @@ class ClickLog:
 
     def __init__(
         self,
-        path: str | Path,
+        path: str | Path | None = None,
         *,
         format: str = "",
         skip_bad: int | None = 0,
@@ -94,12 +96,16 @@ class ClickLog:
         which: str = "last",
         context: Collection[str] = (),
     ) -> None:
+        if path is None:
+            if source is None:
+                raise InputError("give a log, or a mapping that says where the exposures are")
+            path = place_of(Path(source), table=bool(connect))
         self.path = Path(path)
         two = events is not None or source is not None or bool(connect)
         if skip_bad is not None and skip_bad < 0:
             raise InputError(f"the number of bad lines that may be skipped must be at least 0, not {skip_bad}")
         self.outcome = outcome_of(outcome)
-        self._late = Late(seconds_of(within) if within else 0.0, which)
+        self.late = Late(seconds_of(within) if within else 0.0, which)
         self.context = tuple(one for one in context if one not in LOG_COLUMNS)
         if two:
             self.format, self._source = "tables", tables(path, events, source, connect, self.context)
@@ -124,7 +130,7 @@ class ClickLog:
     @cached_property
     def loaded(self) -> Loaded:
         """The log as a relation of an engine."""
-        return self._source(self.outcome, self._late)
+        return self._source(self.outcome, self.late)
 
     @property
     def engine(self) -> Any:
@@ -194,9 +200,8 @@ class ClickLog:
 
     def _repeats(self, row: dict[str, Any]) -> str:
         here, first = self.find(row["line"]), self.find(row["first"])
-        return (
-            f"impression '{row['impression']}' is that of {f'line {first.row}' if first.file == here.file else first}"
-        )
+        of = f"line {first.row}" if first.file == here.file else first
+        return f"impression '{row['impression']}' is that of {of}{SHOWN_AGAIN}"
 
     def _owner(self, row: dict[str, Any]) -> dict[str, str]:
         """Return who, by an event, owns an item of a row and is no ranker; nothing if there is no such event."""

@@ -21,8 +21,9 @@ kind = "event"
 
 from __future__ import annotations
 
+import difflib
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -38,18 +39,17 @@ _WHERE = ("file", "table", "where")
 _OWNED = {"owners", "owner", "rankings", "page"}  # exposures with one of them say whose an item is
 
 
-def sections_of(path: Path, context: tuple[str, ...] = ()) -> dict[str, Any]:
+def sections_of(path: Path) -> dict[str, Any]:
     """Return the sections of a mapping.
 
-    context: Further columns that exposures may have.
-
-    Raises `InputError` if it cannot be read, or names columns that a log does not have.
+    Raises `InputError` if it cannot be read, or names columns that a log does not have; exposures may have further
+    ones, whose names are unlike those of a log.
     """
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"{path}: no mapping: {error}") from None
-    legal = {"exposures": (*EXPOSURE, *_ITEM, *context, *_WHERE), "events": (*EVENT, *_WHERE)}
+    legal = {"exposures": (*EXPOSURE, *_ITEM, *_WHERE), "events": (*EVENT, *_WHERE)}
     for part, section in given.items():
         errors.require_one_of(f"section of {path}", part, tuple(legal))
         if not isinstance(section, dict):
@@ -60,8 +60,12 @@ def sections_of(path: Path, context: tuple[str, ...] = ()) -> dict[str, Any]:
                     f'{path}: clicks are mapped in [events]: position = "unnest({value})" for a column of lists,'
                     " beside impression"
                 )
-            if key not in legal[part]:
-                raise errors.unknown_name(f"column of [{part}] in {path}", key, legal[part])
+            near = difflib.get_close_matches(key, legal[part], n=1)
+            if key not in legal[part] and (part == "events" or near):
+                hint = f"; did you mean '{near[0]}'?" if near else ""
+                raise InputError(
+                    f"{path}: [{part}] maps '{key}', which a log does not have{hint} ({', '.join(legal[part])})"
+                )
             texts = isinstance(value, list) and all(isinstance(one, str) for one in value) and key == "rankers"
             if not isinstance(value, str) and not texts:
                 raise InputError(f"{path}: [{part}] {key} must be an expression, in quotes; not {value}")
@@ -80,6 +84,20 @@ def sections_of(path: Path, context: tuple[str, ...] = ()) -> dict[str, Any]:
     return given
 
 
+def place_of(path: Path, *, table: bool) -> str:
+    """Return where a mapping says that its exposures are.
+
+    table: Whether in a connection.
+
+    Raises `InputError` as `sections_of`, and if it does not say it.
+    """
+    key = "table" if table else "file"
+    place = sections_of(path).get("exposures", {}).get(key)
+    if not place:
+        raise InputError(f"{path}: give a LOG, or say where the exposures are: {key} = '...' in [exposures]")
+    return str(place)
+
+
 class Part:
     """One of the two relations: where its rows are, and how its columns are made.
 
@@ -88,16 +106,29 @@ class Part:
     section: Of the mapping; empty if there is none.
     given: Where the rows are, if the mapping does not say.
     legal: The columns that it may have.
+    context: Further ones, which need not be mapped.
     """
 
     def __init__(
-        self, name: str, path: Path | None, section: dict[str, Any], given: str, legal: tuple[str, ...]
+        self,
+        name: str,
+        path: Path | None,
+        section: dict[str, Any],
+        given: str,
+        legal: tuple[str, ...],
+        context: tuple[str, ...] = (),
     ) -> None:
-        self.name, self.legal, self._path = name, legal, path
-        self.columns = {key: value for key, value in section.items() if key not in _WHERE}
+        self.name, self.legal, self._path, self.context = name, (*legal, *context), path, context
+        mapped = {key: value for key, value in section.items() if key not in _WHERE}
+        self.columns = {key: value for key, value in mapped.items() if key in (*self.legal, *_ITEM)}
+        self.strange = [key for key in mapped if key not in self.columns]
         self.where = section.get("where", "")
         self.table, self.file = section.get("table", given), section.get("file", given)
         self._named = "file" in section
+
+    def add_context(self, have: Collection[str]) -> None:
+        """Take further columns that are not mapped as they are in the file or table."""
+        self.columns |= {one: named(one) for one in self.context if one not in self.columns and one in have}
 
     def tried(self, make: Callable[[dict[str, str], str], Any]) -> Any:
         """Return what is made of columns and condition; an error names the key of the mapping that is to blame."""
@@ -149,6 +180,8 @@ def create_relation(engine: Engine, part: Part) -> tuple[Callable[[int], Found],
     def described(columns: dict[str, str], where: str) -> list[str]:
         return [row["column_name"] for row in engine.raw_rows(f"DESCRIBE {select(columns, where, f'({rows})')}")]
 
+    if part.columns and part.context:
+        part.add_context(described({}, ""))
     found = part.tried(described)
     if not part.columns:
         have = [column for column in found if column not in ("ltr_line", "ltr_file")]

@@ -7,6 +7,7 @@ impressions of the whole log: with K rankers a pair has a part of them, and all 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -32,6 +33,7 @@ class ImpressionPlan(NamedTuple):
     fixed: float  # for a test at the end
     sequential_mean: float  # at which the sequential test stops, in the mean
     sequential_power: float  # by which it has stopped with the power that is asked for
+    by_factors: float = math.nan  # of the fixed test, by mean square and factors alone, as with users without number
 
 
 def plan_impressions(
@@ -115,7 +117,9 @@ def plan_impressions(
             settings = (every, draws, rng, most, 1 / spread.each)
             times, right = stopping_times(effect, square, bets, alpha / 2, *settings)
         late = float(np.sort(np.where(right, times, np.inf))[int(np.ceil(power * draws)) - 1])
-        plans.append(ImpressionPlan(effect, fixed, float(times.mean()), late))
+        reach = special.ndtri(1 - alpha / 2) + special.ndtri(power)
+        by_factors = (reach / effect) ** 2 * (square - effect**2) * spread.design * spread.each
+        plans.append(ImpressionPlan(effect, fixed, float(times.mean()), late, float(by_factors)))
     return plans
 
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 
 from ltr_duel.core import files, several
-from ltr_duel.logs.adaptive import first_impressions, weighs
+from ltr_duel.logs.adaptive import first_impressions, note_at_any_time, weighs
 from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.findings import finding_lines
 from ltr_duel.logs.limits import guardrail_lines
 from ltr_duel.logs.stopping import two_tests
 from ltr_duel.logs.table import date_words
-from ltr_duel.logs.tables import ROWS, beside_table, column_notes, comparison_table
+from ltr_duel.logs.tables import ROWS, beside_table, column_notes, comparison_table, rankers_in_table
 from ltr_duel.logs.verdict import Evidence, decision_of
 
 _PAIRS = {"day": 1, "week": 1, "outcome": ROWS}  # pairs in a table of parts, the clearest first; else 3
@@ -34,8 +34,10 @@ _WHOSE = {
 }
 
 
-def comparison_lines(found: LogComparison) -> list[str]:
+def comparison_lines(found: LogComparison, *, always: bool = False) -> list[str]:
     """Say in sentences what a comparison rests on.
+
+    always: Whether its table is of looks at any time.
 
     Examples
     --------
@@ -59,7 +61,8 @@ def comparison_lines(found: LogComparison) -> list[str]:
     if about["bad_lines"]:
         lines.append(f"bad lines that were skipped: {about['bad_lines']:,}")
     notes = [about["caution"]] if "caution" in about else []
-    return lines + [f"note: {one}" for one in (*notes, *found.warnings)]
+    notes += [note_at_any_time(found), *found.warnings[1:]] if always and found.adaptive else found.warnings
+    return lines + [f"note: {one}" for one in notes]
 
 
 def _robust(cluster: str) -> str:
@@ -75,12 +78,13 @@ def save_comparison(evidence: Evidence, path: str | Path, *, title: str = "") ->
 
     found = evidence.found
     always = evidence.confidence if evidence.decisions is not None else None
+    names, about = rankers_in_table(evidence), found.provenance
     *answer, headline = decision_of(evidence).lines
     headline, _, rest = headline.partition(". ")
     page = render_page(
         _TEMPLATE,
-        title=title or f"Comparison of {', '.join(found.names[:4])}{' ...' if len(found.names) > 4 else ''}",
-        lines=comparison_lines(found),
+        title=title or f"Comparison of {', '.join(names[:4])}{' ...' if len(names) > 4 else ''}",
+        lines=comparison_lines(found, always=always is not None),
         headline=_capital(headline, found.names) + "." * bool(rest),
         answer=[*filter(None, [rest]), *answer],
         findings=None if evidence.findings is None else finding_lines(list(evidence.findings)),
@@ -96,7 +100,7 @@ def save_comparison(evidence: Evidence, path: str | Path, *, title: str = "") ->
         picture=png_bytes(plot_comparison(found, confidence=always, margin=evidence.margin)),
         caption=picture_caption(evidence),
         method=method_lines(evidence),
-        settings=found.provenance,
+        settings=about | {name: date_words(about[name]) for name in ("first", "last")},
     )
     with files.replacing(path) as temporary:
         temporary.write_text(page, encoding="utf-8")
@@ -127,7 +131,8 @@ def picture_caption(evidence: Evidence, most: int = 4) -> str:
     if evidence.decisions is None and weighs(found):
         interval = "with its confidence sequence (the decision is by means that weigh impressions)"
     margin = f" Grey is the margin, {evidence.margin:g} to either side of 0." if evidence.margin > 0 else ""
-    return f"{which} mean outcome of {of} until then, {interval}; none is drawn while it says nothing.{margin}"
+    drawn = f"{interval}; no interval is drawn as long as it covers -1 to 1"
+    return f"{which} mean outcome of {of} until then, {drawn}.{margin}"
 
 
 def beside_note(confidence: float) -> str:

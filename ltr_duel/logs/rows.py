@@ -20,6 +20,9 @@ from ltr_duel.logs.table import LEGAL, LOG_COLUMNS, NO_RANKERS, date_words
 
 Row = dict[str, Any]
 FACTS: dict[str, Callable[..., Any]] = {"n": sum, "named": sum, "clicked": any, "first": min, "last": max}
+SHOWN_AGAIN = (
+    " (a page that is shown again is the same impression: keep its first row, or pass over the others with --skip-bad)"
+)
 _AS_JSON = "a list in JSON, such as [1, 3] (lists in another form: --source, see docs/logs.md)"
 _GRADES = 1000  # the largest
 _LATEST = 1e11  # where times in milliseconds have been made seconds, what is still so large is neither

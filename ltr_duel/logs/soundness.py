@@ -18,7 +18,9 @@ from ltr_duel.logs.coins import owner_findings
 from ltr_duel.logs.findings import ERROR, RATE, Finding, limited, seldom, usual_share
 from ltr_duel.logs.hashing import hash_texts
 from ltr_duel.logs.log import ClickLog
+from ltr_duel.logs.loose import loose_sentence, uncounted
 from ltr_duel.logs.outcomes import credited
+from ltr_duel.logs.rows import repeating
 from ltr_duel.logs.sums import sorted_columns
 
 _STEPS = 240  # of time, for gaps
@@ -96,7 +98,8 @@ def _repeated_ids(log: ClickLog, impressions: int) -> Finding:
     """Count the rows that were left out because their impression had been there before."""
     number = log.bad.repeated
     rate = number / max(impressions + number, 1)
-    return limited("repeated impressions", rate, 0.0, f"{number:,} rows repeat an impression of another row")
+    first = "; the first row of each counts" if number else ""
+    return limited("repeated impressions", rate, 0.0, f"{number:,} rows repeat an impression of another row{first}")
 
 
 def _same_moment(engine: Any, rows: Any, n: int, *, timed: bool) -> Finding:
@@ -220,27 +223,40 @@ def _gaps(engine: Any, rows: Any, first: float, last: float, n: int) -> Finding:
 
 
 def _events(log: ClickLog) -> list[Finding]:
-    engine, exposures, events, met = log.engine, log.loaded.exposures, log.loaded.events, log.loaded.met
-    about = met.aggregate(lost=met.count(where=met.row.isnull()), early=met.count(where=met.time < met.shown_at))
-    lost, early = engine.run(about).to_pylist()[0].values()
+    engine, table, events, met = log.engine, log.table, log.loaded.events, log.loaded.met
     about = events.aggregate(last=events.time.max(), timed=events.time.count(), total=events.impression.count())
     last, number, total = engine.run(about).to_pylist()[0].values()
-    total = max(total, 1)
-    after = engine.value((exposures.time > last).sum().coalesce(0)) if number else 0
-    shown = max(engine.value(exposures.count()), 1)
+    lost = engine.value(met.count(where=met.row.isnull()))
+    if log.bad.repeated:  # an event belongs to the first row of its impression alone
+        again = repeating(table.filter(table.impression.notnull()))
+        table = table.anti_join(again.select("line"), "line")
+        met = met.join(table.select("row", first="time"), "row")
+        met = met.filter(met.shown_at == met.first)
+    about = met.aggregate(early=met.count(where=met.time < met.shown_at), n=met.count(where=met.time >= met.shown_at))
+    early, later = engine.run(about).to_pylist()[0].values()
+    after = engine.value((table.time > last).sum().coalesce(0)) if number else 0
+    shown = max(engine.value(table.count()), 1)
     usual = max(RATE, -np.log(ERROR) / max(number, 1))  # where events are spread as the exposures are
+    to_come = f"{after:,} of {shown:,} exposures are later than the last event"
     found = [
-        limited(
-            "events to come", after / shown, usual, f"{after:,} of {shown:,} exposures are later than the last event"
-        ),
-        seldom(
-            "events without exposure", lost, total, RATE, f"{lost:,} of {total:,} events name no exposure of the log"
-        ),
-        seldom(
-            "events before exposure", early, total, RATE, f"{early:,} of {total:,} events are before their exposure"
+        limited("events to come", after / shown, usual, to_come)
+        if number
+        else Finding("events to come", "not checked", np.nan, "no event has a time"),
+        _seldom("events without exposure", lost, total, "name no exposure of the log", "event names an impression"),
+        _seldom(
+            "events before exposure", early, early + later, "are before their exposure", "event has a time and exposure"
         ),
     ]
-    return [*found, _overtaken(engine, log.table, met)] if "user" in exposures.columns else found
+    if said := loose_sentence(log):
+        found.append(Finding("events without impression", "not checked" if uncounted(log) else "sound", np.nan, said))
+    return [*found, _overtaken(engine, table, met)] if "user" in table.columns else found
+
+
+def _seldom(name: str, number: int, total: int, are: str, what: str) -> Finding:
+    """Return the finding of events of which few may be so."""
+    if not total:
+        return Finding(name, "not checked", np.nan, f"no {what}")
+    return seldom(name, number, total, RATE, f"{number:,} of {total:,} events {are}")
 
 
 def _overtaken(engine: Any, table: Any, met: Any) -> Finding:
@@ -252,6 +268,8 @@ def _overtaken(engine: Any, table: Any, met: Any) -> Finding:
     clicks = met.filter(met.kind == "click").group_by("row").agg(last=met.time.max())
     both = clicks.join(named, "row")
     (found,) = engine.run(both.aggregate(n=both.count(), late=(both.last > both.next).sum().coalesce(0))).to_pylist()
+    if not found["n"]:
+        return Finding("events out of order", "not checked", np.nan, "no list of a known user has a click")
     sentence = (
         f"{found['late']:,} of {found['n']:,} clicked lists have a click after the next list of their user; up to"
         f" {_OVERTAKEN:.0%} is usual"

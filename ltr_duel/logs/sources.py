@@ -21,6 +21,7 @@ from ltr_duel.logs.attribution import (
     Outcome,
     attributed,
     completed,
+    counts,
     listed,
     met,
     numbered,
@@ -38,6 +39,15 @@ from ltr_duel.logs.ubi import create_views
 _MILLISECONDS = 1e11  # from here on a time is in milliseconds; seconds reach it in the year 5138
 
 
+class Number(NamedTuple):
+    """How many events there are."""
+
+    items: int  # that name their item
+    counted: int  # that count by the outcome
+    loose: int  # of these, that name no impression
+    known: int  # of these, with user and item
+
+
 class Loaded(NamedTuple):
     """A log as a relation of an engine."""
 
@@ -48,6 +58,8 @@ class Loaded(NamedTuple):
     exposures: Any = None  # Ibis tables, where the log comes in two
     events: Any = None
     met: Any = None  # see `ltr_duel.logs.attribution.met`
+    counting: Any = None  # see `ltr_duel.logs.attribution.attributed`
+    number: Number | None = None  # of events
     ordered: bool = True  # whether rows come in the order of their lines
     find_event: Callable[[Any], Found] | None = None  # where an event stands, by its ``origin``
 
@@ -105,24 +117,25 @@ def tables(
 
     def load(outcome: Outcome, late: Late) -> Loaded:
         mapping = Path(source) if source is not None else None
-        sections = sections_of(mapping, context) if mapping else {}
+        sections = sections_of(mapping) if mapping else {}
         if events is None and "events" not in sections:
             raise InputError("exposures need events: give --events, or a mapping with [events]")
         shown, seen = (
-            Part(name, mapping, sections.get(name, {}), str(where), legal)
-            for name, where, legal in (
-                ("exposures", path, (*EXPOSURE, *context)),
-                ("events", events if events is not None else path, tuple(EVENT)),
+            Part(name, mapping, sections.get(name, {}), str(where), legal, more)
+            for name, where, legal, more in (
+                ("exposures", path, EXPOSURE, context),
+                ("events", events if events is not None else path, tuple(EVENT), ()),
             )
         )
         if connect:
             engine: Any = Warehouse(connect)
             parts = _table_of(engine, shown), _table_of(engine, seen)
-            return _joined(engine, *parts, outcome, late, lambda name: Found(shown.table, f"impression '{name}'"))
+            found = _joined(engine, *parts, outcome, late, lambda name: Found(shown.table, f"impression '{name}'"))
+            return found._replace(strange=shown.strange)
         engine = Engine(damaged(Path(path)), sum(map(_rows_of, (shown, seen))))
         (find, numbers), (find_event, _) = (create_relation(engine, part) for part in (shown, seen))
         loaded = _aligned(engine, numbers, outcome, late, find, ("impression", "origin"))
-        return loaded._replace(find_event=find_event)
+        return loaded._replace(find_event=find_event, strange=shown.strange)
 
     return load
 
@@ -148,15 +161,16 @@ def _aligned(
 ) -> Loaded:
     """Put what was clicked beside exposures of files; rows of the same time are in the order of further columns."""
     exposures, events = _owned(cleaned(engine.table("exposures")), cleaned(engine.table("events")))
-    items = _named_items(engine, events, outcome)
+    number = _number(engine, events, outcome)
     assert numbers is not None
-    found, ordered = align(engine, numbers, exposures, events, outcome, late, then, items=items)
+    items = number.items > 0
+    found, counting, ordered = align(engine, numbers, exposures, events, outcome, late, then, items=items)
     table = cleaned(engine.table("log"))
 
     def find_line(line: int) -> Found:
         return find(engine.value(table.filter(table.line == line).origin))
 
-    return Loaded(engine, table, find_line, [], exposures, events, found, ordered)
+    return Loaded(engine, table, find_line, [], exposures, events, found, counting, number, ordered)
 
 
 def _joined(
@@ -165,16 +179,16 @@ def _joined(
     """Join exposures and events where the tables are; rows of the same time are in the order of impressions."""
     exposures, events = _owned(cleaned(shown), cleaned(seen))
     exposures = exposures.mutate(row=exposures.impression)
-    found = met(exposures, events)
+    found, number = met(exposures, events), _number(engine, events, outcome)
     counting = attributed(exposures, found, events, outcome, late)
-    at = placed(counting, exposures, outcome, items=_named_items(engine, events, outcome))
+    at = placed(counting, exposures, outcome, items=number.items > 0)
     table = one_table(exposures, listed(at))
     table = numbered(table, "impression")
 
     def find_line(line: int) -> Found:
         return find(engine.value(table.filter(table.line == line).impression))
 
-    return Loaded(engine, table, find_line, [], exposures, events, found, ordered=False)
+    return Loaded(engine, table, find_line, [], exposures, events, found, counting, number, ordered=False)
 
 
 def _owned(exposures: Any, events: Any) -> tuple[Any, Any]:
@@ -190,20 +204,29 @@ def _owned(exposures: Any, events: Any) -> tuple[Any, Any]:
     return exposures, completed(events)
 
 
-def _named_items(engine: Any, events: Any, outcome: Outcome) -> bool:
-    """Return whether any event names its item.
+def _number(engine: Any, events: Any, outcome: Outcome) -> Number:
+    """Count the events.
 
     Raises `InputError` if there are events, but none of the kind of the outcome.
     """
-    about = engine.run(events.group_by("kind").agg(items=events.item.count())).to_pydict()
+    right = counts(events, outcome)
+    loose = right & events.impression.isnull()
+    known = loose & events.user.notnull() & events.item.notnull()
+    sums = {"counted": right, "loose": loose, "known": known}
+    each = events.group_by("kind").agg(
+        items=events.item.count(), **{name: events.count(where=one) for name, one in sums.items()}
+    )
+    about = engine.run(each).to_pydict()
     kinds = about["kind"]
     if kinds and outcome.kind and outcome.kind not in kinds:
         raise errors.unknown_name("kind of event", outcome.kind, sorted(kind for kind in kinds if kind is not None))
-    return sum(about["items"]) > 0
+    return Number(*(sum(about[name]) for name in Number._fields))
 
 
 def _table_of(engine: Warehouse, part: Part) -> Any:
     if part.columns:
+        if part.context:
+            part.add_context(engine.sql(select({}, "", part.table)).columns)
         table = part.tried(lambda columns, where: engine.sql(select(columns, where, part.table)))
     else:
         table = engine.table(part.table)

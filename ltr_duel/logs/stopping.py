@@ -148,9 +148,10 @@ def two_tests(found: LogComparison) -> str:
     """Say that one test decides before any user (or query) comes again, and another one after; empty if not."""
     if found.cluster == "impression" or found.adaptive or found.adjusted:
         return ""
-    who = {"user": "a user", "query": "a query"}.get(found.cluster, "a user or query")
-    came = "Before the first return of {} another test decided than now"
-    return (came if outcomes_go_together(found) else "From the first return of {} on another test decides").format(who)
+    who = {"user": "user", "query": "query"}.get(found.cluster, "user or query")
+    if outcomes_go_together(found):
+        return f"Until the first {who} returned another test was used"
+    return f"Once the first {who} returns another test is used"
 
 
 def impressions_to_go(names: Sequence[str], decisions: Sequence[StoppingDecision]) -> tuple[float, str]:
@@ -253,8 +254,11 @@ def _sentence(found: LogComparison | RunningComparison, decisions: list[Stopping
     until = f" until {winner} wins against all others" if winner and len(decisions) > 1 else ""
     if what == "queries":
         until = f", with as many impressions each as these have,{until}"
-    about = f"{further * each:,.0f} further {what}{until}".removesuffix(",")
-    return f"go on: about {about}, if the means stay as they are{_of_pairs(decisions)}."
+    about, stay = f"{further * each:,.0f} further {what}", "the means stay"
+    if isinstance(found, LogComparison) and found.adaptive:  # a policy changes them
+        about, stay = f"{about} of the log, all pairs together,", "the means and the pairs' shares of the log stay"
+    about = f"{about}{until}".removesuffix(",")
+    return f"go on: about {about}, if {stay} as they are{_of_pairs(decisions)}."
 
 
 def to_go_in(found: LogComparison | RunningComparison) -> tuple[str, float]:

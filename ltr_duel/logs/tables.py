@@ -13,7 +13,7 @@ from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.findings import Finding
 from ltr_duel.logs.named_looks import NamedLook
 from ltr_duel.logs.slices import Beside
-from ltr_duel.logs.stopping import FEWEST, StoppingDecision, never_shown, to_go_in, two_tests
+from ltr_duel.logs.stopping import FEWEST, StoppingDecision, never_shown, outcomes_go_together, to_go_in, two_tests
 from ltr_duel.logs.verdict import Evidence, decision_of, failed_checks
 
 ROWS = 40  # pairs on a page
@@ -29,16 +29,32 @@ def comparison_table(evidence: Evidence, rows: int = ROWS) -> pd.DataFrame:
     first ones.
     """
     found, decisions, verdicts = evidence.found, evidence.decisions, decision_of(evidence).pairs
-    names, of = [tuple(found.names[k] for k in pair) for pair in found.pairs], _of(found, one_look=decisions is None)
+    of = _of(found, one_look=decisions is None)
+    order = _clearest(evidence)[:rows]
     if decisions is None:
-        order = sorted(range(len(names)), key=lambda k: (found.p[k], names[k]))[:rows]
         return pd.DataFrame(
             [_head(found, k, found.means.mean[k], verdicts[k], of) | _one_look(found, k, of) for k in order]
         )
-    order = sorted(range(len(names)), key=lambda k: -decisions[k].e_value)[:rows]
     return pd.DataFrame(
         [_head(found, k, decisions[k].mean, verdicts[k], of) | _any_time(found, decisions[k], of) for k in order]
     )
+
+
+def _clearest(evidence: Evidence) -> list[int]:
+    """Return the pairs, the clearest first."""
+    found, decisions = evidence.found, evidence.decisions
+    if decisions is not None:
+        return sorted(range(len(decisions)), key=lambda k: -decisions[k].e_value)
+    names = [tuple(found.names[k] for k in pair) for pair in found.pairs]
+    return sorted(range(len(names)), key=lambda k: (found.p[k], names[k]))
+
+
+def rankers_in_table(evidence: Evidence) -> list[str]:
+    """Return the rankers in the order in which `comparison_table` names them."""
+    found, decisions = evidence.found, evidence.decisions
+    means = found.means.mean if decisions is None else [one.mean for one in decisions]
+    named = [found.names[one] for k in _clearest(evidence) for one in found.pairs[k][:: 1 if means[k] >= 0 else -1]]
+    return list(dict.fromkeys([*named, *found.names]))
 
 
 def column_notes(evidence: Evidence) -> list[str]:
@@ -48,8 +64,8 @@ def column_notes(evidence: Evidence) -> list[str]:
         notes.append("interval: each holds for its pair alone; verdicts are by p, corrected for all pairs.")
     if decisions is not None and found.tests > 1:
         notes.append(
-            f"always within: all {found.tests} pairs share the error, so with a chance of {evidence.confidence:.4g}"
-            " none of these intervals is ever wrong, no verdict, and no winner, who wins each of its pairs."
+            f"always within: all {found.tests} pairs share the error, so with a chance of {evidence.confidence:.4g} no"
+            " interval, verdict or winner is ever wrong."
         )
     if decisions is not None and found.tests > 1:
         alone = 1 / (1 - evidence.confidence)
@@ -58,8 +74,9 @@ def column_notes(evidence: Evidence) -> list[str]:
             f" alone, and {found.tests} share the error."
         )
     if decisions is not None and (both := two_tests(found)):
-        error = f"{1 - evidence.confidence:.2g} each, so {2 - 2 * evidence.confidence:.2g} of looks before and after it"
-        notes.append(f"{both}. The two have an error of {error} together.")
+        one, two = 1 - evidence.confidence, 2 - 2 * evidence.confidence
+        look = "looked" if outcomes_go_together(found) else "looks"
+        notes.append(f"{both}. Who {look} both before and after that has an error of {two:.2g}, not {one:.2g}.")
     if any(not math.isnan(one.per_user) for one in decisions or ()):
         notes.append(
             "per impression: each impression so far counts once; the decision is by this mean."

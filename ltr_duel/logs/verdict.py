@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
-
 from ltr_duel.core import several
 from ltr_duel.logs.compare import LogComparison
 from ltr_duel.logs.findings import Finding
@@ -61,7 +59,10 @@ def decision_of(evidence: Evidence) -> Decision:
         against.append(f"{winner} is ahead, but {said}")
     lines = [one for one in (evidence.found.provenance.get("caution"),) if one]
     if guards and not broken:
-        lines.append(f"{several(len(guards), 'guardrail')} of {winner} hold{'s' if len(guards) == 1 else ''}.")
+        all_of_them = {1: "the guardrail holds", 2: "both guardrails hold"}.get(
+            len(guards), f"all {len(guards)} guardrails hold"
+        )
+        lines.append(f"{all_of_them} for ranker '{winner}'.")
     if against:
         lines += [f"By the primary outcome alone, the result would be: {sentence}"]
         return Decision(winner, ["no decision"] * len(found), [*lines, f"no decision: {'; '.join(against)}."])
@@ -107,12 +108,11 @@ def _by_outcome(evidence: Evidence) -> tuple[str, list[_PairFound], str]:
         winner = winner if further == 0 else ""
         sentence = stopping_sentence(found, evidence.decisions, evidence.margin, any_time=evidence.any_time)
         return winner, [_PairFound(one.winner, one.verdict != "go on") for one in evidence.decisions], sentence
-    sure = found.p_corrected < 1 - evidence.confidence
-    side = np.where(found.means.mean >= 0, 0, 1)
-    better = [found.names[pair[k]] if one else "" for pair, k, one in zip(found.pairs, side, sure, strict=True)]
-    winner = next((name for name in found.names if better.count(name) == len(found.names) - 1), "")
+    better, winner = found.better, found.winner
     p = f"p {'< 1e-12' if found.p_corrected.max() < 1e-12 else f'= {found.p_corrected.max():.3g}'}"
-    decided = p if len(found.pairs) == 1 else f"{sure.sum()} of {len(found.pairs)} pairs are decided"
+    decided = (
+        p if len(found.pairs) == 1 else f"{len(better) - better.count('')} of {len(found.pairs)} pairs are decided"
+    )
     others = f"against each of the {len(found.names) - 1} others " if len(found.names) > 2 else ""
     said = f"{winner} wins {others}" if winner else f"no ranker is shown to win {others}"
     planned = "Valid for one planned look; use --stop-at to look repeatedly"

@@ -6,10 +6,12 @@ import json
 import re
 
 import click
+import numpy as np
 import pytest
 
 from tests.logs.test_page import clear, text_of
 from tests.logs.test_slices import drawn, written
+from tests.logs.test_sources import event, exposure, parquet
 from tests.site.snippets import DOCS
 
 
@@ -316,3 +318,66 @@ def test_a_log_alone_leaves_no_folder(ltr_duel, log, corpus, tmp_path, monkeypat
     answer = ltr_duel(*simulate, "random", "--comparisons", 50, "--horizon", 50, "--repetitions", 1, "--log", "new.csv")
     assert answer.code == 0 and "results.parquet" not in answer.out
     assert {path.name for path in tmp_path.iterdir() if path.is_dir()} <= {"sim", "corpus"}
+
+
+SHOP = """[exposures]
+file = "{0}/searches.csv"
+impression = "search"
+time = "moment"
+query = "words"
+user = "client"
+shown = "string_split(list, '|')"
+owners = "string_split(team, '|')"
+rankers = ["old", "new"]
+{1}
+[events]
+file = "{0}/orders.csv"
+user = "client"
+item = "item"
+kind = "'purchase'"
+time = "moment"
+"""
+
+
+def test_a_mapping_says_where_the_rows_are_and_any_column_slices(ltr_duel, tmp_path):
+    """Before, a LOG was asked for, and only columns of a log could be sliced by or mapped."""
+    searches, orders = ["search;moment;words;client;list;team;geraet"], ["client;item;moment"]
+    for k in range(60):
+        day = f"2026-10-05 08:{k:02d}:00"
+        searches.append(f"s{k};{day};q;c{k};a|b;{'old|new' if k % 3 else 'new|old'};{['phone', 'desk'][k % 2]}")
+        orders.append(f"c{k};a;{day}")
+    for name, lines in (("searches", searches), ("orders", orders)):
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    mapping = tmp_path / "shop.toml"
+    words = ["--source", mapping, "--outcome", "purchase", "--within", "1d"]
+    mapping.write_text(SHOP.format(tmp_path, ""))
+    answer = ltr_duel("logs", "check", *words)
+    assert "60 impressions" in answer.out and "not read" not in answer.out, answer.err
+    assert "By 60 impressions of" in ltr_duel("logs", "power", *words, "--effect", 0.1).out
+    answer = ltr_duel("logs", "compare", *words, "--by", "geraet")
+    assert answer.code == 0 and re.search(r"^ *phone +old > new +30 ", answer.out, re.M), answer.err
+    answer = ltr_duel("logs", "compare", *words, "--by", "colour")
+    assert answer.code == 2 and "there is no column 'colour' to slice by" in answer.err
+    mapping.write_text(SHOP.format(tmp_path, 'device = "upper(geraet)"'))
+    answer = ltr_duel("logs", "compare", *words, "--by", "device")
+    assert answer.code == 0 and re.search(r"^ *PHONE +old > new +30 ", answer.out, re.M), answer.err
+    assert "not read: device\n" in ltr_duel("logs", "check", *words).out
+    mapping.write_text(SHOP.format(tmp_path, "").replace("file =", "# file ="))
+    answer = ltr_duel("logs", "check", *words)
+    assert answer.code == 2 and f"{mapping}: give a LOG, or say where the exposures are: file = '...'" in answer.err
+
+
+def test_a_plan_from_few_users_says_what_its_factors_do_not_explain(ltr_duel, tmp_path):
+    rng = np.random.default_rng(0)
+    shown = [exposure(k, f"u{k % 12}", time=float(k)) for k in range(60)]
+    events = [event(f"i{k}", "ab"[int(rng.random() < 0.2)]) for k in range(60)]
+    words = [parquet(tmp_path, "shown", shown), "--events", parquet(tmp_path, "seen", events)]
+    answer = ltr_duel("logs", "power", *words)
+    fixed = float(re.search(r"plan for ([\d,]+) impressions and", answer.out)[1].replace(",", ""))
+    said = re.search(r"By these factors alone it would be ([\d,]+) impressions", answer.out)
+    assert said and fixed > 1.5 * float(said[1].replace(",", "")), answer.out
+    assert "With so few users the won and the lost user that the test adds" in answer.out
+    many = [exposure(k, f"u{k % 1000}", time=float(k)) for k in range(3000)]
+    events = [event(f"i{k}", "ab"[int(rng.random() < 0.4)]) for k in range(3000)]
+    words = [parquet(tmp_path, "shown", many), "--events", parquet(tmp_path, "seen", events)]
+    assert "By these factors alone" not in ltr_duel("logs", "power", *words, "--effect", 0.02).out

@@ -188,3 +188,36 @@ def test_weighted_outcomes_that_are_all_equal_are_not_certain(tmp_path, y):
     found = compare_log(log_of(tmp_path / "log.jsonl", [y] * 40, policy=["rucb"] * 40, propensity=[0.5] * 40))
     assert found.means.mean[0] == y and found.low[0] < y - 0.05 and found.p[0] > 0
     assert found.preferences.standard_error[0, 1] > 0
+
+
+@pytest.mark.parametrize(("users", "propensity", "why"), [
+    (400, [0.2] + [0.5] * 399, "some pairs had propensities of 0.2 or less, too little for 400 impressions"),
+    (20, [0.5] * 400, "users are few: 30 are needed"),
+    (399, [0.5] * 400, "some pair was at times less likely than its rows say"),
+])  # fmt: skip
+def test_the_note_names_the_one_reason_for_which_there_are_no_weights(tmp_path, users, propensity, why):
+    """Before, it named small propensities and few users, whichever it was; in the last log a pair has ten rows."""
+    rankers = [["old", "other" if users == 399 and k < 10 else "new"] for k in range(400)]
+    y, who = np.random.default_rng(1).choice([-1, 0, 1], 400), (np.arange(400) % users).tolist()
+    found = compare_log(
+        log_of(
+            tmp_path / "log.jsonl",
+            y,
+            user=who,
+            policy=["versatile_db"] * 400,
+            propensity=propensity,
+            rankers=rankers,
+        )
+    )
+    assert f"and without weights, as {why}; where users return" in found.warnings[0]
+
+
+@pytest.mark.parametrize("weighed", [False, True])
+def test_the_note_above_a_table_of_first_impressions_says_what_the_table_has(tmp_path, weighed):
+    """Before, it said that means weigh impressions, above a table of users' first ones without weights."""
+    y, e = np.random.default_rng(1).choice([-1, 0, 1], 400), 0.5 if weighed else 0.1
+    found = compare_log(log_of(tmp_path / "log.jsonl", y, policy=["versatile_db"] * 400, propensity=[e] * 400))
+    now, always = ("".join(comparison_lines(found, always=one)) for one in (False, True))
+    assert ("weigh impressions" in now) == weighed
+    assert "; the table has users' first impressions, unweighted, by a confidence sequence; where users" in always
+    assert "weigh impressions" not in always and "without weights" not in always

@@ -36,6 +36,7 @@ from ltr_duel.logs.clusters import clustered_means, naive_means, two_way
 from ltr_duel.logs.engine import Engine, Warehouse
 from ltr_duel.logs.looks import looks_of
 from ltr_duel.logs.outcomes import UNIT, credited
+from ltr_duel.logs.rows import SHOWN_AGAIN
 from ltr_duel.logs.summed import summed
 from ltr_duel.logs.sums import pair_sums
 from ltr_duel.preferences import PreferenceMatrix, condorcet_confidence, estimate_preferences
@@ -500,7 +501,7 @@ def test_an_impression_that_is_repeated_anywhere_is_named(tmp_path, suffix):
         log.write(columns)
     with pytest.raises(InputError) as error:
         compare_log(ClickLog(path))
-    assert str(error.value) == f"{path}:10: impression 'i3' is that of line 4"
+    assert str(error.value) == f"{path}:10: impression 'i3' is that of line 4{SHOWN_AGAIN}"
     assert compare_log(ClickLog(path, skip_bad=1), bootstrap=0).wins.tolist() == [9]
 
 

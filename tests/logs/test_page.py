@@ -137,7 +137,7 @@ def test_numbers_are_written_as_people_write_them():
 
 STOP = "stop: A wins. So far"
 ALONE = "By the primary outcome alone, the result would be: "
-KEPT = "1 guardrail of A holds."
+KEPT = "the guardrail holds for ranker 'A'."
 BROKEN = "no decision: A is ahead, but 1 guardrail is not shown to hold (buy against B)."
 
 

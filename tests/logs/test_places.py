@@ -11,6 +11,7 @@ import pytest
 
 from ltr_duel.core import InputError
 from ltr_duel.logs import ClickLog, compare_log, describe_log, log_lines
+from ltr_duel.logs.rows import SHOWN_AGAIN
 
 KINDS = ("jsonl", "csv", "parquet")
 
@@ -66,7 +67,7 @@ def test_a_row_of_many_files_is_named_by_its_own(tmp_path, kind):
     second = tmp_path / f"day2.{kind}"
     assert log.bad.sentences == [
         f"{second}:{line}: a click at place 7 is not on the list of 2 (1 is the top)",
-        f"{second}:{line + 1}: impression 'i1' is that of {tmp_path / f'day1.{kind}'}:{line}",
+        f"{second}:{line + 1}: impression 'i1' is that of {tmp_path / f'day1.{kind}'}:{line}{SHOWN_AGAIN}",
     ]
 
 
@@ -103,7 +104,7 @@ def test_of_repeated_exposures_the_later_is_named_by_its_file(tmp_path):
     first, second = tmp_path / "e" / "b.parquet", tmp_path / "e" / "a.parquet"
     with pytest.raises(InputError) as error:
         compared(tmp_path / "e", events=events)
-    assert str(error.value) == f"{second}:2: impression 'i1' is that of {first}:2"
+    assert str(error.value) == f"{second}:2: impression 'i1' is that of {first}:2{SHOWN_AGAIN}"
 
 
 @pytest.mark.parametrize(

@@ -253,7 +253,12 @@ def test_ubi_positions_count_from_where_their_application_begins(tmp_path):
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("[exposures]\ncolour = 'x'", "no column of .exposures. in .*'colour'"),
+        ("[exposures]\ncolour = 'x'", "must map impression"),
+        (
+            "[exposures]\ntiem = 'x'",
+            r"m\.toml: .exposures. maps 'tiem', which a log does not have; did you mean 'time'",
+        ),
+        ("[events]\ncolour = 'x'", r"m\.toml: .events. maps 'colour', which a log does not have \(impress"),
         ("[exposures]\ntime = 't'", "must map impression"),
         ("[exposures", "no mapping: "),
         ("[exposures]\nimpression = 'a'\ntime = 'b'\nquery = 'c'", "m.toml: .exposures. impression = 'a': Binder"),

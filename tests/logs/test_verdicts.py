@@ -182,7 +182,7 @@ def test_which_intervals_share_an_error_is_said_where_there_are_several_pairs(co
     (alone,) = column_notes(evidence_of(comparisons["three"], stop=False))
     assert alone.startswith("interval: each holds for its pair alone")
     shared, *_ = column_notes(evidence_of(comparisons["three"], stop=True))
-    assert shared.startswith("always within: all 3 pairs share the error, so with a chance of 0.95 none of these")
+    assert shared.startswith("always within: all 3 pairs share the error, so with a chance of 0.95 no interval, ")
 
 
 def test_the_means_per_impression_and_per_user_are_explained_where_both_are_columns(comparisons):
@@ -195,11 +195,11 @@ def test_the_means_per_impression_and_per_user_are_explained_where_both_are_colu
 
 
 @pytest.mark.parametrize(("name", "says"), [
-    ("decided", "From the first return of a user on another test decides. "),
-    ("returning", "Before the first return of a user another test decided than now. "),
+    ("decided", "Once the first user returns another test is used. Who looks"),
+    ("returning", "Until the first user returned another test was used. Who looked"),
 ])  # fmt: skip
 def test_the_error_of_looks_by_two_tests_is_stated_on_terminal_and_page(comparisons, tmp_path, name, says):
-    both = "The two have an error of 0.05 each, so 0.1 of looks before and after it together."
+    both = " both before and after that has an error of 0.1, not 0.05."
     assert column_notes(evidence_of(comparisons[name], stop=True))[0] == says + both
     save_comparison(evidence_of(comparisons[name], stop=True), tmp_path / "page.html")
     page = text_of(tmp_path / "page.html")

@@ -1,0 +1,36 @@
+"""Events that count and name no impression: how many there are, and how many belong to an exposure all the same."""
+
+from __future__ import annotations
+
+from ltr_duel.logs.log import ClickLog
+
+
+def loose_sentence(log: ClickLog) -> str:
+    """Say how many events without an impression there are, and whether they count; empty if there is none."""
+    number = log.loaded.number
+    if number is None or not number.loose:
+        return ""
+    said = f"{number.loose:,} of {number.counted:,} events ({log.outcome.name}) have no impression"
+    if log.late.within:
+        given = _given(log)
+        return f"{said}: {given:,} count for an exposure of their user and item, {number.loose - given:,} for none"
+    said += " and are not counted"
+    if number.known and {"shown", "user"} <= set(log.loaded.exposures.columns):
+        said += "; --within 7d gives them to the last exposure of their user and item"
+    return said
+
+
+def uncounted(log: ClickLog) -> str:
+    """Say the same if an event is not counted."""
+    number = log.loaded.number
+    lost = number is not None and number.loose - _given(log) > 0
+    return loose_sentence(log) if lost else ""
+
+
+def _given(log: ClickLog) -> int:
+    """Return how many events without an impression were given to exposures."""
+    if not log.late.within:
+        return 0
+    if "given" not in log.known:
+        log.known["given"] = log.engine.value(log.loaded.counting.event.nunique())
+    return int(log.known["given"])

@@ -149,7 +149,7 @@ def test_folders_of_others_stay(tmp_path, monkeypatch):
     target.mkdir()
     (tmp_path / "ltr_duel-logs-link").symlink_to(target)
     (target / "process.json").write_text('{"machine": "", "pid": 1, "start": "1"}')
-    monkeypatch.setattr("ltr_duel.logs.scratch.still_runs", lambda about: about["machine"] != "" and None)
+    monkeypatch.setattr("ltr_duel.logs.scratch.host.still_runs", lambda about: about["machine"] != "" and None)
     assert Engine(InputError) is not None
     assert {one.name[-1] for one in tmp_path.glob("ltr_duel-logs-?")} == {"a", "b", "c", "d"}
     assert (target / "process.json").exists()

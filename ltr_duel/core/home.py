@@ -24,8 +24,8 @@ def cache_home() -> Path:
 
     Raises
     ------
-    NoHomeError
-        If the user has no home folder.
+    InputError
+        If the user has no home folder: a ``NoHomeError``, of which callers that only save time take no notice.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Who won, how sure: a whole log in one pass."""
+"""Comparison of a log's rankers in one pass over the log."""
 
 from __future__ import annotations
 
@@ -23,47 +23,47 @@ from ltr_duel.preferences import PreferenceMatrix
 
 @dataclass(frozen=True, eq=False)
 class LogComparison:
-    """What a log says of each pair of its rankers. Arrays have one entry a pair; outcomes are those of the first one.
+    """Comparison of each pair of a log's rankers. Arrays have one entry per pair; a positive mean favours the first.
 
     Parameters
     ----------
     names : tuple of str
-        Rankers, in the order in which the log names them.
+        Rankers, in their order of appearance in the log.
     pairs : ndarray of int64, shape (pairs, 2)
         Positions of the rankers.
     wins, losses, ties : ndarray of int64
-        Impressions that the first of the pair won, lost, or neither.
+        Impressions that the first ranker of the pair won, lost, or neither.
     means, cautious, naive : Means
-        Mean outcome (credit, -1 to 1) over impressions, with standard error and degrees of freedom: right under the
-        cluster; the same for intervals, with a won and a lost cluster added, so that no error is 0; and as if all
-        impressions were independent.
+        Mean outcome (credit, -1 to 1) over impressions, with standard error and degrees of freedom. ``means`` has
+        cluster-robust errors; ``cautious``, for intervals, adds a won and a lost cluster, so that no error is 0;
+        ``naive`` treats all impressions as independent.
     low, high : ndarray of float64
-        Confidence interval of the mean outcome, of ``cautious``; it holds 0 unless ``p`` is below the error.
+        Confidence interval of the mean outcome, from ``cautious``; it contains 0 unless ``p`` is below 1 - confidence.
     p, p_corrected : ndarray of float64
-        Of the test that the mean is 0: the larger of Student's t and the exact test by signs of clusters. And
-        corrected for the number of pairs (Holm).
+        p-value of the test that the mean is 0: the larger of Student's t and the exact sign test of clusters; and the
+        p-value corrected for the number of pairs (Holm).
     bootstrap : ndarray of float64, shape (2, pairs)
-        The same interval by drawing clusters with replacement; NaN where clusters are single impressions, where all
-        draws are the same, and of adjusted outcomes, whose slopes each draw would fit again.
+        Bootstrap interval of the mean over clusters; NaN if clusters are single impressions, if all draws are equal,
+        and for adjusted outcomes, whose slopes each draw would have to fit again.
     sequences : Sequences
-        For `stopping_decisions`.
+        Sums for `stopping_decisions`.
     kinds : list of tuple
-        Of each pair: how often its clusters come, as some kinds of them: outcomes of a cluster, and the share of all.
+        For each pair, the kinds of its clusters: outcomes per cluster, and the share of all outcomes.
     half : list of float
-        Of each pair: half of its outcomes are of clusters with so many or more.
+        For each pair, the cluster size at which clusters of this size or more have half of the outcomes.
     each : tuple of Means
-        Clustered both ways: ``cautious`` by users alone, and by queries alone. Else nothing.
+        With both clusters, ``cautious`` by users alone and by queries alone; otherwise empty.
     looks : list of Look
-        How it came about.
+        Development of the result over time.
     impressions : int
     confidence : float
-        Of the intervals.
+        Confidence of the intervals.
     cluster : str
-        What the errors are robust to.
+        The kind of cluster to which the errors are robust.
     provenance : dict
-        Of the log, as JSON.
+        Facts about the log, as JSON.
     warnings : list of str
-        What a reader should know before believing it.
+        Cautions about the result.
 
     Examples
     --------
@@ -102,7 +102,7 @@ class LogComparison:
 
     @property
     def tests(self) -> int:
-        """Pairs that share the error of looking at any time: all pairs of the rankers, also those not met so far."""
+        """Number of pairs that share the error of looking at any time: all pairs, including pairs not yet shown."""
         return len(self.names) * (len(self.names) - 1) // 2
 
     @property
@@ -112,17 +112,17 @@ class LogComparison:
 
     @property
     def adjusted(self) -> bool:
-        """Whether what the coin decided was taken out of the outcomes."""
+        """Whether outcomes were adjusted by the coin of each list."""
         return "adjusted" in self.provenance
 
     @property
     def unit(self) -> str:
-        """What counts once: ``impression`` or ``user``."""
+        """The unit that counts once: ``impression`` or ``user``."""
         return self.provenance.get("per", "impression")
 
     @property
     def preferences(self) -> PreferenceMatrix:
-        """The matrix: a tie is half a win; no error is 0, and that of a pair which one user or none met is infinite."""
+        """The matrix: a tie is half a win; no error is 0, and a pair that at most one user saw has an infinite one."""
         size = len(self.names)
         p, error = np.full((size, size), 0.5), np.full((size, size), np.inf)
         comparisons = np.zeros((size, size), np.int64)
@@ -137,18 +137,18 @@ class LogComparison:
 
     @property
     def better(self) -> list[str]:
-        """The ranker of each pair that is better at one look; empty where neither is shown to be."""
+        """The better ranker of each pair by a single look; "" if neither is shown to be better."""
         sure, side = self.p_corrected < 1 - self.confidence, np.where(self.means.mean >= 0, 0, 1)
         return [self.names[pair[k]] if one else "" for pair, k, one in zip(self.pairs, side, sure, strict=True)]
 
     @property
     def winner(self) -> str:
-        """The ranker that is better than all others at one look; empty for none."""
+        """The ranker that is better than all others by a single look; "" if there is none."""
         better = self.better
         return next((name for name in self.names if better.count(name) == len(self.names) - 1), "")
 
     def _undecided(self) -> dict[str, Any]:
-        """Say that the log decides nothing, for readers of the matrix, whose probabilities are one-sided."""
+        """Return the note that the log decides nothing, for users of the matrix, whose probabilities are one-sided."""
         if self.winner:
             return {}
         by = f"p = {self.p_corrected[0]:.3g}"
@@ -158,7 +158,7 @@ class LogComparison:
         return {"rankers": len(self.names), "undecided": f"Not decided by the log: {by}"}
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the table: one row a pair, the clearest first."""
+        """Return the table: one row per pair, the smallest p first."""
         first, second = ([self.names[k] for k in side] for side in self.pairs.T)
         frame = pd.DataFrame(
             {
@@ -196,34 +196,34 @@ def compare_log(
 ) -> LogComparison:
     r"""Credit the clicks of a log, and compare each pair of rankers that it interleaved.
 
-    Of a log whose column ``policy`` names a policy that reacts to outcomes, means and intervals are those that hold for
-    such a log (`ltr_duel.logs.adaptive`), and ``warnings`` says so.
+    If the log's column ``policy`` names a policy that reacts to outcomes, the means and intervals are valid for such a
+    log (`ltr_duel.logs.adaptive`), and ``warnings`` has a note.
 
-    An SQL engine reads the log, beyond memory if it must; sums are exact for each user and pair.
+    An SQL engine reads the log, which may be larger than memory; sums are exact for each user and pair.
 
     Parameters
     ----------
     log : ClickLog
     cluster : {"", "user", "query", "both", "impression"}
-        What outcomes may go together by: the users, the queries, both at once, or nothing. By default users where the
+        Groups within which outcomes may be correlated: users, queries, both at once, or none. By default users if the
         log has them, else queries.
     confidence : float
-        Of the intervals, above 0 and below 1.
+        Confidence of the intervals, above 0 and below 1.
     rankers : collection of str
         The only legal rankers; by default any.
     bootstrap : int
-        Draws of clusters; 0 for none.
+        Number of bootstrap draws; 0 for no bootstrap.
     seed : int
-        Of these draws.
+        Seed of the bootstrap.
     looks : bool
-        Whether to note how it came about, for the picture; it takes longer.
+        Whether to record the development over time, for the plot; it takes longer.
     history : History, optional
-        Take out of the outcomes what the coin of place 1 decided, alone and with what was known of users: narrower
+        Remove from the outcomes the effect of the coin of position 1, alone and times the users' covariates: narrower
         intervals of the same means. Needs ``owners``, users, and no policy that reacts to outcomes.
     per : {"impression", "user"}
-        What counts once. A user is won by the ranker with more credit in all of the user's impressions: the mean is the
-        net share of users. An impression without a user counts as one. For one look, without ``history`` and a policy
-        that reacts to outcomes.
+        The unit that counts once. A user is won by the ranker with more credit in all of the user's impressions: the
+        mean is the net share of users. An impression without a user counts as a user. Valid for a single look, without
+        ``history`` and without a policy that reacts to outcomes.
 
     Returns
     -------
@@ -232,8 +232,8 @@ def compare_log(
     Raises
     ------
     InputError
-        For numbers out of range, another cluster, users to cluster by that no impression names, more bad lines than the
-        log may have, or a log without a line that can be used.
+        For numbers out of range, an unknown cluster, a cluster by users if no impression has a user, more bad lines
+        than may be skipped, or a log without a usable line.
 
     Examples
     --------
@@ -272,7 +272,7 @@ def compare_log(
     if bootstrap and sums.cluster in ("user", "query") and history is None:
         drawn = bootstrap_means(*sums.drawn(seed), draws=bootstrap, seed=seed)
         limits = np.nanquantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
-        limits[:, limits[0] == limits[1]] = np.nan  # outcomes that are all alike do not make certain
+        limits[:, limits[0] == limits[1]] = np.nan  # no interval from outcomes that are all equal
     named = [(creditor.names[i], creditor.names[j]) for i, j in creditor.pairs]
     provenance = {
         "source": "click log",
@@ -313,7 +313,7 @@ def compare_log(
 
 
 def _these_queries(sums: PairSums, found: LogComparison, names: Sequence[tuple[str, str]]) -> list[str]:
-    """Name the pairs that differ by impressions, though not by queries."""
+    """Return a warning that lists the pairs that differ by impressions, but not by queries."""
     error = 1 - found.confidence
     alone = statistics.holm(statistics.student_p(*replace(sums, cluster="impression").cautious()))
     differ = [f"{a} and {b}" for (a, b), p, q in zip(names, alone, found.p_corrected, strict=True) if p < error <= q]
@@ -337,7 +337,7 @@ def compared(
     bootstrap: FloatVector | None = None,
     looks: Sequence[Look] = (),
 ) -> LogComparison:
-    """Return what the sums of pairs say, without a warning. A pair may be there several times, once for each slice."""
+    """Return the comparison from the sums of pairs, without warnings. A pair may occur repeatedly, once per slice."""
     cautious = sums.cautious()
     p: FloatVector = np.maximum(statistics.student_p(*cautious), sums.sign_p())
     return LogComparison(
@@ -367,7 +367,7 @@ def compared(
 
 
 def tested_ends(cautious: Means, p: FloatVector, confidence: float) -> tuple[FloatVector, FloatVector]:
-    """Return the ends of the intervals: 0 is tested exactly, so the test decides whether it is in."""
+    """Return the ends of the intervals, widened to contain 0 unless the test rejects 0."""
     low, high = interval_ends(cautious, confidence)
     inside = p >= 1 - confidence
     return np.where(inside, np.minimum(low, 0.0), low), np.where(inside, np.maximum(high, 0.0), high)

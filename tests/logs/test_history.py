@@ -208,8 +208,8 @@ def test_a_log_whose_coin_is_not_known_is_refused(tmp_path, more, says):
 
 @pytest.mark.parametrize(("table", "says"), [
     ({"name": ["a"], "x": [1]}, "needs a column 'user'"), ({"user": ["a"]}, "and columns of numbers"),
-    ({"user": ["a", "a"], "x": [1, 2]}, "a user is there twice"),
-    ({"user": ["a"], "x": ["much"]}, "'x' is not of numbers"),
+    ({"user": ["a", "a"], "x": [1, 2]}, "a user is repeated"),
+    ({"user": ["a"], "x": ["much"]}, "'x' is not numeric"),
 ])  # fmt: skip
 def test_a_history_that_cannot_be_used_is_refused(tmp_path, table, says):
     pd.DataFrame(table).to_csv(tmp_path / "history.csv", index=False)

@@ -420,7 +420,7 @@ def test_a_position_that_is_no_whole_number_is_refused_and_a_log_without_a_click
         Path("my.toml").write_text(exposures + f'owners = "own"\n{more}' + events)
         return ClickLog("my.jsonl", source="my.toml", skip_bad=None)
 
-    way = '; of a column of lists take position = "unnest(clicked)"'
+    way = '; for a column of lists map position = "unnest(clicked)"'
     for position, value in (("clicked", f"'[2]'{way}"), ("half", "'1.5'"), ("word", "'top'")):
         with pytest.raises(InputError, match=r"^my\.jsonl:1: 'position' of an event must be a whole number") as error:
             check_log(log(position))

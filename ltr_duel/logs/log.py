@@ -224,7 +224,7 @@ class ClickLog:
         if "owners" not in full.columns:
             return bool(self.engine.value(full.filter(wrong).count()))
         kinds = self.engine.run(kinds_of(full, facts_of(full), wrong=wrong)).to_pylist()
-        self.known["kinds", full.columns[:-1]] = kinds  # the key of the columns without ``fault``
+        self.known["kinds", full.columns[:-1]] = kinds  # without ``length``, which `ready` adds
         return any(kind["wrong"] for kind in kinds)
 
     def facts(self, rows: Any, rankers: Collection[str] = ()) -> dict[str, Any]:

@@ -181,7 +181,7 @@ def looks_at_pair(classes: dict[str, Any], names: tuple[str, str], days: list[fl
 
 
 def _alike(n: Any, total: Any, number: Any) -> tuple[FloatMatrix, FloatMatrix, Any]:
-    """Return the different (number, sum) of outcomes at a look and the number of clusters of each, ignoring later data."""
+    """Return the different (number, sum) of outcomes at a look and the clusters of each, ignoring later data."""
     different, of = np.unique([n, total], axis=1, return_inverse=True)
     return different[:1].astype(np.float64), different[1:] / UNIT, np.bincount(of.ravel(), number).astype(np.int64)
 

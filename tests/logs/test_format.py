@@ -159,7 +159,7 @@ def test_files_that_are_cut_short(tmp_path):
     (tmp_path / "cut.csv").write_text('impression,time,query,shown,clicks\n1,2,q,"[""a""]",[]\n2,3,q,"[""a')
     (tmp_path / "bytes.jsonl").write_bytes(b"\xff\xfe\x00")
     for name, says in [
-        ("cut.parquet", "no Parquet file, or not all of one"),
+        ("cut.parquet", "not a Parquet file, or truncated"),
         ("cut.jsonl.gz", "the compressed file is cut short or damaged"),
         ("cut.csv", "3: not all of a CSV row"),
         ("bytes.jsonl", "not a text in UTF-8"),

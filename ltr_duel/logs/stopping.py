@@ -1,4 +1,4 @@
-"""May the experiment stop? For each pair, and for all of them together."""
+"""Stopping decisions: for each pair, and for all pairs together."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ltr_duel.logs.looks import CHANGED, days_to_a_whole_week
 from ltr_duel.logs.sequential import Observed
 from ltr_duel.logs.sums import Sequences
 
-FEWEST = 20.0  # impressions, or clusters of equal weight, from which on what is to come is projected
+FEWEST = 20.0  # impressions, or equivalent clusters of equal size, needed to project further impressions
 
 
 class RunningComparison(NamedTuple):
-    """What a decision rests on, of an experiment that has no log yet: the fields are those of `LogComparison`."""
+    """Data for a decision in an experiment without a log; the fields are those of `LogComparison`."""
 
     names: tuple[str, ...]
     pairs: IntMatrix
@@ -31,22 +31,22 @@ class RunningComparison(NamedTuple):
 
 
 class StoppingDecision(NamedTuple):
-    """What may be decided on a pair, whenever one looks."""
+    """The decision on a pair, valid at any look."""
 
     first: str
     second: str
     verdict: str  # "stop", "no difference" or "go on"
-    winner: str  # where the verdict is "stop"
-    observations: int  # impressions, or users where each counts once
+    winner: str  # winner if the verdict is "stop", else ""
+    observations: int  # impressions, or users if each counts once
     mean: float  # mean outcome of the observations so far
-    low: float  # confidence sequence of it
+    low: float  # confidence sequence of the mean
     high: float
-    e_value: float  # of "there is no difference"
-    more: float  # expected further impressions of the log until it can be decided, if the mean stays; inf for never
-    more_to_win: float = np.inf  # as `more`, until the ranker with the higher mean wins
-    independent: float = np.inf  # observations, or clusters of equal weight, that the mean rests on
-    per_user: float = np.nan  # mean outcome of users' first impressions so far, where ``mean`` is over impressions
-    per_user_low: float = np.nan  # confidence sequence of it
+    e_value: float  # e-value of "there is no difference"
+    more: float  # expected further impressions of the log until a decision, if the mean persists; inf for never
+    more_to_win: float = np.inf  # like `more`, until the ranker with the higher mean wins
+    independent: float = np.inf  # observations, or equivalent clusters of equal size, behind the mean
+    per_user: float = np.nan  # mean outcome of users' first impressions so far, if ``mean`` is over impressions
+    per_user_low: float = np.nan  # confidence sequence of this mean
     per_user_high: float = np.nan
 
 
@@ -57,27 +57,28 @@ def stopping_decisions(
     margin: float = 0.0,
     tuned_at: float = 1000.0,
 ) -> list[StoppingDecision]:
-    r"""Say of each pair whether to stop: the error holds however often it is asked while the log grows.
+    r"""Decide for each pair whether to stop; the error bound holds for any number of looks while the log grows.
 
     Parameters
     ----------
     found : LogComparison or RunningComparison
-        Of a log that is clustered by users or queries (or by both), every impression counts, with the error of the
-        clusters (see `Clustered`); by users alone, the mean of their first impressions is stated beside. Of a log
-        that is clustered by impressions, or whose clusters have one outcome each, every impression counts as
-        independent. Of a running comparison, the observations of its sequences count.
+        If the log is clustered by users or queries (or both), every impression counts, with clustered errors (see
+        `Clustered`); by users alone, the mean of their first impressions is added. If it is clustered by impressions,
+        or if each cluster has one outcome, all impressions count as independent. For a running comparison, the
+        observations of its sequences count.
     confidence : float
-        Above 0 and below 1: the chance that all intervals hold at all times, so that no decision on any pair is ever
-        wrong, nor a winner against all others, which wins each of its pairs.
+        Probability that all intervals hold at all times, so that no decision on a pair, and no winner against all
+        others, is ever wrong; above 0 and below 1.
     margin : float
-        A mean outcome that would not matter: "no difference" is said once the mean is surely within it. 0 for never.
+        A mean outcome that would not matter: the verdict is "no difference" once the mean is shown to be within it. 0:
+        never.
     tuned_at : float
-        See `confidence_sequence`; the same at every look.
+        See `confidence_sequence`; it must be the same at every look.
 
     Returns
     -------
     list of StoppingDecision
-        In the order of ``found.pairs``.
+        Decisions in the order of ``found.pairs``.
 
     Raises
     ------
@@ -105,7 +106,7 @@ def stopping_decisions(
     same = ~(won | lost) & (-margin < now.low) & (now.high < margin)
 
     def further(asked: NDArray[np.bool_], margin: float) -> FloatVector:
-        """Return how many impressions more the pairs that are asked for need; 0 for the others."""
+        """Return the further impressions that the marked pairs need; 0 for the others."""
         rows, more = np.flatnonzero(asked), np.zeros(len(n))
         more[rows] = (seen.of(rows).further(confidence, found.tests, margin, tuned_at) - 1) * max(found.impressions, 1)
         return more
@@ -126,7 +127,7 @@ def stopping_decisions(
 
 
 def _seen(found: LogComparison | RunningComparison) -> tuple[Clustered | Observed, FloatVector, FloatVector]:
-    """Return what a look sees, with means and numbers of observations."""
+    """Return the data of a look, with means and numbers of observations."""
     if isinstance(found, LogComparison) and outcomes_go_together(found):
         counts = found.counts.astype(np.float64)
         return Clustered(found.cautious, found.p, counts), found.means.mean, counts
@@ -134,10 +135,10 @@ def _seen(found: LogComparison | RunningComparison) -> tuple[Clustered | Observe
 
 
 def outcomes_go_together(found: LogComparison) -> bool:
-    """Whether the test is that of all impressions: if some user (or query) has several outcomes of a pair.
+    """Whether the clustered test of all impressions applies: some user (or query) has several outcomes.
 
-    Of logs whose rankers were chosen by earlier outcomes, users' first impressions count only: of these a sequence
-    holds whatever chose the pairs.
+    In a log whose rankers were chosen by earlier outcomes, only users' first impressions count, because their sequence
+    is valid whatever policy chose the pairs.
     """
     if found.cluster == "impression" or "policies" in found.provenance:
         return False
@@ -145,25 +146,25 @@ def outcomes_go_together(found: LogComparison) -> bool:
 
 
 def two_tests(found: LogComparison) -> str:
-    """Say that one test decides before any user (or query) comes again, and another one after; empty if not."""
+    """Return a note that the test changes when the first user (or query) returns; "" if it does not change."""
     if found.cluster == "impression" or found.adaptive or found.adjusted:
         return ""
     who = {"user": "user", "query": "query"}.get(found.cluster, "user or query")
     if outcomes_go_together(found):
-        return f"Until the first {who} returned another test was used"
-    return f"Once the first {who} returns another test is used"
+        return f"Before the first {who} returned, a different test was used"
+    return f"Once the first {who} returns, a different test is used"
 
 
 def impressions_to_go(names: Sequence[str], decisions: Sequence[StoppingDecision]) -> tuple[float, str]:
-    """Return the further impressions until the experiment may stop, and the ranker that will have won then.
+    """Return the further impressions until the experiment may stop, and the winner at that time.
 
-    It may stop once a ranker wins against each other one, or once every pair is decided, whichever comes first. Pairs
-    that the winner does not need do not count.
+    It may stop once a ranker wins against every other one, or once every pair is decided, whichever comes first. Pairs
+    without the winner are not needed.
 
-    decisions: From `stopping_decisions`.
+    decisions: Result of `stopping_decisions`.
 
-    The impressions hold if the means stay as they are: 0 if it may stop now, infinity for never, or where too few were
-    seen to say. The ranker is empty if none will have won against all others.
+    The number assumes that the means persist: 0 if the experiment may stop now, infinity if it never may, or if there
+    are too few observations for a projection. The winner is "" if no ranker wins against all others.
 
     Examples
     --------
@@ -178,8 +179,8 @@ def impressions_to_go(names: Sequence[str], decisions: Sequence[StoppingDecision
 
 
 def _projected(names: Sequence[str], decisions: Sequence[StoppingDecision]) -> tuple[float, str]:
-    """Return the same, however few were seen."""
-    met_all = len(decisions) == len(names) * (len(names) - 1) // 2  # of a pair never shown nothing can be said
+    """Return the result of `impressions_to_go`, however few observations there are."""
+    met_all = len(decisions) == len(names) * (len(names) - 1) // 2  # no projection for pairs without impressions
     ways = [(max((one.more for one in decisions), default=np.inf) if met_all else np.inf, "")]
     for name in names:
         met = [one for one in decisions if name in (one.first, one.second)]
@@ -190,7 +191,7 @@ def _projected(names: Sequence[str], decisions: Sequence[StoppingDecision]) -> t
 
 
 def _too_few(winner: str, decisions: Sequence[StoppingDecision]) -> bool:
-    """Return whether a pair that is still needed was seen too seldom for a projection."""
+    """Return whether a pair that is still needed has too few observations for a projection."""
     needed = [one for one in decisions if one.verdict == "go on" and (not winner or winner in one[:2])]
     return any(one.independent < FEWEST for one in needed)
 
@@ -202,10 +203,10 @@ def stopping_sentence(
     *,
     any_time: bool = False,
 ) -> str:
-    """Say in a sentence or two whether to stop, and by what mean.
+    """Return a sentence or two: whether to stop, and the mean on which the decision is based.
 
-    decisions: From `stopping_decisions`.
-    margin: As given there.
+    decisions: Result of `stopping_decisions`.
+    margin: Margin of the decisions.
     any_time: Whether a log of two weeks or more may decide within a week.
 
     Examples
@@ -224,7 +225,7 @@ def stopping_sentence(
 
 
 def days_to_wait(found: LogComparison | RunningComparison, *, any_time: bool) -> float:
-    """Return the days for which decisions wait, so that the week is whole; 0 for none."""
+    """Return the days until the week is complete, for which decisions wait; 0 for none."""
     if any_time or not isinstance(found, LogComparison):
         return 0.0
     return days_to_a_whole_week((found.provenance["last"] - found.provenance["first"]) / 86_400)
@@ -255,17 +256,17 @@ def _sentence(found: LogComparison | RunningComparison, decisions: list[Stopping
     if what == "queries":
         until = f", with as many impressions each as these have,{until}"
     about, stay = f"{further * each:,.0f} further {what}", "the means stay"
-    if isinstance(found, LogComparison) and found.adaptive:  # a policy changes them
+    if isinstance(found, LogComparison) and found.adaptive:  # a policy changes the shares
         about, stay = f"{about} of the log, all pairs together,", "the means and the pairs' shares of the log stay"
     about = f"{about}{until}".removesuffix(",")
     return f"go on: about {about}, if {stay} as they are{_of_pairs(decisions)}."
 
 
 def to_go_in(found: LogComparison | RunningComparison) -> tuple[str, float]:
-    """Return what is counted to say how long to go on, and how many of them there are to an impression.
+    """Return the unit of a projection (impressions, queries or comparisons), and its number per impression.
 
-    More impressions of the same queries say little of queries in general: where errors rest on queries, other ones are
-    needed.
+    More impressions of the same queries give little information on queries in general: if the errors depend mainly on
+    queries, new queries are needed.
     """
     if not isinstance(found, LogComparison):
         return "comparisons", 1.0  # a live page may compare nothing
@@ -275,7 +276,7 @@ def to_go_in(found: LogComparison | RunningComparison) -> tuple[str, float]:
 
 
 def _queries_limit(found: LogComparison, known: Callable[[Means], FloatVector]) -> bool:
-    """Return whether less is known by queries than by users, of most of the pairs."""
+    """Return whether queries, rather than users, limit the precision for most pairs."""
     if found.cluster != "both":
         return found.cluster == "query"
     users, queries = map(known, found.each)
@@ -283,13 +284,13 @@ def _queries_limit(found: LogComparison, known: Callable[[Means], FloatVector]) 
 
 
 def _of_pairs(decisions: Sequence[StoppingDecision]) -> str:
-    """Say how many of several pairs are open."""
+    """Return a clause with the number of open pairs, if there are several pairs."""
     open_ones = sum(one.verdict == "go on" for one in decisions)
     return f" (still open: {open_ones} of {len(decisions)} pairs)" if len(decisions) > 1 else ""
 
 
 def change_seen(found: LogComparison | RunningComparison, winner: str) -> str:
-    """Name the rivals against whom the winner's mean outcome changed while the log grew, by the notes of drift."""
+    """Return a clause on the rivals against whom the winner's mean drifted, according to the warnings; "" if none."""
     notes = found.warnings if isinstance(found, LogComparison) else []
     drifted = [note.partition(": ")[0] for note in notes if note.endswith(CHANGED)]
     rivals = [one for one in found.names if {f"{one} against {winner}", f"{winner} against {one}"} & set(drifted)]
@@ -298,7 +299,7 @@ def change_seen(found: LogComparison | RunningComparison, winner: str) -> str:
 
 
 def _by_what(found: LogComparison | RunningComparison, winner: str, decisions: Sequence[StoppingDecision]) -> str:
-    """Name the estimand, and warn where the other one has the other sign."""
+    """Return the mean on which a win is based, with a caution if the mean over users disagrees."""
     changed = change_seen(found, winner)
     later = changed or "a later change of users or rankers is not ruled out."
     if all(np.isnan(one.per_user) for one in decisions):
@@ -317,7 +318,7 @@ def _by_what(found: LogComparison | RunningComparison, winner: str, decisions: S
 
 
 def _not_yet_certain(one: StoppingDecision, winner: str, *, several: bool) -> str:
-    """Return the winner's mean over users, whose interval holds 0."""
+    """Return the winner's mean over users against a rival, with an interval that contains 0."""
     if winner == one.first:
         rival, mean, low, high = one.second, one.per_user, one.per_user_low, one.per_user_high
     else:
@@ -327,7 +328,7 @@ def _not_yet_certain(one: StoppingDecision, winner: str, *, several: bool) -> st
 
 
 def never_shown(names: Sequence[str], shown: Collection[tuple[str, str]]) -> str:
-    """Name the pairs that no impression compared, in a sentence; empty if there is none."""
+    """Return a sentence on the pairs that no impression compared; "" if there are none."""
     met = {frozenset(pair) for pair in shown}
     missing = [f"{a} and {b}" for a, b in combinations(names, 2) if frozenset((a, b)) not in met]
     if not missing:

@@ -1,4 +1,4 @@
-"""Figures of who finds the Condorcet winner, and how soon."""
+"""Figures of how often and how soon policies identify the Condorcet winner."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ def plot_accuracy(
     labels: Mapping[str, str] | None = None,
     order: Sequence[str] = (),
 ) -> Axes:
-    """Draw the share of runs that name the Condorcet winner, against steps.
+    """Plot the share of runs that name the Condorcet winner against steps.
 
     Parameters
     ----------
     results : Results or DataFrame
-        A table has the columns policy, repetition, t, correct (as from `StudyResults.to_frame`).
+        Results, or a table with the columns policy, repetition, t, correct (as from `StudyResults.to_frame`).
     ax : Axes, optional
-        Where to draw; by default on a new figure.
+        Axes to draw on; by default those of a new figure.
     title : str
     start : float
-        The first step shown.
+        First step shown.
     legend : bool
-        Name the lines beside the axes.
+        Whether to add a legend beside the axes.
     among, colors, labels, order
         See `plot_regret`.
 
@@ -81,18 +81,19 @@ def plot_identification(
     labels: Mapping[str, str] | None = None,
     order: Sequence[str] = (),
 ) -> Axes:
-    """Draw the identification times of each policy: every run a dot, the median a line.
+    """Plot the identification times of each policy, with a dot for each run and a line at the median.
 
-    The identification time of a run is the first checkpoint from which on the Condorcet winner is recommended. The
-    number of runs that do not recommend it at the end is written at the right edge; where they are the majority, the
-    median is drawn there.
+    The identification time of a run is the first checkpoint from which the Condorcet winner is recommended until the
+    end. The number of runs that do not recommend it at the end is written at the right edge; if they are the majority,
+    the median is drawn there.
 
     Parameters
     ----------
     results : Results or DataFrame
-        A table has the columns policy, t, identified_at, and one row for each run (as from `StudyResults.final`).
+        Results, or a table with the columns policy, t, identified_at, and one row per run (as from
+        `StudyResults.final`).
     ax : Axes, optional
-        Where to draw; by default on a new figure.
+        Axes to draw on; by default those of a new figure.
     title : str
     among, colors, labels, order
         See `plot_regret`.

@@ -1,4 +1,4 @@
-"""Preference matrices in tables and sentences: the winner, the best rankers, properties, agreement."""
+"""Preference matrices as tables and sentences: the winner, the best rankers, properties."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from ltr_duel.preferences import (
 )
 from ltr_duel.rankers import REDRAWING
 
-_WORLDS, _FEW_WORLDS, _MANY = 60, 19, 100  # transitive worlds drawn up to so many rankers, and for more
+_WORLDS, _FEW_WORLDS, _MANY = 60, 19, 100  # number of sampled transitive worlds for up to `_MANY` rankers, and for more
 _BY_CHANCE = 0.05
 _UNSURE = "not determined"
 UNDECIDED = "undecided"
-_SURE = 0.95  # a smaller probability of what an estimate says leaves it undecided
+_SURE = 0.95  # an estimate is undecided if its conclusion has a smaller probability
 _FEW_TIES = 0.005  # a smaller share of tied documents is not reported
 
 
 def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
-    """Return the first rankers in Copeland order, as text.
+    """Return the first rankers in Copeland order, as a table of texts.
 
-    Columns: ranker, beats (how many others), wins on average (Borda score), against the winner (p and its standard
-    error).
+    Columns: ranker, beats (number of beaten rivals), wins on average (Borda score), against the winner (p and its
+    standard error).
     """
     arguments.require_type("the matrix", matrix, PreferenceMatrix)
     known = _known(matrix)
@@ -59,9 +59,9 @@ def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
 
 
 def winner_sentence(matrix: PreferenceMatrix) -> str:
-    """Name the Condorcet winner, its margin over the strongest rival and how sure it is, or state that there is none.
+    """Return a sentence on the Condorcet winner, its margin and its probability, or on the absence of a winner.
 
-    Undecided is an estimate of which the one or the other is true with a probability below 95%.
+    An estimate is undecided if its conclusion, a winner or none, has a probability below 95%.
 
     Parameters
     ----------
@@ -115,15 +115,15 @@ def winner_sentence(matrix: PreferenceMatrix) -> str:
 
 
 def _undecided(matrix: PreferenceMatrix) -> str:
-    """Return how an undecided matrix is called; that of a log by the p-value of the log, which is two-sided."""
+    """Return the word for an undecided matrix; for a log, the phrase with its two-sided p-value."""
     about = matrix.provenance
-    if about.get("rankers") != len(matrix):  # not all rankers of the log
+    if about.get("rankers") != len(matrix):  # the matrix lacks rankers of the log
         return "Undecided"
     return str(about.get("undecided", "Undecided"))
 
 
 def _of_queries(matrix: PreferenceMatrix) -> str:
-    """Return the queries that a probability is about, and of a log the users."""
+    """Return the queries, and for a log the users, for which a probability holds."""
     about = matrix.provenance
     queries, of_log = about.get("queries"), about.get("source") == "click log" and about.get("cluster") == "user"
     if not ("clicks" in about or of_log) or not isinstance(queries, int):
@@ -132,7 +132,7 @@ def _of_queries(matrix: PreferenceMatrix) -> str:
 
 
 def _about_ties(matrix: PreferenceMatrix) -> str:
-    """Return for which order of tied documents a probability holds; empty where hardly any document ties."""
+    """Return the order of tied documents for which a probability holds; "" if hardly any document is tied."""
     about = matrix.provenance
     order, share = matrix.tie_order, about.get("tied_share", 1.0)
     if not order or share < _FEW_TIES:
@@ -145,7 +145,7 @@ def _about_ties(matrix: PreferenceMatrix) -> str:
 
 
 def confidence_sentence(matrix: PreferenceMatrix) -> str:
-    """Give the probability of being the true Condorcet winner for the best candidates of an estimated matrix.
+    """Return a sentence: the likeliest Condorcet winners of an estimated matrix, with their probabilities.
 
     Parameters
     ----------
@@ -172,9 +172,9 @@ def confidence_sentence(matrix: PreferenceMatrix) -> str:
 
 
 def winner_row(matrix: PreferenceMatrix) -> dict[str, str]:
-    """Return the Condorcet winner, the likeliest one, its probability, that of none, and cycles, as table cells.
+    """Return the Condorcet winner, the likeliest one, its probability, P(none) and cycles, as table cells.
 
-    The winner is `UNDECIDED` where `winner_sentence` calls it so.
+    The winner is `UNDECIDED` if `winner_sentence` calls the matrix undecided.
     """
     sure, noise = condorcet_confidence(matrix), null_words(matrix)
     best, none = int(sure.argmax()), max(0.0, 1 - float(sure.sum()))
@@ -190,7 +190,7 @@ def winner_row(matrix: PreferenceMatrix) -> dict[str, str]:
 
 
 def search_sentence(matrix: PreferenceMatrix) -> str:
-    """Say how the search for the Condorcet winner ended."""
+    """Return a sentence on the result of the search for the Condorcet winner."""
     search, confidence = matrix.provenance["search"], matrix.provenance["until_winner"]
     after = several(search["rounds"], "round")
     if search["winner"] is not None:
@@ -202,7 +202,7 @@ def search_sentence(matrix: PreferenceMatrix) -> str:
 
 
 def null_words(matrix: PreferenceMatrix) -> dict[str, str]:
-    """Return for each property its range over transitive worlds with this noise; empty texts for unknown noise."""
+    """Return for each property its range over transitive worlds with this noise; "" if the noise is unknown."""
     if not matrix.standard_error.any() or not np.isfinite(matrix.standard_error).all() or len(matrix) < 3:
         return dict.fromkeys(STATISTICS, "")
     size = len(matrix)
@@ -217,10 +217,10 @@ def null_words(matrix: PreferenceMatrix) -> dict[str, str]:
 
 
 def property_lines(matrix: PreferenceMatrix) -> list[str]:
-    """Describe the properties of a matrix in a few lines, with their ranges over transitive worlds with its noise."""
+    """Return the properties of a matrix as lines, with their ranges over transitive worlds with its noise."""
     if _open_pairs(matrix):
         return [
-            "Copeland, Borda and von Neumann winners, order, transitivity and bounds need all pairs, and are left out."
+            "Copeland, Borda and von Neumann winners, order, transitivity and bounds need all pairs, and are omitted."
         ]
     about, noise = matrix_properties(matrix), null_words(matrix)
     copeland, borda = _listed(about.copeland_winners, 5), _listed(about.borda_winners, 5)
@@ -277,18 +277,18 @@ def property_lines(matrix: PreferenceMatrix) -> list[str]:
 
 
 def _listed(names: Sequence[str], most: int) -> str:
-    """Write the first names with commas between them; a name that has a comma is quoted."""
+    """Return the first names, separated by commas; a name with a comma is quoted."""
     first = ", ".join(f"'{name}'" if "," in name else name for name in names[:most])
     return f"{first}, ..." if len(names) > most else first
 
 
 def _known(matrix: PreferenceMatrix) -> NDArray[np.bool_]:
-    """Return which pairs of two rankers were compared."""
+    """Return a mask of the pairs of two rankers that were compared."""
     return np.isfinite(matrix.standard_error) & ~np.eye(len(matrix), dtype=bool)
 
 
 def _open_pairs(matrix: PreferenceMatrix) -> int:
-    """Return how many pairs were never compared."""
+    """Return the number of pairs that were never compared."""
     return len(matrix) * (len(matrix) - 1) // 2 - int(_known(matrix).sum()) // 2
 
 
@@ -302,18 +302,18 @@ def _with_error(p: float, error: float) -> str:
 
 
 def _digits(error: float, least: int) -> int:
-    """Return how many digits show an error with two of its own, but ``least`` where these show one."""
+    """Return the digits that show two significant digits of an error, or ``least`` if these show one."""
     return least if error >= 0.5 * 10**-least else math.ceil(-math.log10(error)) + 1
 
 
 def _chance(share: float) -> str:
-    """Write a probability without calling anything certain."""
+    """Format a probability; it is never shown as 0 or 1."""
     if share > 0.9995:
         return "> 0.999"
     return "< 0.001" if share < 0.0005 else f"{share:.3f}"
 
 
 def equal_words(share: float) -> str:
-    """Write a probability after its name: ``= 0.691`` or ``> 0.999``."""
+    """Format a probability for use after its name: ``= 0.691`` or ``> 0.999``."""
     text = _chance(share)
     return text if text[0] in "<>" else f"= {text}"

@@ -161,7 +161,7 @@ def test_a_run_that_is_prolonged_is_the_run_that_was_long(rankings):
         (("mdb/balanced",), "policy 'mdb' compares sets, which method 'balanced' does not; methods that do:"),
         (("rucb/sosm",), "policy 'rucb' compares pairs, which method 'sosm' does not"),
         (("rucb/team_draft", "rucb/team_draft"), "the candidate 'rucb/team_draft' is named twice"),
-        (("a/b",), "'a/b' is only there to be compared with"),
+        (("a/b",), "'a/b' is only for comparison"),
     ],
 )
 def test_a_candidate_that_cannot_be_is_refused_in_a_sentence(words, sentence):

@@ -207,7 +207,7 @@ class Advice:
 def showing_of(
     trials: Trials, times: IntVector, users: str, confidence: float, level: float, surprise: float
 ) -> Showing:
-    """Return the results of runs in one world; intervals have confidence ``level``. For ``surprise`` see `upper_mean`."""
+    """Return the results of runs in one world; intervals have confidence ``level``. ``surprise``: see `upper_mean`."""
     runs = len(trials.right)
     curve = tuple(share(int(hits), runs, level) for hits in trials.right.sum(axis=0))
     return Showing(

@@ -172,5 +172,5 @@ def test_a_candidate_that_cannot_be_is_refused_in_a_sentence(words, sentence):
 
 def test_ties_that_are_drawn_anew_are_refused():
     corpus = make_corpus(queries=4, documents=6, features=3)
-    with pytest.raises(InputError, match="ordered once and for all"):
+    with pytest.raises(InputError, match="fixed order of ties"):
         world_of(feature_rankers(corpus, ties="resample"))

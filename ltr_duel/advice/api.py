@@ -1,6 +1,6 @@
 """Advice from rankings and a budget.
 
-candidates --race--> the best five --fresh runs--> claims --harder worlds--> what if --more impressions--> enough
+candidates --race--> the best few --fresh runs--> claims --harder worlds--> what if --more impressions--> enough
 """
 
 from __future__ import annotations

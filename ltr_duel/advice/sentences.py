@@ -106,7 +106,7 @@ def _enough(advice: Advice, found: Enough) -> str:
 
 
 def _given(advice: Advice) -> str:
-    """Return the assumptions of all numbers."""
+    """Return the assumptions of all numbers as sentences."""
     s, drawn = advice.settings, ""
     if s["fitted"]:
         drawn = f" (the numbers of {listed(s['fitted'])} are drawn again for each run, within their errors)"

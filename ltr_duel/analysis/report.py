@@ -23,7 +23,7 @@ from ltr_duel.preferences import lower_bound, save_preferences
 from ltr_duel.simulation import COINS_NOTE, INDEPENDENT_COINS, Results
 
 _TEMPLATE = Path(__file__).parent / "templates" / "study.html"
-_LARGE_ERROR = 10  # errors from here on are shown without decimals
+_LARGE_ERROR = 10  # numbers are shown without decimals if their sd or error is at least this
 
 
 def render_report(

@@ -2,7 +2,7 @@
 
 A losing pair is shown less often, and a pair that wins by luck is shown until the luck ends. So the number of outcomes
 of a pair depends on the outcomes, its mean is biased (Nie, Tian, Taylor, Zou, AISTATS 2018), and an interval for a
-fixed number of outcomes is not valid. Two methods are:
+fixed number of outcomes is not valid. Two methods remain valid:
 
 - The confidence sequence. The policy chooses a pair by past outcomes, so the next outcome of a new user has the pair's
   mean, and a bet on it has no expected gain. The interval is valid at all times, and therefore at the end of the log.
@@ -11,8 +11,8 @@ fixed number of outcomes is not valid. Two methods are:
   conditional variance. So the studentised sum is normal in the limit (Hadad, Hirshberg, Zhan, Wager, Athey, PNAS 2021).
   Their estimator also uses the steps in which the pair is not shown; the log does not hold its probability there.
   The limit needs a lower bound on e: a pair with probability e is shown in e T of T impressions, with weights of
-  1 / sqrt(e). Weights are therefore used for all pairs of a log or for none. The number of impressions of a pair must
-  not decide it: it depends on the outcomes, so a pair dropped after losses would be judged by these losses.
+  1 / sqrt(e). Weights are therefore used for all pairs of a log or for none. A pair's number of impressions must not
+  decide whether it is weighted: a pair dropped after losses would be judged by these losses.
 
 Both methods assume that each impression has a new user: a policy that reacts to a user's outcomes chooses the lists
 that this user sees next. Neither accounts for queries, so the results hold for the queries of the log. Impressions
@@ -42,7 +42,7 @@ COLUMNS = ("policy", "propensity")
 _GROUPS = 1024  # clusters of users
 _ROWS = 1 << 16
 _FEWEST = 30  # groups of users for which the normal limit is used
-_FLOOR = 100.0  # impressions that the smallest propensity in the log would give a pair
+_FLOOR = 100.0  # minimum expected impressions of a pair at the lowest propensity
 _WEIGH = "weigh impressions"
 _FARTHEST = 3.0  # standard errors by which the sum of 1 / e may fall below the number of impressions
 
@@ -96,7 +96,7 @@ def choices_of(engine: Any, rows: Any, outcomes: Any, pairs: int) -> Choices:
     count, total = np.zeros((2, pairs, _GROUPS))
     square, inverse = np.zeros((2, pairs))
     each = outcomes.select("line", "user", "pair", "y").join(rows.select("line", "propensity"), "line")
-    for batch in engine.stream(each.order_by("line", "pair"), _ROWS):  # sums of floating-point numbers have an order
+    for batch in engine.stream(each.order_by("line", "pair"), _ROWS):  # in order, as floating-point sums depend on it
         known = batch.column("user").is_valid().to_numpy(zero_copy_only=False)
         own = batch.column("line").to_numpy().astype(np.uint64)
         users = np.where(known, hash_texts(batch.column("user")), own)
@@ -117,7 +117,7 @@ def choices_of(engine: Any, rows: Any, outcomes: Any, pairs: int) -> Choices:
 
 
 def least_of(low: float, high: float, pairs: int) -> float:
-    """Return the smallest propensity that the log implies: its lowest one, or an equal share of 1 - its highest."""
+    """Return the lowest propensity, or (1 - the highest) / (number of other pairs) if that is lower."""
     return min(low, (1 - high) / max(pairs - 1, 1))
 
 

@@ -63,7 +63,7 @@ class Clustered(NamedTuple):
         return np.where(sure, np.sign(self.means.mean), 0).astype(np.int64)
 
     def further(self, confidence: float, tests: float, margin: float = 0.0, tuned_at: float = TUNED_AT) -> FloatVector:
-        """Return the multiple of the present impressions that decides each pair, if its mean and variance persist."""
+        """Return the factor of impressions after which each pair is decided, if its mean and variance persist."""
         alpha = (1 - confidence) / tests
 
         def decided(times: FloatVector) -> NDArray[np.bool_]:
@@ -96,7 +96,7 @@ class Clustered(NamedTuple):
         return log_sum(constant + slope * square[..., None])
 
     def _within(self, times: FloatVector, alpha: float, tuned_at: float, margin: float) -> NDArray[np.bool_]:
-        """Return whether the interval is within the margin, as the e-values reject both ends of the margin."""
+        """Return whether the interval is within the margin: the e-values reject both ends of the margin."""
         room = np.maximum(margin - np.abs(self.means.mean), 0.0)
         known = self.means.freedom > 0
         error = np.where(known, self.means.error, np.inf) / np.sqrt(times)

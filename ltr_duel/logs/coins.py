@@ -1,7 +1,7 @@
 """Tests of whether the coins of the draft are fair: owners of positions in total, over time, and against clicks.
 
 The engine returns two tables: how often each pattern of owners of the first ten positions was shown, and how often each
-list of clicks occurred. If a test of the sets of rankers alarms, a third table has the pages of each user: an
+list of clicks occurred. If a test of the sets of rankers raises an alarm, a third table has the pages of each user: an
 experiment may show a user the same set every time, so that the user's pages are not independent draws. The alarm then
 stands only if a test that sums all pages of a user confirms it.
 """
@@ -18,7 +18,7 @@ from ltr_duel.logs.findings import ERROR, Finding, even, fair, least_p, mirrored
 
 _BLOCKS = 10  # blocks of time, for shares that should not change
 _PLACES = 10
-_LISTS = 8_000_000  # lists at the start of the log of which one in eight is held out for its clicks (see `_weighs`)
+_LISTS = 8_000_000  # first lists of the log; one in eight of them is held out for its clicks (see `_weighs`)
 
 
 class _Patterns(NamedTuple):

@@ -50,7 +50,7 @@ class LogComparison:
     kinds : list of tuple
         For each pair, the kinds of its clusters: outcomes per cluster, and the share of all outcomes.
     half : list of float
-        For each pair, the cluster size at which clusters of this size or more have half of the outcomes.
+        For each pair, the size such that clusters of this size or more have half of the outcomes.
     each : tuple of Means
         With both clusters, ``cautious`` by users alone and by queries alone; otherwise empty.
     looks : list of Look

@@ -50,7 +50,7 @@ class Creditor:
 
     @property
     def caution(self) -> str:
-        """A caution about the outcome rule for those who use the outcomes; mostly empty."""
+        """A caution about the outcome rule; mostly empty."""
         return METHODS.configure(self.method).component.caution(self.outcome) if self.method else ""
 
     def __call__(self, batch: Impressions) -> tuple[Outcomes, Wrong]:

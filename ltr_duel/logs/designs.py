@@ -20,7 +20,7 @@ from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.mixtures import Mixtures, chances_of, weights_of
 from ltr_duel.logs.targets import PageTargets, RankedTargets, Weighable, rows_with
 
-_UNLIKELY = 1e-3  # probability of rejecting a log for repeated lists although its lists were sampled anew
+_UNLIKELY = 1e-3  # probability of rejecting a log for repeated lists although each list was sampled again
 _COLUMNS = (
     "impression", "time", "query", "user", "shown", "clicks", "page", "rankers", "rankings", "method", "outcome",
 )  # fmt: skip

@@ -16,7 +16,7 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, statis
 ERROR = 0.01  # probability of a false alarm of a test
 RATE = 0.01  # share of rows or events above which a fault is more than an accident
 _HEAVY = 0.02  # share of the impressions that is always usual for a user
-_FEW = 100_000  # maximum number of coins that are simulated one by one
+_FEW = 100_000  # maximum number of values for the sign-flip test; above it, its normal approximation
 _FLIPS = 1999
 
 
@@ -50,7 +50,7 @@ def limited(name: str, rate: float, most: float, sentence: str) -> Finding:
 
 
 def seldom(name: str, number: int, total: int, most: float, sentence: str) -> Finding:
-    """Return the finding of a rate, which fails if the exact binomial test shows it to be above its limit."""
+    """Return the finding of a rate; it fails if the exact binomial test shows the rate to be above its limit."""
     p = float(special.bdtrc(number - 1, total, most)) if number else 1.0
     return Finding(name, "fails" if p < ERROR else "sound", number / max(total, 1), sentence)
 

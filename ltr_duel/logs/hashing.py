@@ -1,7 +1,7 @@
 """64-bit hashes of texts, equal in every process and on every machine.
 
-They count users in fixed memory and find rows with equal content; where texts must be equal, bytes are compared too.
-Each step is invertible, so texts of up to eight bytes have no collisions. No sum or product can overflow, so plain
+The hashes serve to count users in fixed memory and to find rows with equal content; where texts must be equal, their
+bytes are compared too. Each step is invertible, so texts of up to eight bytes have no collisions. No sum or product can overflow, so plain
 Python computes the same bits.
 """
 
@@ -129,5 +129,5 @@ def differ_in_rows(texts: Any, ptr: IntVector) -> bool:
 
 
 def table_for(texts: int) -> IntVector:
-    """Return an empty hash table of sufficient size for so many texts in `find_text`."""
+    """Return an empty hash table in which `find_text` can store so many texts."""
     return np.zeros(1 << (2 * int(texts)).bit_length(), np.int64)

@@ -10,8 +10,8 @@ Hofmann, Schuth, Whiteson, de Rijke. Reusing Historical Interaction Data for Fas
 The estimand is the mean outcome of t over the impressions of the log whose query has both rankings, each query as often
 as in the log. For the lists of t that the log lacks, nothing is known: their outcomes may be anything from -1 to 1, so
 the interval is widened on each side by their share, and there is no answer if the share is above a tenth. The mean
-weight must equal its expectation from the known probabilities (`ltr_duel.logs.mixtures`); otherwise the lists were not
-drawn with them.
+weight must equal its expectation from the known probabilities (`ltr_duel.logs.mixtures`); otherwise the lists were
+drawn differently.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class ImpressionPlan(NamedTuple):
     """Impressions of the whole log, over all its pairs, to find one effect of one pair."""
 
     effect: float
-    fixed: float  # for a test at the end
+    fixed: float  # number for a test at the end
     sequential_mean: float  # mean number until the sequential test stops
     sequential_power: float  # number by which the sequential test has stopped with the requested power
     by_factors: float = math.nan  # fixed test by the normal approximation, with unlimited users

@@ -1,10 +1,9 @@
 """Simulations for plans: stopping times of sequential tests, and data of tests with returning users.
 
 There are a few kinds of returning users. They arrive one after the other; or the log has a fixed number of impressions:
-the number of users of each other kind, who come more often, is random, and users of the first kind fill the log. A
-user's mean outcome has a Beta distribution from -1 to 1. For many users of a kind, only the sum of their sums, as
-normal, and the sum of the squares are sampled. These give the mean and error as the test computes them, and nearly the
-exact sign test.
+users of the kinds that come more often are sampled, and users of the first kind fill the log. A user's mean outcome has
+a Beta distribution from -1 to 1. For many users of a kind, only the sum of their sums, as normal, and the sum of the
+squares are sampled. These give the mean and error as the test computes them, and nearly the exact sign test.
 """
 
 from __future__ import annotations
@@ -53,7 +52,7 @@ class Returning(NamedTuple):
 
     effect: float  # mean outcome
     square: float  # mean squared outcome
-    size: FloatVector  # mean squared outcome
+    size: FloatVector  # impressions per user
     share: FloatVector  # share of the impressions
     variance: FloatVector  # variance of a user's sum
 

@@ -316,7 +316,7 @@ class Observed(NamedTuple):
         return np.asarray(above, np.int64) - np.asarray(below, np.int64)
 
     def further(self, confidence: float, tests: float, margin: float = 0.0, tuned_at: float = TUNED_AT) -> FloatVector:
-        """Return the multiple of the present observations that decides each pair, if its mean persists."""
+        """Return the factor of observations after which each pair is decided, if its mean persists."""
         n = np.maximum(self.sequences.n, 1)
         each = Sequences(*(part / n for part in self.sequences))
         needed = observations_needed(each, confidence=confidence, tests=tests, margin=margin, tuned_at=tuned_at)

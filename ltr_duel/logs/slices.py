@@ -116,7 +116,7 @@ def sliced(
     frame = _frame(split, {by: labels * pairs}, signs, within, _users(log, cells, parts, pairs) if by in DATED else {})
     order = [
         k * parts + part for k in np.argsort(found.p, kind="stable") for part in range(parts)
-    ]  # the clearest first
+    ]  # the clearest pair first
     frame = frame.iloc[[k for k in order if met[k]]].reset_index(drop=True)
     frame["p_corrected"] = statistics.holm(frame["p_corrected"].to_numpy())
     of = "first impressions" if first_impressions(found) else ""

@@ -299,7 +299,7 @@ def change_seen(found: LogComparison | RunningComparison, winner: str) -> str:
 
 
 def _by_what(found: LogComparison | RunningComparison, winner: str, decisions: Sequence[StoppingDecision]) -> str:
-    """Return the mean on which a win is based, with a caution if the mean over users disagrees."""
+    """Return a sentence on the mean behind a win, with a caution if the mean over users disagrees."""
     changed = change_seen(found, winner)
     later = changed or "a later change of users or rankers is not ruled out."
     if all(np.isnan(one.per_user) for one in decisions):
@@ -318,7 +318,7 @@ def _by_what(found: LogComparison | RunningComparison, winner: str, decisions: S
 
 
 def _not_yet_certain(one: StoppingDecision, winner: str, *, several: bool) -> str:
-    """Return the winner's mean over users against a rival, with an interval that contains 0."""
+    """Return a phrase with the winner's mean over users against a rival, whose interval contains 0."""
     if winner == one.first:
         rival, mean, low, high = one.second, one.per_user, one.per_user_low, one.per_user_high
     else:

@@ -153,7 +153,7 @@ class RankedTargets(Orders):
         """Yield the rows whose query is known, in groups."""
         queries = hash_texts(table.column("query"))
         hashes = np.array(list(self.known), np.uint64)
-        known = rows_with(table)["rankings"] & np.isin(queries, hashes, kind="sort")  # others overflow in numpy 2.0
+        known = rows_with(table)["rankings"] & np.isin(queries, hashes, kind="sort")  # avoids an overflow of numpy 2.0
         if not known.any():
             return
         texts, ptr = ragged(table.column("shown"))

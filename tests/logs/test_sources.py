@@ -70,7 +70,7 @@ def test_events_are_joined_with_exposures_and_outcomes_are_kinds_values_and_dwel
     assert outcome_of(tmp_path, exposures, events, outcome="purchase") == (0, 1, 3)
     assert outcome_of(tmp_path, exposures, events, outcome="value") == (1, 1, 2)
     assert outcome_of(tmp_path, exposures, events, outcome="dwell>=30") == (0, 1, 3)
-    with pytest.raises(InputError, match="outcome 'dwell<3' is none"):
+    with pytest.raises(InputError, match="'dwell<3' is not an outcome"):
         outcome_of(tmp_path, exposures, events, outcome="dwell<3")
 
 

@@ -65,9 +65,9 @@ def cautious_means(
     With few clusters, or nearly constant outcomes, the sample variance is too small: two impressions that were both won
     have an error of 0. So one cluster of outcomes of 1 and one of -1 are added (Agresti and Min add half a matched pair
     of each kind; Statistics in Medicine 2005). The size of the added clusters is the geometric mean of the mean cluster
-    size (weighted by size) and the design effect, which is estimated with two clusters of that mean size as prior.
-    The size is 1 if the outcomes of a cluster are independent, and the mean size if they are equal. Degrees of freedom
-    are (sum V)^2 / sum V^2 - 1, where V are the variances of the clusters' sums at the correlation implied by the design
+    size (weighted by size) and the design effect, which is estimated with two clusters of that mean size as prior. The
+    size is 1 if the outcomes of a cluster are independent, and the mean size if they are equal. Degrees of freedom are
+    (sum V)^2 / sum V^2 - 1, where V are the variances of the clusters' sums at the correlation implied by the design
     effect: a few large correlated clusters leave few degrees of freedom.
 
     count, total, times: See `clustered_means`.

@@ -1,8 +1,8 @@
 """64-bit hashes of texts, equal in every process and on every machine.
 
 The hashes serve to count users in fixed memory and to find rows with equal content; where texts must be equal, their
-bytes are compared too. Each step is invertible, so texts of up to eight bytes have no collisions. No sum or product can overflow, so plain
-Python computes the same bits.
+bytes are compared too. Each step is invertible, so texts of up to eight bytes have no collisions. No sum or product can
+overflow, so plain Python computes the same bits.
 """
 
 from __future__ import annotations

@@ -12,12 +12,10 @@ from .method import Shown as Shown
 from .method import Size as Size
 from .method import credit_pair as credit_pair
 from .method import credit_slate as credit_slate
+from .method import draw_mirrored as draw_mirrored
 from .method import draw_pair as draw_pair
 from .method import draw_slate as draw_slate
-from .methods.probabilistic import OUTCOMES as OUTCOMES
-from .methods.probabilistic import Probabilistic as Probabilistic
-from .methods.probabilistic import draw_document as draw_document
-from .methods.probabilistic import trace_clicks as trace_clicks
+from .method import find_contributors as find_contributors
 from .methods.sosm import score_slate as score_slate
 from .page_scan import Head as Head
 from .page_scan import Listed as Listed

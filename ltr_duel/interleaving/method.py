@@ -4,7 +4,8 @@
 
 A method is a page: ``State``, a NamedTuple of constants and scratch arrays; ``init``, which makes it; and `draw_pair`
 and `credit_pair`, or `draw_slate` and `credit_slate`, or all four. Building the list and scoring the clicks are
-separate, so that each can be tested against enumeration. A state keeps nothing from one comparison to the next. What a
+separate, so that each can be tested against enumeration. Two optional functions reduce the variance of estimates:
+`find_contributors` and `draw_mirrored`. A state keeps nothing from one comparison to the next. What a
 draw leaves for the credit, beside the list and its owners, is a float array ``kept`` of the state: a `Page` of plain
 lists carries it along, for it is credited later, and maybe in another process. The functions are undecorated; numba
 compiles them with the loop that calls them, and plain Python runs the same text.
@@ -23,6 +24,7 @@ import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.core import (
+    FloatVector,
     InputError,
     IntVector,
     SignMatrix,
@@ -126,6 +128,31 @@ def credit_slate(
     raise TypeError("this method does not compare sets of rankers")
 
 
+@dispatched_call
+def find_contributors(
+    state: Any, lists: Lists, query: int, first: int, second: int, page: Shown, n_clicks: int, q: FloatVector
+) -> None:
+    """Write Pr(``first`` contributed the document | list) into ``q`` at the clicked places.
+
+    Optional, for methods whose contributors are independent given the list and do not depend on clicks. The outcome is
+    the mean sign of the clicks owned by ``first`` less those owned by ``second``; by the rules in `Method.posterior`,
+    the sign of that mean.
+    """
+    raise TypeError("this method finds no contributors")
+
+
+@dispatched_call
+def draw_mirrored(
+    state: Any, lists: Lists, query: int, first: int, second: int, page: Shown, uniforms: FloatVector, rng: Generator
+) -> int:
+    """Draw a list from uniform numbers, one for each place; return its length. Optional.
+
+    Each list follows the distribution of `draw_pair`. With ``first`` and ``second`` exchanged and the same numbers, the
+    other ranker contributes at each place, at the same depth.
+    """
+    raise TypeError("this method draws no mirrored lists")
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Method(components.Component):
     """A way of comparing rankers: a `Component` with what follows.
@@ -140,6 +167,10 @@ class Method(components.Component):
         ``init(size, params, outcome) -> state``, with scratch of its own; see `Size`. The only place that allocates.
     draw_pair, credit_pair, draw_slate, credit_slate : callable, optional
         See the functions of these names. Those for pairs, those for slates, or all.
+    find_contributors, draw_mirrored : callable, optional
+        See the functions of these names; for methods for pairs, to reduce the variance of estimates.
+    posterior : tuple of str
+        Outcome rules by the sign of the mean over contributors; see `find_contributors`.
     outcomes : tuple of str
         Its outcome rules for pairs; the first is the default for pages and logs of real users.
     unbiased : str
@@ -168,6 +199,9 @@ class Method(components.Component):
     credit_pair: Callable[..., Any] | None = field(default=None, repr=False)
     draw_slate: Callable[..., Any] | None = field(default=None, repr=False)
     credit_slate: Callable[..., Any] | None = field(default=None, repr=False)
+    find_contributors: Callable[..., Any] | None = field(default=None, repr=False)
+    draw_mirrored: Callable[..., Any] | None = field(default=None, repr=False)
+    posterior: tuple[str, ...] = ()
     outcomes: tuple[str, ...] = ("credit",)
     unbiased: str = ""
     biased: tuple[str, ...] = ()
@@ -233,6 +267,10 @@ def bind(method: Method) -> None:
     for stub, function in zip(stubs, functions, strict=True):
         if function is not None:
             implement(stub, method.state, _tested(method.name, stub, function) if foreign else function)
+    if method.find_contributors:
+        implement(find_contributors, method.state, method.find_contributors)
+    if method.draw_mirrored:
+        implement(draw_mirrored, method.state, method.draw_mirrored)
 
 
 def _tested(name: str, stub: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:

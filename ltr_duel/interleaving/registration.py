@@ -22,7 +22,10 @@ from ltr_duel.interleaving.method import METHODS, Lists, Method, MethodError, Sh
 Draw = Callable[[list[list[int]], int, Generator], Sequence[int]]
 Credit = Callable[[list[list[int]], list[int], list[int]], Sequence[float]]
 
-_PARTS = ("Params", "State", "init", "draw_pair", "credit_pair", "draw_slate", "credit_slate", "draw", "credit")
+_PARTS = (
+    *("Params", "State", "init", "draw_pair", "credit_pair", "draw_slate", "credit_slate", "draw", "credit"),
+    *("find_contributors", "draw_mirrored"),
+)
 
 
 def register(page: str, **about: Any) -> Method:
@@ -32,7 +35,8 @@ def register(page: str, **about: Any) -> Method:
     ----------
     page : str
         The module: ``__name__``. What it defines of ``Params``, ``State``, ``init``, ``draw_pair``, ``credit_pair``,
-        ``draw_slate`` and ``credit_slate``, or ``draw`` and ``credit`` as for `method_from_functions`, is found there.
+        ``draw_slate`` and ``credit_slate``, ``find_contributors`` and ``draw_mirrored``, or ``draw`` and ``credit`` as
+        for `method_from_functions`, is found there.
     **about
         The other parameters of `Method`: ``cite``, ``shows``, ``wins``, ``limits``, ... The name is that of the file if
         it is not given. A part that is given is not looked for.

@@ -79,9 +79,6 @@ class State(NamedTuple):
     kept: FloatVector  # (1,) the coin of `marginal_bernoulli`, drawn with the list; (0,) for other rules
 
 
-Probabilistic = State  # by this name other floors know it
-
-
 def init(size: Size, params: Params, outcome: str) -> State:
     """Allocate."""
     weight = np.zeros(size.longest + 1 + AT_ONCE)
@@ -347,12 +344,49 @@ def credit_slate(
                 won[a, b] = vector.sign(lead_among_many(state, a, b, n_clicks), _EQUAL)
 
 
+def find_contributors(
+    state: State, lists: Lists, query: int, first: int, second: int, page: Shown, n_clicks: int, q: FloatVector
+) -> None:
+    """Trace all clicks at once: who contributed a document does not change with further clicks."""
+    if n_clicks > 0:
+        state.pair[0] = first
+        state.pair[1] = second
+        trace_clicks(state, lists, query, state.pair, 2, page, n_clicks)
+    for c in range(n_clicks):
+        q[page.clicks[c]] = state.source[c, 0]
+
+
+def draw_mirrored(
+    state: State, lists: Lists, query: int, first: int, second: int, page: Shown, uniforms: FloatVector, rng: Generator
+) -> int:
+    """Let ``first`` contribute where its number is below 1/2, at the depth that the rest of the number says.
+
+    A number that falls on a document already shown is drawn again, as in `draw_list`.
+    """
+    start = lists.query_ptr[query]
+    documents = lists.query_ptr[query + 1] - start
+    length = min(state.top, documents)
+    state.free[0] = 1
+    state.free[1] = 1
+    for k in range(length):
+        u = 2.0 * uniforms[k]
+        place = int(u)
+        ranker = second if place == 1 else first
+        chosen = draw_document(state, lists, ranker, place, start, documents, u - place, rng)
+        page.shown[k] = chosen
+        state.used[chosen] = 1
+    for k in range(length):
+        state.used[page.shown[k]] = 0
+    return length
+
+
 register(
     __name__,
     limits={"tau": (0, 100)},
     outcomes=OUTCOMES,
     unbiased="marginal_bernoulli",
     biased=("marginal_sign",),
+    posterior=("marginal_sign",),
     shows="a random ranker draws from its softmax over ranks, place by place",
     wins="more clicks owned, marginalised exactly over who may have contributed",
     cost="O(top + clicks x top); sets: O(rankers x clicks x top), and clicks^2 for each pair",

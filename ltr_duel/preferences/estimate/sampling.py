@@ -177,7 +177,7 @@ def open_evaluator(settings: Settings) -> Played | Integrated | Antithetic | Res
 
 
 def _integrating(settings: Settings, comparison: Comparison, n_queries: int) -> Integrated | Antithetic:
-    tree = open_tree(settings.comparer.top)
+    tree = open_tree(settings.comparer)
     if settings.antithetic:
         return Antithetic(comparison, n_queries, tree, np.zeros(settings.comparer.top))
     return Integrated(comparison, n_queries, tree)

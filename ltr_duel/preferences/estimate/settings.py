@@ -22,7 +22,7 @@ REDUCTIONS: dict[str, str] = {
     "common": "all pairs meet the same sequence of queries",
     "stratified": "queries are visited in turn, in an order common to all pairs, with two evaluations each",
     "integrated": "the mean outcome of each list over its users, instead of the outcome of one user",
-    "antithetic": "lists in mirrored pairs; for probabilistic interleave, with 'integrated'",
+    "antithetic": "lists in mirrored pairs; with 'integrated', for methods that mirror lists (probabilistic interleave)",
     "control": "what the query alone says about the outcome is taken off, and its mean over all queries given back",
 }
 # Versions of the numbers (`ltr_duel.core.numbering`) of the blocks, and of each reduction.
@@ -56,8 +56,11 @@ class Settings:
                 "the variance reduction 'integrated' needs a method that is compiled, and"
                 f" '{self.comparer.configured.component.name}' is plain Python"
             )
-        if self.antithetic and not (self.integrated and self.comparer.configured.component.name == "probabilistic"):
-            raise InputError("the variance reduction 'antithetic' needs 'integrated' and probabilistic interleave")
+        if self.antithetic and not (self.integrated and self.comparer.configured.component.draw_mirrored):
+            able = ", ".join(name for name in METHODS.names() if METHODS[name].draw_mirrored)
+            raise InputError(
+                f"the variance reduction 'antithetic' needs 'integrated' and a method that mirrors lists: {able}"
+            )
 
     @property
     def rankings(self) -> Rankings:
@@ -183,7 +186,7 @@ def usual_reductions(comparer: Comparer) -> tuple[Reduction, ...]:
         return ()
     if not comparer.compiled:
         return ("control", "stratified")
-    mirrored: tuple[Reduction, ...] = ("antithetic",) if comparer.configured.component.name == "probabilistic" else ()
+    mirrored: tuple[Reduction, ...] = ("antithetic",) if comparer.configured.component.draw_mirrored else ()
     return (*mirrored, "control", "integrated", "stratified")
 
 

@@ -22,7 +22,7 @@ REDUCTIONS: dict[str, str] = {
     "common": "all pairs meet the same sequence of queries",
     "stratified": "queries are visited in turn, in an order common to all pairs, with two evaluations each",
     "integrated": "the mean outcome of each list over its users, instead of the outcome of one user",
-    "antithetic": "lists in mirrored pairs; with 'integrated', for methods that mirror lists (probabilistic interleave)",
+    "antithetic": "lists in mirrored pairs; with 'integrated', for methods that mirror lists (probabilistic)",
     "control": "what the query alone says about the outcome is taken off, and its mean over all queries given back",
 }
 # Versions of the numbers (`ltr_duel.core.numbering`) of the blocks, and of each reduction.

@@ -227,7 +227,8 @@ def _pairs(settings: Settings, against: str | None) -> tuple[IntVector, IntVecto
     first, second = np.triu_indices(len(names), 1)
     if against is None:
         return first, second
-    one = PreferenceMatrix(np.full((len(names),) * 2, 0.5), names).index(against)
+    errors.require_one_of("ranker", against, names)
+    one = names.index(against)
     with_it = (first == one) | (second == one)
     return first[with_it], second[with_it]
 

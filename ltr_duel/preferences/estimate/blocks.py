@@ -7,7 +7,6 @@ machines, and whichever other rankers are in the set.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -56,16 +55,14 @@ implement(evaluate, Played, _play)
 class Worker:
     """What one thread needs to count comparisons: scratch arrays, made once.
 
-    open_evaluator: allocates the evaluator that the settings ask for.
+    evaluator: turns a query and two rankers into an outcome; not shared with other threads.
     taken: shape (K, n_queries) or (0, 0); what is taken off outcomes.
     """
 
-    def __init__(
-        self, settings: Settings, open_evaluator: Callable[[Settings], Any], taken: FloatMatrix = NOTHING
-    ) -> None:
+    def __init__(self, settings: Settings, evaluator: Any, taken: FloatMatrix = NOTHING) -> None:
         self._settings = settings
         self._taken = taken
-        self._evaluator = open_evaluator(settings)
+        self._evaluator = evaluator
         self._count = count_block if settings.comparer.compiled else interpreted(count_block)
 
     def count(self, first: int, second: int, begin: int, end: int, row: IntVector) -> None:

@@ -30,8 +30,9 @@ from ltr_duel.interleaving import (
     find_contributors,
     redraw_ties,
 )
-from ltr_duel.preferences.estimate.blocks import evaluate
-from ltr_duel.preferences.estimate.tree import ByBalance, ByPosterior, Duel, Tree, walk_users
+from ltr_duel.preferences.estimate.blocks import Played, evaluate
+from ltr_duel.preferences.estimate.settings import Settings
+from ltr_duel.preferences.estimate.tree import ByBalance, ByPosterior, Duel, Tree, open_tree, walk_users
 
 
 class Integrated(NamedTuple):
@@ -162,6 +163,24 @@ def _evaluate_redrawn(evaluator: Resampled, query: int, first: int, second: int,
     for d in range(c.lists.query_ptr[query + 1] - start):
         alone.relevance[d] = c.relevance[start + d]
     return evaluate(evaluator.inner, 0, 0, 1, rng)
+
+
+def open_evaluator(settings: Settings) -> Played | Integrated | Antithetic | Resampled:
+    """Allocate what one worker needs to turn a query and two rankers into an outcome."""
+    comparison, n_queries = settings.comparer.open(), settings.rankings.n_queries
+    if not settings.integrated:
+        return Played(comparison, n_queries)
+    if settings.rankings.provenance.get("ties") == "resample":
+        alone = resampled(comparison, settings.rankings.longest_query)
+        return Resampled(comparison, n_queries, _integrating(settings, alone, 1))
+    return _integrating(settings, comparison, n_queries)
+
+
+def _integrating(settings: Settings, comparison: Comparison, n_queries: int) -> Integrated | Antithetic:
+    tree = open_tree(settings.comparer)
+    if settings.antithetic:
+        return Antithetic(comparison, n_queries, tree, np.zeros(settings.comparer.top))
+    return Integrated(comparison, n_queries, tree)
 
 
 implement(evaluate, Integrated, _evaluate)

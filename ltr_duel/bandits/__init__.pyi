@@ -2,6 +2,7 @@ from .batched import BATCH_NUMBERS as BATCH_NUMBERS
 from .batched import Lateness as Lateness
 from .check import check_compiled as check_compiled
 from .check import check_policy as check_policy
+from .hooks import NEVER as NEVER
 from .labels import random_order as random_order
 from .labels import relabelled as relabelled
 from .learner import Learner as Learner
@@ -16,7 +17,6 @@ from .oracle import duel as duel
 from .oracle import multiduel as multiduel
 from .pages import PolicyPage as PolicyPage
 from .pages import SlatePolicyPage as SlatePolicyPage
-from .policy import NEVER as NEVER
 from .policy import POLICIES as POLICIES
 from .policy import Policy as Policy
 from .policy import PolicyError as PolicyError

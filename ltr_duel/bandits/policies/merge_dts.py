@@ -29,6 +29,7 @@ from ltr_duel.bandits.batches import (
     most_victorious_left,
     new_batches,
 )
+from ltr_duel.bandits.hooks import NEVER
 from ltr_duel.bandits.levels import (
     Levels,
     is_due,
@@ -40,7 +41,7 @@ from ltr_duel.bandits.levels import (
     set_level,
     toss_coins,
 )
-from ltr_duel.bandits.policy import NEVER, register
+from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.posterior import posterior_rows, record_posterior
 from ltr_duel.bandits.state import Registers, registers
 from ltr_duel.bandits.statistics import record_win

@@ -17,9 +17,6 @@ from .regret import reference_errors as reference_errors
 from .results import Results as Results
 from .run import check_fits as check_fits
 from .run import checkpoints as checkpoints
-from .run import run_once as run_once
-from .run import run_order as run_order
-from .run import run_streams as run_streams
 from .run import simulate as simulate
 from .run_result import RunKey as RunKey
 from .run_result import RunResult as RunResult
@@ -28,6 +25,9 @@ from .run_result import lateness_note as lateness_note
 from .run_result import source_of as source_of
 from .sensitivity import measure_sensitivity as measure_sensitivity
 from .sensitivity import sensitivity_table as sensitivity_table
+from .single_run import run_once as run_once
+from .single_run import run_order as run_order
+from .single_run import run_streams as run_streams
 from .statistics import SPREADS as SPREADS
 from .statistics import averaged as averaged
 from .statistics import comparable_rows as comparable_rows

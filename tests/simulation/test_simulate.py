@@ -17,8 +17,9 @@ from ltr_duel.bandits.recorder import new_recorder
 from ltr_duel.bandits.state import arrays_in
 from ltr_duel.core.errors import InputError
 from ltr_duel.simulation.oracle import FromMatrix
-from ltr_duel.simulation.run import checkpoints, run_streams, simulate
+from ltr_duel.simulation.run import checkpoints, simulate
 from ltr_duel.simulation.run_result import RunKey
+from ltr_duel.simulation.single_run import run_streams
 from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry, coins
 
 POLICIES = ["rucb", "mdb"]

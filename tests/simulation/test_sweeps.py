@@ -20,8 +20,9 @@ from ltr_duel.experiment.results import StudyResults
 from ltr_duel.experiment.run import make_plan, run_experiment
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.simulation.oracle import FromMatrix
-from ltr_duel.simulation.run import checkpoints, run_once, run_streams, simulate
+from ltr_duel.simulation.run import checkpoints, simulate
 from ltr_duel.simulation.run_result import RunKey
+from ltr_duel.simulation.single_run import run_once, run_streams
 from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry
 
 TWO = PreferenceMatrix(np.array([[0.5, 0.7], [0.3, 0.5]]))

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from ltr_duel.core import InputError, arguments, errors
-from ltr_duel.interleaving import interleave, listed
+from ltr_duel.interleaving import Page, interleave, listed
 from ltr_duel.live import Keys
 from ltr_duel.plan.signing import FIELDS, signed, verified
 
@@ -207,18 +207,23 @@ class LivePlan:
             "query": query,
             "user": unit,
             "shown": shown,
+            **self._credit(names, page),
+        }
+        return PlanDecision(_part(page.shown, offset, limit), names, record, len(page.shown))
+
+    def _credit(self, names: tuple[str, ...], page: Page) -> dict[str, Any]:
+        """Return what a log says of how the clicks on a page are credited."""
+        credit = {
             "rankers": list(names),
             "method": self.method,
             "outcome": self.outcome,
             "policy": self.policy,
             "propensity": self._propensities[names],
         }
-        if self.method.partition(":")[0] == "team_draft":
-            place = {name: k for k, name in enumerate(names)}
-            record["owners"] = [-1 if owner is None else place[owner] for owner in page.owners]
-        else:
-            record["page"] = page.to_json()
-        return PlanDecision(_part(page.shown, offset, limit), names, record, len(page.shown))
+        if self.method.partition(":")[0] != "team_draft":
+            return credit | {"page": page.to_json()}
+        place = {name: k for k, name in enumerate(names)}
+        return credit | {"owners": [-1 if owner is None else place[owner] for owner in page.owners]}
 
     @cached_property
     def _propensities(self) -> dict[tuple[str, ...], float]:

@@ -21,7 +21,7 @@ from ltr_duel.bandits.hooks import idle_until, recommend, select, select_slate, 
 from ltr_duel.bandits.oracle import duel, multiduel
 from ltr_duel.bandits.recorder import (
     Recorder,
-    Steps,
+    Span,
     add_pair,
     add_slate,
     keep_pair,
@@ -110,14 +110,14 @@ def last_quiet(late: Late, t: int, last: int) -> int:
 
 @kernel
 def run_pairs_late(
-    state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, steps: Steps, late: Late
+    state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, span: Span, late: Late
 ) -> int:
     """Let a policy that takes outcomes in any order compare pairs in some steps."""
     path, due, place = recorder.path, recorder.due, recorder.place
     pulls, best, outcomes = recorder.pulls_now, recorder.best_now, recorder.outcomes_now
     now, room = late.now[0], late.first.shape[0]
-    decisions, t = 0, steps.start
-    while t <= steps.stop:
+    decisions, t = 0, span.start
+    while t <= span.stop:
         decisions += 1
         first, second = select(state, params, t, streams.policy)
         if wrong_pair(state, due, place.shape[0], t, first, second):
@@ -127,8 +127,8 @@ def run_pairs_late(
             outcome = duel(oracle, first, second, streams)
             outcomes[0] += 1
             now.last_real = t
-        elif steps.jump:
-            last = last_quiet(late, t, min(idle_until(state, params, t), steps.stop))
+        elif span.jump:
+            last = last_quiet(late, t, min(idle_until(state, params, t), span.stop))
         if last > t and now.last_real <= now.told:
             now.told = last
         else:
@@ -153,12 +153,12 @@ def run_pairs_late(
 
 @kernel
 def run_slates_late(
-    state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, steps: Steps, late: Late
+    state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, span: Span, late: Late
 ) -> int:
     """Let a policy that takes outcomes in any order compare sets in some steps."""
     now, room = late.now[0], late.first.shape[0]
-    decisions, t = 0, steps.start
-    while t <= steps.stop:
+    decisions, t = 0, span.start
+    while t <= span.stop:
         decisions += 1
         here = (t - 1) % room
         slate, last = late.slates[here], t
@@ -168,8 +168,8 @@ def run_slates_late(
         if size > 1:
             multiduel(oracle, slate, size, late.won[here], streams)
             now.last_real = t
-        elif steps.jump:
-            last = last_quiet(late, t, min(idle_until(state, params, t), steps.stop))
+        elif span.jump:
+            last = last_quiet(late, t, min(idle_until(state, params, t), span.stop))
         if last > t and now.last_real <= now.told:
             now.told = last
         else:

@@ -20,7 +20,7 @@ from ltr_duel.bandits.hooks import idle_until, recommend, select, select_slate, 
 from ltr_duel.bandits.oracle import duel, multiduel
 from ltr_duel.bandits.recorder import (
     Recorder,
-    Steps,
+    Span,
     add_pair,
     add_slate,
     keep_pair,
@@ -86,15 +86,15 @@ def next_outcome(turn: InTurn) -> int:
 
 @kernel
 def run_pairs_in_turn(
-    state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, steps: Steps, turn: InTurn
+    state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, span: Span, turn: InTurn
 ) -> int:
     """Let a policy compare pairs in some steps."""
     path, due, place = recorder.path, recorder.due, recorder.place
     pulls, best, outcomes = recorder.pulls_now, recorder.best_now, recorder.outcomes_now
     late, now = turn.late, turn.late.now[0]
     room, n_arms = late.first.shape[0], late.waiting.shape[1]
-    decisions, t = 0, steps.start
-    while t <= steps.stop:
+    decisions, t = 0, span.start
+    while t <= span.stop:
         decisions += 1
         if ask_for_pair(state, params, streams, recorder, t, turn):
             return decisions
@@ -104,8 +104,8 @@ def run_pairs_in_turn(
             first, second = select(turn.trial, params, now.clock, turn.others)
             if wrong_pair(state, due, place.shape[0], t, first, second):
                 return decisions
-        elif steps.jump and first == second and now.last_real <= now.told:
-            last = min(idle_until(state, params, now.clock) - now.clock, steps.stop - t) + t
+        elif span.jump and first == second and now.last_real <= now.told:
+            last = min(idle_until(state, params, now.clock) - now.clock, span.stop - t) + t
         now.fresh = 0
         if first != second:
             outcome = duel(oracle, first, second, streams)
@@ -158,12 +158,12 @@ def ask_for_slate(state: Any, params: Any, streams: Streams, recorder: Recorder,
 
 @kernel
 def run_slates_in_turn(
-    state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, steps: Steps, turn: InTurn
+    state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, span: Span, turn: InTurn
 ) -> int:
     """Let a policy compare sets in some steps. An outcome waits for batch + delay steps."""
     late, now, room = turn.late, turn.late.now[0], turn.late.first.shape[0]
-    decisions, t = 0, steps.start
-    while t <= steps.stop:
+    decisions, t = 0, span.start
+    while t <= span.stop:
         decisions += 1
         if ask_for_slate(state, params, streams, recorder, t, turn):
             return decisions
@@ -179,8 +179,8 @@ def run_slates_in_turn(
         else:
             for a in range(size):
                 slate[a] = late.asked[a]
-            if steps.jump and size == 1 and now.last_real <= now.told:
-                last = min(idle_until(state, params, now.clock) - now.clock, steps.stop - t) + t
+            if span.jump and size == 1 and now.last_real <= now.told:
+                last = min(idle_until(state, params, now.clock) - now.clock, span.stop - t) + t
         now.fresh = 0
         if size > 1:
             multiduel(oracle, slate, size, late.won[here], streams)

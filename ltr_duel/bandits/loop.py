@@ -21,7 +21,7 @@ from ltr_duel.bandits.oracle import MatrixOracle, duel, multiduel
 from ltr_duel.bandits.policy import Policy, PolicyError
 from ltr_duel.bandits.recorder import (
     Recorder,
-    Steps,
+    Span,
     add_pair,
     add_slate,
     count_met,
@@ -37,12 +37,12 @@ LOOP_NUMBERS = 1  # numbers version of the loop and of a matrix's coins (`ltr_du
 
 
 @kernel
-def run_pairs(state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, steps: Steps) -> int:
+def run_pairs(state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, span: Span) -> int:
     """Let a policy compare pairs in some steps; return in how many of them it was asked."""
     path, due, place = recorder.path, recorder.due, recorder.place
     pulls, best, outcomes = recorder.pulls_now, recorder.best_now, recorder.outcomes_now
-    decisions, t = 0, steps.start
-    while t <= steps.stop:
+    decisions, t = 0, span.start
+    while t <= span.stop:
         decisions += 1
         first, second = select(state, params, t, streams.policy)
         if wrong_pair(state, due, place.shape[0], t, first, second):
@@ -51,8 +51,8 @@ def run_pairs(state: Any, params: Any, oracle: Any, streams: Streams, recorder: 
         if first != second:
             outcome = duel(oracle, first, second, streams)
             outcomes[0] += 1
-        elif steps.jump:
-            last = min(idle_until(state, params, t), steps.stop)
+        elif span.jump:
+            last = min(idle_until(state, params, t), span.stop)
         update(state, params, t, first, second, outcome, streams.policy)
         if t <= path.shape[0]:
             keep_pair(path, t, last, first, second)
@@ -74,12 +74,12 @@ class SlateScratch(NamedTuple):
 
 @kernel
 def run_slates(
-    state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, steps: Steps, scratch: SlateScratch
+    state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, span: Span, scratch: SlateScratch
 ) -> int:
     """Let a policy compare sets of arms in some steps."""
     slate, won = scratch.slate, scratch.won
-    decisions, t = 0, steps.start
-    while t <= steps.stop:
+    decisions, t = 0, span.start
+    while t <= span.stop:
         decisions += 1
         size = select_slate(state, params, t, slate, streams.policy)
         if wrong_slate(state, recorder.due, recorder.place.shape[0], t, slate, size):
@@ -87,8 +87,8 @@ def run_slates(
         last = t
         if size > 1:
             multiduel(oracle, slate, size, won, streams)
-        elif steps.jump:
-            last = min(idle_until(state, params, t), steps.stop)
+        elif span.jump:
+            last = min(idle_until(state, params, t), span.stop)
         update_slate(state, params, t, slate, size, won, streams.policy)
         if t <= recorder.path.shape[0]:
             keep_slate(recorder.path, t, last, slate, size)
@@ -103,10 +103,10 @@ def run_slates(
 
 @kernel
 def run_sweeps(
-    state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, steps: Steps, met: IntMatrix
+    state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, span: Span, met: IntMatrix
 ) -> int:
     """Let a policy walk from checkpoint to checkpoint, to the last. ``met`` (K, K): duels of each pair until now."""
-    decisions, t = 0, steps.start
+    decisions, t = 0, span.start
     for row in range(recorder.times.shape[0]):
         decisions += sweep(state, params, oracle.p, t, recorder.times[row], met, streams.policy)
         t = recorder.times[row] + 1
@@ -250,7 +250,7 @@ class Run:
         PolicyError
             If the policy cannot be compiled, or chooses or recommends an arm that does not exist.
         """
-        args = (*self._fixed, Steps(self.t + 1, stop, jump), *self._scratch)
+        args = (*self._fixed, Span(self.t + 1, stop, jump), *self._scratch)
         self.decisions += run_loop(self._policy, self._loop, args)
         if self._recorder.due[1]:
             raise PolicyError(f"policy '{self._policy.name}' {complaint(self._recorder.due, self.n_arms)}")

@@ -15,7 +15,7 @@ from ltr_duel.bandits.hooks import NEVER
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel
 
 
-class Steps(NamedTuple):
+class Span(NamedTuple):
     """The steps that a loop takes, both ends included, and whether it may jump."""
 
     start: int

@@ -1,6 +1,7 @@
 from .check import check_method as check_method
 from .comparison import Comparer as Comparer
 from .comparison import Comparison as Comparison
+from .comparison import click_list as click_list
 from .comparison import compare_pair as compare_pair
 from .comparison import compare_slate as compare_slate
 from .comparison import redraw_ties as redraw_ties
@@ -10,10 +11,12 @@ from .method import Method as Method
 from .method import MethodError as MethodError
 from .method import Shown as Shown
 from .method import Size as Size
+from .method import able_methods as able_methods
 from .method import credit_pair as credit_pair
 from .method import credit_slate as credit_slate
 from .method import draw_pair as draw_pair
 from .method import draw_slate as draw_slate
+from .method import require_able as require_able
 from .methods.probabilistic import OUTCOMES as OUTCOMES
 from .methods.probabilistic import Probabilistic as Probabilistic
 from .methods.probabilistic import draw_document as draw_document

@@ -145,10 +145,8 @@ def extend_preferences(
     about = matrix.provenance
     if matrix.tally is None:
         raise InputError("this matrix has no counts to add to: it was not estimated here")
-    if "pooled" in about:
-        raise InputError(
-            "a pooled matrix has no random stream of its own to continue; extend its parts, then pool them"
-        )
+    if "pooled" in about:  # earlier versions added matrices up
+        raise InputError("a pooled matrix has no random stream of its own to continue")
     settings = _settings_of(matrix, rankings, clicks)
     for key, value in {"numbers": {}, **settings.provenance}.items():
         before = about.get(key, {} if key == "numbers" else None)

@@ -74,7 +74,7 @@ class Worker:
         for block in range(begin // BLOCK, -(-end // BLOCK)):
             offset = block * BLOCK
             rng = stream(seed, "preferences", names[first], names[second], block)
-            here = Block(
+            here = BlockPlan(
                 self._evaluator,
                 queries_of(block, self._settings),
                 self._taken,
@@ -112,7 +112,7 @@ def _shuffled(number: int, seed: int, n_queries: int) -> IntVector:
     return order
 
 
-class Block(NamedTuple):
+class BlockPlan(NamedTuple):
     """How the comparisons of a block are made."""
 
     evaluator: Any
@@ -124,7 +124,7 @@ class Block(NamedTuple):
 
 @kernel
 def count_block(
-    block: Block, first: int, second: int, begin: int, end: int, rng: np.random.Generator, row: IntVector
+    block: BlockPlan, first: int, second: int, begin: int, end: int, rng: np.random.Generator, row: IntVector
 ) -> None:
     """Go through the first ``end`` comparisons of a block, and add those from ``begin`` on to ``row``."""
     evaluator, queries, taken = block.evaluator, block.queries, block.taken

@@ -7,9 +7,10 @@ from .labels import random_order as random_order
 from .labels import relabelled as relabelled
 from .learner import Learner as Learner
 from .learner import sign_table as sign_table
-from .live import LivePolicy as LivePolicy
+from .live_policy import LivePolicy as LivePolicy
 from .loop import LOOP_NUMBERS as LOOP_NUMBERS
 from .loop import Run as Run
+from .memory_needs import require_room as require_room
 from .named import marked as marked
 from .named import named_policy as named_policy
 from .oracle import MatrixOracle as MatrixOracle
@@ -23,6 +24,5 @@ from .policy import PolicyError as PolicyError
 from .policy import register as register
 from .policy import suited as suited
 from .recorder import new_recorder as new_recorder
-from .room import require_room as require_room
 from .state import Registers as Registers
 from .state import registers as registers

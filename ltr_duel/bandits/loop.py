@@ -17,6 +17,7 @@ from ltr_duel.bandits.batched import Lateness, new_late, run_pairs_late, run_sla
 from ltr_duel.bandits.compiling import loop_for, run_loop
 from ltr_duel.bandits.hooks import idle_until, recommend, select, select_slate, sweep, update, update_slate
 from ltr_duel.bandits.in_turn import new_in_turn, run_pairs_in_turn, run_slates_in_turn
+from ltr_duel.bandits.memory_needs import require_room
 from ltr_duel.bandits.oracle import MatrixOracle, duel, multiduel
 from ltr_duel.bandits.policy import Policy, PolicyError
 from ltr_duel.bandits.recorder import (
@@ -30,7 +31,6 @@ from ltr_duel.bandits.recorder import (
     new_recorder,
     pass_checkpoint,
 )
-from ltr_duel.bandits.room import require_room
 from ltr_duel.core import IntMatrix, IntVector, SignMatrix, Streams, as_writable, kernel, stream
 
 LOOP_NUMBERS = 1  # numbers version of the loop and of a matrix's coins (`ltr_duel.core.numbering`)

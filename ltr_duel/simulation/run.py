@@ -41,7 +41,7 @@ def simulate(
     Parameters
     ----------
     source : PreferenceMatrix or OracleSource
-        Who answers: the coins of a matrix, or for example simulated users (`ltr_duel.simulation.live.Live`), or the
+        Who answers: the coins of a matrix, or for example simulated users (`ltr_duel.simulation.Live`), or the
         coins of a matrix in whole sweeps, ``FromMatrix(matrix, in_sweeps=True)`` (`ltr_duel.simulation.oracle`).
         Policies of sets are compared on a matrix only by ``FromMatrix(matrix, sets="independent_coins")``.
     policies : str, Policy, or sequence of them

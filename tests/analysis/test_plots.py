@@ -27,9 +27,9 @@ from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.properties.bounds import lower_bound
 from ltr_duel.rankers.evaluate import evaluate_rankers
 from ltr_duel.rankers.features import feature_rankers
-from ltr_duel.simulation.live import Live
 from ltr_duel.simulation.results import Results
 from ltr_duel.simulation.run import simulate
+from ltr_duel.simulation.simulated_users import Live
 from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry, coins
 
 

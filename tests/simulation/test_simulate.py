@@ -141,7 +141,7 @@ sys.path.insert(0, sys.argv[2])
 from tests.conftest import coins, random_rankings
 from ltr_duel.preferences.estimate.api import estimate_preferences
 from ltr_duel.preferences.io import save_preferences
-from ltr_duel.simulation.live import Live
+from ltr_duel.simulation.simulated_users import Live
 from ltr_duel.simulation.run import simulate
 rankings = random_rankings(4, 5, 12)
 matrix = estimate_preferences(rankings, comparisons=50)

@@ -29,6 +29,7 @@ from ltr_duel.bandits.batches import (
     most_victorious_left,
     new_batches,
 )
+from ltr_duel.bandits.coin_words import gather
 from ltr_duel.bandits.hooks import NEVER
 from ltr_duel.bandits.levels import (
     Levels,
@@ -46,7 +47,6 @@ from ltr_duel.bandits.posterior import posterior_rows, record_posterior
 from ltr_duel.bandits.state import Registers, registers
 from ltr_duel.bandits.statistics import record_win
 from ltr_duel.bandits.tournament import Tournament, most_wins_among, new_tournament, seat, set_seated_odds
-from ltr_duel.bandits.words import gather
 from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, kernel, shuffle
 
 

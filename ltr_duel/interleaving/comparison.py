@@ -26,6 +26,7 @@ from ltr_duel.core import (
     dispatched_call,
     errors,
     implement,
+    inlined,
     kernel,
     mapped,
     numbered,
@@ -225,7 +226,7 @@ def compare_pair(
     raise TypeError("not a comparison")
 
 
-@kernel
+@inlined
 def click_list(c: Comparison, query: int, length: int, rng: Generator) -> int:
     """Let a user click on the list on the page; return the number of clicks."""
     start = c.lists.query_ptr[query]

@@ -17,7 +17,6 @@ __all__ = [
     "SlatePolicyPage",
     "check_policy",
     "marked",
-    "named_policy",
     "register",
     "registers",
 ]

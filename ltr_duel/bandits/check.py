@@ -27,7 +27,7 @@ LAW_STEPS = 40
 
 
 def check_policy(policy: Policy | str) -> None:
-    """Check that a policy keeps the contract: that of the module `ltr_duel.bandits.policy`.
+    """Check that a policy keeps the contract: that of the module `ltr_duel.bandits.hooks`.
 
     Parameters
     ----------
@@ -108,9 +108,9 @@ def check_shape(given: components.Configured[Policy]) -> None:
 
 def check_range(given: components.Configured[Policy]) -> None:
     """Arms are in range. As plain Python, where a wrong index is an error and not a wrong read."""
-    label, policy, params = given
+    label, policy, _ = given
     try:
-        played = play(policy, params, easy_matrix(5), 60, plain=True)
+        played = play(given, easy_matrix(5), 60, plain=True)
     except IndexError as error:
         raise PolicyError(f"policy '{label}' uses an arm or an index that does not exist: {error}") from error
     _check_range(label, policy, played, 5)
@@ -118,10 +118,10 @@ def check_range(given: components.Configured[Policy]) -> None:
 
 def check_steps(given: components.Configured[Policy]) -> None:
     """The horizon is kept to the step, and jumping changes nothing."""
-    label, policy, params = given
+    label, policy, _ = given
     p = easy_matrix(5)
     for steps in (1, 7, 600):
-        slow, fast = (play(policy, params, p, steps, jump=jump) for jump in (False, True))
+        slow, fast = (play(given, p, steps, jump=jump) for jump in (False, True))
         _demand(slow.decisions == steps, label, f"was asked {slow.decisions} times in {steps} steps")
         _check_range(label, policy, slow, 5)
         where = _first_difference(slow, fast)
@@ -131,12 +131,12 @@ def check_steps(given: components.Configured[Policy]) -> None:
 
 def check_repeatable(given: components.Configured[Policy]) -> None:
     """The same seed gives the same pulls, compiled or not, and global randomness is left alone."""
-    label, policy, params = given
+    label, policy, _ = given
     p, steps = easy_matrix(4), 150
     before = (random.getstate(), np.random.get_state()[1].tobytes())  # type: ignore[index]  # noqa: NPY002 -- is to be left alone
-    first, again = (play(policy, params, p, steps, seed=5) for _ in range(2))
+    first, again = (play(given, p, steps, seed=5) for _ in range(2))
     _demand(_first_difference(first, again) is None, label, "takes another path when run again with the same seed")
-    plain = play(policy, params, p, steps, seed=5, plain=True)
+    plain = play(given, p, steps, seed=5, plain=True)
     where = _first_difference(first, plain)
     _demand(where is None, label, f"chooses otherwise as plain Python than compiled, in step {where}")
     _demand(
@@ -147,17 +147,17 @@ def check_repeatable(given: components.Configured[Policy]) -> None:
     after = (random.getstate(), np.random.get_state()[1].tobytes())  # type: ignore[index]  # noqa: NPY002 -- is to be left alone
     _demand(before == after, label, "draws from global randomness; draw from the rng it is given")
     if not policy.deterministic:
-        other = play(policy, params, p, steps, seed=6)
+        other = play(given, p, steps, seed=6)
         complaint = "takes the same path whatever the seed; if it is meant to, register it with deterministic=True"
         _demand(_first_difference(first, other) is not None, label, complaint)
 
 
 def check_small(given: components.Configured[Policy]) -> None:
     """One arm, and two, are legal problems."""
-    label, policy, params = given
-    alone = play(policy, params, np.full((1, 1), 0.5), 50)
+    label, policy, _ = given
+    alone = play(given, np.full((1, 1), 0.5), 50)
     _check_range(label, policy, alone, 1)
-    pair = play(policy, params, easy_matrix(2), 200)
+    pair = play(given, easy_matrix(2), 200)
     _check_range(label, policy, pair, 2)
 
 
@@ -168,7 +168,7 @@ def check_counts(given: components.Configured[Policy]) -> None:
     counts, coins = new_recorder(4, np.arange(1, steps + 1)), stream(7, "coins")
     streams = Streams(stream(7, "policy"), coins, coins, coins, coins)
     Run(policy, params, 4, MatrixOracle(p), streams, counts, horizon=steps).advance(steps)
-    chosen = _pulls(policy, play(policy, params, p, steps, seed=7))
+    chosen = _pulls(policy, play(given, p, steps, seed=7))
     _demand(np.array_equal(counts.pulls[-1], chosen), label, "chooses otherwise when it is asked for recommendations")
 
 
@@ -178,7 +178,7 @@ def check_winner(given: components.Configured[Policy]) -> None:
     found = 0
     for seed in range(9):
         order = np.roll(np.arange(4), seed)
-        played = play(policy, params, easy_matrix(4)[np.ix_(order, order)], EASY_STEPS, seed)
+        played = play(given, easy_matrix(4)[np.ix_(order, order)], EASY_STEPS, seed)
         arm = int(interpreted(policy.recommend)(played.state, params))
         _demand(0 <= arm < 4, label, f"recommends arm {arm} of 4")
         found += order[arm] == 0
@@ -187,24 +187,24 @@ def check_winner(given: components.Configured[Policy]) -> None:
 
 def check_hard_matrices(given: components.Configured[Policy]) -> None:
     """Without a Condorcet winner, with ties everywhere or with certain outcomes it still chooses arms to the end."""
-    label, policy, params = given
+    label, policy, _ = given
     cycle = np.array([[0.5, 0.7, 0.3], [0.3, 0.5, 0.7], [0.7, 0.3, 0.5]])
     certain = np.where(np.arange(4)[:, None] < np.arange(4), 1.0, 0.0) + 0.5 * np.eye(4)
     for p in (cycle, np.full((6, 6), 0.5), certain):
-        played = play(policy, params, p, 2000)
+        played = play(given, p, 2000)
         _check_range(label, policy, played, p.shape[0])
 
 
 def check_relabelling(given: components.Configured[Policy]) -> None:
     """The law of the pulls is equivariant under relabelling: no arm is preferred for its number."""
-    label, policy, params = given
+    label, policy, _ = given
     if policy.deterministic:
         return  # ties between arms can then only be broken by their numbers
     p, order = easy_matrix(3), np.array([2, 0, 1])
 
     def short_runs(p: FloatMatrix, first_seed: int) -> FloatMatrix:
         seeds = range(first_seed, first_seed + LAW_RUNS)
-        runs = (play(policy, params, p, LAW_STEPS, seed, horizon=10 * LAW_STEPS) for seed in seeds)
+        runs = (play(given, p, LAW_STEPS, seed, horizon=10 * LAW_STEPS) for seed in seeds)
         return np.array([_pulls(policy, run) for run in runs])
 
     here, there = short_runs(p, 0), short_runs(p[np.ix_(order, order)], LAW_RUNS)
@@ -224,8 +224,7 @@ def easy_matrix(n_arms: int) -> FloatMatrix:
 
 
 def play(
-    policy: Policy,
-    params: Any,
+    given: components.Configured[Policy],
     p: FloatMatrix,
     steps: int,
     seed: int = 0,
@@ -235,6 +234,7 @@ def play(
     plain: bool = False,
 ) -> Run:
     """Let a policy play so many steps against the coins of a matrix; the whole path is kept."""
+    _, policy, params = given
     run = Run.on_matrix(policy, p, params, seed=seed, horizon=horizon or steps, keep=steps, plain=plain)
     run.advance(steps, jump=jump)
     return run

@@ -26,8 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.bandits.posterior import draw_above
-from ltr_duel.bandits.words import (
+from ltr_duel.bandits.coin_words import (
     BLOCK,
     LaneVector,
     OddsMatrix,
@@ -39,6 +38,7 @@ from ltr_duel.bandits.words import (
     odds_of,
     toss_block,
 )
+from ltr_duel.bandits.posterior import draw_above
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, draws, inlined, kernel, larger, trailing_zeros
 
 _FIRST, _PATIENCE = 4, 16  # samples drawn for each arm of a row until it gets a level, and a new one

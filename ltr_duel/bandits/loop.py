@@ -7,36 +7,22 @@ of the run is the recorder's business. Simulations, `check_policy`, tests and be
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ltr_duel.bandits.arms import complaint, wrong_pair, wrong_slate
-from ltr_duel.bandits.batched import (
-    Copies,
-    Lateness,
-    new_late,
-    run_pairs_in_turn,
-    run_pairs_late,
-    run_slates_in_turn,
-    run_slates_late,
-)
+from ltr_duel.bandits.batched import Lateness, new_late, run_pairs_late, run_slates_late
 from ltr_duel.bandits.compiling import loop_for, run_loop
+from ltr_duel.bandits.hooks import idle_until, recommend, select, select_slate, sweep, update, update_slate
+from ltr_duel.bandits.in_turn import new_in_turn, run_pairs_in_turn, run_slates_in_turn
+from ltr_duel.bandits.memory_needs import require_room
 from ltr_duel.bandits.oracle import MatrixOracle, duel, multiduel
-from ltr_duel.bandits.policy import (
-    Policy,
-    PolicyError,
-    idle_until,
-    recommend,
-    select,
-    select_slate,
-    sweep,
-    update,
-    update_slate,
-)
+from ltr_duel.bandits.policy import Policy, PolicyError
 from ltr_duel.bandits.recorder import (
     Recorder,
+    Span,
     add_pair,
     add_slate,
     count_met,
@@ -45,22 +31,18 @@ from ltr_duel.bandits.recorder import (
     new_recorder,
     pass_checkpoint,
 )
-from ltr_duel.bandits.room import require_room
-from ltr_duel.bandits.state import in_one_piece
 from ltr_duel.core import IntMatrix, IntVector, SignMatrix, Streams, as_writable, kernel, stream
 
 LOOP_NUMBERS = 1  # numbers version of the loop and of a matrix's coins (`ltr_duel.core.numbering`)
 
 
 @kernel
-def run_pairs(
-    state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, start: int, stop: int, jump: bool
-) -> int:
-    """Let a policy compare pairs in the steps start..stop; return in how many of them it was asked."""
+def run_pairs(state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, span: Span) -> int:
+    """Let a policy compare pairs in some steps; return in how many of them it was asked."""
     path, due, place = recorder.path, recorder.due, recorder.place
     pulls, best, outcomes = recorder.pulls_now, recorder.best_now, recorder.outcomes_now
-    decisions, t = 0, start
-    while t <= stop:
+    decisions, t = 0, span.start
+    while t <= span.stop:
         decisions += 1
         first, second = select(state, params, t, streams.policy)
         if wrong_pair(state, due, place.shape[0], t, first, second):
@@ -69,8 +51,8 @@ def run_pairs(
         if first != second:
             outcome = duel(oracle, first, second, streams)
             outcomes[0] += 1
-        elif jump:
-            last = min(idle_until(state, params, t), stop)
+        elif span.jump:
+            last = min(idle_until(state, params, t), span.stop)
         update(state, params, t, first, second, outcome, streams.policy)
         if t <= path.shape[0]:
             keep_pair(path, t, last, first, second)
@@ -83,14 +65,21 @@ def run_pairs(
     return decisions
 
 
+class SlateScratch(NamedTuple):
+    """Memory for the set of a step."""
+
+    slate: IntVector  # (K,)
+    won: SignMatrix  # (K, K)
+
+
 @kernel
 def run_slates(
-    state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, start: int, stop: int, jump: bool,
-    slate: IntVector, won: SignMatrix,
-) -> int:  # fmt: skip
-    """Let a policy compare sets of arms. ``slate`` (K,) and ``won`` (K, K) are scratch."""
-    decisions, t = 0, start
-    while t <= stop:
+    state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, span: Span, scratch: SlateScratch
+) -> int:
+    """Let a policy compare sets of arms in some steps."""
+    slate, won = scratch.slate, scratch.won
+    decisions, t = 0, span.start
+    while t <= span.stop:
         decisions += 1
         size = select_slate(state, params, t, slate, streams.policy)
         if wrong_slate(state, recorder.due, recorder.place.shape[0], t, slate, size):
@@ -98,8 +87,8 @@ def run_slates(
         last = t
         if size > 1:
             multiduel(oracle, slate, size, won, streams)
-        elif jump:
-            last = min(idle_until(state, params, t), stop)
+        elif span.jump:
+            last = min(idle_until(state, params, t), span.stop)
         update_slate(state, params, t, slate, size, won, streams.policy)
         if t <= recorder.path.shape[0]:
             keep_slate(recorder.path, t, last, slate, size)
@@ -114,11 +103,10 @@ def run_slates(
 
 @kernel
 def run_sweeps(
-    state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, start: int, stop: int, jump: bool,
-    met: IntMatrix,
-) -> int:  # fmt: skip
+    state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, span: Span, met: IntMatrix
+) -> int:
     """Let a policy walk from checkpoint to checkpoint, to the last. ``met`` (K, K): duels of each pair until now."""
-    decisions, t = 0, start
+    decisions, t = 0, span.start
     for row in range(recorder.times.shape[0]):
         decisions += sweep(state, params, oracle.p, t, recorder.times[row], met, streams.policy)
         t = recorder.times[row] + 1
@@ -202,7 +190,8 @@ class Run:
         elif policy.feedback == "duel":
             loop, self._scratch = run_pairs, ()
         else:
-            loop, self._scratch = run_slates, (np.zeros(n_arms, np.int64), np.zeros((n_arms, n_arms), np.int8))
+            scratch = SlateScratch(np.zeros(n_arms, np.int64), np.zeros((n_arms, n_arms), np.int8))
+            loop, self._scratch = run_slates, (scratch,)
         self._fixed = (self.state, params, oracle, streams, recorder)
         self._loop = loop_for(policy, loop, compiled=compiled, plain=plain)
 
@@ -261,7 +250,7 @@ class Run:
         PolicyError
             If the policy cannot be compiled, or chooses or recommends an arm that does not exist.
         """
-        args = (*self._fixed, self.t + 1, stop, jump, *self._scratch)
+        args = (*self._fixed, Span(self.t + 1, stop, jump), *self._scratch)
         self.decisions += run_loop(self._policy, self._loop, args)
         if self._recorder.due[1]:
             raise PolicyError(f"policy '{self._policy.name}' {complaint(self._recorder.due, self.n_arms)}")
@@ -290,7 +279,5 @@ def _late_loop(
     ring = new_late(n_arms, late.batch, late.delay, slates=slates, in_turn=not policy.any_order)
     if policy.any_order:
         return run_slates_late if slates else run_pairs_late, state, (ring,)
-    state, words = in_one_piece(state)
-    trial, tried = in_one_piece(state)
-    copies = Copies(words, np.zeros_like(words), tried)
-    return run_slates_in_turn if slates else run_pairs_in_turn, state, (ring, trial, copies, late.others)
+    state, turn = new_in_turn(state, ring, late.others)
+    return run_slates_in_turn if slates else run_pairs_in_turn, state, (turn,)

@@ -32,7 +32,7 @@ class _Page(Protocol):
 
 
 class PolicyPage(_Page, Protocol):
-    """The page of a policy that compares pairs; `ltr_duel.bandits.policy` describes the functions.
+    """The page of a policy that compares pairs; `ltr_duel.bandits.hooks` describes the functions.
 
     Examples
     --------

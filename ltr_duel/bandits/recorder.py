@@ -11,8 +11,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ltr_duel.bandits.policy import NEVER
+from ltr_duel.bandits.hooks import NEVER
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel
+
+
+class Span(NamedTuple):
+    """The steps that a loop takes, both ends included, and whether it may jump."""
+
+    start: int
+    stop: int
+    jump: bool
 
 
 class Recorder(NamedTuple):

@@ -12,9 +12,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
+from ltr_duel.bandits.coin_words import BLOCK, new_seed
 from ltr_duel.bandits.statistics import coin_divergence
 from ltr_duel.bandits.tournament import CountVector, Tournament, open_tournament, toss_arm
-from ltr_duel.bandits.words import BLOCK, new_seed
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, draws, kernel, vector
 
 

@@ -12,7 +12,7 @@ from math import ceil, exp, log1p, sqrt
 
 import numpy as np
 
-from ltr_duel.bandits.policy import NEVER
+from ltr_duel.bandits.hooks import NEVER
 from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, kernel
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from ltr_duel.bandits.words import (
+from ltr_duel.bandits.coin_words import (
     BLOCK,
     LaneVector,
     OddsMatrix,

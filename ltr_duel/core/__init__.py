@@ -9,7 +9,6 @@ __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
 __all__ = [
     "Component",
-    "Configured",
     "FloatMatrix",
     "FloatVector",
     "InputError",
@@ -24,11 +23,8 @@ __all__ = [
     "load_plugin",
     "random_below",
     "replacing",
-    "require_one_of",
-    "run_tasks",
     "shuffle",
     "statistics",
     "stream",
     "uniform",
-    "unknown_name",
 ]

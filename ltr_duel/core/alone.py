@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 
+from ltr_duel.core.cache_folder import NoHomeError, cache_home
 from ltr_duel.core.digest import digest_of
 from ltr_duel.core.errors import InputError
-from ltr_duel.core.home import NoHomeError, cache_home
 
 
 class InUseError(InputError):

@@ -18,6 +18,9 @@ def sha256_file(path: str | Path) -> str:
         return hashlib.file_digest(source, "sha256").hexdigest()
 
 
+canonical = json.JSONEncoder(sort_keys=True).encode  # a value's text, by which it is digested
+
+
 def digest_of(value: object) -> str:
     """Return the SHA-256 of a value's canonical JSON, in hexadecimal.
 
@@ -34,4 +37,4 @@ def digest_of(value: object) -> str:
     >>> digest_of([1, 2])[:8]
     '3a316d6d'
     """
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(canonical(value).encode()).hexdigest()

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import secrets
 import shutil
 import tempfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import BufferedReader
 from pathlib import Path
 
+from ltr_duel.core.errors import InputError
 from ltr_duel.core.places import require_file_place, require_folder_place, said_of
 
 _NAME_KEPT = 60  # characters of a name that a temporary one repeats: file systems allow 255 bytes
@@ -62,6 +66,32 @@ def replacing(path: str | Path, temporary: Path | None = None) -> Iterator[Path]
             _sync(temporary)
             temporary.replace(target)
             sync_folder(target.parent)
+
+
+@contextmanager
+def reading(path: Path, needed: str) -> Iterator[BufferedReader]:
+    """Open a file to read its bytes, plain or gzipped.
+
+    needed: what it should be, for example "a run file".
+
+    Raises `InputError` if it is missing or a directory, cannot be read, or if its gzip stream is damaged.
+    """
+    try:
+        with path.open("rb") as raw:
+            yield raw
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(f"{path}: the gzip stream is damaged or cut short ({error}); get the file again") from None
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file") from None
+    except IsADirectoryError:
+        raise InputError(f"{path}: this is a directory, {needed} is needed") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def is_gzipped(raw: BufferedReader) -> bool:
+    """Whether bytes that were not read yet begin like a gzip stream."""
+    return raw.peek(2)[:2] == b"\x1f\x8b"
 
 
 def write_text(path: str | Path, text: str) -> None:

@@ -24,7 +24,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from ltr_duel.core.home import NoHomeError, cache_home
+from ltr_duel.core.cache_folder import NoHomeError, cache_home
 
 _SEALS = "files.json"
 _INDEX, _CODE = ".nbi", ".nbc"

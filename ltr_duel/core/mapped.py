@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ltr_duel.core import host
+from ltr_duel.core.cache_folder import NoHomeError, cache_home
 from ltr_duel.core.errors import InputError
-from ltr_duel.core.home import NoHomeError, cache_home
 
 LARGE = 2**29  # bytes
 

@@ -222,3 +222,16 @@ def random_fewest(counts: IntVector, rng: np.random.Generator) -> int:
                 return k
             skip -= 1
     return 0
+
+
+@kernel
+def first_above(sums: FloatVector | IntVector, value: float) -> int:
+    """Return the index of the first of ascending numbers that is above ``value``, by bisection; the last one is."""
+    low, high = 0, sums.shape[0] - 1
+    while low < high:
+        middle = (low + high) // 2
+        if sums[middle] > value:
+            high = middle
+        else:
+            low = middle + 1
+    return low

@@ -16,7 +16,6 @@ __all__ = [
     "check_corpus",
     "convert",
     "describe",
-    "is_converted",
     "load_dataset",
     "make_corpus",
     "open_converted",

@@ -26,6 +26,7 @@ from ltr_duel.core import (
     dispatched_call,
     errors,
     implement,
+    inlined,
     kernel,
     mapped,
     numbered,
@@ -225,6 +226,13 @@ def compare_pair(
     raise TypeError("not a comparison")
 
 
+@inlined
+def click_list(c: Comparison, query: int, length: int, rng: Generator) -> int:
+    """Let a user click on the list on the page; return the number of clicks."""
+    start = c.lists.query_ptr[query]
+    return simulate_clicks(c.users, c.relevance, start, c.page.shown, length, c.page.clicks, rng)
+
+
 def _compare_pair(
     comparison: Comparison, query: int, first: int, second: int, lists_rng: Generator, clicks_rng: Generator
 ) -> float:
@@ -236,8 +244,7 @@ def _compare_pair(
         redraw_ties(c, query, c.pair, 2, lists_rng)
         row, i, j = 0, 0, 1
     length = draw_pair(c.method, c.current, row, i, j, c.page, lists_rng)
-    start = c.lists.query_ptr[query]
-    n_clicks = simulate_clicks(c.users, c.relevance, start, c.page.shown, length, c.page.clicks, clicks_rng)
+    n_clicks = click_list(c, query, length, clicks_rng)
     if n_clicks == 0:
         return 0.0
     if c.ties == REDRAWN:
@@ -314,8 +321,7 @@ def _compare_slate(
         for a in range(size):
             c.places[a] = a
     length = draw_slate(c.method, c.current, row, c.places, size, c.page, lists_rng)
-    start = c.lists.query_ptr[query]
-    n_clicks = simulate_clicks(c.users, c.relevance, start, c.page.shown, length, c.page.clicks, clicks_rng)
+    n_clicks = click_list(c, query, length, clicks_rng)
     if n_clicks == 0:
         for a in range(size):
             for b in range(a + 1, size):

@@ -319,3 +319,16 @@ def require_list(name: str, shown: Any, documents: int, top: int) -> None:
 METHODS: components.Registry[Method] = components.Registry(
     "comparison method", "ltr_duel.interleaving.methods", bind, check="ltr_duel.interleaving.check:check_method"
 )
+
+
+def able_methods(*, sets: bool) -> list[str]:
+    """Return the names of the methods that compare sets of rankers, or of those that compare two."""
+    return [one.name for one in METHODS if (one.slates if sets else one.pairs)]
+
+
+def require_able(method: str | Method, *, sets: bool) -> None:
+    """Refuse a method that does not compare sets of rankers, or two of them."""
+    able = able_methods(sets=sets)
+    if METHODS.configure(method).component.name not in able:
+        kind = "sets of rankers" if sets else "two rankers"
+        raise InputError(f"'{method}' does not compare {kind}; methods that do: {', '.join(able)}")

@@ -18,6 +18,7 @@ from ltr_duel.interleaving.method import (
     Method,
     Shown,
     Size,
+    able_methods,
     credit_pair,
     credit_slate,
     draw_pair,
@@ -42,7 +43,7 @@ class Workspace:
             raise errors.unknown_name(f"outcome rule of {self.method.name} called", self.outcome, self.method.outcomes)
         self.pair = rankers == 2 and self.method.pairs
         if not self.pair and not self.method.slates:
-            able = ", ".join(one.name for one in METHODS if one.slates)
+            able = ", ".join(able_methods(sets=True))
             raise InputError(f"method '{self.method.name}' compares two rankers, not {rankers}; for more: {able}")
         if not self.pair and self.outcome != self.method.outcomes[0]:
             raise InputError(f"outcome rule '{self.outcome}' is for two rankers, not {rankers}")

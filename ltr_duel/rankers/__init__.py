@@ -13,7 +13,6 @@ __all__ = [
     "RankerKind",
     "Rankings",
     "Run",
-    "constant_features",
     "evaluate_rankers",
     "feature_rankers",
     "measure_by_query",

@@ -9,7 +9,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
-import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -22,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ltr_duel.core import InputError
+from ltr_duel.core import InputError, files
 from ltr_duel.data.text.other_formats import BYTE_ORDER_MARK, refuse_other_formats
 
 CHUNK_BYTES = 2 * 2**20  # text of a chunk; small enough that text and numbers stay in a core's cache
@@ -30,7 +29,6 @@ LONGEST_LINE = 64 * 2**20
 MOST_UNPACKED = 10**9  # bytes of text in a gzipped file, unless it is less than this many times the file:
 MOST_TIMES = 100  # feature text comes to 3 to 30 times
 
-_GZIP = b"\x1f\x8b"
 _MOST_WAITING = 4  # pieces that wait for the digest
 
 
@@ -59,22 +57,13 @@ def read_chunks(
     Raises `InputError` if the file is missing, empty, a directory, an archive or a web page, or its gzip stream is
     damaged or unpacks to more than the limit.
     """
-    try:
-        with path.open("rb") as raw:
-            refuse_other_formats(path, raw.read(512))
-            raw.seek(0)
-            source: io.BufferedIOBase = _Hashed(raw, digest) if digest else raw
-            if raw.peek(2)[:2] == _GZIP:
-                source = _Limited(path, gzip.GzipFile(fileobj=source, mode="rb"), limit)
-            yield from _whole_lines(path, source, size or ChunkSize())
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(f"{path}: the gzip stream is damaged or cut short ({error}); get the file again") from None
-    except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file") from None
-    except IsADirectoryError:
-        raise InputError(f"{path}: this is a directory, a feature file is needed") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    with files.reading(path, "a feature file") as raw:
+        refuse_other_formats(path, raw.read(512))
+        raw.seek(0)
+        source: io.BufferedIOBase = _Hashed(raw, digest) if digest else raw
+        if files.is_gzipped(raw):
+            source = _Limited(path, gzip.GzipFile(fileobj=source, mode="rb"), limit)
+        yield from _whole_lines(path, source, size or ChunkSize())
 
 
 def estimate_text_bytes(files: Iterable[Path]) -> int:

@@ -27,7 +27,6 @@ POWERS = np.array([float(f"1e{e}") for e in range(_LOWEST, 61)])
 INTEGER_POWERS = np.array([10**e for e in range(9)])
 ZERO_POWER = -_LOWEST
 _DIGITS = 18  # most digits whose integer fits in int64
-_EXACT_INTEGER = 2**53
 _MARGIN = 2.0**-49
 LARGEST = 3.4028235677973366e38  # halfway between the largest float32 and the next power: rounds to infinity
 

@@ -71,19 +71,14 @@ class Worker:
         for block in range(begin // BLOCK, -(-end // BLOCK)):
             offset = block * BLOCK
             rng = stream(seed, "preferences", names[first], names[second], block)
-            self._count(
+            here = BlockPlan(
                 self._evaluator,
                 queries_of(block, self._settings),
                 self._taken,
                 self._settings.lists_of_an_evaluation,
                 self._settings.evaluations_of_a_unit,
-                first,
-                second,
-                max(begin - offset, 0),
-                min(end - offset, BLOCK),
-                rng,
-                row,
             )
+            self._count(here, first, second, max(begin - offset, 0), min(end - offset, BLOCK), rng, row)
 
 
 def queries_of(block: int, settings: Settings) -> IntVector:
@@ -114,13 +109,23 @@ def _shuffled(number: int, seed: int, n_queries: int) -> IntVector:
     return order
 
 
+class BlockPlan(NamedTuple):
+    """How the comparisons of a block are made."""
+
+    evaluator: Any
+    queries: IntVector  # one for each unit; or none, where each pair draws its own
+    taken: FloatMatrix  # (K, n_queries) or (0, 0); what is taken off outcomes
+    lists_of_an_evaluation: int
+    evaluations_of_a_unit: int
+
+
 @kernel
 def count_block(
-    evaluator: Any, queries: IntVector, taken: FloatMatrix, lists_of_an_evaluation: int, evaluations_of_a_unit: int,
-    first: int, second: int, begin: int, end: int, rng: np.random.Generator, row: IntVector,
-) -> None:  # fmt: skip
+    block: BlockPlan, first: int, second: int, begin: int, end: int, rng: np.random.Generator, row: IntVector
+) -> None:
     """Go through the first ``end`` comparisons of a block, and add those from ``begin`` on to ``row``."""
-    lists = lists_of_an_evaluation * evaluations_of_a_unit
+    evaluator, queries, taken = block.evaluator, block.queries, block.taken
+    lists = block.lists_of_an_evaluation * block.evaluations_of_a_unit
     for unit in range(end // lists):
         if queries.shape[0] == 0:
             query = random_below(evaluator.n_queries, rng)
@@ -128,7 +133,7 @@ def count_block(
             query = queries[unit]
         mean = evaluate(evaluator, query, first, second, rng)
         spread = 0.0
-        if evaluations_of_a_unit == 2:
+        if block.evaluations_of_a_unit == 2:
             other = evaluate(evaluator, query, first, second, rng)
             spread = (mean - other) * (mean - other) / 2.0
             mean = (mean + other) / 2.0

@@ -19,7 +19,7 @@ import numpy as np
 from ltr_duel.clicks import users_of
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, SmallIntVector, interpreted, kernel, mapped, stream
 from ltr_duel.interleaving import Comparer
-from ltr_duel.preferences.estimate.blocks import NOTHING, count_block
+from ltr_duel.preferences.estimate.blocks import NOTHING, BlockPlan, count_block
 from ltr_duel.preferences.estimate.integrated import open_evaluator
 from ltr_duel.preferences.estimate.settings import Settings
 from ltr_duel.preferences.tally import FARTHEST, SCALE
@@ -51,7 +51,8 @@ def fitted_slope(settings: Settings) -> float:
     for n in range(_EVALUATIONS):
         query, first = n % gains.shape[1], 2 * (n // gains.shape[1] % (_RANKERS // 2))
         row[:] = 0
-        count(evaluator, np.array([query]), NOTHING, lists, 1, first, first + 1, 0, lists, rng, row)
+        block = BlockPlan(evaluator, np.array([query]), NOTHING, lists, 1)
+        count(block, first, first + 1, 0, lists, rng, row)
         difference = float(gains[first, query] - gains[first + 1, query])
         above += difference * float(row[1]) / (lists * SCALE)
         below += difference * difference

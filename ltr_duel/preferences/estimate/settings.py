@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -12,6 +11,7 @@ import numpy as np
 
 from ltr_duel.clicks import ClickModel, click_model
 from ltr_duel.core import InputError, checked_seed, errors, machine, mapped, numbered
+from ltr_duel.core import digest as core_digest
 from ltr_duel.interleaving import METHODS, Comparer
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.tally import MOST_COMPARISONS, Tally, errors_of, preferences_of
@@ -112,7 +112,7 @@ class Settings:
     @property
     def digest(self) -> str:
         """SHA-256 of the provenance and of the rankings themselves."""
-        digest = hashlib.sha256(json.dumps(self.provenance, sort_keys=True).encode())
+        digest = hashlib.sha256(core_digest.canonical(self.provenance).encode())
         digest.update("\x1f".join(self.rankings.names).encode())
         rankings = self.rankings
         for row in (*rankings.order, *rankings.tied, rankings.relevance, rankings.query_ptr):

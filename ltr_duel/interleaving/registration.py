@@ -1,9 +1,9 @@
-"""A page of fixed names becomes a method, and so does a pair of plain Python functions.
+"""Register a module, or a pair of plain Python functions, as a comparison method.
 
-The pair is enough for a method at interpreted speed:
+The pair of functions is enough for a method at interpreted speed:
 
     def draw(orders, top, rng): ...          # orders: best first, one list of documents for each ranker -> shown list
-    def credit(orders, shown, clicks): ...   # clicks: places of the list that were clicked -> one score for each ranker
+    def credit(orders, shown, clicks): ...   # clicks: clicked positions of the list -> one score for each ranker
 
 The ranker with the higher score wins.
 """
@@ -26,16 +26,16 @@ _PARTS = ("Params", "State", "init", "draw_pair", "credit_pair", "draw_slate", "
 
 
 def register(page: str, **about: Any) -> Method:
-    """Make the method known that a page defines.
+    """Register the method that a module defines.
 
     Parameters
     ----------
     page : str
-        The module: ``__name__``. What it defines of ``Params``, ``State``, ``init``, ``draw_pair``, ``credit_pair``,
-        ``draw_slate`` and ``credit_slate``, or ``draw`` and ``credit`` as for `method_from_functions`, is found there.
+        ``__name__`` of the module. It defines some of ``Params``, ``State``, ``init``, ``draw_pair``, ``credit_pair``,
+        ``draw_slate`` and ``credit_slate``, or ``draw`` and ``credit`` as for `method_from_functions`.
     **about
-        The other parameters of `Method`: ``cite``, ``shows``, ``wins``, ``limits``, ... The name is that of the file if
-        it is not given. A part that is given is not looked for.
+        The other parameters of `Method`: ``cite``, ``shows``, ``wins``, ``limits``, ... By default the name is the
+        name of the file. A part that is given here replaces the module's.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def register(page: str, **about: Any) -> Method:
     Raises
     ------
     InputError
-        If there is a method of that name already, or the page lacks a function.
+        If a method of that name exists, or the module lacks a function.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def register(page: str, **about: Any) -> Method:
     ...     return orders[rng.integers(len(orders))][:top]
     >>> def credit(orders, shown, clicks):
     ...     return [sum(1 / (order.index(shown[k]) + 1) for k in clicks) for order in orders]
-    >>> register(__name__, name="either_list", draw=draw, credit=credit).pairs  # in a file all are found
+    >>> register(__name__, name="either_list", draw=draw, credit=credit).pairs  # found by name in a file
     True
     >>> METHODS.remove("either_list")
     """
@@ -71,18 +71,18 @@ def method_from_functions(name: str, draw: Draw, credit: Credit, **about: Any) -
     ----------
     name : str
     draw : callable
-        ``draw(orders, top, rng)`` returns at most ``top`` different documents. ``orders`` holds, for each ranker, all
-        documents of the query, best first.
+        ``draw(orders, top, rng)`` returns at most ``top`` different documents. ``orders`` contains, for each ranker,
+        all documents of the query, best first.
     credit : callable
-        ``credit(orders, shown, clicks)`` returns one score for each ranker; ``clicks`` are the clicked places of
+        ``credit(orders, shown, clicks)`` returns one score for each ranker; ``clicks`` are the clicked positions of
         ``shown``, ascending, at least one.
     **about
-        What else there is in `Method`: ``cite``, ``shows``, ``wins``, ...
+        Other parameters of `Method`: ``cite``, ``shows``, ``wins``, ...
 
     Returns
     -------
     Method
-        To be passed wherever the name of a method is expected; `check_method` tests it.
+        Accepted wherever the name of a method is; `check_method` tests it.
 
     Examples
     --------

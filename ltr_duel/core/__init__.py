@@ -1,6 +1,6 @@
-"""What every floor stands on: randomness, compiled kernels, errors, registries, parallel tasks.
+"""The basis of all other packages: randomness, compiled kernels, errors, registries, parallel tasks.
 
-Nothing here knows of rankers, clicks or bandits.
+This package does not depend on rankers, clicks or bandits.
 """
 
 import lazy_loader

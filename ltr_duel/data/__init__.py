@@ -1,6 +1,6 @@
-"""Feature files become a `Dataset`: readers, corpora, synthetic data.
+"""Read feature files into a `Dataset`; corpora; synthetic data.
 
-Nothing here orders documents, clicks or compares.
+This package does not rank documents, simulate clicks or compare rankers.
 """
 
 import lazy_loader

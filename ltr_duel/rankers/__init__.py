@@ -1,6 +1,6 @@
 """Rankers: the documents of each query in the order of a feature, a run, a model. Rankings, tie rules, measures.
 
-Nothing here clicks or compares.
+This package does not simulate clicks or compare rankers.
 """
 
 import lazy_loader

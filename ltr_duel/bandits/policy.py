@@ -122,7 +122,7 @@ class Policy(components.Component):
         return "slate" if "slate" in inspect.signature(interpreted(self.select)).parameters else "duel"
 
     def facts(self) -> dict[str, str]:
-        """Return what a reader wants to know, by the words of a table's head."""
+        """Return the facts about the component, keyed by column heading."""
         known = super().facts()
         return {
             "compares": {"duel": "pairs", "slate": "sets"}[self.feedback],

@@ -152,7 +152,7 @@ class Live(OracleSource):
         self.provenance = numbered(about, slates=shown, live=LIVE_NUMBERS)
 
     def open(self) -> LiveOracle:
-        """Return what kernels need, with scratch of its own."""
+        """Return the data that kernels need, with separate scratch."""
         return LiveOracle(self._pairs.open(), self._slates.open(), self._cumulative, self._half)
 
 

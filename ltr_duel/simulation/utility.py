@@ -17,7 +17,7 @@ from math import exp, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy  # its modules load when they are used
+import scipy  # loads its modules on first use
 from numpy.typing import ArrayLike, NDArray
 
 from ltr_duel.bandits import duel, multiduel

@@ -1,14 +1,14 @@
-"""The loop where outcomes come late: in batches, with a delay, or both.
+"""The loop for outcomes that arrive late: in batches, with a delay, or both.
 
-What is known before step t is the outcomes of the steps up to ``(t - 1 - delay) // batch * batch``: with a batch of 1
-and no delay all of them, and the run is that of `ltr_duel.bandits.loop`, step by step.
+Before step t, the outcomes of the steps up to ``(t - 1 - delay) // batch * batch`` are available. With a batch of 1 and
+no delay these are all outcomes, and the run equals the run of `ltr_duel.bandits.loop`, step by step.
 
-A policy with ``any_order`` (`ltr_duel.bandits.policy.Policy`) only counts outcomes. It is asked again and again,
-without being told, until outcomes are known, and then told all of them. Other policies are told only of what they ask
-for: the step is chosen from a copy of what the policy was before it asked, so all choices have the law of its next
-one, and an outcome waits until the policy asks for the same arms. So it learns from independent outcomes of what it
-asked for, and its path has the law of a path without batches, only later: Joulani, György, Szepesvári. Online Learning
-under Delayed Feedback. ICML 2013, algorithm QPM-D.
+A policy with ``any_order`` (`ltr_duel.bandits.policy.Policy`) only counts outcomes. It chooses arms for step after step
+until outcomes arrive, and then receives all of them. Any other policy has one pending choice and receives only
+outcomes of the chosen arms. The other steps of a batch are chosen by a copy of the state before the pending choice, so
+all choices have the same distribution, and an outcome waits until the policy chooses the same arms. The policy thus
+learns from independent outcomes of its own choices, and its path has the distribution of a path without batches, only
+later: Joulani, György, Szepesvári. Online Learning under Delayed Feedback. ICML 2013, algorithm QPM-D.
 """
 
 from __future__ import annotations
@@ -37,51 +37,51 @@ BATCH_NUMBERS = 1  # numbers version of the choices of batches (`ltr_duel.core.n
 
 
 class Lateness(NamedTuple):
-    """How late outcomes come: ``batch`` steps are chosen before any of their outcomes, which come ``delay`` later."""
+    """``batch`` steps are chosen before any of their outcomes arrives, and outcomes arrive ``delay`` steps later."""
 
     batch: int  # 1 or more
     delay: int  # steps, 0 or more
-    others: Generator  # the stream of choices beside the policy's own, see `run_pairs_in_turn`
+    others: Generator  # the stream of choices that copies make, see `run_pairs_in_turn`
 
 
 class Now:
-    """How far the outcomes are."""
+    """The progress of outcomes, and the pending choice of a policy that learns in turn."""
 
-    told: int  # steps whose outcomes are known
-    last_real: int  # the last step in which different arms met
+    told: int  # steps whose outcomes have arrived
+    last_real: int  # the last step in which different arms were compared
     clock: int  # the step of a policy that learns in turn
-    asked: int  # 1: it has asked
-    first: int  # the arms that it asked for; of a set, its size
+    asked: int  # 1: a choice is pending
+    first: int  # the pending arms; for a set, its size
     second: int
-    fresh: int  # 1: they have not been shown
-    held: int  # outcomes of pairs that wait
+    fresh: int  # 1: the pending arms have not been compared yet
+    held: int  # outcomes that wait for the policy to choose their arms
 
 
 class Late(NamedTuple):
-    """Outcomes that are not known yet, a ring of steps; and those that wait for a policy that learns in turn."""
+    """A ring of steps whose outcomes are pending, and the outcomes that wait for a policy that learns in turn."""
 
     batch: int
     delay: int
     now: Registers[Now]
-    first: IntVector  # (steps,) of a set: its size, 0 once it was used
+    first: IntVector  # (steps,) for a set: its size, 0 after its use
     second: IntVector  # (steps,)
     outcome: IntVector  # (steps,)
     slates: IntMatrix  # (steps, K), or no rows
     won: NDArray[np.int8]  # (steps, K, K), or no rows
-    waiting: IntMatrix  # (2 K, K) outcomes of each pair that wait: losses, and below them wins
-    asked: IntVector  # (K,) the set that the policy asked for
+    waiting: IntMatrix  # (2 K, K) numbers of waiting outcomes of each pair: K rows of losses, then K rows of wins
+    asked: IntVector  # (K,) the pending set
 
 
 class Copies(NamedTuple):
-    """The memory of a policy's state, and of its state before it asked, word by word."""
+    """Buffers of states, as words."""
 
-    state: NDArray[np.uint64]
-    before: NDArray[np.uint64]
-    trial: NDArray[np.uint64]  # of the state in which further choices are made
+    state: NDArray[np.uint64]  # the policy's state
+    before: NDArray[np.uint64]  # its state before the pending choice
+    trial: NDArray[np.uint64]  # the copy that makes further choices
 
 
 def new_late(n_arms: int, batch: int, delay: int, *, slates: bool, in_turn: bool) -> Late:
-    """Make an empty ring. Raises `InputError` if there is not enough memory for it."""
+    """Return an empty ring. Raises `InputError` if there is not enough memory for it."""
     room = batch + delay
     require_memory(
         f"{room:,} comparisons whose outcomes are not known", 8 * room * (3 + slates * n_arms * (1 + n_arms / 8))
@@ -105,13 +105,13 @@ def new_late(n_arms: int, batch: int, delay: int, *, slates: bool, in_turn: bool
 
 @kernel
 def known_before(late: Late, t: int) -> int:
-    """Return how many steps have outcomes that are known before step t."""
+    """Return the number of steps whose outcomes are available before step t."""
     return max(t - 1 - late.delay, 0) // late.batch * late.batch
 
 
 @kernel
 def last_quiet(late: Late, t: int, last: int) -> int:
-    """Return how far a jump from step t to ``last`` may go: not past the step after which outcomes are told."""
+    """Return the last step of a jump from step t to ``last``; it stops at the step after which outcomes arrive."""
     now = late.now[0]
     if now.last_real <= now.told:
         return last
@@ -123,7 +123,7 @@ def run_pairs_late(
     state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, start: int, stop: int, jump: bool,
     late: Late,
 ) -> int:  # fmt: skip
-    """Let a policy that takes outcomes in any order compare pairs in the steps start..stop."""
+    """Let a policy with ``any_order`` compare pairs in the steps start..stop."""
     path, due, place = recorder.path, recorder.due, recorder.place
     pulls, best, outcomes = recorder.pulls_now, recorder.best_now, recorder.outcomes_now
     now, room = late.now[0], late.first.shape[0]
@@ -167,7 +167,7 @@ def run_slates_late(
     state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, start: int, stop: int, jump: bool,
     late: Late,
 ) -> int:  # fmt: skip
-    """Let a policy that takes outcomes in any order compare sets in the steps start..stop."""
+    """Let a policy with ``any_order`` compare sets in the steps start..stop."""
     now, room = late.now[0], late.first.shape[0]
     decisions, t = 0, start
     while t <= stop:
@@ -207,7 +207,7 @@ def run_slates_late(
 
 @kernel
 def copy_words(to: NDArray[np.uint64], of: NDArray[np.uint64]) -> None:
-    """Copy memory."""
+    """Copy a buffer."""
     for word in range(of.shape[0]):
         to[word] = of[word]
 
@@ -217,7 +217,7 @@ def run_pairs_in_turn(
     state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, start: int, stop: int, jump: bool,
     late: Late, trial: Any, copies: Copies, others: Generator,
 ) -> int:  # fmt: skip
-    """Let a policy compare pairs that learns only from what it asks for. ``others``: the stream of further choices."""
+    """Let a policy that learns in turn compare pairs. ``others``: the stream of choices that copies make."""
     path, due, place = recorder.path, recorder.due, recorder.place
     pulls, best, outcomes = recorder.pulls_now, recorder.best_now, recorder.outcomes_now
     now, room, n_arms = late.now[0], late.first.shape[0], late.waiting.shape[1]
@@ -289,7 +289,7 @@ def run_slates_in_turn(
     state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, start: int, stop: int, jump: bool,
     late: Late, trial: Any, copies: Copies, others: Generator,
 ) -> int:  # fmt: skip
-    """Let a policy compare sets that learns only from what it asks for. An outcome waits for batch + delay steps."""
+    """Let a policy that learns in turn compare sets. An outcome waits at most batch + delay steps."""
     now, room = late.now[0], late.first.shape[0]
     decisions, t = 0, start
     while t <= stop:
@@ -354,7 +354,7 @@ def run_slates_in_turn(
 
 @kernel
 def same_slate(late: Late, size: int, t: int, known: int) -> int:
-    """Return the row of the first set that is the one asked for and whose outcome is known and was not used, or -1."""
+    """Return the row of the earliest unused outcome of the pending set that has arrived, or -1."""
     room = late.first.shape[0]
     for back in range(room - 1, -1, -1):
         row = (t - 1 - back) % room

@@ -1,6 +1,6 @@
-"""What a policy is: five pure functions over a NamedTuple of arrays, and a registry of those that exist.
+"""The definition of a policy, pure functions over a NamedTuple of arrays, and the registry of policies.
 
-The simulation loop owns time, the coin and the counting. In each step it calls
+The simulation loop advances time, samples outcomes and counts comparisons. In each step it calls
 
     select(state, params, t, rng)                                  -> first, second
     update(state, params, t, first, second, outcome, rng)
@@ -10,10 +10,10 @@ or, for a policy that compares whole sets of arms at once (`select_slate` and `u
     select(state, params, t, slate, rng)                           -> size
     update(state, params, t, slate, size, won, rng)
 
-and, at checkpoints, ``recommend(state, params) -> arm``. A policy may add ``idle_until``: where nothing can change
-for a while the loop then jumps. It may also add `Sweeps`: another way to walk through many steps at once, the same in
-law, where the outcomes are coins of a known matrix. The functions need no decorator: numba compiles them when the loop
-is compiled, and plain Python runs the same text. Only what other compiled functions call is a `kernel`.
+and, at checkpoints, ``recommend(state, params) -> arm``. A policy may add ``idle_until``, which lets the loop skip
+steps in which nothing can change. It may also add `Sweeps`, which take many steps at once with the same distribution;
+this needs outcomes that are sampled from a known matrix. The functions need no decorator: numba compiles them with the
+loop, and plain Python runs the same source. Only functions that other compiled functions call are marked `kernel`.
 """
 
 from __future__ import annotations
@@ -53,17 +53,17 @@ def select(state: Any, params: Any, t: int, rng: np.random.Generator) -> tuple[i
 
 @dispatched
 def update(state: Any, params: Any, t: int, first: int, second: int, outcome: int, rng: np.random.Generator) -> None:
-    """Learn that ``first`` won (+1) or lost (-1).
+    """Update the state after ``first`` won (+1) or lost (-1).
 
-    An arm against itself is not put to the oracle: the outcome is 0, and nothing was learned. A policy whose
-    paper tosses a coin there tosses its own.
+    If both arms are the same, the oracle is not called and the outcome is 0, which carries no information. A policy
+    whose paper flips a coin in this case draws it from ``rng``.
     """
     raise TypeError("this state belongs to no registered policy")
 
 
 @dispatched
 def select_slate(state: Any, params: Any, t: int, slate: IntVector, rng: np.random.Generator) -> int:
-    """Write the arms to compare in step t into ``slate`` (room for all arms), and return how many."""
+    """Write the arms to compare in step t into ``slate``, which has space for all arms; return their number."""
     raise TypeError("this state belongs to no registered policy")
 
 
@@ -71,24 +71,24 @@ def select_slate(state: Any, params: Any, t: int, slate: IntVector, rng: np.rand
 def update_slate(
     state: Any, params: Any, t: int, slate: IntVector, size: int, won: SignMatrix, rng: np.random.Generator
 ) -> None:
-    """Learn, for positions a < b of the slate, that ``slate[a]`` won (``won[a, b]`` is +1) or lost (-1).
+    """Update the state: for positions a < b of the slate, ``slate[a]`` won (``won[a, b]`` is +1) or lost (-1).
 
-    With a slate of one arm nothing is learned, and ``won`` holds nothing.
+    With a slate of one arm ``won`` has no content.
     """
     raise TypeError("this state belongs to no registered policy")
 
 
 @dispatched
 def recommend(state: Any, params: Any) -> int:
-    """Name the arm the policy would use if it had to stop now."""
+    """Return the arm that the policy would use if it had to stop now."""
     raise TypeError("this state belongs to no registered policy")
 
 
 @dispatched
 def idle_until(state: Any, params: Any, t: int) -> int:
-    """After `select` chose one arm alone in step t: the last step in which it is certain to choose the same again.
+    """Return, if `select` chose one arm alone in step t, the last step in which it is certain to repeat this choice.
 
-    Up to that step `select` and `update` must draw no random number and change no state. The default, t itself,
+    Up to that step, `select` and `update` must draw no random number and change no state. The default, t itself,
     means that the loop never jumps.
     """
     return t
@@ -98,24 +98,24 @@ def idle_until(state: Any, params: Any, t: int) -> int:
 def sweep(state: Any, params: Any, p: FloatMatrix, t: int, until: int, met: IntMatrix, rng: np.random.Generator) -> int:
     """Take the steps t..until at once, where arm i beats arm j with probability ``p[i, j]``, independently.
 
-    Add the number of duels of each pair to ``met[first, second]``; together they are the steps taken. What is left
-    behind has the law of steps taken one by one: ``met`` after each call, and what is recommended. Return the number of
+    Add the number of duels of each pair to ``met[first, second]``; they add up to the number of steps. After each
+    call, ``met`` and the recommendation must have the same distribution as after single steps. Return the number of
     decisions.
     """
     raise TypeError("this state belongs to no registered policy")
 
 
 class Sweeps(NamedTuple):
-    """How a policy walks through many steps at once."""
+    """The functions of a policy that take many steps at once."""
 
-    state: type  # a NamedTuple class of arrays; may be that of single steps
+    state: type  # a NamedTuple class of arrays; may be the class that single steps use
     init: Callable[..., Any]  # as in `Policy`
     sweep: Callable[..., Any]
     recommend: Callable[..., Any]
 
 
 class PolicyError(InputError):
-    """A policy breaks the contract of policies, or cannot be compiled. The message names it and what it did.
+    """A policy breaks the contract of policies, or cannot be compiled. The message names the policy and the fault.
 
     Examples
     --------
@@ -126,53 +126,54 @@ class PolicyError(InputError):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Policy(components.Component):
-    """A policy: its functions, and what a reader wants to know of it. `register` makes one from a page.
+    """A policy: its functions and its description. `register` makes one from a module.
 
     Parameters
     ----------
     name, params, limits, choices, cite, where
-        As of every component (`ltr_duel.core.Component`).
+        Fields of every component (`ltr_duel.core.Component`).
     state : type
-        A NamedTuple class that holds arrays only; its own, as the loop finds the functions by it.
+        A NamedTuple class that holds arrays only. Each policy needs its own class, because the loop uses the class to
+        find the functions.
     init : callable
         ``init(n_arms, horizon, params) -> state``. The only place that allocates. Without a known horizon
         the horizon is 0.
     select, update, recommend : callable
-        See the module's text. A policy whose `select` takes a ``slate`` compares sets of arms.
+        See the module docstring. A policy whose `select` takes a ``slate`` compares sets of arms.
     idle_until : callable, optional
-        Allows the loop to jump.
+        Lets the loop skip steps.
     sweeps : Sweeps, optional
-        Allows whole sweeps to be taken at once.
+        Functions that take whole sweeps at once.
     chance : callable, optional
         ``chance(state, params, arms)``, called between `select` and `update`: the probability with which `select` chose
-        the set of ``arms`` (an ascending array; one arm for an arm against itself), given all outcomes before.
+        the set of ``arms`` (an ascending array; one arm for an arm against itself), given all earlier outcomes.
     assumes : str
-        What the paper's guarantee needs.
+        Assumptions of the paper's guarantee.
     regret : str
         The guarantee.
     made_for : str
-        The regret that the algorithm keeps low; another one may grow linearly.
+        The regret that the algorithm minimises; other kinds of regret may grow linearly.
     cost : str
-        Of one step, in K.
+        Cost of one step as a function of K.
     needs_horizon : bool
-        Whether the algorithm must be told the horizon. Then runs to different horizons are different runs.
+        Whether the algorithm needs the horizon in advance. If so, runs with different horizons are different runs.
     counts_ties : bool
-        Whether a slate policy counts a tied pair (``won[a, b]`` is 0) as half a win for both. Others want ties
-        broken by a coin.
+        Whether a slate policy counts a tied pair (``won[a, b]`` is 0) as half a win for both. For other policies ties
+        are broken by a coin.
     deterministic : bool
-        Whether the outcomes alone decide what is chosen, and no random number of the policy's own.
+        Whether choices depend on the outcomes alone and not on random numbers of the policy.
     any_order : bool
-        Whether `update` may be told of any arms at any time, as it only counts outcomes, and `select` remembers nothing
-        that `update` or a later `select` relies on. Then all outcomes of a batch are told, see
+        Whether `update` accepts outcomes of any arms at any time, because it only counts outcomes and `select` stores
+        nothing that `update` or a later `select` needs. Such a policy receives all outcomes of a batch, see
         `ltr_duel.bandits.batched`.
     adaptive : bool
-        Whether outcomes decide what is compared; logs of such a policy need other means and intervals.
+        Whether the choice of arms depends on outcomes; logs of such a policy need other means and intervals.
     compiled : bool
         False for functions that numba cannot compile; the loop then runs as plain Python, a thousand times slower.
     for_sets : str
-        Name of the policy that takes its place where sets of arms can be compared.
+        Name of the policy that replaces this one if sets of arms can be compared.
     numbers : int
-        Version of its choices for given seed and outcomes (`ltr_duel.core.numbering`).
+        Version of the choices for a given seed and given outcomes (`ltr_duel.core.numbering`).
 
     Examples
     --------
@@ -205,11 +206,11 @@ class Policy(components.Component):
 
     @functools.cached_property
     def feedback(self) -> Literal["duel", "slate"]:
-        """Whether a step compares two arms, or a set of them: what `select` takes says so."""
+        """Whether a step compares two arms or a set of arms, derived from the parameters of `select`."""
         return "slate" if "slate" in inspect.signature(interpreted(self.select)).parameters else "duel"
 
     def facts(self) -> dict[str, str]:
-        """Return what a reader wants to know, by the words of a table's head."""
+        """Return the description of the policy, keyed by the headings of a table."""
         known = super().facts()
         return {
             "compares": {"duel": "pairs", "slate": "sets"}[self.feedback],
@@ -222,7 +223,7 @@ class Policy(components.Component):
 
 
 def suited(given: components.Configured[Policy], *, to_sets: bool) -> components.Configured[Policy]:
-    """Return a policy, or the one that takes its place where sets of arms can be compared, under the same label."""
+    """Return the policy, or its replacement for comparisons of sets (``for_sets``), under the same label."""
     if not to_sets or not given.component.for_sets:
         return given
     other = POLICIES.configure(given.component.for_sets)
@@ -230,10 +231,9 @@ def suited(given: components.Configured[Policy], *, to_sets: bool) -> components
 
 
 def bind(policy: Policy) -> None:
-    """Make a policy's functions known to the simulation loop.
+    """Register a policy's functions with the simulation loop.
 
-    Raises `PolicyError` if another policy has the same class of states, or a function takes other arguments than it
-    should.
+    Raises `PolicyError` if another policy has the same State class, or if a function has the wrong parameters.
     """
     parts = policy.select, policy.update, policy.recommend, policy.idle_until
     functions = tuple(interpreted(part) for part in parts if part is not None)
@@ -262,23 +262,23 @@ POLICIES: components.Registry[Policy] = components.Registry(
 
 
 def register(page: str, *, name: str = "", prefix: str = "", **given: Any) -> Policy:
-    """Register the policy that a page defines, so that users can name it.
+    """Register the policy that a module defines, so that users can name it.
 
-    The parts are found by their names in the page: ``Params``, ``State``, ``init``, ``select``, ``update``,
-    ``recommend`` and, where there are any, ``idle_until``, ``sweep`` and ``chance``.
+    The parts are found by their names in the module: ``Params``, ``State``, ``init``, ``select``, ``update``,
+    ``recommend`` and the optional ``idle_until``, ``sweep`` and ``chance``.
 
     Parameters
     ----------
     page : str
         The module: ``__name__``.
     name : str
-        What users type; the name of the file if not given.
+        The name that users type; by default the name of the file.
     prefix : str
-        For a page of several policies: ``"pac"`` takes ``PacState`` and ``pac_init`` where they exist, and ``State``
-        and ``init`` where not.
+        For a module of several policies: ``"pac"`` selects ``PacState`` and ``pac_init`` if they exist, and otherwise
+        ``State`` and ``init``.
     **given
         The other parameters of `Policy`: ``assumes``, ``regret``, ``cost``, ``cite``, ``where``, ``limits`` ... A part
-        that is given, for example one from another page, is not looked for.
+        that is given here, for example one from another module, is not looked up.
 
     Returns
     -------
@@ -287,9 +287,9 @@ def register(page: str, *, name: str = "", prefix: str = "", **given: Any) -> Po
     Raises
     ------
     PolicyError
-        If a part is missing or takes other arguments than it should, or if another policy has its class of states.
+        If a part is missing or has the wrong parameters, or if another policy has the same State class.
     InputError
-        If the name is taken.
+        If the name is in use.
 
     Examples
     --------
@@ -305,7 +305,7 @@ def register(page: str, *, name: str = "", prefix: str = "", **given: Any) -> Po
         raise PolicyError("a policy that is not defined in a file needs a name: register(__name__, name=...)")
 
     def part(kind: str) -> Any:
-        """Return what stands in the page under the name of a part."""
+        """Return the part that the module defines, with the prefix if it exists."""
         own = f"{prefix.capitalize()}{kind}" if kind[0].isupper() else f"{prefix}_{kind}"
         return (prefix and defined.get(own)) or defined.get(kind)
 

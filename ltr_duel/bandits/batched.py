@@ -35,7 +35,7 @@ BATCH_NUMBERS = 1  # numbers version of the choices of batches (`ltr_duel.core.n
 
 
 class Lateness(NamedTuple):
-    """How late outcomes come: ``batch`` steps are chosen before any of their outcomes, which come ``delay`` later."""
+    """``batch`` steps are chosen before any of their outcomes arrives, and outcomes arrive ``delay`` steps later."""
 
     batch: int  # 1 or more
     delay: int  # steps, 0 or more
@@ -43,35 +43,35 @@ class Lateness(NamedTuple):
 
 
 class Now:
-    """How far the outcomes are."""
+    """The progress of outcomes, and the pending choice of a policy that learns in turn."""
 
-    told: int  # steps whose outcomes are known
-    last_real: int  # the last step in which different arms met
+    told: int  # steps whose outcomes have arrived
+    last_real: int  # the last step in which different arms were compared
     clock: int  # the step of a policy that learns in turn
-    asked: int  # 1: it has asked
-    first: int  # the arms that it asked for; of a set, its size
+    asked: int  # 1: a choice is pending
+    first: int  # the pending arms; for a set, its size
     second: int
-    fresh: int  # 1: they have not been shown
-    held: int  # outcomes of pairs that wait
+    fresh: int  # 1: the pending arms have not been compared yet
+    held: int  # outcomes that wait for the policy to choose their arms
 
 
 class Late(NamedTuple):
-    """Outcomes that are not known yet, a ring of steps; and those that wait for a policy that learns in turn."""
+    """A ring of steps whose outcomes are pending, and the outcomes that wait for a policy that learns in turn."""
 
     batch: int
     delay: int
     now: Registers[Now]
-    first: IntVector  # (steps,) of a set: its size, 0 once it was used
+    first: IntVector  # (steps,) for a set: its size, 0 after its use
     second: IntVector  # (steps,)
     outcome: IntVector  # (steps,)
     slates: IntMatrix  # (steps, K), or no rows
     won: NDArray[np.int8]  # (steps, K, K), or no rows
-    waiting: IntMatrix  # (2 K, K) outcomes of each pair that wait: losses, and below them wins
-    asked: IntVector  # (K,) the set that the policy asked for
+    waiting: IntMatrix  # (2 K, K) numbers of waiting outcomes of each pair: K rows of losses, then K rows of wins
+    asked: IntVector  # (K,) the pending set
 
 
 def new_late(n_arms: int, batch: int, delay: int, *, slates: bool, in_turn: bool) -> Late:
-    """Make an empty ring. Raises `InputError` if there is not enough memory for it."""
+    """Return an empty ring. Raises `InputError` if there is not enough memory for it."""
     room = batch + delay
     require_memory(
         f"{room:,} comparisons whose outcomes are not known", 8 * room * (3 + slates * n_arms * (1 + n_arms / 8))
@@ -95,13 +95,13 @@ def new_late(n_arms: int, batch: int, delay: int, *, slates: bool, in_turn: bool
 
 @kernel
 def known_before(late: Late, t: int) -> int:
-    """Return how many steps have outcomes that are known before step t."""
+    """Return the number of steps whose outcomes are available before step t."""
     return max(t - 1 - late.delay, 0) // late.batch * late.batch
 
 
 @kernel
 def last_quiet(late: Late, t: int, last: int) -> int:
-    """Return how far a jump from step t to ``last`` may go: not past the step after which outcomes are told."""
+    """Return the last step of a jump from step t to ``last``; it stops at the step after which outcomes arrive."""
     now = late.now[0]
     if now.last_real <= now.told:
         return last

@@ -35,17 +35,17 @@ def select(state: Any, params: Any, t: int, rng: np.random.Generator) -> tuple[i
 
 @dispatched
 def update(state: Any, params: Any, t: int, first: int, second: int, outcome: int, rng: np.random.Generator) -> None:
-    """Learn that ``first`` won (+1) or lost (-1).
+    """Update the state after ``first`` won (+1) or lost (-1).
 
-    An arm against itself is not put to the oracle: the outcome is 0, and nothing was learned. A policy whose
-    paper tosses a coin there tosses its own.
+    If both arms are the same, the oracle is not called and the outcome is 0, which carries no information. A policy
+    whose paper flips a coin in this case draws it from ``rng``.
     """
     raise TypeError("this state belongs to no registered policy")
 
 
 @dispatched
 def select_slate(state: Any, params: Any, t: int, slate: IntVector, rng: np.random.Generator) -> int:
-    """Write the arms to compare in step t into ``slate`` (room for all arms), and return how many."""
+    """Write the arms to compare in step t into ``slate``, which has space for all arms; return their number."""
     raise TypeError("this state belongs to no registered policy")
 
 
@@ -53,24 +53,24 @@ def select_slate(state: Any, params: Any, t: int, slate: IntVector, rng: np.rand
 def update_slate(
     state: Any, params: Any, t: int, slate: IntVector, size: int, won: SignMatrix, rng: np.random.Generator
 ) -> None:
-    """Learn, for positions a < b of the slate, that ``slate[a]`` won (``won[a, b]`` is +1) or lost (-1).
+    """Update the state: for positions a < b of the slate, ``slate[a]`` won (``won[a, b]`` is +1) or lost (-1).
 
-    With a slate of one arm nothing is learned, and ``won`` holds nothing.
+    With a slate of one arm ``won`` has no content.
     """
     raise TypeError("this state belongs to no registered policy")
 
 
 @dispatched
 def recommend(state: Any, params: Any) -> int:
-    """Name the arm the policy would use if it had to stop now."""
+    """Return the arm that the policy would use if it had to stop now."""
     raise TypeError("this state belongs to no registered policy")
 
 
 @dispatched
 def idle_until(state: Any, params: Any, t: int) -> int:
-    """After `select` chose one arm alone in step t: the last step in which it is certain to choose the same again.
+    """Return, if `select` chose one arm alone in step t, the last step in which it is certain to repeat this choice.
 
-    Up to that step `select` and `update` must draw no random number and change no state. The default, t itself,
+    Up to that step, `select` and `update` must draw no random number and change no state. The default, t itself,
     means that the loop never jumps.
     """
     return t
@@ -80,8 +80,8 @@ def idle_until(state: Any, params: Any, t: int) -> int:
 def sweep(state: Any, params: Any, p: FloatMatrix, t: int, until: int, met: IntMatrix, rng: np.random.Generator) -> int:
     """Take the steps t..until at once, where arm i beats arm j with probability ``p[i, j]``, independently.
 
-    Add the number of duels of each pair to ``met[first, second]``; together they are the steps taken. What is left
-    behind has the law of steps taken one by one: ``met`` after each call, and what is recommended. Return the number of
+    Add the number of duels of each pair to ``met[first, second]``; they add up to the number of steps. After each
+    call, ``met`` and the recommendation must have the same distribution as after single steps. Return the number of
     decisions.
     """
     raise TypeError("this state belongs to no registered policy")

@@ -53,7 +53,7 @@ def new_in_turn(state: Any, late: Late, others: Generator) -> tuple[Any, InTurn]
 
 @kernel
 def copy_words(to: Words, of: Words) -> None:
-    """Copy memory."""
+    """Copy a buffer."""
     for word in range(of.shape[0]):
         to[word] = of[word]
 
@@ -217,7 +217,7 @@ def run_slates_in_turn(
 
 @kernel
 def same_slate(late: Late, size: int, t: int, known: int) -> int:
-    """Return the row of the first set that is the one asked for and whose outcome is known and was not used, or -1."""
+    """Return the row of the earliest unused outcome of the pending set that has arrived, or -1."""
     room = late.first.shape[0]
     for back in range(room - 1, -1, -1):
         row = (t - 1 - back) % room

@@ -1,7 +1,7 @@
-"""The one loop: a policy compares pairs, or sets, of arms, or takes whole sweeps at once, until a given step.
+"""The simulation loop: a policy compares pairs or sets of arms, or takes whole sweeps at once, until a given step.
 
-The loop owns time and the jumps: where a policy knows that nothing can change for a while, it goes there. What is kept
-of the run is the recorder's business. Simulations, `check_policy`, tests and benchmarks run this loop.
+The loop advances time, and skips the steps for which a policy's ``idle_until`` guarantees that nothing changes. A
+recorder stores the results of the run. Simulations, `check_policy`, tests and benchmarks run this loop.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ltr_duel.bandits.recorder import (
 )
 from ltr_duel.core import IntMatrix, IntVector, SignMatrix, Streams, as_writable, kernel, stream
 
-LOOP_NUMBERS = 1  # numbers version of the loop and of a matrix's coins (`ltr_duel.core.numbering`)
+LOOP_NUMBERS = 1  # numbers version of the loop and of outcomes sampled from a matrix (`ltr_duel.core.numbering`)
 
 
 @kernel
@@ -105,7 +105,7 @@ def run_slates(
 def run_sweeps(
     state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, span: Span, met: IntMatrix
 ) -> int:
-    """Let a policy walk from checkpoint to checkpoint, to the last. ``met`` (K, K): duels of each pair until now."""
+    """Sweep from checkpoint to checkpoint up to the last one. ``met`` (K, K): duels of each pair so far."""
     decisions, t = 0, span.start
     for row in range(recorder.times.shape[0]):
         decisions += sweep(state, params, oracle.p, t, recorder.times[row], met, streams.policy)
@@ -115,30 +115,29 @@ def run_sweeps(
 
 
 class Run:
-    """One run of a policy: what it knows, and the loop that moves it on.
+    """One run of a policy: its state, and the loop that advances it.
 
     Parameters
     ----------
     policy : Policy
     params : NamedTuple
-        Of the policy's class.
+        The parameters, of the policy's ``Params`` class.
     n_arms : int
     oracle : NamedTuple
-        Who answers, see `ltr_duel.bandits.oracle`.
+        The source of outcomes, see `ltr_duel.bandits.oracle`.
     streams : Streams
     recorder : Recorder
-        What is kept.
+        The arrays that the loop fills.
     horizon : int
-        What a policy that needs to know is told.
+        The horizon, passed only to a policy that needs it.
     compiled : bool
-        False runs the same text as plain Python.
+        False runs the same source as plain Python.
     plain : bool
-        True runs the helpers of the policy as plain Python too: there a wrong index is an error.
+        True runs the helpers of the policy as plain Python too, where a wrong index raises an error.
     in_sweeps : bool
-        Whether the policy takes whole sweeps at once; then the run goes from checkpoint to checkpoint,
-        to the last.
+        Whether the policy takes whole sweeps at once; the run then goes from checkpoint to checkpoint, up to the last.
     late : Lateness, optional
-        In batches, or with a delay: see `ltr_duel.bandits.batched`.
+        Outcomes in batches or with a delay, see `ltr_duel.bandits.batched`.
 
     Raises
     ------
@@ -148,9 +147,9 @@ class Run:
     Attributes
     ----------
     state : NamedTuple
-        What the policy knows.
+        The state of the policy.
     t, decisions : int
-        Steps taken, and in how many of them the policy was asked.
+        Number of steps, and number of calls of ``select``.
 
     Examples
     --------
@@ -208,7 +207,7 @@ class Run:
         plain: bool = False,
         late: Lateness | None = None,
     ) -> Run:
-        """Let a policy play against the coins of a matrix, and keep its path.
+        """Return a run on outcomes sampled from a matrix that stores the policy's path.
 
         Parameters
         ----------
@@ -216,17 +215,17 @@ class Run:
         p : array of float, shape (K, K)
             ``p[i, j]`` = Pr(arm i beats arm j).
         params : NamedTuple, optional
-            The defaults if not given.
+            Parameters of the policy; by default its defaults.
         seed : int
-            Of the policy's stream and of the coins' stream.
+            Seed of the policy's stream and of the outcomes' stream.
         horizon : int
-            What a policy that needs to know is told.
+            The horizon, passed only to a policy that needs it.
         keep : int
-            How many steps of the path to keep.
+            Number of steps of the path to store.
         plain : bool
-            True runs the same text as plain Python, helpers included.
+            True runs the same source as plain Python, helpers included.
         late : Lateness, optional
-            In batches, or with a delay.
+            Outcomes in batches or with a delay.
         """
         matrix, coins = np.ascontiguousarray(p, np.float64), stream(seed, "coins")
         n_arms = len(matrix)
@@ -263,7 +262,7 @@ class Run:
 
     @property
     def path(self) -> IntMatrix:
-        """The first choices, as many as were to be kept; see `Recorder`."""
+        """The stored first steps of the path, see `Recorder`."""
         return self._recorder.path
 
     def recommend(self) -> int:
@@ -274,7 +273,7 @@ class Run:
 def _late_loop(
     policy: Policy, state: Any, n_arms: int, late: Lateness
 ) -> tuple[Callable[..., int], Any, tuple[Any, ...]]:
-    """Return the loop for outcomes that come late, the state as the loop needs it, and what else it takes."""
+    """Return the loop for late outcomes, the state in the form that this loop needs, and the loop's other arguments."""
     slates = policy.feedback == "slate"
     ring = new_late(n_arms, late.batch, late.delay, slates=slates, in_turn=not policy.any_order)
     if policy.any_order:

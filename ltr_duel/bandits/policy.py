@@ -19,16 +19,16 @@ from ltr_duel.core import InputError, components, implement, interpreted
 
 
 class Sweeps(NamedTuple):
-    """How a policy walks through many steps at once."""
+    """The functions of a policy that take many steps at once."""
 
-    state: type  # a NamedTuple class of arrays; may be that of single steps
+    state: type  # a NamedTuple class of arrays; may be the class that single steps use
     init: Callable[..., Any]  # as in `Policy`
     sweep: Callable[..., Any]
     recommend: Callable[..., Any]
 
 
 class PolicyError(InputError):
-    """A policy breaks the contract of policies, or cannot be compiled. The message names it and what it did.
+    """A policy breaks the contract of policies, or cannot be compiled. The message names the policy and the fault.
 
     Examples
     --------
@@ -118,7 +118,7 @@ class Policy(components.Component):
 
     @functools.cached_property
     def feedback(self) -> Literal["duel", "slate"]:
-        """Whether a step compares two arms, or a set of them: what `select` takes says so."""
+        """Whether a step compares two arms or a set of arms, derived from the parameters of `select`."""
         return "slate" if "slate" in inspect.signature(interpreted(self.select)).parameters else "duel"
 
     def facts(self) -> dict[str, str]:
@@ -135,7 +135,7 @@ class Policy(components.Component):
 
 
 def suited(given: components.Configured[Policy], *, to_sets: bool) -> components.Configured[Policy]:
-    """Return a policy, or the one that takes its place where sets of arms can be compared, under the same label."""
+    """Return the policy, or its replacement for comparisons of sets (``for_sets``), under the same label."""
     if not to_sets or not given.component.for_sets:
         return given
     other = POLICIES.configure(given.component.for_sets)
@@ -143,10 +143,9 @@ def suited(given: components.Configured[Policy], *, to_sets: bool) -> components
 
 
 def bind(policy: Policy) -> None:
-    """Make a policy's functions known to the simulation loop.
+    """Register a policy's functions with the simulation loop.
 
-    Raises `PolicyError` if another policy has the same class of states, or a function takes other arguments than it
-    should.
+    Raises `PolicyError` if another policy has the same State class, or if a function has the wrong parameters.
     """
     parts = policy.select, policy.update, policy.recommend, policy.idle_until
     functions = tuple(interpreted(part) for part in parts if part is not None)
@@ -175,23 +174,23 @@ POLICIES: components.Registry[Policy] = components.Registry(
 
 
 def register(page: str, *, name: str = "", prefix: str = "", **given: Any) -> Policy:
-    """Register the policy that a page defines, so that users can name it.
+    """Register the policy that a module defines, so that users can name it.
 
-    The parts are found by their names in the page: ``Params``, ``State``, ``init``, ``select``, ``update``,
-    ``recommend`` and, where there are any, ``idle_until``, ``sweep`` and ``chance``.
+    The parts are found by their names in the module: ``Params``, ``State``, ``init``, ``select``, ``update``,
+    ``recommend`` and the optional ``idle_until``, ``sweep`` and ``chance``.
 
     Parameters
     ----------
     page : str
         The module: ``__name__``.
     name : str
-        What users type; the name of the file if not given.
+        The name that users type; by default the name of the file.
     prefix : str
-        For a page of several policies: ``"pac"`` takes ``PacState`` and ``pac_init`` where they exist, and ``State``
-        and ``init`` where not.
+        For a module of several policies: ``"pac"`` selects ``PacState`` and ``pac_init`` if they exist, and otherwise
+        ``State`` and ``init``.
     **given
         The other parameters of `Policy`: ``assumes``, ``regret``, ``cost``, ``cite``, ``where``, ``limits`` ... A part
-        that is given, for example one from another page, is not looked for.
+        that is given here, for example one from another module, is not looked up.
 
     Returns
     -------
@@ -200,9 +199,9 @@ def register(page: str, *, name: str = "", prefix: str = "", **given: Any) -> Po
     Raises
     ------
     PolicyError
-        If a part is missing or takes other arguments than it should, or if another policy has its class of states.
+        If a part is missing or has the wrong parameters, or if another policy has the same State class.
     InputError
-        If the name is taken.
+        If the name is in use.
 
     Examples
     --------
@@ -218,7 +217,7 @@ def register(page: str, *, name: str = "", prefix: str = "", **given: Any) -> Po
         raise PolicyError("a policy that is not defined in a file needs a name: register(__name__, name=...)")
 
     def part(kind: str) -> Any:
-        """Return what stands in the page under the name of a part."""
+        """Return the part that the module defines, with the prefix if it exists."""
         own = f"{prefix.capitalize()}{kind}" if kind[0].isupper() else f"{prefix}_{kind}"
         return (prefix and defined.get(own)) or defined.get(kind)
 

@@ -1,4 +1,4 @@
-"""Tables, plots and the report. Reads results; runs nothing."""
+"""Tables, plots and reports of results; this package runs no experiments."""
 
 import lazy_loader
 

@@ -113,8 +113,8 @@ TOSSED = {"method": "probabilistic", "outcome": "marginal_bernoulli", "rankings"
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"rankers": ["a", "x"]}, "'x' is no ranker of this experiment (a, b)"),
-        ({"method": "balanced"}, "owners are no credit by 'balanced' (credit): give rankings, or the page token"),
+        ({"rankers": ["a", "x"]}, "'x' is not a ranker of this experiment (a, b)"),
+        ({"method": "balanced"}, "'balanced' (credit) cannot credit by owners: give rankings, or the page token"),
         ({"method": "nonsense"}, "no comparison method 'nonsense'"),
         ({"outcome": "nonsense"}, "no outcome rule of team_draft called 'nonsense'"),
         ({"rankers": ["a", "a"]}, "'rankers' must name from 2 to 200 different rankers, not ['a', 'a']"),

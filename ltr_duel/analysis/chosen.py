@@ -1,4 +1,4 @@
-"""Colours, labels and order that a caller chose for the policies or methods of a figure."""
+"""Colours, labels and order chosen by the caller for the policies or methods of a figure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ltr_duel.core import InputError, errors
 
 
 class Chosen(NamedTuple):
-    """Choices by name; names without one keep the usual look, label and place."""
+    """Choices by name; names without a choice keep the usual look, label and position."""
 
     colors: Mapping[str, str] = {}
     labels: Mapping[str, str] = {}

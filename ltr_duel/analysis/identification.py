@@ -1,4 +1,4 @@
-"""Figures of who finds the Condorcet winner, and how soon."""
+"""Figures of how often and how soon policies identify the Condorcet winner."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ def plot_accuracy(
     labels: Mapping[str, str] | None = None,
     order: Sequence[str] = (),
 ) -> Axes:
-    """Draw the share of runs that name the Condorcet winner, against steps.
+    """Plot the share of runs that name the Condorcet winner against steps.
 
     Parameters
     ----------
     results : Results or DataFrame
-        A table has the columns policy, repetition, t, correct (as from `StudyResults.to_frame`).
+        Results, or a table with the columns policy, repetition, t, correct (as from `StudyResults.to_frame`).
     ax : Axes, optional
-        Where to draw; by default on a new figure.
+        Axes to draw on; by default those of a new figure.
     title : str
     start : float
-        The first step shown.
+        First step shown.
     legend : bool
-        Name the lines beside the axes.
+        Whether to add a legend beside the axes.
     among, colors, labels, order
         See `plot_regret`.
 

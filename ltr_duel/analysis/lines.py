@@ -1,4 +1,4 @@
-"""Lines of figures: for each policy its mean over runs, with a spread."""
+"""Lines of figures: the mean over runs of each policy, with a spread."""
 
 from __future__ import annotations
 
@@ -49,15 +49,15 @@ def tidy(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def remark(results: Results | pd.DataFrame) -> str:
-    """Return a label for results of sets that were compared by independent coins, else an empty text."""
+    """Return a label if sets were compared by independent coins, else ""."""
     if isinstance(results, Results):
         return COINS_LABEL if COINS_NOTE in results.notes else ""
     return COINS_LABEL if columns.ANSWERS in results and (results[columns.ANSWERS] == INDEPENDENT_COINS).any() else ""
 
 
 def write_remarks(ax: Axes, lines: Sequence[str]) -> None:
-    """Write remarks into the upper left corner of a figure, one for each line; empty remarks are left out."""
-    before = [text for text in ax.texts if text.get_label() == _REMARK]  # of what was drawn here before
+    """Write remarks into the upper left corner of a figure, one per line; empty remarks are omitted."""
+    before = [text for text in ax.texts if text.get_label() == _REMARK]  # remarks of earlier plots on these axes
     said = [line for text in before for line in text.get_text().split("\n")]
     for text in before:
         text.remove()
@@ -67,12 +67,12 @@ def write_remarks(ax: Axes, lines: Sequence[str]) -> None:
 
 
 def describe_means(counts: Iterable[int], spread: str) -> str:
-    """Say of how many runs means are, and how their spread is drawn.
+    """Return a phrase on the number of runs behind the means, and on the spread that is drawn.
 
     Parameters
     ----------
     counts : iterable of int
-        Runs of each mean.
+        Number of runs of each mean.
     spread : {"quantiles", "standard error", "sd", "range", "none"}
 
     Returns
@@ -136,9 +136,9 @@ def draw_lines(
     separate: Iterable[str] | None = None,
     chosen: Chosen = USUAL,
 ) -> pd.DataFrame:
-    """Draw a line for each policy of a table from `averaged`, and return the table.
+    """Plot a line for each policy of a table from `averaged`, and return the table.
 
-    The policies in ``separate`` (all, if it is not given) have a marker at each point.
+    The policies in ``separate`` (by default all) have a marker at each point.
     """
     drawn = [str(name) for name in table[columns.POLICY].unique()]
     looks, policies = looks_of(dict.fromkeys([*chosen.among, *drawn])), chosen.names(drawn)
@@ -165,7 +165,7 @@ def draw_lines(
 
 
 def visible_spread(table: pd.DataFrame, spread: str) -> str:
-    """Return the spread, or "none" where bands would be too many."""
+    """Return the spread, or "none" if there would be too many bands."""
     crowded = _DRAWN_AS[spread] == "band" and table[columns.POLICY].nunique() > _MOST_BANDS
     return "none" if crowded else spread
 
@@ -188,7 +188,7 @@ def _draw_spread(ax: Axes, mine: pd.DataFrame, x: str, spread: str, colour: str,
 
 
 def _even(x: NDArray[np.float64], shift: float, log: bool) -> NDArray[np.int64]:
-    """Return the places of some points, about as far from each other on the axis; others for another shift in 0..1."""
+    """Return the indices of some points that are about evenly spaced on the axis, shifted by ``shift`` in 0..1."""
     along = np.log(np.maximum(x, 1)) if log else x
     wanted = along[0] + (np.arange(_BARS) + 0.3 + 0.7 * shift) / _BARS * (along[-1] - along[0])
     return np.unique(np.abs(along[None, :] - wanted[:, None]).argmin(axis=1))

@@ -17,16 +17,16 @@ from ltr_duel.preferences import (
     transitive_null,
 )
 
-_WORLDS, _FEW_WORLDS, _MANY = 60, 19, 100  # transitive worlds drawn up to so many rankers, and for more
+_WORLDS, _FEW_WORLDS, _MANY = 60, 19, 100  # number of sampled transitive worlds for up to `_MANY` rankers, and for more
 _BY_CHANCE = 0.05
 _UNSURE = "not determined"
 UNDECIDED = "undecided"
 
 
 def winner_row(matrix: PreferenceMatrix) -> dict[str, str]:
-    """Return the Condorcet winner, the likeliest one, its probability, that of none, and cycles, as table cells.
+    """Return the Condorcet winner, the likeliest one, its probability, P(none) and cycles, as table cells.
 
-    The winner is `UNDECIDED` where `winner_sentence` calls it so.
+    The winner is `UNDECIDED` if `winner_sentence` calls the matrix undecided.
     """
     sure, noise = condorcet_confidence(matrix), null_words(matrix)
     best, none = int(sure.argmax()), max(0.0, 1 - float(sure.sum()))
@@ -42,7 +42,7 @@ def winner_row(matrix: PreferenceMatrix) -> dict[str, str]:
 
 
 def null_words(matrix: PreferenceMatrix) -> dict[str, str]:
-    """Return for each property its range over transitive worlds with this noise; empty texts for unknown noise."""
+    """Return for each property its range over transitive worlds with this noise; "" if the noise is unknown."""
     if not matrix.standard_error.any() or not np.isfinite(matrix.standard_error).all() or len(matrix) < 3:
         return dict.fromkeys(STATISTICS, "")
     size = len(matrix)
@@ -57,7 +57,7 @@ def null_words(matrix: PreferenceMatrix) -> dict[str, str]:
 
 
 def property_lines(matrix: PreferenceMatrix) -> list[str]:
-    """Describe the properties of a matrix in a few lines, with their ranges over transitive worlds with its noise."""
+    """Return the properties of a matrix as lines, with their ranges over transitive worlds with its noise."""
     if open_pairs(matrix):
         return [
             "Copeland, Borda and von Neumann winners, order, transitivity and bounds need all pairs, and are left out."

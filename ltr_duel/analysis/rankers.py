@@ -18,10 +18,10 @@ _FEW_TIES = 0.005  # a smaller share of tied documents is not reported
 
 
 def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
-    """Return the first rankers in Copeland order, as text.
+    """Return the first rankers in Copeland order, as a table of texts.
 
-    Columns: ranker, beats (how many others), wins on average (Borda score), against the winner (p and its standard
-    error).
+    Columns: ranker, beats (number of beaten rivals), wins on average (Borda score), against the winner (p and its
+    standard error).
     """
     arguments.require_type("the matrix", matrix, PreferenceMatrix)
     known = _known(matrix)
@@ -48,9 +48,9 @@ def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
 
 
 def winner_sentence(matrix: PreferenceMatrix) -> str:
-    """Name the Condorcet winner, its margin over the strongest rival and how sure it is, or state that there is none.
+    """Return a sentence on the Condorcet winner, its margin and its probability, or on the absence of a winner.
 
-    Undecided is an estimate of which the one or the other is true with a probability below 95%.
+    An estimate is undecided if its conclusion, a winner or none, has a probability below 95%.
 
     Parameters
     ----------
@@ -104,9 +104,9 @@ def winner_sentence(matrix: PreferenceMatrix) -> str:
 
 
 def _undecided(matrix: PreferenceMatrix) -> str:
-    """Return how an undecided matrix is called; that of a log by the p-value of the log, which is two-sided."""
+    """Return the word for an undecided matrix; for a log, the phrase with its two-sided p-value."""
     about = matrix.provenance
-    if about.get("rankers") != len(matrix):  # not all rankers of the log
+    if about.get("rankers") != len(matrix):  # the matrix lacks rankers of the log
         return "Undecided"
     return str(about.get("undecided", "Undecided"))
 
@@ -121,7 +121,7 @@ def of_queries(matrix: PreferenceMatrix) -> str:
 
 
 def _about_ties(matrix: PreferenceMatrix) -> str:
-    """Return for which order of tied documents a probability holds; empty where hardly any document ties."""
+    """Return the order of tied documents for which a probability holds; "" if hardly any document is tied."""
     about = matrix.provenance
     order, share = matrix.tie_order, about.get("tied_share", 1.0)
     if not order or share < _FEW_TIES:
@@ -134,7 +134,7 @@ def _about_ties(matrix: PreferenceMatrix) -> str:
 
 
 def confidence_sentence(matrix: PreferenceMatrix) -> str:
-    """Give the probability of being the true Condorcet winner for the best candidates of an estimated matrix.
+    """Return a sentence: the likeliest Condorcet winners of an estimated matrix, with their probabilities.
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def confidence_sentence(matrix: PreferenceMatrix) -> str:
 
 
 def search_sentence(matrix: PreferenceMatrix) -> str:
-    """Say how the search for the Condorcet winner ended."""
+    """Return a sentence on the result of the search for the Condorcet winner."""
     search, confidence = matrix.provenance["search"], matrix.provenance["until_winner"]
     after = several(search["rounds"], "round")
     if search["winner"] is not None:
@@ -179,7 +179,7 @@ def listed(names: Sequence[str], most: int) -> str:
 
 
 def _known(matrix: PreferenceMatrix) -> NDArray[np.bool_]:
-    """Return which pairs of two rankers were compared."""
+    """Return a mask of the pairs of two rankers that were compared."""
     return np.isfinite(matrix.standard_error) & ~np.eye(len(matrix), dtype=bool)
 
 
@@ -198,7 +198,7 @@ def _with_error(p: float, error: float) -> str:
 
 
 def _digits(error: float, least: int) -> int:
-    """Return how many digits show an error with two of its own, but ``least`` where these show one."""
+    """Return the digits that show two significant digits of an error, or ``least`` if these show one."""
     return least if error >= 0.5 * 10**-least else math.ceil(-math.log10(error)) + 1
 
 
@@ -210,6 +210,6 @@ def chance_words(share: float) -> str:
 
 
 def equal_words(share: float) -> str:
-    """Write a probability after its name: ``= 0.691`` or ``> 0.999``."""
+    """Format a probability for use after its name: ``= 0.691`` or ``> 0.999``."""
     text = chance_words(share)
     return text if text[0] in "<>" else f"= {text}"

@@ -49,7 +49,7 @@ _TO_END = _as_bytes(']],"kept":[]}')
 class Head(NamedTuple):
     """The content of the first part of a page: everything except the documents."""
 
-    method: str  # with its parameters
+    method: str  # method with parameters
     component: Method
     params: Any
     outcome: str

@@ -37,15 +37,15 @@ _CLOSE = 1e-13
 
 
 class Bets(NamedTuple):
-    """A mixture of bets that the mean is above m: the logarithm of the weight of each share."""
+    """A mixture of bets that the mean is above m; the field has the logarithm of each share's weight."""
 
     log_weight: FloatVector
 
     @classmethod
     def tuned(cls, spread: float, alpha: float, *, tuned_part: float = 0.5) -> Bets:
-        """Return the mixture, of which a part has its bound at one-sided error ``alpha`` about narrowest at ``spread``.
+        """Return a mixture; a part of it has about its narrowest bound, at one-sided error ``alpha``, at ``spread``.
 
-        That part has u = 1 - 2 l distributed as Gamma(rho / 4, rho / 4), truncated at 1.
+        In that part, u = 1 - 2 l is distributed as Gamma(rho / 4, rho / 4), truncated at 1.
         """
         two = 2 * alpha
         shape = spread / (2 * np.log(1 / two) + np.log(1 + 2 * np.log(1 / two))) / 4
@@ -56,11 +56,11 @@ class Bets(NamedTuple):
             return cls(np.log(weight))
 
     def log_value(self, seen: Sequences, m: ArrayLike) -> FloatVector:
-        """Return the logarithm of the capital of who bets that the mean is above ``m``."""
+        """Return the logarithm of the capital of bets that the mean is above ``m``."""
         return log_sum(self.log_gain(seen, m) + self.log_weight)
 
     def log_gain(self, seen: Sequences, m: ArrayLike) -> FloatMatrix:
-        """Return the logarithm of the capital of each share alone, shape (..., shares); it is linear in the sums."""
+        """Return the logarithm of the capital of each single share, shape (..., shares); it is linear in the sums."""
         wins, losses, ties, others, lead, square = (np.asarray(part, np.float64)[..., None] for part in seen)
         m = np.asarray(m, np.float64)[..., None]
         logs = (
@@ -71,9 +71,10 @@ class Bets(NamedTuple):
         return np.asarray(logs, np.float64)
 
     def low(self, seen: Sequences, log_level: float) -> FloatVector:
-        """Return the largest mean that is refuted, with all below it, because the capital reaches the level; or -1.
+        """Return the lower bound: the largest mean that is rejected because the capital reaches the level; -1 if none.
 
-        Who bets against a smaller mean has more, so the capital need not fall with m itself where it is a bound.
+        A bet against a smaller mean gains more, so all smaller means are rejected too, even where the bound on the
+        capital does not decrease in m.
         """
         flat = [np.ravel(part) for part in np.broadcast_arrays(*seen)]
         low = np.full(len(flat[0]), -1.0)
@@ -87,10 +88,11 @@ class Bets(NamedTuple):
         return low.reshape(np.shape(seen.n))
 
     def _low_of_falling(self, seen: Sequences, log_level: float) -> FloatVector:
-        """Return `low` where the capital falls with m, and reaches the level at -1.
+        """Return `low` where the capital decreases in m and reaches the level at -1.
 
-        The logarithm of the capital is about a parabola of m, least at the mean. So Newton's steps, on its root, come
-        close in few steps from where the normal law has the bound; a step out of the bracket is halved instead.
+        The logarithm of the capital is about a parabola in m with its minimum at the mean. So Newton's method on the
+        square root of the height converges in few steps from the normal approximation; a step that leaves the bracket
+        is replaced by bisection.
         """
         mean, n = np.asarray(seen.mean, np.float64), np.asarray(seen.n, np.float64)
         least = self.log_value(seen, mean)
@@ -116,7 +118,7 @@ class Bets(NamedTuple):
         return low - _CLOSE
 
     def _value_and_slope(self, seen: Sequences, m: FloatVector) -> tuple[FloatVector, FloatVector]:
-        """Return `log_value` of wins, losses and ties, and its derivative by m."""
+        """Return `log_value` for wins, losses and ties, and its derivative with respect to m."""
         wins, losses, ties = (part[:, None] for part in seen[:3])
         if_won, if_lost, if_tied = (_SHARES * (y - m[:, None]) for y in (1, -1, 0))
         logs = wins * np.log1p(if_won) + losses * np.log1p(if_lost) + ties * np.log1p(if_tied) + self.log_weight
@@ -127,7 +129,7 @@ class Bets(NamedTuple):
         return most + np.log(total), (parts * slopes).sum(axis=-1) / total
 
     def _low_by_halves(self, seen: Sequences, log_level: float) -> FloatVector:
-        """Return `low` of any sums."""
+        """Return `low` for any sums, by bisection."""
         high = np.asarray(seen.mean, np.float64)
         low = np.full(high.shape, -1.0)
         for _ in range(_HALVINGS):
@@ -137,10 +139,10 @@ class Bets(NamedTuple):
         return low
 
     def first_reached(self, each: Sequences, m: float, log_level: float) -> FloatVector:
-        """Return how many times ``each`` takes the capital against ``m`` to the level; infinity where nothing does.
+        """Return the multiple of ``each`` at which the capital against ``m`` reaches the level; infinity if never.
 
-        The logarithm of the capital is convex in that number, and below the level at 0. So Newton's steps from above
-        the place come down to it; the best share alone gives one that is above.
+        The logarithm of the capital is convex in the multiple, and below the level at 0. So Newton's method converges
+        from above; the best single share gives the starting point.
         """
         gain = self.log_gain(each, m)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -158,7 +160,7 @@ class Bets(NamedTuple):
         return np.asarray(times, np.float64)
 
     def lead_needed(self, decided: ArrayLike, log_level: float) -> FloatVector:
-        """Return by how much wins must lead, of so many wins and losses, to refute a mean of 0; infinity for never."""
+        """Return the lead in `decided` wins and losses that rejects a mean of 0; infinity if none does."""
         d = np.asarray(decided, np.float64)
         none = np.zeros_like(d)
 
@@ -180,5 +182,5 @@ def log_sum(logs: FloatMatrix) -> FloatVector:
 
 
 def _rows(seen: Sequences, chosen: NDArray[Any]) -> Sequences:
-    """Return the sums of some pairs."""
+    """Return the sums of some of the pairs."""
     return Sequences(*(part[chosen] for part in seen))

@@ -1,4 +1,4 @@
-"""Who won, how sure: a whole log in one pass."""
+"""Comparison of a log's rankers in one pass over the log."""
 
 from __future__ import annotations
 
@@ -33,34 +33,34 @@ def compare_log(
 ) -> LogComparison:
     r"""Credit the clicks of a log, and compare each pair of rankers that it interleaved.
 
-    Of a log whose column ``policy`` names a policy that reacts to outcomes, means and intervals are those that hold for
-    such a log (`ltr_duel.logs.adaptive`), and ``warnings`` says so.
+    If the log's column ``policy`` names a policy that reacts to outcomes, the means and intervals are valid for such a
+    log (`ltr_duel.logs.adaptive`), and ``warnings`` has a note.
 
-    An SQL engine reads the log, beyond memory if it must; sums are exact for each user and pair.
+    An SQL engine reads the log, which may be larger than memory; sums are exact for each user and pair.
 
     Parameters
     ----------
     log : ClickLog
     cluster : {"", "user", "query", "both", "impression"}
-        What outcomes may go together by: the users, the queries, both at once, or nothing. By default users where the
+        Groups within which outcomes may be correlated: users, queries, both at once, or none. By default users if the
         log has them, else queries.
     confidence : float
-        Of the intervals, above 0 and below 1.
+        Confidence of the intervals, above 0 and below 1.
     rankers : collection of str
         The only legal rankers; by default any.
     bootstrap : int
-        Draws of clusters; 0 for none.
+        Number of bootstrap draws; 0 for no bootstrap.
     seed : int
-        Of these draws.
+        Seed of the bootstrap.
     looks : bool
-        Whether to note how it came about, for the picture; it takes longer.
+        Whether to record the development over time, for the plot; it takes longer.
     history : History, optional
-        Take out of the outcomes what the coin of place 1 decided, alone and with what was known of users: narrower
+        Remove from the outcomes the effect of the coin of position 1, alone and times the users' covariates: narrower
         intervals of the same means. Needs ``owners``, users, and no policy that reacts to outcomes.
     per : {"impression", "user"}
-        What counts once. A user is won by the ranker with more credit in all of the user's impressions: the mean is the
-        net share of users. An impression without a user counts as one. For one look, without ``history`` and a policy
-        that reacts to outcomes.
+        The unit that counts once. A user is won by the ranker with more credit in all of the user's impressions: the
+        mean is the net share of users. An impression without a user counts as a user. Valid for a single look, without
+        ``history`` and without a policy that reacts to outcomes.
 
     Returns
     -------
@@ -69,8 +69,8 @@ def compare_log(
     Raises
     ------
     InputError
-        For numbers out of range, another cluster, users to cluster by that no impression names, more bad lines than the
-        log may have, or a log without a line that can be used.
+        For numbers out of range, an unknown cluster, a cluster by users if no impression has a user, more bad lines
+        than may be skipped, or a log without a usable line.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def compare_log(
     if bootstrap and sums.cluster in ("user", "query") and history is None:
         drawn = bootstrap_means(*sums.drawn(seed), draws=bootstrap, seed=seed)
         limits = np.nanquantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
-        limits[:, limits[0] == limits[1]] = np.nan  # outcomes that are all alike do not make certain
+        limits[:, limits[0] == limits[1]] = np.nan  # no interval from outcomes that are all equal
     named = [(creditor.names[i], creditor.names[j]) for i, j in creditor.pairs]
     provenance = {
         "source": "click log",
@@ -152,7 +152,7 @@ def compare_log(
 
 
 def _these_queries(sums: PairSums, found: LogComparison, names: Sequence[tuple[str, str]]) -> list[str]:
-    """Name the pairs that differ by impressions, though not by queries."""
+    """Return a warning that lists the pairs that differ by impressions, but not by queries."""
     error = 1 - found.confidence
     alone = statistics.holm(statistics.student_p(*replace(sums, cluster="impression").cautious()))
     differ = [f"{a} and {b}" for (a, b), p, q in zip(names, alone, found.p_corrected, strict=True) if p < error <= q]

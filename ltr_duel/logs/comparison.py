@@ -17,47 +17,47 @@ from ltr_duel.preferences import PreferenceMatrix
 
 @dataclass(frozen=True, eq=False)
 class LogComparison:
-    """What a log says of each pair of its rankers. Arrays have one entry a pair; outcomes are those of the first one.
+    """Comparison of each pair of a log's rankers. Arrays have one entry per pair; a positive mean favours the first.
 
     Parameters
     ----------
     names : tuple of str
-        Rankers, in the order in which the log names them.
+        Rankers, in their order of appearance in the log.
     pairs : ndarray of int64, shape (pairs, 2)
         Positions of the rankers.
     wins, losses, ties : ndarray of int64
-        Impressions that the first of the pair won, lost, or neither.
+        Impressions that the first ranker of the pair won, lost, or neither.
     means, cautious, naive : Means
-        Mean outcome (credit, -1 to 1) over impressions, with standard error and degrees of freedom: right under the
-        cluster; the same for intervals, with a won and a lost cluster added, so that no error is 0; and as if all
-        impressions were independent.
+        Mean outcome (credit, -1 to 1) over impressions, with standard error and degrees of freedom. ``means`` has
+        cluster-robust errors; ``cautious``, for intervals, adds a won and a lost cluster, so that no error is 0;
+        ``naive`` treats all impressions as independent.
     low, high : ndarray of float64
-        Confidence interval of the mean outcome, of ``cautious``; it holds 0 unless ``p`` is below the error.
+        Confidence interval of the mean outcome, from ``cautious``; it contains 0 unless ``p`` is below 1 - confidence.
     p, p_corrected : ndarray of float64
-        Of the test that the mean is 0: the larger of Student's t and the exact test by signs of clusters. And
-        corrected for the number of pairs (Holm).
+        p-value of the test that the mean is 0: the larger of Student's t and the exact sign test of clusters; and the
+        p-value corrected for the number of pairs (Holm).
     bootstrap : ndarray of float64, shape (2, pairs)
-        The same interval by drawing clusters with replacement; NaN where clusters are single impressions, where all
-        draws are the same, and of adjusted outcomes, whose slopes each draw would fit again.
+        Bootstrap interval of the mean over clusters; NaN if clusters are single impressions, if all draws are equal,
+        and for adjusted outcomes, whose slopes each draw would have to fit again.
     sequences : Sequences
-        For `stopping_decisions`.
+        Sums for `stopping_decisions`.
     kinds : list of tuple
-        Of each pair: how often its clusters come, as some kinds of them: outcomes of a cluster, and the share of all.
+        For each pair, the kinds of its clusters: outcomes per cluster, and the share of all outcomes.
     half : list of float
-        Of each pair: half of its outcomes are of clusters with so many or more.
+        For each pair, the cluster size at which clusters of this size or more have half of the outcomes.
     each : tuple of Means
-        Clustered both ways: ``cautious`` by users alone, and by queries alone. Else nothing.
+        With both clusters, ``cautious`` by users alone and by queries alone; otherwise empty.
     looks : list of Look
-        How it came about.
+        Development of the result over time.
     impressions : int
     confidence : float
-        Of the intervals.
+        Confidence of the intervals.
     cluster : str
-        What the errors are robust to.
+        The kind of cluster to which the errors are robust.
     provenance : dict
-        Of the log, as JSON.
+        Facts about the log, as JSON.
     warnings : list of str
-        What a reader should know before believing it.
+        Cautions about the result.
 
     Examples
     --------
@@ -96,7 +96,7 @@ class LogComparison:
 
     @property
     def tests(self) -> int:
-        """Pairs that share the error of looking at any time: all pairs of the rankers, also those not met so far."""
+        """Number of pairs that share the error of looking at any time: all pairs, including pairs not yet shown."""
         return len(self.names) * (len(self.names) - 1) // 2
 
     @property
@@ -106,17 +106,17 @@ class LogComparison:
 
     @property
     def adjusted(self) -> bool:
-        """Whether what the coin decided was taken out of the outcomes."""
+        """Whether outcomes were adjusted by the coin of each list."""
         return "adjusted" in self.provenance
 
     @property
     def unit(self) -> str:
-        """What counts once: ``impression`` or ``user``."""
+        """The unit that counts once: ``impression`` or ``user``."""
         return self.provenance.get("per", "impression")
 
     @property
     def preferences(self) -> PreferenceMatrix:
-        """The matrix: a tie is half a win; no error is 0, and that of a pair which one user or none met is infinite."""
+        """The matrix: a tie is half a win; no error is 0, and a pair that at most one user saw has an infinite one."""
         size = len(self.names)
         p, error = np.full((size, size), 0.5), np.full((size, size), np.inf)
         comparisons = np.zeros((size, size), np.int64)
@@ -131,18 +131,18 @@ class LogComparison:
 
     @property
     def better(self) -> list[str]:
-        """The ranker of each pair that is better at one look; empty where neither is shown to be."""
+        """The better ranker of each pair by a single look; "" if neither is shown to be better."""
         sure, side = self.p_corrected < 1 - self.confidence, np.where(self.means.mean >= 0, 0, 1)
         return [self.names[pair[k]] if one else "" for pair, k, one in zip(self.pairs, side, sure, strict=True)]
 
     @property
     def winner(self) -> str:
-        """The ranker that is better than all others at one look; empty for none."""
+        """The ranker that is better than all others by a single look; "" if there is none."""
         better = self.better
         return next((name for name in self.names if better.count(name) == len(self.names) - 1), "")
 
     def _undecided(self) -> dict[str, Any]:
-        """Say that the log decides nothing, for readers of the matrix, whose probabilities are one-sided."""
+        """Return the note that the log decides nothing, for users of the matrix, whose probabilities are one-sided."""
         if self.winner:
             return {}
         by = f"p = {self.p_corrected[0]:.3g}"
@@ -152,7 +152,7 @@ class LogComparison:
         return {"rankers": len(self.names), "undecided": f"Not decided by the log: {by}"}
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the table: one row a pair, the clearest first."""
+        """Return the table: one row per pair, the smallest p first."""
         first, second = ([self.names[k] for k in side] for side in self.pairs.T)
         frame = pd.DataFrame(
             {
@@ -218,7 +218,7 @@ def compared(
 
 
 def tested_ends(cautious: Means, p: FloatVector, confidence: float) -> tuple[FloatVector, FloatVector]:
-    """Return the ends of the intervals: 0 is tested exactly, so the test decides whether it is in."""
+    """Return the ends of the intervals, widened to contain 0 unless the test rejects 0."""
     low, high = interval_ends(cautious, confidence)
     inside = p >= 1 - confidence
     return np.where(inside, np.minimum(low, 0.0), low), np.where(inside, np.maximum(high, 0.0), high)

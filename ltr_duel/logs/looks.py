@@ -1,9 +1,10 @@
-"""How a comparison came about: its state at the end of each hour, day or week, and whether its mean changed.
+"""Development of a comparison: its state at the end of each hour, day or week, and a test of drift.
 
-A test of drift compares the first half of the impressions of a pair with the second. Novelty wears off, heavy users
-come first, rankers are retrained: then no mean is the one that a decision will meet. The variance of the second half's
-sum is taken to be what the whole has more than the first. If outcomes of a user in both halves go together, that is too
-much, and so is the variance of the difference: the test errs on the quiet side.
+The test compares the first half of the impressions of a pair with the second. Novelty wears off, heavy users come
+first, rankers are retrained; then the mean of the log is not the mean after the decision. The variance of the second
+half's sum is estimated by the variance of the whole sum minus that of the first half. If a user's outcomes in the two
+halves are positively correlated, this estimate is too large, and so is the variance of the difference: the test is
+conservative.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from ltr_duel.logs.sums import Grouping, Sequences
 from ltr_duel.logs.walk import products_of, walked
 
 _STEPS = (1, 10, 60, 600, 3600, 6 * 3600, 86400, 7 * 86400, 28 * 86400, 364 * 86400)  # seconds
-_MOST = 64  # looks
+_MOST = 64  # maximum number of looks
 CHANGED = "users or rankers changed"
 _LEVEL = 0.05
-_FEWEST = 20.0  # effective clusters
+_FEWEST = 20.0  # minimum number of effective clusters
 
 
 class Look(NamedTuple):
@@ -32,19 +33,19 @@ class Look(NamedTuple):
 
     time: float
     impressions: int
-    outcomes: FloatVector  # of each pair
+    outcomes: FloatVector  # number of outcomes of each pair
     mean: FloatVector
     cautious: Means  # for intervals
     sequences: Sequences
 
 
 def step_of(first: float, last: float) -> float:
-    """Return the seconds between two looks: as few as give at most 64 of them."""
+    """Return the shortest step, in seconds, that gives at most 64 looks."""
     return next((step for step in _STEPS if (last - first) / step < _MOST), max(last - first, 1.0) / (_MOST - 1))
 
 
 def days_to_a_whole_week(days: float) -> float:
-    """Return the days until two weeks or more end with a week, within a day; else 0: days of a week may differ."""
+    """Return the days left until the end of the week if a log of at least two weeks ends within a week; otherwise 0."""
     over = days % 7
     return 7 - over if days >= 14 and 1 < over < 6 else 0.0
 
@@ -64,7 +65,7 @@ def looks_of(engine: Any, rows: Any, outcomes: Any, by: Grouping, step: float) -
 
     def running(found: Any, name: str) -> FloatVector:
         out = np.zeros(shape)
-        if name not in found.column_names:  # wins, losses and ties have none
+        if name not in found.column_names:  # absent if all are wins, losses and ties
             return out
         at = [number[one] for one in found["block"].to_pylist()], found["pair"].to_numpy()
         np.add.at(out, at, found[name].to_numpy().astype(np.float64))
@@ -117,7 +118,7 @@ def _plain(t: Any) -> dict[str, Any]:
 
 
 def _sequence(y: Any, square: Any, where: Any = True) -> dict[str, Any]:
-    """Return the sums of a sequence, of the observations that are marked."""
+    """Return the sums for the confidence sequence over the marked observations."""
     between = where & (y.abs() != UNIT) & (y != 0)
     sums = {"wins": where & (y == UNIT), "losses": where & (y == -UNIT), "ties": where & (y == 0), "others": between}
     counts = {name: y.count(where=mark) for name, mark in sums.items()}
@@ -126,16 +127,16 @@ def _sequence(y: Any, square: Any, where: Any = True) -> dict[str, Any]:
 
 
 def _clustered(t: Any, keys: tuple[str, ...], by: Grouping) -> dict[str, Any]:
-    """Return the columns that tell clusters apart; who has no user is a cluster of one impression."""
+    """Return the columns that identify a cluster; an impression without a user is a separate cluster."""
     own = {"own": t.user.isnull().ifelse(t.line, -1)} if "user" in keys and not by.named else {}
     return ({"pair": t.pair} if by.pairs > 1 else {}) | {key: t[key] for key in keys} | own
 
 
 def _moments(t: Any, of: dict[str, Any]) -> Any:
-    """Return by how much sums over clusters grow in each block: of outcomes, and of products of clusters' sums.
+    """Return the increments of sums over clusters in each block: of outcomes, and of products of clusters' sums.
 
-    An outcome adds to n n, n t and t t what they are with it less what they were before it. All outcomes are sorted, so
-    the table that is sorted is kept narrow.
+    The increments of n n, n t and t t by an outcome are their values with it minus their values before it. All outcomes
+    are sorted, so the sorted table is kept narrow.
     """
     import ibis
 
@@ -149,7 +150,7 @@ def _moments(t: Any, of: dict[str, Any]) -> Any:
 
 
 def drift_notes(looks: Sequence[Look], names: Sequence[tuple[str, str]]) -> list[str]:
-    """Return a sentence for each pair whose mean of the first half differs from that of the second."""
+    """Return a sentence for each pair whose mean differs between the first and the second half of its impressions."""
     if not looks:
         return []
     last = looks[-1]
@@ -166,7 +167,7 @@ def drift_notes(looks: Sequence[Look], names: Sequence[tuple[str, str]]) -> list
         means = sums[0] / n, sums[1] / later
         error = np.sqrt(variances[0] / n**2 + rest / later**2)
         p[k] = statistics.student_p(means[0] - means[1], error, half.cautious.freedom[k])
-        sign = 1 if last.mean[k] >= 0 else -1  # as in the table the ranker that is ahead comes first
+        sign = 1 if last.mean[k] >= 0 else -1  # as in the table, the leading ranker comes first
         ahead, behind = (first, second)[::sign]
         said[k] = (
             f"{ahead} against {behind}: the mean outcome of the first {n / last.outcomes[k]:.0%} of the impressions,"

@@ -18,11 +18,11 @@ from ltr_duel.core import FloatVector, IntVector, errors
 from ltr_duel.logs.bets import AT_ONCE, Bets
 from ltr_duel.logs.sums import Sequences
 
-TUNED_AT = 1000.0  # sum of squared surprises at which half of the mixture is narrowest
+TUNED_AT = 1000.0  # sum of squared deviations at which half of the mixture is narrowest
 
 
 class Sequence(NamedTuple):
-    """A confidence sequence at one time, of several pairs.
+    """A confidence sequence of several pairs at one time.
 
     Examples
     --------
@@ -33,7 +33,7 @@ class Sequence(NamedTuple):
 
     low: FloatVector
     high: FloatVector
-    log_e: FloatVector  # natural logarithm of the e-value of "the mean is 0", both sides
+    log_e: FloatVector  # natural logarithm of the two-sided e-value of "the mean is 0"
 
 
 def confidence_sequence(
@@ -48,20 +48,20 @@ def confidence_sequence(
     tests: float = 1,
     tuned_at: float = TUNED_AT,
 ) -> Sequence:
-    """Return intervals for the mean outcome that hold at all times together, and e-values.
+    """Return intervals of the mean outcome that hold simultaneously at all times, and e-values.
 
     Parameters
     ----------
     wins, losses, ties : array of float, shape (pairs,)
         Observations that are 1, -1 and 0.
     others, lead, square : array of float, shape (pairs,)
-        Observations in between, their sum, and the sum of their squares.
+        Number of observations with other values, their sum, and the sum of their squares.
     confidence : float
-        Above 0 and below 1: the chance that all intervals hold, whenever one looks.
+        Probability that all intervals hold at all looks; above 0 and below 1.
     tests : float
-        Pairs that are tested together; the error is shared among them (Bonferroni). Half a pair has one side.
+        Number of pairs that share the error (Bonferroni). A pair tested on one side counts as half.
     tuned_at : float
-        The sum of squared distances from the mean at which a half of the mixture of bets is narrowest; to be chosen
+        Sum of squared deviations from the mean at which half of the mixture of bets is narrowest; it must be chosen
         before the data are seen.
 
     Returns
@@ -71,7 +71,7 @@ def confidence_sequence(
     Raises
     ------
     InputError
-        For a confidence out of range, or a place of tuning that is not positive.
+        For a confidence out of range, or if `tuned_at` is not positive.
 
     Examples
     --------
@@ -89,7 +89,7 @@ def confidence_sequence(
 
 
 def _settings(confidence: float, tests: float, tuned_at: float) -> tuple[Bets, float]:
-    """Return the bets, and the log of what they must reach on either side."""
+    """Return the bets, and the logarithm of the capital that either side must reach."""
     alpha = (1 - confidence) / (2 * tests)
     return Bets.tuned(tuned_at, alpha), float(-np.log(alpha))
 
@@ -102,13 +102,13 @@ def observations_needed(
     tuned_at: float = TUNED_AT,
     margin: float = 0.0,
 ) -> FloatVector:
-    """Return after how many observations a sequence shows who is ahead.
+    """Return the number of observations after which a sequence shows the better ranker.
 
-    each: What the sums are taken to grow by with each observation; fields of shape (pairs,).
-    confidence, tests, tuned_at: As of `confidence_sequence`.
-    margin: If positive, it is enough to know that the mean is within -margin..margin.
+    each: Assumed increments of the sums per observation; fields of shape (pairs,).
+    confidence, tests, tuned_at: See `confidence_sequence`.
+    margin: If positive, a mean that is shown to be within -margin..margin is also enough.
 
-    The result is infinity where it would take more than 10^12.
+    The result is infinity above 10^12.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def observations_needed(
 
 
 class Observed(NamedTuple):
-    """What a look sees of sequences of observations, as `Clustered` is of all impressions."""
+    """The sums of sequences of observations at a look; `Clustered` is its counterpart for all impressions."""
 
     sequences: Sequences
 
@@ -140,18 +140,18 @@ class Observed(NamedTuple):
         return confidence_sequence(*self.sequences, confidence=confidence, tests=tests, tuned_at=tuned_at)
 
     def ahead(self, confidence: float, tests: float, tuned_at: float = TUNED_AT) -> NDArray[np.int64]:
-        """Return the sign of each mean that is refuted to be 0, and 0 for the others."""
+        """Return the sign of each mean for which 0 is rejected, and 0 for the others."""
         bets, level = _settings(confidence, tests, tuned_at)
         above, below = (bets.log_value(side, 0.0) >= level for side in (self.sequences, self.sequences.mirrored()))
         return np.asarray(above, np.int64) - np.asarray(below, np.int64)
 
     def further(self, confidence: float, tests: float, margin: float = 0.0, tuned_at: float = TUNED_AT) -> FloatVector:
-        """Return by how many times as many observations a pair is decided, if its mean stays as it is."""
+        """Return the multiple of the present observations that decides each pair, if its mean persists."""
         n = np.maximum(self.sequences.n, 1)
         each = Sequences(*(part / n for part in self.sequences))
         needed = observations_needed(each, confidence=confidence, tests=tests, margin=margin, tuned_at=tuned_at)
         return np.maximum(needed, n + 1) / n
 
     def of(self, pairs: IntVector) -> Observed:
-        """Return what it sees of some pairs."""
+        """Return the data of some of the pairs."""
         return Observed(Sequences(*(part[pairs] for part in self.sequences)))

@@ -1,4 +1,4 @@
-"""May the experiment stop? For each pair, and for all of them together."""
+"""Stopping decisions: for each pair, and for all pairs together."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ltr_duel.logs.comparison import LogComparison
 from ltr_duel.logs.sequential import Observed
 from ltr_duel.logs.sums import Sequences
 
-FEWEST = 20.0  # impressions, or clusters of equal weight, from which on what is to come is projected
+FEWEST = 20.0  # impressions, or equivalent clusters of equal size, needed to project further impressions
 
 
 class RunningComparison(NamedTuple):
-    """What a decision rests on, of an experiment that has no log yet: the fields are those of `LogComparison`."""
+    """Data for a decision in an experiment without a log; the fields are those of `LogComparison`."""
 
     names: tuple[str, ...]
     pairs: IntMatrix
@@ -28,22 +28,22 @@ class RunningComparison(NamedTuple):
 
 
 class StoppingDecision(NamedTuple):
-    """What may be decided on a pair, whenever one looks."""
+    """The decision on a pair, valid at any look."""
 
     first: str
     second: str
     verdict: str  # "stop", "no difference" or "go on"
-    winner: str  # where the verdict is "stop"
-    observations: int  # impressions, or users where each counts once
+    winner: str  # winner if the verdict is "stop", else ""
+    observations: int  # impressions, or users if each counts once
     mean: float  # mean outcome of the observations so far
-    low: float  # confidence sequence of it
+    low: float  # confidence sequence of the mean
     high: float
-    e_value: float  # of "there is no difference"
-    more: float  # expected further impressions of the log until it can be decided, if the mean stays; inf for never
-    more_to_win: float = np.inf  # as `more`, until the ranker with the higher mean wins
-    independent: float = np.inf  # observations, or clusters of equal weight, that the mean rests on
-    per_user: float = np.nan  # mean outcome of users' first impressions so far, where ``mean`` is over impressions
-    per_user_low: float = np.nan  # confidence sequence of it
+    e_value: float  # e-value of "there is no difference"
+    more: float  # expected further impressions of the log until a decision, if the mean persists; inf for never
+    more_to_win: float = np.inf  # like `more`, until the ranker with the higher mean wins
+    independent: float = np.inf  # observations, or equivalent clusters of equal size, behind the mean
+    per_user: float = np.nan  # mean outcome of users' first impressions so far, if ``mean`` is over impressions
+    per_user_low: float = np.nan  # confidence sequence of this mean
     per_user_high: float = np.nan
 
 
@@ -54,27 +54,28 @@ def stopping_decisions(
     margin: float = 0.0,
     tuned_at: float = 1000.0,
 ) -> list[StoppingDecision]:
-    r"""Say of each pair whether to stop: the error holds however often it is asked while the log grows.
+    r"""Decide for each pair whether to stop; the error bound holds for any number of looks while the log grows.
 
     Parameters
     ----------
     found : LogComparison or RunningComparison
-        Of a log that is clustered by users or queries (or by both), every impression counts, with the error of the
-        clusters (see `Clustered`); by users alone, the mean of their first impressions is stated beside. Of a log
-        that is clustered by impressions, or whose clusters have one outcome each, every impression counts as
-        independent. Of a running comparison, the observations of its sequences count.
+        If the log is clustered by users or queries (or both), every impression counts, with clustered errors (see
+        `Clustered`); by users alone, the mean of their first impressions is added. If it is clustered by impressions,
+        or if each cluster has one outcome, all impressions count as independent. For a running comparison, the
+        observations of its sequences count.
     confidence : float
-        Above 0 and below 1: the chance that all intervals hold at all times, so that no decision on any pair is ever
-        wrong, nor a winner against all others, which wins each of its pairs.
+        Probability that all intervals hold at all times, so that no decision on a pair, and no winner against all
+        others, is ever wrong; above 0 and below 1.
     margin : float
-        A mean outcome that would not matter: "no difference" is said once the mean is surely within it. 0 for never.
+        A mean outcome that would not matter: the verdict is "no difference" once the mean is shown to be within it. 0:
+        never.
     tuned_at : float
-        See `confidence_sequence`; the same at every look.
+        See `confidence_sequence`; it must be the same at every look.
 
     Returns
     -------
     list of StoppingDecision
-        In the order of ``found.pairs``.
+        Decisions in the order of ``found.pairs``.
 
     Raises
     ------
@@ -102,7 +103,7 @@ def stopping_decisions(
     same = ~(won | lost) & (-margin < now.low) & (now.high < margin)
 
     def further(asked: NDArray[np.bool_], margin: float) -> FloatVector:
-        """Return how many impressions more the pairs that are asked for need; 0 for the others."""
+        """Return the further impressions that the marked pairs need; 0 for the others."""
         rows, more = np.flatnonzero(asked), np.zeros(len(n))
         more[rows] = (seen.of(rows).further(confidence, found.tests, margin, tuned_at) - 1) * max(found.impressions, 1)
         return more
@@ -123,7 +124,7 @@ def stopping_decisions(
 
 
 def _seen(found: LogComparison | RunningComparison) -> tuple[Clustered | Observed, FloatVector, FloatVector]:
-    """Return what a look sees, with means and numbers of observations."""
+    """Return the data of a look, with means and numbers of observations."""
     if isinstance(found, LogComparison) and outcomes_go_together(found):
         counts = found.counts.astype(np.float64)
         return Clustered(found.cautious, found.p, counts), found.means.mean, counts
@@ -131,10 +132,10 @@ def _seen(found: LogComparison | RunningComparison) -> tuple[Clustered | Observe
 
 
 def outcomes_go_together(found: LogComparison) -> bool:
-    """Whether the test is that of all impressions: if some user (or query) has several outcomes of a pair.
+    """Whether the clustered test of all impressions applies: some user (or query) has several outcomes.
 
-    Of logs whose rankers were chosen by earlier outcomes, users' first impressions count only: of these a sequence
-    holds whatever chose the pairs.
+    In a log whose rankers were chosen by earlier outcomes, only users' first impressions count, because their sequence
+    is valid whatever policy chose the pairs.
     """
     if found.cluster == "impression" or "policies" in found.provenance:
         return False
@@ -142,15 +143,15 @@ def outcomes_go_together(found: LogComparison) -> bool:
 
 
 def impressions_to_go(names: Sequence[str], decisions: Sequence[StoppingDecision]) -> tuple[float, str]:
-    """Return the further impressions until the experiment may stop, and the ranker that will have won then.
+    """Return the further impressions until the experiment may stop, and the winner at that time.
 
-    It may stop once a ranker wins against each other one, or once every pair is decided, whichever comes first. Pairs
-    that the winner does not need do not count.
+    It may stop once a ranker wins against every other one, or once every pair is decided, whichever comes first. Pairs
+    without the winner are not needed.
 
-    decisions: From `stopping_decisions`.
+    decisions: Result of `stopping_decisions`.
 
-    The impressions hold if the means stay as they are: 0 if it may stop now, infinity for never, or where too few were
-    seen to say. The ranker is empty if none will have won against all others.
+    The number assumes that the means persist: 0 if the experiment may stop now, infinity if it never may, or if there
+    are too few observations for a projection. The winner is "" if no ranker wins against all others.
 
     Examples
     --------
@@ -166,7 +167,7 @@ def impressions_to_go(names: Sequence[str], decisions: Sequence[StoppingDecision
 
 def projected(names: Sequence[str], decisions: Sequence[StoppingDecision]) -> tuple[float, str]:
     """Return the same, however few were seen."""
-    met_all = len(decisions) == len(names) * (len(names) - 1) // 2  # of a pair never shown nothing can be said
+    met_all = len(decisions) == len(names) * (len(names) - 1) // 2  # no projection for pairs without impressions
     ways = [(max((one.more for one in decisions), default=np.inf) if met_all else np.inf, "")]
     for name in names:
         met = [one for one in decisions if name in (one.first, one.second)]

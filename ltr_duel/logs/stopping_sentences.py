@@ -15,7 +15,7 @@ from ltr_duel.logs.stopping import RunningComparison, StoppingDecision, outcomes
 
 
 def two_tests(found: LogComparison) -> str:
-    """Say that one test decides before any user (or query) comes again, and another one after; empty if not."""
+    """Return a note that the test changes when the first user (or query) returns; "" if it does not change."""
     if found.cluster == "impression" or found.adaptive or found.adjusted:
         return ""
     who = {"user": "user", "query": "query"}.get(found.cluster, "user or query")
@@ -31,10 +31,10 @@ def stopping_sentence(
     *,
     any_time: bool = False,
 ) -> str:
-    """Say in a sentence or two whether to stop, and by what mean.
+    """Return a sentence or two: whether to stop, and the mean on which the decision is based.
 
-    decisions: From `stopping_decisions`.
-    margin: As given there.
+    decisions: Result of `stopping_decisions`.
+    margin: Margin of the decisions.
     any_time: Whether a log of two weeks or more may decide within a week.
 
     Examples
@@ -53,7 +53,7 @@ def stopping_sentence(
 
 
 def days_to_wait(found: LogComparison | RunningComparison, *, any_time: bool) -> float:
-    """Return the days for which decisions wait, so that the week is whole; 0 for none."""
+    """Return the days until the week is complete, for which decisions wait; 0 for none."""
     if any_time or not isinstance(found, LogComparison):
         return 0.0
     return days_to_a_whole_week((found.provenance["last"] - found.provenance["first"]) / 86_400)
@@ -84,17 +84,17 @@ def _sentence(found: LogComparison | RunningComparison, decisions: list[Stopping
     if what == "queries":
         until = f", with as many impressions each as these have,{until}"
     about, stay = f"{further * each:,.0f} further {what}", "the means stay"
-    if isinstance(found, LogComparison) and found.adaptive:  # a policy changes them
+    if isinstance(found, LogComparison) and found.adaptive:  # a policy changes the shares
         about, stay = f"{about} of the log, all pairs together,", "the means and the pairs' shares of the log stay"
     about = f"{about}{until}".removesuffix(",")
     return f"go on: about {about}, if {stay} as they are{_of_pairs(decisions)}."
 
 
 def to_go_in(found: LogComparison | RunningComparison) -> tuple[str, float]:
-    """Return what is counted to say how long to go on, and how many of them there are to an impression.
+    """Return the unit of a projection (impressions, queries or comparisons), and its number per impression.
 
-    More impressions of the same queries say little of queries in general: where errors rest on queries, other ones are
-    needed.
+    More impressions of the same queries give little information on queries in general: if the errors depend mainly on
+    queries, new queries are needed.
     """
     if not isinstance(found, LogComparison):
         return "comparisons", 1.0  # a live page may compare nothing
@@ -104,7 +104,7 @@ def to_go_in(found: LogComparison | RunningComparison) -> tuple[str, float]:
 
 
 def _queries_limit(found: LogComparison, known: Callable[[Means], FloatVector]) -> bool:
-    """Return whether less is known by queries than by users, of most of the pairs."""
+    """Return whether queries, rather than users, limit the precision for most pairs."""
     if found.cluster != "both":
         return found.cluster == "query"
     users, queries = map(known, found.each)
@@ -112,13 +112,13 @@ def _queries_limit(found: LogComparison, known: Callable[[Means], FloatVector]) 
 
 
 def _of_pairs(decisions: Sequence[StoppingDecision]) -> str:
-    """Say how many of several pairs are open."""
+    """Return a clause with the number of open pairs, if there are several pairs."""
     open_ones = sum(one.verdict == "go on" for one in decisions)
     return f" (still open: {open_ones} of {len(decisions)} pairs)" if len(decisions) > 1 else ""
 
 
 def change_seen(found: LogComparison | RunningComparison, winner: str) -> str:
-    """Name the rivals against whom the winner's mean outcome changed while the log grew, by the notes of drift."""
+    """Return a clause on the rivals against whom the winner's mean drifted, according to the warnings; "" if none."""
     notes = found.warnings if isinstance(found, LogComparison) else []
     drifted = [note.partition(": ")[0] for note in notes if note.endswith(CHANGED)]
     rivals = [one for one in found.names if {f"{one} against {winner}", f"{winner} against {one}"} & set(drifted)]
@@ -127,7 +127,7 @@ def change_seen(found: LogComparison | RunningComparison, winner: str) -> str:
 
 
 def _by_what(found: LogComparison | RunningComparison, winner: str, decisions: Sequence[StoppingDecision]) -> str:
-    """Name the estimand, and warn where the other one has the other sign."""
+    """Return the mean on which a win is based, with a caution if the mean over users disagrees."""
     changed = change_seen(found, winner)
     later = changed or "a later change of users or rankers is not ruled out."
     if all(np.isnan(one.per_user) for one in decisions):
@@ -146,7 +146,7 @@ def _by_what(found: LogComparison | RunningComparison, winner: str, decisions: S
 
 
 def _not_yet_certain(one: StoppingDecision, winner: str, *, several: bool) -> str:
-    """Return the winner's mean over users, whose interval holds 0."""
+    """Return the winner's mean over users against a rival, with an interval that contains 0."""
     if winner == one.first:
         rival, mean, low, high = one.second, one.per_user, one.per_user_low, one.per_user_high
     else:
@@ -156,7 +156,7 @@ def _not_yet_certain(one: StoppingDecision, winner: str, *, several: bool) -> st
 
 
 def never_shown(names: Sequence[str], shown: Collection[tuple[str, str]]) -> str:
-    """Name the pairs that no impression compared, in a sentence; empty if there is none."""
+    """Return a sentence on the pairs that no impression compared; "" if there are none."""
     met = {frozenset(pair) for pair in shown}
     missing = [f"{a} and {b}" for a, b in combinations(names, 2) if frozenset((a, b)) not in met]
     if not missing:

@@ -80,7 +80,7 @@ def _dispatched(stub: Callable[P, R], inline: str) -> Callable[P, R]:
         return compiled_text(dispatch.find(getattr(args[0], "instance_class", None)))
 
     resolved_as(resolve, call, jit_options=KERNEL if inline == "always" else INLINED, inline=inline)
-    call.dispatch = dispatch  # `implement` finds it here
+    call.dispatch = dispatch  # type: ignore[attr-defined]  # where `implement` finds it
     return call
 
 

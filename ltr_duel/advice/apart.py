@@ -5,9 +5,8 @@ The metric is the reciprocal rank of the first click, 0 without a click.
 
 from __future__ import annotations
 
-from ltr_duel.clicks import simulate_clicks
 from ltr_duel.core import FloatVector, IntVector, Streams, kernel, random_below
-from ltr_duel.interleaving import Comparison
+from ltr_duel.interleaving import Comparison, click_list
 
 
 @kernel
@@ -21,7 +20,7 @@ def show_apart(c: Comparison, users: int, score: FloatVector, shown: IntVector, 
         for k in range(length):
             c.page.shown[k] = c.lists.order[arm, start + k]
         shown[arm] += 1
-        if simulate_clicks(c.users, c.relevance, start, c.page.shown, length, c.page.clicks, streams.clicks) > 0:
+        if click_list(c, query, length, streams.clicks) > 0:
             score[arm] += 1.0 / (1.0 + c.page.clicks[0])
 
 

@@ -6,6 +6,7 @@ candidates --race--> the best few --fresh runs--> claims --harder worlds--> what
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -101,9 +102,9 @@ def advise(
     """
     if aim not in AIMS:
         raise errors.unknown_name("aim", aim, AIMS)
-    question, worlds = _question(
-        rankings, budget, clicks, confidence, margin, aim, candidates, top, batch, simulations, seed, jobs, compiled
-    )
+    laboratory = _laboratory(budget, batch, seed, jobs, compiled=compiled)
+    wanted = _Wanted(confidence, margin, aim, simulations)
+    question, worlds = _question(rankings, clicks, candidates, top, wanted, laboratory)
     if incumbent is not None and incumbent not in rankings.names:
         raise errors.unknown_name("ranker", incumbent, rankings.names)
     settings = {
@@ -174,35 +175,51 @@ def try_candidates(
     >>> row.candidate, row.worst.runs, row.worst.lost.low <= row.worst.lost.value
     ('round_robin/team_draft', 10, True)
     """
-    question, _ = _question(
-        rankings, budget, clicks, confidence, margin, AIMS[0], candidates, top, batch, simulations, seed, jobs, compiled
-    )
+    laboratory = _laboratory(budget, batch, seed, jobs, compiled=compiled)
+    wanted = _Wanted(confidence, margin, AIMS[0], simulations)
+    question, _ = _question(rankings, clicks, candidates, top, wanted, laboratory)
     return question.trial()
 
 
+class _Wanted(NamedTuple):
+    """How sure an answer is to be, and by how many runs; see `advise`."""
+
+    confidence: float
+    margin: float
+    aim: str
+    simulations: int
+
+
 def _question(
-    rankings: Rankings, budget: int, clicks: str | ClickModel | Sequence[str | ClickModel], confidence: float,
-    margin: float, aim: str, candidates: Sequence[str], top: int, batch: int, simulations: int, seed: int, jobs: int,
-    compiled: bool,
-) -> tuple[Question, list[World]]:  # fmt: skip
-    """Check the arguments, and make the question and its worlds."""
+    rankings: Rankings,
+    clicks: str | ClickModel | Sequence[str | ClickModel],
+    candidates: Sequence[str],
+    top: int,
+    wanted: _Wanted,
+    laboratory: Laboratory,
+) -> tuple[Question, list[World]]:
+    """Check what is asked, and put it together."""
     require_rankings(rankings)
     if not 2 <= len(rankings) <= _MOST_RANKERS:
         raise InputError(f"advice is for 2 to {_MOST_RANKERS} rankers, not {len(rankings)}")
-    budget = errors.require_whole("the budget", budget, 100, _MOST_BUDGET)
+    confidence, margin, aim, simulations = wanted
     errors.require_between("the confidence", confidence, 0.5, 0.999)
     errors.require_between("the margin", margin, 0, 1)
     top = errors.require_whole("the number of documents shown", top, 1, 1000)
-    batch = errors.require_whole("the batch", batch, 1, budget)
     simulations = errors.require_whole("the number of simulations", simulations, 10, 100_000)
-    seed, jobs = checked_seed(seed), parallel.checked_jobs(jobs)
     if not isinstance(clicks, str | ClickModel) and not isinstance(clicks, Sequence):
         raise InputError(f"click models are given by name, one or a list of them, not as {errors.shown(clicks)}")
     users = (clicks,) if isinstance(clicks, str | ClickModel) else tuple(clicks)
     named = candidates_named(candidates)
     worlds = worlds_of(rankings, users, top, margin)
-    laboratory = Laboratory(budget, _checkpoints(budget), seed, jobs, batch=batch, compiled=compiled)
     return Question(rankings, worlds, named, confidence, aim, simulations, laboratory), worlds
+
+
+def _laboratory(budget: int, batch: int, seed: int, jobs: int, *, compiled: bool) -> Laboratory:
+    budget = errors.require_whole("the budget", budget, 100, _MOST_BUDGET)
+    batch = errors.require_whole("the batch", batch, 1, budget)
+    seed, jobs = checked_seed(seed), parallel.checked_jobs(jobs)
+    return Laboratory(budget, _checkpoints(budget), seed, jobs, batch=batch, compiled=compiled)
 
 
 def _checkpoints(budget: int) -> IntVector:

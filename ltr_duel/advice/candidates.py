@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from ltr_duel.bandits import POLICIES, Policy, suited
 from ltr_duel.core import InputError, components, errors
-from ltr_duel.interleaving import METHODS
+from ltr_duel.interleaving import METHODS, able_methods
 
 APART = "a/b"
 # No default needs the horizon, so that an experiment may be stopped or extended; docs/advice.md gives the omitted
@@ -85,7 +85,7 @@ def _candidate(word: Any) -> Candidate:
     compared = METHODS.configure(method)
     configured = suited(POLICIES.configure(policy), to_sets=compared.component.slates)
     kind: Literal["pairs", "sets"] = "pairs" if configured.component.feedback == "duel" else "sets"
-    able = [one.name for one in METHODS if (one.pairs if kind == "pairs" else one.slates)]
+    able = able_methods(sets=kind == "sets")
     if compared.component.name not in able:
         raise InputError(
             f"policy '{policy}' compares {kind}, which method '{method}' does not; methods that do: {', '.join(able)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from ltr_duel.advice.answer import Advice
-from ltr_duel.advice.words import impressions, ndcg, percent, plain
+from ltr_duel.advice.numbers import impressions, ndcg, percent, plain
 
 CHANGES = {
     "as simulated": "as simulated",

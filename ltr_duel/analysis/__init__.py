@@ -4,13 +4,7 @@ import lazy_loader
 
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 __all__ = [
-    "BOUND",
-    "BOUND_COLOUR",
-    "COLOURS",
-    "DASHES",
     "Look",
-    "confidence_sentence",
-    "describe_means",
     "latex_table",
     "markdown_table",
     "plot_accuracy",
@@ -22,8 +16,6 @@ __all__ = [
     "plot_preferences",
     "plot_regret",
     "plot_sensitivity",
-    "render_page",
     "save_figure",
     "summary_table",
-    "winner_sentence",
 ]

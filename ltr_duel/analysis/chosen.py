@@ -17,12 +17,12 @@ class Chosen(NamedTuple):
     colors: Mapping[str, str] = {}
     labels: Mapping[str, str] = {}
     order: Sequence[str] = ()
+    among: Collection[str] = ()  # the names of all figures that share out the colours; by default those drawn
 
-    def names(self, drawn: Iterable[str], among: Collection[str] = ()) -> list[str]:
-        """Return the drawn names, those of the chosen order first.
+    def names(self, drawn: Iterable[str]) -> list[str]:
+        """Return the names that are drawn, those of the chosen order first.
 
-        Raises `InputError` for a name that is neither drawn nor in ``among``, the names of other figures, or for an
-        unknown colour.
+        Raises `InputError` for a name that is neither drawn nor in ``among``, or for an unknown colour.
         """
         for word, given in (("colors", self.colors), ("labels", self.labels)):
             if not isinstance(given, Mapping):
@@ -31,7 +31,7 @@ class Chosen(NamedTuple):
                 )
         names = list(dict.fromkeys(map(str, drawn)))
         for name in (*self.colors, *self.labels, *self.order):
-            if name not in names and name not in among:
+            if name not in names and name not in self.among:
                 raise errors.unknown_name("line in the figure called", name, names)
         for name, colour in self.colors.items():
             if not is_color_like(colour):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -91,30 +91,24 @@ def describe_means(counts: Iterable[int], spread: str) -> str:
     return f"mean of {count} runs" + (f", {_DRAWN_AS[spread]}: {SPREADS[spread]}" if SPREADS[spread] else "")
 
 
+class Scales(NamedTuple):
+    """What the axes show."""
+
+    log: str = "xy"  # the logarithmic axes: "xy", "x", "y" or ""
+    start: float = 0  # the first step, but never more than a tenth of the last one
+    x: str = columns.T  # the column of the abscissa: `T` or `OUTCOMES`
+
+
 def draw_over_time(
-    ax: Axes,
-    frame: pd.DataFrame,
-    column: str,
-    *,
-    spread: str,
-    start: float = 0,
-    log: str = "xy",
-    among: Iterable[str] = (),
-    x: str = columns.T,
-    chosen: Chosen = USUAL,
+    ax: Axes, frame: pd.DataFrame, column: str, *, spread: str, scales: Scales, chosen: Chosen = USUAL
 ) -> pd.DataFrame:
-    """Plot the mean of each policy against steps; policies that use their horizon, or have several, as end markers.
+    """Draw each policy's mean against steps; a policy that knows its horizon, or has several, as markers at the ends.
 
-    Against outcomes, each checkpoint is drawn at the mean number of outcomes that the runs had received by then.
+    Against outcomes, each checkpoint stands at the mean number of outcomes that the runs had received by then.
 
-    start: First step shown; at most a tenth of the last one.
-    log: {"xy", "x", "y", ""}; the logarithmic axes.
-    among: All policies that share the colours; by default the drawn ones.
-    x: Column of the abscissa: `T` or `OUTCOMES`.
-    chosen: Colours, labels and order of policies.
-
-    Returns the plotted table, see `averaged`.
+    Returns what is drawn, see `averaged`.
     """
+    log, start, x = scales
     rows = comparable_rows(frame)
     rows = rows[rows[columns.T] >= min(start, float(rows[columns.T].max()) / 10)]
     table = averaged(rows, [columns.POLICY, columns.T], column, spread)
@@ -123,13 +117,13 @@ def draw_over_time(
     if x != columns.T:
         table = table.merge(rows.groupby([columns.POLICY, columns.T], as_index=False)[x].mean())
         if table[x].isna().any():
-            raise InputError(f"these results have no number of {x}: they are from a version that did not record it")
+            raise InputError(f"these results hold no number of {x}: their runs were made before it was recorded")
     if "y" in log:
         table = table[table["mean"] > 0]
     if "x" in log:
         table = table[table[x] > 0]
     separate = set(rows.loc[rows["separate"], columns.POLICY].unique())
-    return draw_lines(ax, table, x, spread=spread, log=log, among=among, separate=separate, chosen=chosen)
+    return draw_lines(ax, table, x, spread=spread, log=log, separate=separate, chosen=chosen)
 
 
 def draw_lines(
@@ -139,7 +133,6 @@ def draw_lines(
     *,
     spread: str,
     log: str,
-    among: Iterable[str] = (),
     separate: Iterable[str] | None = None,
     chosen: Chosen = USUAL,
 ) -> pd.DataFrame:
@@ -147,8 +140,8 @@ def draw_lines(
 
     The policies in ``separate`` (by default all) have a marker at each point.
     """
-    drawn, among = [str(name) for name in table[columns.POLICY].unique()], list(among)
-    looks, policies = looks_of(dict.fromkeys([*among, *drawn])), chosen.names(drawn, among)
+    drawn = [str(name) for name in table[columns.POLICY].unique()]
+    looks, policies = looks_of(dict.fromkeys([*chosen.among, *drawn])), chosen.names(drawn)
     crowded = visible_spread(table, spread) != spread
     colours: set[str] = set()
     for place, policy in enumerate(policies):

@@ -1,4 +1,4 @@
-"""Preference matrices as tables and sentences: the winner, the best rankers, properties."""
+"""Preference matrices in tables and sentences: the winner, and the best rankers."""
 
 from __future__ import annotations
 
@@ -9,22 +9,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ltr_duel.core import arguments, several, stream
-from ltr_duel.preferences import (
-    STATISTICS,
-    PreferenceMatrix,
-    condorcet_confidence,
-    cyclic_triples,
-    matrix_properties,
-    transitive_null,
-)
+from ltr_duel.core import arguments, several
+from ltr_duel.preferences import PreferenceMatrix, condorcet_confidence
 from ltr_duel.rankers import REDRAWING
 
-_WORLDS, _FEW_WORLDS, _MANY = 60, 19, 100  # number of sampled transitive worlds for up to `_MANY` rankers, and for more
-_BY_CHANCE = 0.05
-_UNSURE = "not determined"
-UNDECIDED = "undecided"
-_SURE = 0.95  # an estimate is undecided if its conclusion has a smaller probability
+SURE = 0.95  # a smaller probability of what an estimate says leaves it undecided
 _FEW_TIES = 0.005  # a smaller share of tied documents is not reported
 
 
@@ -40,7 +29,7 @@ def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
     beats = (((matrix.p > 0.5) + 0.5 * (matrix.p == 0.5)) * known).sum(axis=1)
     average, order = (matrix.p * known).sum(axis=1) / rivals, matrix.copeland_order
     winner = matrix.condorcet_winner or matrix.copeland_winners[0]
-    if _open_pairs(matrix):
+    if open_pairs(matrix):
         order, winner = list(np.argsort(-average, kind="stable")), matrix.names[int(rivals.argmax())]
     best = matrix.names.index(winner)
     return pd.DataFrame(
@@ -81,18 +70,18 @@ def winner_sentence(matrix: PreferenceMatrix) -> str:
     estimated = bool(matrix.standard_error.any())
     sure = condorcet_confidence(matrix)
     none = max(0.0, 1 - float(sure.sum()))
-    if winner is None and _open_pairs(matrix):
-        return f"No ranker is shown to beat all others; {_open_pairs(matrix):,} pairs were not compared."
+    if winner is None and open_pairs(matrix):
+        return f"No ranker is shown to beat all others; {open_pairs(matrix):,} pairs were not compared."
     undecided = _undecided(matrix)
     if winner is None:
         copeland, borda, beaten = matrix.copeland_winners, matrix.borda_winners, matrix.copeland_scores.max()
         beat, win = ("beat" if len(copeland) > 1 else "beats"), ("win" if len(borda) > 1 else "wins")
-        certain = not estimated or (none >= _SURE and undecided == "Undecided")
+        certain = not estimated or (none >= SURE and undecided == "Undecided")
         said = "No Condorcet winner: no" if certain else f"{undecided}. In this estimate no"
         return (
-            f"{said} ranker beats all others. {_listed(copeland, 3)} {beat} the most ({beaten:g} of {len(matrix) - 1});"
-            f" {_listed(borda, 3)} {win} most often on average."
-        ) + (f" P(there is none) {equal_words(none)}{_of_queries(matrix)}.{_about_ties(matrix)}" if estimated else "")
+            f"{said} ranker beats all others. {listed(copeland, 3)} {beat} the most ({beaten:g} of {len(matrix) - 1});"
+            f" {listed(borda, 3)} {win} most often on average."
+        ) + (f" P(there is none) {equal_words(none)}{of_queries(matrix)}.{_about_ties(matrix)}" if estimated else "")
     best = matrix.index(winner)
     row = matrix.p[best].copy()
     row[best] = 1
@@ -106,12 +95,12 @@ def winner_sentence(matrix: PreferenceMatrix) -> str:
     )
     if not estimated:
         return f"Condorcet winner: {winner}. It {margin}"
-    if sure[best] >= _SURE and undecided == "Undecided":
+    if sure[best] >= SURE and undecided == "Undecided":
         said, rest = f"Condorcet winner: {winner}. It {margin} P(it is the winner)", ""
     else:
         said = f"{undecided}. In this estimate {winner} beats all others; it {margin} P(it is the Condorcet winner)"
         rest = f" P(there is none) {equal_words(none)}."
-    return f"{said} {equal_words(float(sure[best]))}{_of_queries(matrix)}.{rest}{_about_ties(matrix)}"
+    return f"{said} {equal_words(float(sure[best]))}{of_queries(matrix)}.{rest}{_about_ties(matrix)}"
 
 
 def _undecided(matrix: PreferenceMatrix) -> str:
@@ -122,8 +111,8 @@ def _undecided(matrix: PreferenceMatrix) -> str:
     return str(about.get("undecided", "Undecided"))
 
 
-def _of_queries(matrix: PreferenceMatrix) -> str:
-    """Return the queries, and for a log the users, for which a probability holds."""
+def of_queries(matrix: PreferenceMatrix) -> str:
+    """Return the queries that a probability is about, and of a log the users."""
     about = matrix.provenance
     queries, of_log = about.get("queries"), about.get("source") == "click log" and about.get("cluster") == "user"
     if not ("clicks" in about or of_log) or not isinstance(queries, int):
@@ -171,24 +160,6 @@ def confidence_sentence(matrix: PreferenceMatrix) -> str:
     return f"Condorcet winner: {'; '.join(likely)}{rest}"
 
 
-def winner_row(matrix: PreferenceMatrix) -> dict[str, str]:
-    """Return the Condorcet winner, the likeliest one, its probability, P(none) and cycles, as table cells.
-
-    The winner is `UNDECIDED` if `winner_sentence` calls the matrix undecided.
-    """
-    sure, noise = condorcet_confidence(matrix), null_words(matrix)
-    best, none = int(sure.argmax()), max(0.0, 1 - float(sure.sum()))
-    winner = matrix.condorcet_winner
-    decided = (none if winner is None else sure[matrix.index(winner)]) >= _SURE
-    return {
-        "Condorcet winner": (winner or "none") if decided else UNDECIDED,
-        "likeliest": matrix.names[best],
-        "P": _chance(float(sure[best])),
-        "P(none)": _chance(none),
-        "cycles of three": f"{cyclic_triples(matrix):,}{noise['cyclic_triples']}",
-    }
-
-
 def search_sentence(matrix: PreferenceMatrix) -> str:
     """Return a sentence on the result of the search for the Condorcet winner."""
     search, confidence = matrix.provenance["search"], matrix.provenance["until_winner"]
@@ -201,83 +172,8 @@ def search_sentence(matrix: PreferenceMatrix) -> str:
     return f"Not known with confidence {confidence:g}: it may be one of {len(search['candidates'])} ({listed})."
 
 
-def null_words(matrix: PreferenceMatrix) -> dict[str, str]:
-    """Return for each property its range over transitive worlds with this noise; "" if the noise is unknown."""
-    if not matrix.standard_error.any() or not np.isfinite(matrix.standard_error).all() or len(matrix) < 3:
-        return dict.fromkeys(STATISTICS, "")
-    size = len(matrix)
-    rng = stream(0, "transitive worlds", matrix.digest)
-    table = transitive_null(matrix, rng, worlds=_WORLDS if size <= _MANY else _FEW_WORLDS)
-    words = {}
-    for name, low, high, chance in zip(*(table[key] for key in ("property", "low", "high", "p_value")), strict=True):
-        ends = " to ".join("none" if math.isinf(end) else f"{end:,.4g}" for end in (low, high))
-        beyond = "; beyond noise" if chance <= _BY_CHANCE and STATISTICS[name].worse else ""
-        words[name] = f" (noise alone: {ends}{beyond})"
-    return words
-
-
-def property_lines(matrix: PreferenceMatrix) -> list[str]:
-    """Return the properties of a matrix as lines, with their ranges over transitive worlds with its noise."""
-    if _open_pairs(matrix):
-        return [
-            "Copeland, Borda and von Neumann winners, order, transitivity and bounds need all pairs, and are omitted."
-        ]
-    about, noise = matrix_properties(matrix), null_words(matrix)
-    copeland, borda = _listed(about.copeland_winners, 5), _listed(about.borda_winners, 5)
-    mixture = ", ".join(f"{name} {weight:.3f}" for name, weight in list(about.von_neumann_winner.items())[:5])
-    of = "Winners of this estimate: " if matrix.standard_error.any() else ""
-    lines = [f"{of}Copeland: {copeland}; Borda: {borda}; von Neumann: {mixture}"]
-    if matrix.standard_error.any():
-        lines.append(confidence_sentence(matrix))
-        shares = "; ".join(
-            f"{kind}: {', '.join(f'{name} {_chance(share)}' for name, share in list(chances.items())[:3])}"
-            for kind, chances in (("Copeland", about.copeland_confidence), ("Borda", about.borda_confidence))
-        )
-        lines.append(f"Probability to win: {shares}")
-        if "clicks" in matrix.provenance and (about_these := _of_queries(matrix)):
-            lines.append(f"P is{about_these} and the simulated users of this estimate, not for new queries.")
-    order = "a total order" if about.total_order else "no total order"
-    such = f" such as {' > '.join(about.cycle)}" if about.cycle else ""
-    cycles = "cycle" if about.cyclic_triples == 1 else "cycles"
-    cycle = f", {about.cyclic_triples:,} {cycles} of three{such}{noise['cyclic_triples']}" if about.cycle else ""
-    even = f", {about.even_pairs:,} even pair{'s' * (about.even_pairs > 1)}" if about.even_pairs else ""
-    lines.append(f"Order: {order}{cycle}{even}; top cycle of {len(about.top_cycle)}{noise['top_cycle']}")
-    share = about.strong_violations / max(1, about.strong_triples)
-    gap, error = about.smallest_gap, about.smallest_gap_error  # gammas and bounds divide by it
-    unsure = gap is not None and error is not None and gap <= error
-    gammas = [f"; {name} {_UNSURE if unsure else f'{value:.3g}{noise[name]}'}" for name, value in (
-        ("gamma_btm", about.gamma_btm), ("gamma_rucb", about.gamma_rucb)) if value]  # fmt: skip
-    rivals = len(matrix) > 2
-    if rivals:
-        lines.append(f"Strong transitivity fails in {share:.3f} of triples{noise['strong_share']}{''.join(gammas)}")
-    if rivals and about.triangle_violations is not None:
-        broken = f"{several(about.triangle_violations, 'pair')} of rivals{noise['triangle_violations']}"
-        lines.append(f"The stochastic triangle inequality fails for {broken}")
-    if rivals and about.least_condorcet_share > 0:
-        share = about.least_condorcet_share
-        least = f"{'1' if share >= 0.99995 else f'{share:.4f} or more'}{noise['least_condorcet_share']}"
-        lines.append(f"Random subsets have a Condorcet winner with probability {least}")
-    if about.lower_bound is not None:
-        like = noise["lower_bound"].replace("noise alone:", "in transitive worlds like this one:")
-        multi = (
-            f"; for sets, without a theorem: about {about.multiduel_bound:.3g} ln T" if about.multiduel_bound else ""
-        )
-        pairs = f"{about.lower_bound:.3g} ln T{like}{multi}"
-        lines.append(
-            f"Asymptotic lower bound on the average regret of pairwise policies: {_UNSURE if unsure else pairs}"
-        )
-    if unsure and about.lower_bound is not None:
-        lines.append(f"({_UNSURE}: the winner's smallest gap is within its standard error)")
-    if any(noise.values()):
-        lines.append(
-            "(noise alone, worlds like this one: the middle 95% of strongly transitive worlds, closest to this one,"
-            " with its noise; not an error of the number before it)"
-        )
-    return lines
-
-
-def _listed(names: Sequence[str], most: int) -> str:
-    """Return the first names, separated by commas; a name with a comma is quoted."""
+def listed(names: Sequence[str], most: int) -> str:
+    """Write the first names with commas between them; a name that has a comma is quoted."""
     first = ", ".join(f"'{name}'" if "," in name else name for name in names[:most])
     return f"{first}, ..." if len(names) > most else first
 
@@ -287,8 +183,8 @@ def _known(matrix: PreferenceMatrix) -> NDArray[np.bool_]:
     return np.isfinite(matrix.standard_error) & ~np.eye(len(matrix), dtype=bool)
 
 
-def _open_pairs(matrix: PreferenceMatrix) -> int:
-    """Return the number of pairs that were never compared."""
+def open_pairs(matrix: PreferenceMatrix) -> int:
+    """Return how many pairs were never compared."""
     return len(matrix) * (len(matrix) - 1) // 2 - int(_known(matrix).sum()) // 2
 
 
@@ -306,8 +202,8 @@ def _digits(error: float, least: int) -> int:
     return least if error >= 0.5 * 10**-least else math.ceil(-math.log10(error)) + 1
 
 
-def _chance(share: float) -> str:
-    """Format a probability; it is never shown as 0 or 1."""
+def chance_words(share: float) -> str:
+    """Write a probability without calling anything certain."""
     if share > 0.9995:
         return "> 0.999"
     return "< 0.001" if share < 0.0005 else f"{share:.3f}"
@@ -315,5 +211,5 @@ def _chance(share: float) -> str:
 
 def equal_words(share: float) -> str:
     """Format a probability for use after its name: ``= 0.691`` or ``> 0.999``."""
-    text = _chance(share)
+    text = chance_words(share)
     return text if text[0] in "<>" else f"= {text}"

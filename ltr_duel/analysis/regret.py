@@ -16,6 +16,7 @@ from matplotlib.ticker import NullLocator
 from ltr_duel.analysis.chosen import Chosen
 from ltr_duel.analysis.lines import (
     ABSCISSAE,
+    Scales,
     describe_means,
     draw_lines,
     draw_over_time,
@@ -117,8 +118,8 @@ def plot_regret(
     ax = prepared_axes(ax, 7.2, 4.8, title)
     if over not in frame:
         raise errors.unknown_name("column", over, [str(name) for name in frame.columns])
-    chosen = Chosen(colors or {}, labels or {}, order)
-    table = draw_over_time(ax, frame, column, spread=spread, start=start, log=log, among=among, x=over, chosen=chosen)
+    chosen = Chosen(colors or {}, labels or {}, order, among)
+    table = draw_over_time(ax, frame, column, spread=spread, scales=Scales(log, start, over), chosen=chosen)
     ax.set(xlabel=label, ylabel=f"cumulative {columns.regret_label(column)}")
     if (
         bound
@@ -195,7 +196,7 @@ def plot_against_arms(
     ends = final_rows(results, [name for name in (columns.PROBLEM, columns.POLICY) if name in results])
     table = averaged(ends, [columns.POLICY, x], column, spread)
     ax = prepared_axes(ax, 7.2, 4.8, title)
-    draw_lines(ax, table, x, spread=spread, log=log, among=among, chosen=Chosen(colors or {}, labels or {}, order))
+    draw_lines(ax, table, x, spread=spread, log=log, chosen=Chosen(colors or {}, labels or {}, order, among))
     if "y" not in log:
         ax.set_ylim(bottom=0)
     values = sorted(table[x].unique())

@@ -1,6 +1,7 @@
 from .check import check_method as check_method
 from .comparison import Comparer as Comparer
 from .comparison import Comparison as Comparison
+from .comparison import click_list as click_list
 from .comparison import compare_pair as compare_pair
 from .comparison import compare_slate as compare_slate
 from .comparison import redraw_ties as redraw_ties
@@ -10,14 +11,14 @@ from .method import Method as Method
 from .method import MethodError as MethodError
 from .method import Shown as Shown
 from .method import Size as Size
+from .method import able_methods as able_methods
 from .method import credit_pair as credit_pair
 from .method import credit_slate as credit_slate
+from .method import draw_mirrored as draw_mirrored
 from .method import draw_pair as draw_pair
 from .method import draw_slate as draw_slate
-from .methods.probabilistic import OUTCOMES as OUTCOMES
-from .methods.probabilistic import Probabilistic as Probabilistic
-from .methods.probabilistic import draw_document as draw_document
-from .methods.probabilistic import trace_clicks as trace_clicks
+from .method import find_contributors as find_contributors
+from .method import require_able as require_able
 from .methods.sosm import score_slate as score_slate
 from .page_scan import Head as Head
 from .page_scan import Listed as Listed

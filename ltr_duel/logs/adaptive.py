@@ -36,7 +36,7 @@ from ltr_duel.logs.sequential import confidence_sequence
 from ltr_duel.logs.sums import Sequences
 
 if TYPE_CHECKING:
-    from ltr_duel.logs.compare import LogComparison
+    from ltr_duel.logs.comparison import LogComparison
 
 COLUMNS = ("policy", "propensity")
 _GROUPS = 1024  # clusters of users

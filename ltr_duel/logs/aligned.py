@@ -43,6 +43,7 @@ class Numbered(NamedTuple):
     source: str  # SQL of all rows
     files: list[Rows]
     select: Callable[[str, dict[str, str]], str]  # returns the SQL of exposures from a source of rows and extra columns
+    then: tuple[str, ...] = ("impression", "origin")  # columns that order rows of the same time
 
 
 def numbered_files(engine: Engine, names: str, select: Callable[[str, dict[str, str]], str]) -> Numbered:
@@ -65,8 +66,8 @@ def numbered_files(engine: Engine, names: str, select: Callable[[str, dict[str, 
     return Numbered(f"read_parquet([{', '.join(map(quoted, paths))}]{union})", each, select)
 
 
-def numbered_table(engine: Engine, sql: str) -> Numbered:
-    """Create the table ``exposures`` from a query."""
+def numbered_table(engine: Engine, sql: str, then: tuple[str, ...] = ("impression", "origin")) -> Numbered:
+    """Make the table ``exposures`` of a query; ``then``: see `Numbered`."""
     engine.execute(f"CREATE TABLE exposures AS SELECT *, row_number() OVER () AS row FROM ({sql})")
     columns = [row["column_name"] for row in engine.rows("DESCRIBE exposures")]
     (size,) = engine.rows("SELECT count(*) AS n FROM exposures")
@@ -75,24 +76,15 @@ def numbered_table(engine: Engine, sql: str) -> Numbered:
         made = dict(zip(columns, map(named, columns), strict=True)) | more
         return f"SELECT {', '.join(f'{value} AS {named(name)}' for name, value in made.items())} FROM {source}"
 
-    return Numbered("exposures", [Rows("exposures", "row", 0, 1, size["n"] + 1)], select)
+    return Numbered("exposures", [Rows("exposures", "row", 0, 1, size["n"] + 1)], select, then)
 
 
 def align(
-    engine: Engine,
-    shown: Numbered,
-    exposures: Any,
-    events: Any,
-    outcome: Outcome,
-    late: Late,
-    then: tuple[str, ...],
-    *,
-    items: bool,
+    engine: Engine, shown: Numbered, exposures: Any, events: Any, outcome: Outcome, late: Late, *, items: bool
 ) -> tuple[Any, Any, bool]:
-    """Create the view ``log``; return the results of `met` and `attributed`, and whether rows are in line order.
+    """Make the view ``log``; return what `met` and `attributed` do, and whether rows come in the order of their lines.
 
     exposures, events: See `placed`.
-    then: Columns that order rows of the same time.
     items: Whether any event names its item.
     """
     have = [name for name in engine.table("events").columns if name in EVENT and name != "impression"]
@@ -101,10 +93,10 @@ def align(
     if late.within:
         counting = engine.keep("attributed_events", counting)
     stop = shown.files[-1].last
-    lined = _in_order(engine, exposures, ("time", *then)) and engine.value(exposures.count()) == stop - 1
+    lined = _in_order(engine, exposures, ("time", *shown.then)) and engine.value(exposures.count()) == stop - 1
     if not lined:
-        narrow = exposures.select("row", "time", *then)
-        engine.keep("log_lines", numbered(narrow, *then).select("row", "line").order_by("row"))
+        narrow = exposures.select("row", "time", *shown.then)
+        engine.keep("log_lines", numbered(narrow, *shown.then).select("row", "line").order_by("row"))
     for first, last, lists in _lists(engine, shown, exposures, counting, outcome, items=items):
         line = rows = np.arange(first, last)
         if not lined:

@@ -29,8 +29,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, statistics
+from ltr_duel.logs.bets import log_sum
 from ltr_duel.logs.clusters import Means
-from ltr_duel.logs.sequential import TUNED_AT, Sequence, log_sum
+from ltr_duel.logs.sequential import TUNED_AT, Sequence
 
 _LONGEST = 1e6  # multiple of the log's length beyond which a pair counts as never decided
 _EVEN = 4.0 ** np.arange(11)  # values of rho that share half of the weight evenly

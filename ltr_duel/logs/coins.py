@@ -54,13 +54,49 @@ def owner_findings(
     names, seen = _patterns(engine, rows, ends, orders)
     if not names:  # the log has page tokens or rankings instead of owners
         return []
+    with_blocks = rows.mutate(**_columns(rows, ends, orders))
+    found = _sets_shown(engine, with_blocks, orders, names, seen, planned, policies)
+    if len(names) > 1:
+        period = ((rows.time - ends[0]) / _span(ends) * PERIODS).floor().cast("int64")
+        found.append(_empty(engine, with_blocks.mutate(period=period), orders, names, seen))
+    if not seen.first.any():
+        said = "the coins of pages of two rankers are tested, and no such page has an owned place"
+        return [*found, Finding("owners of places and over time, A/A", "not checked", np.nan, said)]
+    side = np.where(seen.first > 0, 0, 1)
+    some = seen._replace(n=seen.n * (seen.first != 0))
+    by_set, by_time = (
+        _sums(side, key, some.n, (2, size)) for key, size in ((seen.rankers, len(names)), (seen.block, _BLOCKS))
+    )
+    share = by_set[0].sum() / by_set.sum()
+    whose = names[0][0] if len(names) == 1 else "the ranker whose name is first by the alphabet"
+    sentence = f"{whose} owns {share:.2%} of the first owned places"
+    found.append(tested("owners of place 1", fair(by_set[0], by_set.sum(axis=0)), sentence))
+    found.append(
+        tested("owners over time", unchanged(by_time), "who owns the first owned place, in tenths of the time")
+    )
+    by_place = [((seen.owners[:, 1:] == one) * seen.n[:, None]).sum(axis=0) for one in (1, -1)]
+    place_p = fair(by_place[0], sum(by_place))
+    said = f"places 2 to {_PLACES} are {'not ' * (place_p < ERROR)}shared evenly"
+    found.append(tested("owners by place", place_p, said))
+    return [*found, _identical_rankers(engine, rows, orders, names, seen)]
+
+
+def _sets_shown(
+    engine: Any,
+    rows: Any,
+    orders: list[tuple[str, ...]],
+    names: list[tuple[str, ...]],
+    seen: _Patterns,
+    planned: str,
+    policies: list[str],
+) -> list[Finding]:
+    """Test how often each set of rankers was shown, in all and over time. ``rows`` have the column ``block``."""
     shown = _sums(seen.rankers, seen.block, seen.n, (len(names), _BLOCKS))
     p = {"shown": even(shown.sum(axis=1)) if planned == "even" else 1.0}
     shifting = not policies and _propensities(engine, rows) > len(orders)
     p["over time"] = 1.0 if policies or shifting else unchanged(shown)
-    with_blocks = rows.mutate(**_columns(rows, ends, orders))
     if "user" in rows.columns and min(p.values()) < ERROR:
-        by_user = pages_of_users(Users(engine, with_blocks, orders, names), _BLOCKS)
+        by_user = pages_of_users(Users(engine, rows, orders, names), _BLOCKS)
         alike = np.full(len(names), 1 / len(names))
         of_users = {"shown": unchanged_by_users(by_user.sum(axis=2)[:, :, None], alike)}
         of_users["over time"] = unchanged_by_users(by_user)
@@ -86,29 +122,7 @@ def owner_findings(
         found.append(tested("pairs over time", p["over time"], said))
     else:
         found.append(Finding("pairs over time", "sound", 1.0, "only one pair, nothing to test"))
-    if len(names) > 1:
-        period = ((rows.time - ends[0]) / _span(ends) * PERIODS).floor().cast("int64")
-        found.append(_empty(engine, with_blocks.mutate(period=period), orders, names, seen))
-    if not seen.first.any():
-        said = "the coins of pages of two rankers are tested, and no such page has an owned place"
-        return [*found, Finding("owners of places and over time, A/A", "not checked", np.nan, said)]
-    side = np.where(seen.first > 0, 0, 1)
-    some = seen._replace(n=seen.n * (seen.first != 0))
-    by_set, by_time = (
-        _sums(side, key, some.n, (2, size)) for key, size in ((seen.rankers, len(names)), (seen.block, _BLOCKS))
-    )
-    share = by_set[0].sum() / by_set.sum()
-    whose = names[0][0] if len(names) == 1 else "the ranker whose name is first by the alphabet"
-    sentence = f"{whose} owns {share:.2%} of the first owned places"
-    found.append(tested("owners of place 1", fair(by_set[0], by_set.sum(axis=0)), sentence))
-    found.append(
-        tested("owners over time", unchanged(by_time), "who owns the first owned place, in tenths of the time")
-    )
-    by_place = [((seen.owners[:, 1:] == one) * seen.n[:, None]).sum(axis=0) for one in (1, -1)]
-    place_p = fair(by_place[0], sum(by_place))
-    said = f"places 2 to {_PLACES} are {'not ' * (place_p < ERROR)}shared evenly"
-    found.append(tested("owners by place", place_p, said))
-    return [*found, _identical_rankers(engine, rows, orders, names, seen)]
+    return found
 
 
 def _propensities(engine: Any, rows: Any) -> int:

@@ -41,6 +41,19 @@ class Rows(NamedTuple):
     click: NDArray[np.bool_]
 
 
+class ShownLists(NamedTuple):
+    """Lists that were shown, or might be: the cell of each, and its documents."""
+
+    cell: IntVector
+    ptr: IntVector  # list n shows ``numbers[ptr[n]:ptr[n + 1]]``
+    numbers: IntVector
+
+    def items(self, mixtures: Mixtures) -> IntVector:
+        """Return a number for each shown document, over all queries."""
+        first = mixtures.lists.query_ptr[mixtures.query[self.cell]]
+        return self.numbers + np.repeat(first, np.diff(self.ptr))
+
+
 class Residuals(NamedTuple):
     """Terms of a doubly robust estimate."""
 
@@ -59,6 +72,7 @@ def residuals(rows: Rows, mixtures: Mixtures, within: Reach, model: str, credit:
     cells, lengths = len(mixtures.query), mixtures.length[within.cell]
     flat = np.concatenate([[0], np.cumsum(lengths)])
     drawn = within.drawn[np.arange(within.drawn.shape[1]) < lengths[:, None]]
+    possible = ShownLists(within.cell, flat, drawn)
     inside = within.weight <= within.cap
     value, beyond = np.zeros(len(rows.y)), 0.0
     predicted = np.zeros(len(rows.y))
@@ -67,8 +81,9 @@ def residuals(rows: Rows, mixtures: Mixtures, within: Reach, model: str, credit:
             continue
         fitted = _fitted(rows, mixtures, ~mine if (~mine).any() else mine, model)
         part = _part(rows, mine)
-        predicted[mine] = _outcomes(fitted, mixtures, part.cell, part.ptr, part.numbers, credit, _TIMES, rng)
-        wanted = _outcomes(fitted, mixtures, within.cell, flat, drawn, credit, _TIMES_DRAWN, rng)
+        lists = ShownLists(part.cell, part.ptr, part.numbers)
+        predicted[mine] = _outcomes(fitted, lists, lists.items(mixtures), credit, _TIMES, rng)
+        wanted = _outcomes(fitted, possible, possible.items(mixtures), credit, _TIMES_DRAWN, rng)
         number = np.maximum(np.bincount(within.cell, minlength=cells), 1)
         near, far = (np.bincount(within.cell, wanted * some, cells) / number for some in (inside, ~inside))
         value[mine] = near[part.cell]
@@ -93,15 +108,11 @@ def _part(rows: Rows, chosen: NDArray[np.bool_]) -> Rows:
     )
 
 
-def _items(mixtures: Mixtures, cell: IntVector, ptr: IntVector, numbers: IntVector) -> IntVector:
-    """Return a number for each shown document, over all queries."""
-    return numbers + np.repeat(mixtures.lists.query_ptr[mixtures.query[cell]], np.diff(ptr))
-
-
 def _fitted(rows: Rows, mixtures: Mixtures, chosen: NDArray[np.bool_], model: str) -> FittedClicks:
     """Fit the model by document; a document that no row shows gets the mean attractiveness."""
     part = _part(rows, chosen)
-    item, documents = _items(mixtures, part.cell, part.ptr, part.numbers), int(mixtures.lists.query_ptr[-1])
+    item = ShownLists(part.cell, part.ptr, part.numbers).items(mixtures)
+    documents = int(mixtures.lists.query_ptr[-1])
     sessions = Sessions(part.ptr, item, part.click, mixtures.query[part.cell], documents, False)
     found = fit_clicks(sessions, model)
     seen = np.bincount(item, minlength=documents) > 0
@@ -112,19 +123,13 @@ def _fitted(rows: Rows, mixtures: Mixtures, chosen: NDArray[np.bool_], model: st
 
 
 def _outcomes(
-    fitted: FittedClicks,
-    mixtures: Mixtures,
-    cell: IntVector,
-    ptr: IntVector,
-    numbers: IntVector,
-    credit: Credit,
-    times: int,
-    rng: Generator,
+    fitted: FittedClicks, lists: ShownLists, item: IntVector, credit: Credit, times: int, rng: Generator
 ) -> FloatVector:
-    """Return the mean outcome of each list over clicks sampled `times` times."""
-    item, total = _items(mixtures, cell, ptr, numbers), np.zeros(len(cell))
+    """Return the mean outcome of each list, of clicks drawn so many times. ``item``: see `ShownLists.items`."""
+    total = np.zeros(len(lists.cell))
     for _ in range(times):
-        total += credit(clicked_rows(ptr, numbers, fitted.draw_clicks(item, ptr, rng)), cell)
+        click = fitted.draw_clicks(item, lists.ptr, rng)
+        total += credit(clicked_rows(lists.ptr, lists.numbers, click), lists.cell)
     return total / times
 
 

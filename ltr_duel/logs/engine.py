@@ -233,7 +233,7 @@ class Warehouse:
         return self.backend.to_pyarrow(expression.as_table())
 
     def value(self, expression: Any) -> Any:
-        """Return the one value of an expression."""
+        """Return the single value of an expression."""
         return self.run(expression).column(0)[0].as_py()
 
     def all_differ(self, table: Any, column: str) -> bool:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ltr_duel.core import FloatVector, IntVector, errors
-from ltr_duel.logs.compare import LogComparison, tested_ends
+from ltr_duel.logs.comparison import LogComparison, tested_ends
 from ltr_duel.logs.stopping import _seen
 
 

@@ -18,7 +18,7 @@ from ltr_duel.core import FloatVector, statistics
 from ltr_duel.logs.clusters import Means, cautious_of_moments, naive_means, two_way
 from ltr_duel.logs.engine import Engine
 from ltr_duel.logs.outcomes import UNIT
-from ltr_duel.logs.sums import _KINDS, Sequences
+from ltr_duel.logs.sums import Grouping, Sequences
 from ltr_duel.logs.walk import products_of, walked
 
 _STEPS = (1, 10, 60, 600, 3600, 6 * 3600, 86400, 7 * 86400, 28 * 86400, 364 * 86400)  # seconds
@@ -50,30 +50,18 @@ def days_to_a_whole_week(days: float) -> float:
     return 7 - over if days >= 14 and 1 < over < 6 else 0.0
 
 
-def looks_of(
-    engine: Any,
-    rows: Any,
-    outcomes: Any,
-    pairs: int,
-    cluster: str,
-    step: float,
-    *,
-    whole: bool = False,
-    named: bool = False,
-    users: int | None = None,
-) -> tuple[list[Look], list[Any]]:
-    """Return the state of a comparison at the end of each time step (UTC), and the classes of clusters for `pair_sums`.
+def looks_of(engine: Any, rows: Any, outcomes: Any, by: Grouping, step: float) -> tuple[list[Look], list[Any]]:
+    """Return the state of a comparison at the end of each step of the clock (UTC), and the classes of `pair_sums`.
 
-    The errors are those of `cautious_of_moments`; the comparison itself corrects each cluster by its size. Classes are
-    counted in the same pass if the engine is DuckDB in this process; otherwise the list is empty. ``users`` is the
-    number of users, if it is known.
+    The errors are those of `cautious_of_moments`; the comparison itself corrects each cluster by its own size. Classes
+    are counted on the way in this process; where the tables are a team's, there are none.
     """
     block = (rows.time / step).floor().cast("int64")
     seen = engine.run(
         rows.group_by(block=block).agg(n=rows.count(), last=rows.time.max()).order_by("block")
     ).to_pydict()
     number = {one: k for k, one in enumerate(seen["block"])}
-    shape = (len(number), pairs)
+    shape = (len(number), by.pairs)
 
     def running(found: Any, name: str) -> FloatVector:
         out = np.zeros(shape)
@@ -85,14 +73,14 @@ def looks_of(
 
     t = outcomes.mutate(block=(outcomes.time / step).floor().cast("int64"))
     kinds, classes, sequences, n, total = [], list[Any](), None, np.empty(0), np.empty(0)
-    for keys in _KINDS.get(cluster, ()):
+    for keys in by.kinds:
         if isinstance(engine, Engine):
-            of = _clustered(t, keys, pairs, named)
-            clusters = users if list(of) == ["user"] else None
-            found, counted = walked(engine, t, of, np.array(seen["block"]), whole=whole, number=clusters)
+            of = _clustered(t, keys, by)
+            clusters = by.users if list(of) == ["user"] else None
+            found, counted = walked(engine, t, of, np.array(seen["block"]), whole=by.whole, number=clusters)
             classes.append(counted)
         else:
-            found = engine.run(_moments(t, _clustered(t, keys, pairs, named)))
+            found = engine.run(_moments(t, _clustered(t, keys, by)))
         moments = [running(found, name) for name in ("n", "total", "squares", "nn", "nt", "tt")]
         kinds.append(cautious_of_moments(*moments))
         n, total = moments[:2]  # the same for each kind of cluster
@@ -105,7 +93,7 @@ def looks_of(
             n, total, squares = (running(found, name) for name in ("n", "total", "squares"))
             kinds = [naive_means(n + 2, total, squares + 2)]
     mean = np.divide(total, n, out=np.full(n.shape, np.nan), where=n > 0)
-    means = two_way(*kinds) if cluster == "both" else kinds[0]
+    means = two_way(*kinds) if by.cluster == "both" else kinds[0]
     impressions = np.cumsum(seen["n"]).tolist()
     looks = [
         Look(
@@ -138,10 +126,10 @@ def _sequence(y: Any, square: Any, where: Any = True) -> dict[str, Any]:
     return counts | {name: value.sum(where=between).coalesce(0) / UNIT for name, value in both.items()}
 
 
-def _clustered(t: Any, keys: tuple[str, ...], pairs: int, named: bool) -> dict[str, Any]:
+def _clustered(t: Any, keys: tuple[str, ...], by: Grouping) -> dict[str, Any]:
     """Return the columns that identify a cluster; an impression without a user is a separate cluster."""
-    own = {"own": t.user.isnull().ifelse(t.line, -1)} if "user" in keys and not named else {}
-    return ({"pair": t.pair} if pairs > 1 else {}) | {key: t[key] for key in keys} | own
+    own = {"own": t.user.isnull().ifelse(t.line, -1)} if "user" in keys and not by.named else {}
+    return ({"pair": t.pair} if by.pairs > 1 else {}) | {key: t[key] for key in keys} | own
 
 
 def _moments(t: Any, of: dict[str, Any]) -> Any:

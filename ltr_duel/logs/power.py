@@ -16,9 +16,10 @@ import pandas as pd
 from scipy import special, stats
 
 from ltr_duel.core import FloatVector, InputError, errors, statistics, stream
+from ltr_duel.logs.bets import Bets
 from ltr_duel.logs.clusters import naive_means
-from ltr_duel.logs.returning_users import Returning, clustered_times, impressions_needed, stopping_times
-from ltr_duel.logs.sequential import TUNED_AT, Bets
+from ltr_duel.logs.returning_users import Looking, Returning, clustered_times, impressions_needed, stopping_times
+from ltr_duel.logs.sequential import TUNED_AT
 from ltr_duel.logs.spread import Spread
 
 _NORMAL = 1500.0  # impressions above which both tests are approximated by that of a normal mean
@@ -108,14 +109,13 @@ def plan_impressions(
         if spread.returning:
             users = Returning.of(spread, effect, square)
             fixed = spread.each * impressions_needed(users, power, alpha, rng)
-            most = (_LONGEST * fixed + every) / spread.each
-            times, right = clustered_times(users, alpha, tuned_at, every / spread.each, draws, rng, most)
+            looking = Looking(every / spread.each, (_LONGEST * fixed + every) / spread.each, draws)
+            times, right = clustered_times(users, alpha, tuned_at, looking, rng)
             times *= spread.each
         else:
             fixed = fixed_test(effect, square, power, alpha, 1 / spread.each)
-            bets, most = Bets.tuned(tuned_at, alpha / 2), _LONGEST * fixed + every
-            settings = (every, draws, rng, most, 1 / spread.each)
-            times, right = stopping_times(effect, square, bets, alpha / 2, *settings)
+            bets, looking = Bets.tuned(tuned_at, alpha / 2), Looking(every, _LONGEST * fixed + every, draws)
+            times, right = stopping_times(effect, square, bets, alpha / 2, looking, rng, 1 / spread.each)
         late = float(np.sort(np.where(right, times, np.inf))[int(np.ceil(power * draws)) - 1])
         reach = special.ndtri(1 - alpha / 2) + special.ndtri(power)
         by_factors = (reach / effect) ** 2 * (square - effect**2) * spread.design * spread.each

@@ -9,10 +9,10 @@ import numpy as np
 
 from ltr_duel.core import files, several
 from ltr_duel.logs.adaptive import first_impressions, note_at_any_time, weighs
-from ltr_duel.logs.compare import LogComparison
+from ltr_duel.logs.comparison import LogComparison
 from ltr_duel.logs.findings import finding_lines
 from ltr_duel.logs.limits import guardrail_lines
-from ltr_duel.logs.stopping import two_tests
+from ltr_duel.logs.stopping_sentences import two_tests
 from ltr_duel.logs.table import date_words
 from ltr_duel.logs.tables import ROWS, beside_table, column_notes, comparison_table, rankers_in_table
 from ltr_duel.logs.verdict import Evidence, decision_of

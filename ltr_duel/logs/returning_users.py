@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from scipy import special
 
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, statistics
+from ltr_duel.logs.bets import Bets
 from ltr_duel.logs.clustered_sequence import Clustered
 from ltr_duel.logs.clusters import cautious_of_kinds
-from ltr_duel.logs.sequential import Bets
 from ltr_duel.logs.spread import Spread
 
 _NORMAL = 1500.0  # effective users above which the normal approximation is used
@@ -26,6 +26,14 @@ _FEW = 64  # maximum number of users who are sampled one by one
 _GROWTH = 1.003  # factor between the lengths of simulated sequences at two looks
 _GROWTH_OF_USERS = 1.01
 _CLEAREST = 5.0  # maximum effect in standard deviations
+
+
+class Looking(NamedTuple):
+    """How simulated experiments are looked at, in impressions of the pair or of the log."""
+
+    every: float  # from one look to the next; 0: after each
+    most: float  # an experiment that has not stopped until then never stops
+    draws: int  # experiments
 
 
 class Drawn(NamedTuple):
@@ -144,19 +152,14 @@ def impressions_needed(users: Returning, power: float, alpha: float, rng: np.ran
 
 
 def clustered_times(
-    users: Returning,
-    alpha: float,
-    tuned_at: float,
-    every: float,
-    draws: int,
-    rng: np.random.Generator,
-    most: float,
+    users: Returning, alpha: float, tuned_at: float, looking: Looking, rng: np.random.Generator
 ) -> tuple[FloatVector, NDArray[np.bool_]]:
-    """Simulate stopping times, as `stopping_times`, by the test of all impressions of returning users (`Clustered`).
+    """Simulate what `stopping_times` does, by the test of all impressions of users who return (see `Clustered`).
 
-    Times, ``every`` and ``most`` are impressions of the pair; times are multiples of ``every``, if it is not 0.
-    ``alpha`` is the two-sided error.
+    Times are impressions of the pair, as are those of ``looking``, and multiples of its ``every`` (0: of one).
+    ``alpha`` is the error of both sides together.
     """
+    every, most, draws = looking
     times, right = np.full(draws, np.inf), np.zeros(draws, np.bool_)
     sums, open_ones, known = Drawn.none(len(users.size), draws), np.arange(draws), 0
     least = -2 * np.log(alpha)  # lower bound of all boundaries
@@ -183,17 +186,16 @@ def stopping_times(
     square: float,
     bets: Bets,
     alpha: float,
-    every: float,
-    draws: int,
+    looking: Looking,
     rng: np.random.Generator,
-    most: float,
     share: float = 1.0,
 ) -> tuple[FloatVector, NDArray[np.bool_]]:
-    """Simulate the impressions until sequences stop, infinity for never, and whether they name the right ranker.
+    """Simulate after how many impressions sequences stop, infinity for never, and which name the right ranker.
 
-    An impression is of the pair with probability ``share``. Its outcome is a win, a tie or a loss, with the given mean
-    and mean square; ``alpha`` is the error of each side, ``every`` the number of impressions between two looks.
+    An impression is of the pair by a chance of ``share``. Its outcome is a win, a tie or a loss, with the mean and the
+    mean square that are given; ``alpha`` is the error of each side.
     """
+    every, most, draws = looking
     won, lost = share * (square + effect) / 2, share * (square - effect) / 2
     chances = np.array([won, lost, max(0.0, 1 - won - lost)])  # without ties, rounding may make it negative
     level = float(-np.log(alpha))

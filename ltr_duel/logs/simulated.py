@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from ltr_duel.bandits import POLICIES, Policy, Run, duel, multiduel, new_recorder, relabelled
-from ltr_duel.clicks import ClickModel, simulate_clicks
+from ltr_duel.clicks import ClickModel
 from ltr_duel.core import (
     InputError,
     IntMatrix,
@@ -28,7 +28,16 @@ from ltr_duel.core import (
     stream,
     vector,
 )
-from ltr_duel.interleaving import METHODS, Comparison, Method, credit_pair, credit_slate, draw_pair, draw_slate
+from ltr_duel.interleaving import (
+    METHODS,
+    Comparison,
+    Method,
+    click_list,
+    credit_pair,
+    credit_slate,
+    draw_pair,
+    draw_slate,
+)
 from ltr_duel.logs.writer import write_log
 from ltr_duel.rankers import REDRAWING, Rankings
 from ltr_duel.simulation import Live, RunKey, checkpoints, run_order, run_streams
@@ -84,8 +93,7 @@ def next_visit(oracle: LoggedOracle, rng: np.random.Generator) -> int:
 def show(oracle: LoggedOracle, c: Comparison, row: int, length: int, rng: np.random.Generator) -> int:
     """Simulate the user's clicks on the drawn list, and record list and clicks; return the number of clicks."""
     record = oracle.record
-    start = c.lists.query_ptr[record.query[row]]
-    n_clicks = simulate_clicks(c.users, c.relevance, start, c.page.shown, length, c.page.clicks, rng)
+    n_clicks = click_list(c, record.query[row], length, rng)
     record.length[row] = length
     record.clicked[row] = n_clicks
     for k in range(length):

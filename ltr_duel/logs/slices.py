@@ -16,12 +16,12 @@ from scipy import special
 
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, statistics
 from ltr_duel.logs.adaptive import first_impressions
-from ltr_duel.logs.compare import LogComparison, compared
+from ltr_duel.logs.comparison import LogComparison, compared
 from ltr_duel.logs.limits import Limits, ahead, limits, places_in
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.outcomes import UNIT, credited
 from ltr_duel.logs.parts import divided
-from ltr_duel.logs.sums import _KINDS, pair_sums
+from ltr_duel.logs.sums import _KINDS, Grouping, pair_sums
 
 DATED = ("day", "week")
 _LEVEL = 0.05  # level of the test of interaction
@@ -100,7 +100,7 @@ def sliced(
     parts, pairs = len(labels), len(found.pairs)
     named = "user" in rows.columns and not log.engine.value(rows.user.isnull().sum())
     cells = t.mutate(pair=(t.pair * parts + t.part).cast("int64"))
-    sums = pair_sums(log.engine, cells, pairs * parts, found.cluster, whole=whole, named=named)
+    sums = pair_sums(log.engine, cells, Grouping(pairs * parts, found.cluster, whole, named))
     split = compared(
         sums,
         found.names,

@@ -77,10 +77,8 @@ def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = ""
         said = f"no impression has one ({log.outcome.name}): are they in another column, or other files?"
         found.append(Finding("clicks", "fails", 0.0, said))
     if "user" in rows.columns:
-        found += [
-            _same_moment(engine, rows, n, timed=log.loaded.ordered and not log.bad.count),
-            *_users(engine, rows, n, log.known.get(("users", *rankers))),
-        ]
+        found.append(_same_moment(engine, rows, n, timed=log.loaded.ordered and not log.bad.count))
+        found += _users(engine, rows, n, log.known.get(("users", *rankers)))
     whole = log.loaded.events is None or "owners" in log.loaded.exposures.columns  # owners of all shown items
     coins = list[Finding]()
     if {"owners", "rankers"} <= set(rows.columns) and whole:

@@ -71,7 +71,7 @@ def own(paths: tuple[Path, ...], kind: str, context: tuple[str, ...] = ()) -> So
     """Return the source of files in the one-table format, or of sessions of the Yandex challenges."""
 
     def load(outcome: Outcome, late: Late) -> Loaded:
-        engine = Engine(damaged(paths[0], "not a Parquet file, or truncated"), rows_in(paths))
+        engine = Engine(damaged(paths[0], "no Parquet file, or not all of one"), rows_in(paths))
         strange: list[str] = []
         if kind == "yandex":
             files = Files(paths, load_lines(engine, paths, kind))
@@ -101,7 +101,7 @@ def ubi(paths: tuple[Path, ...], context: tuple[str, ...] = ()) -> Source:
         engine = Engine(damaged(paths[0]), rows_in(paths))
         files = Files(paths, load_lines(engine, paths, "ubi"))
         numbers = create_views(engine, context)
-        return _aligned(engine, numbers, outcome, late, files.find, ("origin",))
+        return _aligned(engine, numbers, outcome, late, files.find)
 
     return load
 
@@ -134,7 +134,7 @@ def tables(
             return found._replace(strange=shown.strange)
         engine = Engine(damaged(Path(path)), sum(map(_rows_of, (shown, seen))))
         (find, numbers), (find_event, _) = (create_relation(engine, part) for part in (shown, seen))
-        loaded = _aligned(engine, numbers, outcome, late, find, ("impression", "origin"))
+        loaded = _aligned(engine, numbers, outcome, late, find)
         return loaded._replace(find_event=find_event, strange=shown.strange)
 
     return load
@@ -157,14 +157,13 @@ def _aligned(
     outcome: Outcome,
     late: Late,
     find: Callable[[Any], Found],
-    then: tuple[str, ...],
 ) -> Loaded:
-    """Join exposures of files to their clicks; rows of the same time are in the order of further columns."""
+    """Put what was clicked beside exposures of files."""
     exposures, events = _owned(cleaned(engine.table("exposures")), cleaned(engine.table("events")))
     number = _number(engine, events, outcome)
     assert numbers is not None
     items = number.items > 0
-    found, counting, ordered = align(engine, numbers, exposures, events, outcome, late, then, items=items)
+    found, counting, ordered = align(engine, numbers, exposures, events, outcome, late, items=items)
     table = cleaned(engine.table("log"))
 
     def find_line(line: int) -> Found:

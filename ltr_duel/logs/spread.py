@@ -20,7 +20,7 @@ from scipy import special
 
 from ltr_duel.core import FloatVector, InputError, errors
 from ltr_duel.logs.clusters import Kinds, kinds_by_share
-from ltr_duel.logs.compare import LogComparison
+from ltr_duel.logs.comparison import LogComparison
 from ltr_duel.logs.stopping import outcomes_go_together
 from ltr_duel.preferences import PreferenceMatrix
 

@@ -16,7 +16,7 @@ from ltr_duel.logs.history import History, adjusted, combined, require_few_colum
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.looks import Look, looks_of, step_of
 from ltr_duel.logs.outcomes import credited
-from ltr_duel.logs.sums import PairSums, pair_sums
+from ltr_duel.logs.sums import Grouping, PairSums, pair_sums
 
 _FORGOTTEN = "forgotten-"  # prefix of the names that `ltr_duel.live` gives to forgotten users
 LARGE = 0.05  # share of the impressions above which a user is reported
@@ -70,15 +70,10 @@ def summed(
         cluster = "user" if about["named"] else "impression"  # the unit of the sequence of an adaptive log
     named = about["named"] == about["n"]
     step = step_of(about["first"], about["last"])
-
-    def looked(outcomes: Any, *, whole: bool) -> tuple[list[Look], list[Any]]:
-        known: dict[str, Any] = {"whole": whole, "named": named, "users": about.get("users")}
-        return looks_of(log.engine, rows, outcomes, len(creditor.pairs), cluster, step, **known)
-
-    noted, classes = looked(outcomes, whole=whole) if looks and history is None else ([], [])
-    settings: dict[str, Any] = {"whole": whole, "named": named, "classes": classes}
-    sums = pair_sums(log.engine, outcomes, len(creditor.pairs), cluster, **settings)
-    if len(creditor.pairs) == 1 and named and cluster in ("user", "both"):  # then each impression is an outcome
+    by = Grouping(len(creditor.pairs), cluster, whole, named, about.get("users"))
+    noted, classes = looks_of(log.engine, rows, outcomes, by, step) if looks and history is None else ([], [])
+    sums = pair_sums(log.engine, outcomes, by, classes)
+    if by.pairs == 1 and named and cluster in ("user", "both"):  # then impressions are outcomes
         number, most = int(sums.kinds[0].number.sum()), int(sums.kinds[0].n.max())
         log.known["users", *rankers] = number, most
         users = largest_of(log.engine, rows, number, most, about["n"])
@@ -90,13 +85,13 @@ def summed(
             raise InputError(f"{log.path}: outcomes are adjusted where users are known, and no policy reacts to them")
         require_few_columns(log.path, history, int(np.bincount(sums.kinds[0].pair, sums.kinds[0].number).max()))
         sets = [(creditor.names[a], creditor.names[b]) for a, b in creditor.pairs]
-        given: dict[str, Any] = {"pairs": len(sets), "cluster": cluster, "named": named}
+        by = by._replace(whole=False)  # what was adjusted is neither won nor lost
         flipped = adjusted(log, rows, outcomes, sets, history, intercept=False)
         outcomes = adjusted(log, rows, outcomes, sets, history)
-        less, signs = (pair_sums(log.engine, one, **given) for one in (outcomes, flipped))
+        less, signs = (pair_sums(log.engine, one, by) for one in (outcomes, flipped))
         less = combined(sums, less, signs, history)
         notes, sums = [*notes, saving_note(sums, less, history)], less
-        noted = looked(outcomes, whole=False)[0] if looks else []  # adjusted outcomes are neither 1, -1 nor 0
+        noted = looks_of(log.engine, rows, outcomes, by, step)[0] if looks else []
         noted = [look._replace(cautious=fewer_degrees(look.cautious, sums.slopes)) for look in noted]
     return Summed(
         creditor, sums, choices, noted, about["n"], users, about["queries"], about["first"], about["last"], notes

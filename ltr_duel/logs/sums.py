@@ -188,26 +188,29 @@ class PairSums:
         return count, total
 
 
-def pair_sums(
-    engine: Engine,
-    outcomes: Any,
-    pairs: int,
-    cluster: str,
-    *,
-    whole: bool = False,
-    named: bool = False,
-    classes: Sequence[Any] = (),
-) -> PairSums:
-    """Return the sums of outcomes.
+class Grouping(NamedTuple):
+    """By what outcomes are summed."""
+
+    pairs: int  # how many
+    cluster: str  # "user", "query", "both" or "impression"
+    whole: bool = False  # whether all outcomes are wins, losses and ties
+    named: bool = False  # whether every impression has a user
+    users: int | None = None  # how many, where it is known
+
+    @property
+    def kinds(self) -> Sequence[tuple[str, ...]]:
+        """The columns of each kind of cluster; none where each impression is one."""
+        return _KINDS.get(self.cluster, ())
+
+
+def pair_sums(engine: Engine, outcomes: Any, by: Grouping, classes: Sequence[Any] = ()) -> PairSums:
+    """Sum outcomes.
 
     outcomes: See `Credited`.
-    cluster: {"user", "query", "both", "impression"}
-    whole: Whether all outcomes are wins, losses and ties.
-    named: Whether every impression has a user.
-    classes: Classes counted by `looks_of`, if any.
+    classes: What `looks_of` has counted of them, if it did.
     """
-    kinds = _KINDS.get(cluster, ())
-    counted = classes or [engine.run(_classes(outcomes, keys, whole, named)) for keys in kinds or ((),)]
+    pairs, cluster, kinds = by.pairs, by.cluster, by.kinds
+    counted = classes or [engine.run(_classes(outcomes, keys, by.whole, by.named)) for keys in kinds or ((),)]
     found, *others = map(sorted_columns, counted)
 
     def by_pair(values: Any, where: Any = True) -> IntVector:

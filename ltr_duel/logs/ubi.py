@@ -49,4 +49,4 @@ def create_views(engine: Engine, context: tuple[str, ...] = ()) -> Numbered:
     first = {name: f"nullif(({value}), '')" for name, value in texts.items()}
     first |= {name: f"nullif((json -> '$.query_attributes.{name}'), 'null')" for name in _LISTS}
     more = ", ".join(f"arg_min({value}, line) AS {named(name)}" for name, value in first.items())
-    return numbered_table(engine, typed(engine, _SHOWN.format(more=more)))
+    return numbered_table(engine, typed(engine, _SHOWN.format(more=more)), then=("origin",))

@@ -182,7 +182,7 @@ def try_candidates(
 
 
 class _Wanted(NamedTuple):
-    """How sure an answer is to be, and by how many runs; see `advise`."""
+    """The requirements of an answer and the number of runs; see `advise`."""
 
     confidence: float
     margin: float
@@ -198,7 +198,7 @@ def _question(
     wanted: _Wanted,
     laboratory: Laboratory,
 ) -> tuple[Question, list[World]]:
-    """Check what is asked, and put it together."""
+    """Check the arguments, and make the question and its worlds."""
     require_rankings(rankings)
     if not 2 <= len(rankings) <= _MOST_RANKERS:
         raise InputError(f"advice is for 2 to {_MOST_RANKERS} rankers, not {len(rankings)}")

@@ -17,10 +17,10 @@ class Chosen(NamedTuple):
     colors: Mapping[str, str] = {}
     labels: Mapping[str, str] = {}
     order: Sequence[str] = ()
-    among: Collection[str] = ()  # the names of all figures that share out the colours; by default those drawn
+    among: Collection[str] = ()  # names in all figures that share the colours; by default the drawn names
 
     def names(self, drawn: Iterable[str]) -> list[str]:
-        """Return the names that are drawn, those of the chosen order first.
+        """Return the drawn names, those of the chosen order first.
 
         Raises `InputError` for a name that is neither drawn nor in ``among``, or for an unknown colour.
         """

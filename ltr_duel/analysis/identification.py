@@ -81,17 +81,19 @@ def plot_identification(
     labels: Mapping[str, str] | None = None,
     order: Sequence[str] = (),
 ) -> Axes:
-    """Draw the identification times of each policy: every run a dot, the median a line.
+    """Plot the identification times of each policy, with a dot for each run and a line at the median.
 
-    A run's identification time is the first checkpoint from which on the Condorcet winner is recommended. Runs that do
-    not recommend it at the end are counted at the right edge, where the median is drawn if they are the majority.
+    The identification time of a run is the first checkpoint from which the Condorcet winner is recommended until the
+    end. Runs that do not recommend it at the end are counted at the right edge; if they are the majority, the median is
+    drawn there.
 
     Parameters
     ----------
     results : Results or DataFrame
-        A table has the columns policy, t, identified_at, and one row for each run (as from `StudyResults.final`).
+        Results, or a table with the columns policy, t, identified_at, and one row per run (as from
+        `StudyResults.final`).
     ax : Axes, optional
-        Where to draw; by default on a new figure.
+        Axes to draw on; by default those of a new figure.
     title : str
     among, colors, labels, order
         See `plot_regret`.

@@ -92,21 +92,21 @@ def describe_means(counts: Iterable[int], spread: str) -> str:
 
 
 class Scales(NamedTuple):
-    """What the axes show."""
+    """The scales and ranges of the axes."""
 
-    log: str = "xy"  # the logarithmic axes: "xy", "x", "y" or ""
-    start: float = 0  # the first step, but never more than a tenth of the last one
-    x: str = columns.T  # the column of the abscissa: `T` or `OUTCOMES`
+    log: str = "xy"  # logarithmic axes: "xy", "x", "y" or ""
+    start: float = 0  # first step shown; at most a tenth of the last one
+    x: str = columns.T  # column of the abscissa: `T` or `OUTCOMES`
 
 
 def draw_over_time(
     ax: Axes, frame: pd.DataFrame, column: str, *, spread: str, scales: Scales, chosen: Chosen = USUAL
 ) -> pd.DataFrame:
-    """Draw each policy's mean against steps; a policy that knows its horizon, or has several, as markers at the ends.
+    """Plot the mean of each policy against steps; policies that use their horizon, or have several, as end markers.
 
-    Against outcomes, each checkpoint stands at the mean number of outcomes that the runs had received by then.
+    Against outcomes, each checkpoint is drawn at the mean number of outcomes that the runs had received by then.
 
-    Returns what is drawn, see `averaged`.
+    Returns the plotted table, see `averaged`.
     """
     log, start, x = scales
     rows = comparable_rows(frame)
@@ -117,7 +117,7 @@ def draw_over_time(
     if x != columns.T:
         table = table.merge(rows.groupby([columns.POLICY, columns.T], as_index=False)[x].mean())
         if table[x].isna().any():
-            raise InputError(f"these results hold no number of {x}: their runs were made before it was recorded")
+            raise InputError(f"these results have no number of {x}: they are from a version that did not record it")
     if "y" in log:
         table = table[table["mean"] > 0]
     if "x" in log:

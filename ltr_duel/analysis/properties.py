@@ -1,4 +1,4 @@
-"""Properties of preference matrices in lines and table cells, with what noise alone would show."""
+"""Properties of preference matrices as lines and table cells, with their ranges under noise alone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Preference matrices in tables and sentences: the winner, and the best rankers."""
+"""Preference matrices as tables and sentences: the winner and the best rankers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ltr_duel.core import arguments, several
 from ltr_duel.preferences import PreferenceMatrix, condorcet_confidence
 from ltr_duel.rankers import REDRAWING
 
-SURE = 0.95  # a smaller probability of what an estimate says leaves it undecided
+SURE = 0.95  # an estimate is undecided if its conclusion has a smaller probability
 _FEW_TIES = 0.005  # a smaller share of tied documents is not reported
 
 
@@ -112,7 +112,7 @@ def _undecided(matrix: PreferenceMatrix) -> str:
 
 
 def of_queries(matrix: PreferenceMatrix) -> str:
-    """Return the queries that a probability is about, and of a log the users."""
+    """Return the queries, and for a log the users, for which a probability holds."""
     about = matrix.provenance
     queries, of_log = about.get("queries"), about.get("source") == "click log" and about.get("cluster") == "user"
     if not ("clicks" in about or of_log) or not isinstance(queries, int):
@@ -173,7 +173,7 @@ def search_sentence(matrix: PreferenceMatrix) -> str:
 
 
 def listed(names: Sequence[str], most: int) -> str:
-    """Write the first names with commas between them; a name that has a comma is quoted."""
+    """Return the first names, separated by commas; a name with a comma is quoted."""
     first = ", ".join(f"'{name}'" if "," in name else name for name in names[:most])
     return f"{first}, ..." if len(names) > most else first
 
@@ -184,7 +184,7 @@ def _known(matrix: PreferenceMatrix) -> NDArray[np.bool_]:
 
 
 def open_pairs(matrix: PreferenceMatrix) -> int:
-    """Return how many pairs were never compared."""
+    """Return the number of pairs that were never compared."""
     return len(matrix) * (len(matrix) - 1) // 2 - int(_known(matrix).sum()) // 2
 
 
@@ -203,7 +203,7 @@ def _digits(error: float, least: int) -> int:
 
 
 def chance_words(share: float) -> str:
-    """Write a probability without calling anything certain."""
+    """Format a probability; it is never shown as 0 or 1."""
     if share > 0.9995:
         return "> 0.999"
     return "< 0.001" if share < 0.0005 else f"{share:.3f}"

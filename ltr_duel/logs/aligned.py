@@ -67,7 +67,7 @@ def numbered_files(engine: Engine, names: str, select: Callable[[str, dict[str, 
 
 
 def numbered_table(engine: Engine, sql: str, then: tuple[str, ...] = ("impression", "origin")) -> Numbered:
-    """Make the table ``exposures`` of a query; ``then``: see `Numbered`."""
+    """Create the table ``exposures`` from a query; ``then``: see `Numbered`."""
     engine.execute(f"CREATE TABLE exposures AS SELECT *, row_number() OVER () AS row FROM ({sql})")
     columns = [row["column_name"] for row in engine.rows("DESCRIBE exposures")]
     (size,) = engine.rows("SELECT count(*) AS n FROM exposures")
@@ -82,7 +82,7 @@ def numbered_table(engine: Engine, sql: str, then: tuple[str, ...] = ("impressio
 def align(
     engine: Engine, shown: Numbered, exposures: Any, events: Any, outcome: Outcome, late: Late, *, items: bool
 ) -> tuple[Any, Any, bool]:
-    """Make the view ``log``; return what `met` and `attributed` do, and whether rows come in the order of their lines.
+    """Create the view ``log``; return the results of `met` and `attributed`, and whether rows are in line order.
 
     exposures, events: See `placed`.
     items: Whether any event names its item.

@@ -1,21 +1,21 @@
-"""A mixture of bets that a mean is above some value: its capital is an e-value at every time.
+"""A mixture of bets that a mean is above some value; its capital is an e-value at every time.
 
-Outcomes y lie in [-1, 1]. Who bets a share l of his capital, 0 < l < 1 / 2, that the mean is above m, has
-1 + l (y - m) times as much after an outcome. If the mean is m or less he cannot expect to gain, so the chance that he
-ever has 1 / alpha times what he began with is at most alpha (Ville). That holds of a mixture of such bets as well: its
-capital is an e-value that may be looked at after every observation. The means that are not refuted are the confidence
-sequence. Two sides share the error: each is tested at alpha / 2. Waudby-Smith, Ramdas. Estimating means of bounded
-random variables by betting. JRSS B 2024.
+Outcomes y are in [-1, 1]. A gambler who bets a share l of the capital, 0 < l < 1 / 2, that the mean is above m,
+multiplies it by 1 + l (y - m) with each outcome. If the mean is at most m, the expected gain is not positive, so the
+probability that the capital ever reaches 1 / alpha times the initial capital is at most alpha (Ville). The same holds
+for a mixture of such bets: its capital is an e-value, valid after every observation. The means that are not rejected
+form the confidence sequence. Each of the two sides is tested at alpha / 2. Waudby-Smith, Ramdas. Estimating means of
+bounded random variables by betting. JRSS B 2024.
 
-Theirs choose the next share from the past, and need all observations again for each m. A mixture of fixed shares needs
-sums only: after wins (1), losses (-1) and ties (0) the capital of a share is
+In their method the next share depends on the past, and each m needs all observations again. A mixture of fixed shares
+needs only sums: after wins (1), losses (-1) and ties (0) the capital of a share is
 
     (1 + l (1 - m))^wins  (1 - l (1 + m))^losses  (1 - l m)^ties
 
-and other outcomes are bounded from below, as 1 + l x >= exp(l x - psi(l) x^2) for x >= -2 with psi(l) =
+and the factors of other outcomes are bounded from below, as 1 + l x >= exp(l x - psi(l) x^2) for x >= -2 with psi(l) =
 (-log(1 - 2 l) - 2 l) / 4 (Fan's inequality, as in Howard, Ramdas, McAuliffe, Sekhon. Time-uniform, nonparametric,
 nonasymptotic confidence sequences. Annals of Statistics 2021). Half of the mixture has the weights of their Proposition
-9, which is narrowest at one place of the log; the other half is even over log l, for larger and for smaller effects.
+9, which are optimal at one length of the log; the other half is uniform over log l, for larger and smaller effects.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from scipy import special
 from ltr_duel.core import FloatMatrix, FloatVector
 from ltr_duel.logs.sums import Sequences
 
-AT_ONCE = 1024  # pairs, so that what is worked out stays in the processor's cache
+AT_ONCE = 1024  # pairs in a block, so that intermediate arrays stay in the processor's cache
 _SHARES = 0.49 * 1.08 ** -np.arange(110.0)[::-1]  # down to 1e-4
 _PSI = (-np.log1p(-2 * _SHARES) - 2 * _SHARES) / 4
 _HALVINGS = 50

@@ -90,7 +90,7 @@ def _sets_shown(
     planned: str,
     policies: list[str],
 ) -> list[Finding]:
-    """Test how often each set of rankers was shown, in all and over time. ``rows`` have the column ``block``."""
+    """Test how often each set of rankers was shown, in total and over time. ``rows`` has the column ``block``."""
     shown = _sums(seen.rankers, seen.block, seen.n, (len(names), _BLOCKS))
     p = {"shown": even(shown.sum(axis=1)) if planned == "even" else 1.0}
     shifting = not policies and _propensities(engine, rows) > len(orders)

@@ -1,4 +1,4 @@
-"""What a log says of each pair of its rankers, from sums over clusters."""
+"""Comparison of each pair of a log's rankers, from sums over clusters."""
 
 from __future__ import annotations
 
@@ -185,9 +185,9 @@ def compared(
     impressions: int,
     provenance: dict[str, Any],
 ) -> LogComparison:
-    """Return what the sums of pairs say, without bootstrap, looks or warnings.
+    """Return the comparison from the sums of pairs, without bootstrap, looks or warnings.
 
-    A pair may be there several times, once for each slice.
+    A pair may occur repeatedly, once per slice.
     """
     cautious = sums.cautious()
     p: FloatVector = np.maximum(statistics.student_p(*cautious), sums.sign_p())

@@ -42,7 +42,7 @@ class Rows(NamedTuple):
 
 
 class ShownLists(NamedTuple):
-    """Lists that were shown, or might be: the cell of each, and its documents."""
+    """Lists that were shown or sampled: the cell and the documents of each list."""
 
     cell: IntVector
     ptr: IntVector  # list n shows ``numbers[ptr[n]:ptr[n + 1]]``
@@ -125,7 +125,7 @@ def _fitted(rows: Rows, mixtures: Mixtures, chosen: NDArray[np.bool_], model: st
 def _outcomes(
     fitted: FittedClicks, lists: ShownLists, item: IntVector, credit: Credit, times: int, rng: Generator
 ) -> FloatVector:
-    """Return the mean outcome of each list, of clicks drawn so many times. ``item``: see `ShownLists.items`."""
+    """Return the mean outcome of each list over clicks sampled `times` times. ``item``: see `ShownLists.items`."""
     total = np.zeros(len(lists.cell))
     for _ in range(times):
         click = fitted.draw_clicks(item, lists.ptr, rng)

@@ -51,10 +51,10 @@ def days_to_a_whole_week(days: float) -> float:
 
 
 def looks_of(engine: Any, rows: Any, outcomes: Any, by: Grouping, step: float) -> tuple[list[Look], list[Any]]:
-    """Return the state of a comparison at the end of each step of the clock (UTC), and the classes of `pair_sums`.
+    """Return the state of a comparison at the end of each time step (UTC), and the classes for `pair_sums`.
 
-    The errors are those of `cautious_of_moments`; the comparison itself corrects each cluster by its own size. Classes
-    are counted on the way in this process; where the tables are a team's, there are none.
+    The errors are those of `cautious_of_moments`; the comparison itself corrects each cluster by its size. Classes are
+    counted in the same pass if the engine is DuckDB in this process; otherwise the list is empty.
     """
     block = (rows.time / step).floor().cast("int64")
     seen = engine.run(

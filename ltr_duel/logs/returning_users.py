@@ -29,11 +29,11 @@ _CLEAREST = 5.0  # maximum effect in standard deviations
 
 
 class Looking(NamedTuple):
-    """How simulated experiments are looked at, in impressions of the pair or of the log."""
+    """The looks at simulated experiments, in impressions of the pair or of the log."""
 
-    every: float  # from one look to the next; 0: after each
-    most: float  # an experiment that has not stopped until then never stops
-    draws: int  # experiments
+    every: float  # number between two looks; 0: a look after each impression
+    most: float  # number after which an experiment counts as never stopping
+    draws: int  # number of experiments
 
 
 class Drawn(NamedTuple):
@@ -154,10 +154,10 @@ def impressions_needed(users: Returning, power: float, alpha: float, rng: np.ran
 def clustered_times(
     users: Returning, alpha: float, tuned_at: float, looking: Looking, rng: np.random.Generator
 ) -> tuple[FloatVector, NDArray[np.bool_]]:
-    """Simulate what `stopping_times` does, by the test of all impressions of users who return (see `Clustered`).
+    """Simulate stopping times, as `stopping_times`, by the test of all impressions of returning users (`Clustered`).
 
-    Times are impressions of the pair, as are those of ``looking``, and multiples of its ``every`` (0: of one).
-    ``alpha`` is the error of both sides together.
+    Times and ``looking`` are in impressions of the pair; times are multiples of ``looking.every``, if it is not 0.
+    ``alpha`` is the two-sided error.
     """
     every, most, draws = looking
     times, right = np.full(draws, np.inf), np.zeros(draws, np.bool_)
@@ -190,10 +190,10 @@ def stopping_times(
     rng: np.random.Generator,
     share: float = 1.0,
 ) -> tuple[FloatVector, NDArray[np.bool_]]:
-    """Simulate after how many impressions sequences stop, infinity for never, and which name the right ranker.
+    """Simulate the impressions until sequences stop, infinity for never, and whether they name the right ranker.
 
-    An impression is of the pair by a chance of ``share``. Its outcome is a win, a tie or a loss, with the mean and the
-    mean square that are given; ``alpha`` is the error of each side.
+    An impression is of the pair with probability ``share``. Its outcome is a win, a tie or a loss, with the given mean
+    and mean square; ``alpha`` is the error of each side.
     """
     every, most, draws = looking
     won, lost = share * (square + effect) / 2, share * (square - effect) / 2

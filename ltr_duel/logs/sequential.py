@@ -1,10 +1,10 @@
-"""Looking at a running experiment as often as one likes: confidence sequences and e-values.
+"""Confidence sequences and e-values, for any number of looks at a running experiment.
 
-The means that the bets of `ltr_duel.logs.bets` do not refute are the confidence sequence.
+The means that the bets of `ltr_duel.logs.bets` do not reject form the confidence sequence.
 
-Needed is that an observation's expectation, given all earlier ones, is the mean. A user who comes back breaks that: who
-clicked in favour of a ranker yesterday is likely to do so today. So by default each user counts once, by the first
-impression of the pair; where impressions are those of users who never return, each one counts.
+The sequence is valid if the expectation of an observation, given all earlier ones, is the mean. Returning users violate
+this: a user whose clicks favoured a ranker yesterday is likely to favour it today. So by default each user counts once,
+by the first impression of the pair; if users never return, every impression counts.
 """
 
 from __future__ import annotations

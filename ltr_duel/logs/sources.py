@@ -71,7 +71,7 @@ def own(paths: tuple[Path, ...], kind: str, context: tuple[str, ...] = ()) -> So
     """Return the source of files in the one-table format, or of sessions of the Yandex challenges."""
 
     def load(outcome: Outcome, late: Late) -> Loaded:
-        engine = Engine(damaged(paths[0], "no Parquet file, or not all of one"), rows_in(paths))
+        engine = Engine(damaged(paths[0], "not a Parquet file, or truncated"), rows_in(paths))
         strange: list[str] = []
         if kind == "yandex":
             files = Files(paths, load_lines(engine, paths, kind))
@@ -158,7 +158,7 @@ def _aligned(
     late: Late,
     find: Callable[[Any], Found],
 ) -> Loaded:
-    """Put what was clicked beside exposures of files."""
+    """Join exposures of files to their clicks."""
     exposures, events = _owned(cleaned(engine.table("exposures")), cleaned(engine.table("events")))
     number = _number(engine, events, outcome)
     assert numbers is not None

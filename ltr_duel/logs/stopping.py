@@ -166,7 +166,7 @@ def impressions_to_go(names: Sequence[str], decisions: Sequence[StoppingDecision
 
 
 def projected(names: Sequence[str], decisions: Sequence[StoppingDecision]) -> tuple[float, str]:
-    """Return the same, however few were seen."""
+    """Return the result of `impressions_to_go`, however few observations there are."""
     met_all = len(decisions) == len(names) * (len(names) - 1) // 2  # no projection for pairs without impressions
     ways = [(max((one.more for one in decisions), default=np.inf) if met_all else np.inf, "")]
     for name in names:
@@ -178,6 +178,6 @@ def projected(names: Sequence[str], decisions: Sequence[StoppingDecision]) -> tu
 
 
 def too_few(winner: str, decisions: Sequence[StoppingDecision]) -> bool:
-    """Return whether a pair that is still needed was seen too seldom for a projection."""
+    """Return whether a pair that is still needed has too few observations for a projection."""
     needed = [one for one in decisions if one.verdict == "go on" and (not winner or winner in one[:2])]
     return any(one.independent < FEWEST for one in needed)

@@ -1,4 +1,4 @@
-"""May the experiment stop? In sentences."""
+"""Stopping decisions as sentences."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def two_tests(found: LogComparison) -> str:
         return ""
     who = {"user": "user", "query": "query"}.get(found.cluster, "user or query")
     if outcomes_go_together(found):
-        return f"Until the first {who} returned another test was used"
-    return f"Once the first {who} returns another test is used"
+        return f"Before the first {who} returned, a different test was used"
+    return f"Once the first {who} returns, a different test is used"
 
 
 def stopping_sentence(

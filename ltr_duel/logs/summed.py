@@ -73,7 +73,7 @@ def summed(
     by = Grouping(len(creditor.pairs), cluster, whole, named, about.get("users"))
     noted, classes = looks_of(log.engine, rows, outcomes, by, step) if looks and history is None else ([], [])
     sums = pair_sums(log.engine, outcomes, by, classes)
-    if by.pairs == 1 and named and cluster in ("user", "both"):  # then impressions are outcomes
+    if by.pairs == 1 and named and cluster in ("user", "both"):  # then each impression is an outcome
         number, most = int(sums.kinds[0].number.sum()), int(sums.kinds[0].n.max())
         log.known["users", *rankers] = number, most
         users = largest_of(log.engine, rows, number, most, about["n"])
@@ -85,7 +85,7 @@ def summed(
             raise InputError(f"{log.path}: outcomes are adjusted where users are known, and no policy reacts to them")
         require_few_columns(log.path, history, int(np.bincount(sums.kinds[0].pair, sums.kinds[0].number).max()))
         sets = [(creditor.names[a], creditor.names[b]) for a, b in creditor.pairs]
-        by = by._replace(whole=False)  # what was adjusted is neither won nor lost
+        by = by._replace(whole=False)  # adjusted outcomes are neither 1, -1 nor 0
         flipped = adjusted(log, rows, outcomes, sets, history, intercept=False)
         outcomes = adjusted(log, rows, outcomes, sets, history)
         less, signs = (pair_sums(log.engine, one, by) for one in (outcomes, flipped))

@@ -189,25 +189,25 @@ class PairSums:
 
 
 class Grouping(NamedTuple):
-    """By what outcomes are summed."""
+    """The groups in which outcomes are summed."""
 
-    pairs: int  # how many
+    pairs: int  # number of pairs
     cluster: str  # "user", "query", "both" or "impression"
     whole: bool = False  # whether all outcomes are wins, losses and ties
     named: bool = False  # whether every impression has a user
-    users: int | None = None  # how many, where it is known
+    users: int | None = None  # number of users, if known
 
     @property
     def kinds(self) -> Sequence[tuple[str, ...]]:
-        """The columns of each kind of cluster; none where each impression is one."""
+        """The columns of each kind of cluster; empty if each impression is a cluster."""
         return _KINDS.get(self.cluster, ())
 
 
 def pair_sums(engine: Engine, outcomes: Any, by: Grouping, classes: Sequence[Any] = ()) -> PairSums:
-    """Sum outcomes.
+    """Return the sums of outcomes.
 
     outcomes: See `Credited`.
-    classes: What `looks_of` has counted of them, if it did.
+    classes: Classes counted by `looks_of`, if any.
     """
     pairs, cluster, kinds = by.pairs, by.cluster, by.kinds
     counted = classes or [engine.run(_classes(outcomes, keys, by.whole, by.named)) for keys in kinds or ((),)]

@@ -147,7 +147,7 @@ def _runner_up(advice: Advice) -> list[str]:
 
 
 def _differs(advice: Advice) -> list[str]:
-    """Return the users for whom another candidate is shown to lose less: the intervals of the losses do not overlap."""
+    """Return sentences on users for whom another candidate is shown to lose less (intervals do not overlap)."""
     fresh = [row for row in advice.rows if row.fresh and row.may_be_deployed]
     other: dict[str, list[str]] = {}
     for m, users in enumerate(advice.settings["clicks"]):

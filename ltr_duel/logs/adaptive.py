@@ -161,7 +161,7 @@ def weighs(found: LogComparison) -> bool:
 
 
 def first_impressions(found: LogComparison) -> bool:
-    """Whether the confidence sequences use users' first impressions only, as for an adaptive log."""
+    """Whether the log is adaptive and its confidence sequences use users' first impressions."""
     return found.adaptive and found.cluster != "impression"
 
 

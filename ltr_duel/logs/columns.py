@@ -30,7 +30,7 @@ NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {  # each line needs one column
 }
 _RECORDS = {"query_id", "client_id"}
 _UBI = " (records of User Behavior Insights are read with --format ubi)"
-_NAMED = 12  # columns of a file that a message lists
+_NAMED = 12  # maximum number of columns that a message lists
 _SQL = {"string": "VARCHAR", "float64": "DOUBLE", "int64": "BIGINT"}
 EVENTS = {name: _SQL[kind] for name, kind in EVENT.items()}
 _NUMBERS = ("BIGINT", "UBIGINT", "HUGEINT")
@@ -66,7 +66,7 @@ def require_columns(where: str | Path, have: Sequence[str], kind: str) -> None:
 def typed(engine: Engine, raw: str, types: dict[str, str] = LOG) -> str:
     """Return the SQL of a query whose columns have the given types, with ``fault`` if a row can have one.
 
-    raw: A query. Its columns ``line``, ``origin`` and ``fault`` stay unchanged; columns not in `types` become texts.
+    raw: A query. Columns that are neither in `types` nor ``fault`` stay unchanged, except that JSON becomes text.
     types: SQL types of the columns of a log, or of events.
     """
     kinds = {row["column_name"]: row["column_type"] for row in engine.rows(f"DESCRIBE {raw}")}

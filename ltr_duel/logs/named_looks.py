@@ -1,11 +1,11 @@
-"""Looks that a team planned before the experiment: each needs less evidence than one of unlimited looks.
+"""Looks that are planned before the experiment; each needs less evidence than if looks were unlimited.
 
-At the look after some days, S is the sum of a pair's outcomes until then. The boundaries follow from the covariance of
-S between the looks so far, clustered: sums over clusters of products of their residuals. Error is spent in proportion
-to the elapsed part of the planned days, so a past look keeps its boundary, whatever comes later. A look is computed
-once the log reaches its day, from the data before that day; so its result does not depend on when, or how often, the
-log is read. Intervals at the boundaries hold at all looks together (Jennison, Turnbull. Interim analyses: the repeated
-confidence interval approach. JRSS B 1989).
+At the look after some days, S is the sum of a pair's outcomes until then. The boundaries follow from the clustered
+covariance of S between the looks so far: sums over clusters of products of their residuals. The error spent by a look
+depends only on the elapsed part of the planned days, so a past look keeps its boundary, whatever comes later. A look is
+computed once the log reaches its day, from the data before that day; so its result does not depend on when, or how
+often, the log is read. Intervals at the boundaries hold at all looks together (Jennison, Turnbull. Interim analyses:
+the repeated confidence interval approach. JRSS B 1989).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class NamedLook(NamedTuple):
     mean: float  # mean outcome of the impressions until the look
     low: float  # interval that holds at all looks
     high: float
-    deviations: float  # distance of the mean from 0 in standard deviations, by p of the look; signed like the mean
+    deviations: float  # distance of the mean from 0 in standard deviations, from the p-value; signed like the mean
     boundary: float  # absolute deviations at which there is a winner
     winner: str  # winner by this look alone; "" if none
 
@@ -105,7 +105,7 @@ def look_at_days(
 def looks_made(days: Sequence[float], reached: float) -> list[float]:
     """Return the days of the looks that a log which reaches so many days has made.
 
-    No look is made early: shortly before its day it would be repeated with new data again and again.
+    No look is made before its day, because it would be repeated with new data until that day.
     """
     return [day for day in days if day <= reached]
 

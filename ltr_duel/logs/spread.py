@@ -6,8 +6,8 @@ errors; an effect is its expectation given the mean (empirical Bayes: Efron, Mor
 no correction for selection). For a single pair, the variance is estimated from its one mean.
 
 A few clusters give a poor estimate of the factor by which clusters multiply the variance. A plan with the estimate
-itself would be too short for half of the logs; so the upper end of an 80 % confidence interval is used (Browne. On the
-use of a pilot sample for sample size determination. Statistics in Medicine 1995).
+itself would be too short for half of the logs; so an upper confidence bound of 80 % is used (Browne. On the use of a
+pilot sample for sample size determination. Statistics in Medicine 1995).
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ def mean(values: ArrayLike, confidence: float, surprise: float | None = None) ->
 
 
 def upper_mean(values: FloatVector, surprise: float, error: float) -> float:
-    """Return an upper bound for the mean of values of which rare high ones may not have occurred yet.
+    """Return an upper bound for a mean whose rare high values may not have occurred yet.
 
     Student's bound ignores values that have not occurred. So one more run is added, with the value ``surprise``.
     """

@@ -151,7 +151,7 @@ class Question:
         return all(one.right.mean() >= self._confidence for one in worlds)
 
     def _rows(self, order: list[int], runs: list[int], finish: Finish) -> tuple[list[Row], list[Round]]:
-        """Return rows: with fresh runs of the first candidates and the A/B test, from the race for the others.
+        """Return rows with fresh runs for the first candidates and the A/B test, with the race's runs for others.
 
         The last round adds the fresh runs of the advised candidate, which may show that more of the others are worse.
         """

@@ -65,7 +65,7 @@ def rank_policies(
 
 
 def _on_a_page(policy: str) -> str:
-    """Return a policy with the default method by which it is compared."""
+    """Return a policy with its default method."""
     pairs = suited(POLICIES.configure(policy), to_sets=True).component.feedback == "duel"
     return f"{policy}/{'team_draft' if pairs else 'sosm'}"
 

@@ -193,7 +193,7 @@ def adaptive_means(sequences: Sequences, sums: Weighed | None, confidence: float
 
 
 def _reacts(name: str) -> bool:
-    """Whether a policy's choices depend on outcomes; assumed of a policy that is not registered."""
+    """Whether a policy's choices depend on outcomes; true for a policy that is not registered."""
     try:
         return POLICIES.configure(name).component.adaptive
     except InputError:

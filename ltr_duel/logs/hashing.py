@@ -129,5 +129,5 @@ def differ_in_rows(texts: Any, ptr: IntVector) -> bool:
 
 
 def table_for(texts: int) -> IntVector:
-    """Return an empty hash table in which `find_text` can store so many texts."""
+    """Return an empty hash table of `find_text` with space for `texts` texts."""
     return np.zeros(1 << (2 * int(texts)).bit_length(), np.int64)

@@ -55,7 +55,7 @@ def ranked(column: Any, shown: Any) -> Ranked:
 
 
 def number_rows(rows: Ranked, rankers: int, first: IntVector, last: IntVector) -> RowLists:
-    """Number the documents of rows that interleave so many rankers.
+    """Number the documents of rows that interleave `rankers` rankers.
 
     rankers: Number of rankers of a row; rows with another number of lists are only checked.
     first, last: Row n shows ``rows.shown[first[n]:last[n]]``.

@@ -59,7 +59,7 @@ class ClickLog:
         Connection to the database with the tables: a URL of an Ibis backend.
     outcome : str
         The events that count: ``click`` or another kind, ``value`` (the ranker with the larger sum wins), or
-        ``dwell>=30`` for clicks of at least so many seconds.
+        ``dwell>=30`` for clicks of at least 30 seconds.
     within : str
         A duration such as ``7d``: an event without an impression is credited to an exposure of the same user and item
         at most this long before.

@@ -1,4 +1,4 @@
-"""Number of counting events without an impression, and of those that are still credited to an exposure."""
+"""Events without an impression: how many there are, and how many are credited to an exposure all the same."""
 
 from __future__ import annotations
 

@@ -103,7 +103,7 @@ def look_at_days(
 
 
 def looks_made(days: Sequence[float], reached: float) -> list[float]:
-    """Return the days of the looks that a log which reaches so many days has made.
+    """Return the days of the looks that a log of `reached` days has made.
 
     No look is made before its day, because it would be repeated with new data until that day.
     """

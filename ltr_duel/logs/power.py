@@ -206,7 +206,7 @@ def fixed_test(effect: float, square: float, power: float, alpha: float, share: 
 
 
 def found_by(effect: float, square: float, n: float, alpha: float, share: float = 1.0) -> float:
-    """Return the probability that the test finds an effect with n impressions, of which a share is of the pair.
+    """Return the probability that the test finds an effect with n impressions, a share of them of the pair.
 
     The sum runs over all likely numbers of wins and losses; the number of ties is its expectation given these.
     """

@@ -35,7 +35,7 @@ _WHOSE = {
 
 
 def comparison_lines(found: LogComparison, *, always: bool = False) -> list[str]:
-    """Return sentences on the basis of a comparison.
+    """Return sentences about the data and the settings of a comparison.
 
     always: Whether the comparison's table is valid at any time.
 

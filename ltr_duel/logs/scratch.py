@@ -24,7 +24,7 @@ _UNITS = {"MB": 10**6, "GB": 10**9}
 
 
 def memory_limit(rows: int) -> int:
-    """Return the memory limit of DuckDB in bytes for a log of so many rows; long logs get more.
+    """Return the memory limit of DuckDB in bytes for a log of `rows` rows; long logs get more.
 
     Raises `InputError` if the environment variable that sets it is not a valid size.
     """

@@ -48,7 +48,7 @@ class Beside(NamedTuple):
         return frame[frame["pair"].isin(frame["pair"].drop_duplicates()[:pairs])]
 
     def lines(self, pairs: int) -> list[str]:
-        """Return the lines below a table of so many pairs: notes on the table, and on each pair in it."""
+        """Return the lines below a table of `pairs` pairs: notes on the table, and on each pair in it."""
         frame, rows = self.shown(pairs), len(self.frame)
         rest = f"{len(frame):,} of {rows:,} rows are shown; intervals and p are corrected for all {rows:,}"
         named = tuple(f"{pair}: " for pair in frame["pair"].unique())

@@ -196,7 +196,7 @@ def _unlike_their_queries(
 
 
 def _as_often(pages: float, clicked: float, mean: float, variance: float) -> float:
-    """Return the probability of at least so many pages with a click, given the mean and variance of users' shares."""
+    """Return the probability of at least `clicked` pages with a click, given the mean and variance of users' shares."""
     from scipy import stats
 
     chance = mean * (1 - mean)

@@ -11,7 +11,8 @@ from numpy.random import Generator
 from ltr_duel.clicks import ClickModel
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, SignMatrix, interpreted, kernel, stream
 from ltr_duel.interleaving.comparison import Comparer, Comparison, compare_pair, compare_slate
-from ltr_duel.interleaving.method import METHODS, Method, MethodError, draw_pair, draw_slate
+from ltr_duel.interleaving.hooks import draw_pair, draw_slate
+from ltr_duel.interleaving.method import METHODS, Method, MethodError
 from ltr_duel.rankers import Rankings, inverse
 
 _CLICKS = ClickModel("of the check", (0.3, 0.9), (0.1, 0.5))

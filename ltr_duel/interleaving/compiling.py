@@ -8,7 +8,8 @@ import numba
 import numpy as np
 
 from ltr_duel.core import IntVector, compile_error, jit, stream
-from ltr_duel.interleaving.method import Lists, Method, MethodError, Shown
+from ltr_duel.interleaving.hooks import Lists, Shown
+from ltr_duel.interleaving.method import Method, MethodError
 
 _compiled: set[type] = set()
 

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ltr_duel.core import InputError, IntVector, MarkVector, SmallIntVector, inlined, kernel, words
-from ltr_duel.interleaving.method import METHODS, Lists, Method
+from ltr_duel.interleaving.hooks import Lists
+from ltr_duel.interleaving.method import METHODS, Method
 from ltr_duel.interleaving.page_json import (
     LONGEST_TEXT,
     MOST_DOCUMENTS,

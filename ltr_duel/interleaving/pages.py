@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from numpy.random import Generator
 
 from ltr_duel.core import IntVector, SignMatrix
-from ltr_duel.interleaving.method import Lists, Shown, Size
+from ltr_duel.interleaving.hooks import Lists, Shown, Size
 
 
 class _Page(Protocol):
@@ -23,7 +23,7 @@ class _Page(Protocol):
 
 
 class PairMethodPage(_Page, Protocol):
-    """The module of a method that compares two rankers; `ltr_duel.interleaving.method` describes the functions.
+    """The module of a method that compares two rankers; `ltr_duel.interleaving.hooks` describes the functions.
 
     Examples
     --------

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.core import InputError, IntVector, SignMatrix, components, vector
-from ltr_duel.interleaving.method import METHODS, Lists, Method, MethodError, Shown, Size, is_number, require_list
+from ltr_duel.interleaving.hooks import Lists, Shown, Size
+from ltr_duel.interleaving.method import METHODS, Method, MethodError, is_number, require_list
 
 Draw = Callable[[list[list[int]], int, Generator], Sequence[int]]
 Credit = Callable[[list[list[int]], list[int], list[int]], Sequence[float]]

@@ -12,18 +12,8 @@ from numpy.random import Generator
 
 from ltr_duel.core import InputError, IntVector, SignMatrix, SmallIntMatrix, errors, interpreted, kernel, random_below
 from ltr_duel.interleaving.compiling import compile_plugin, is_new_plugin
-from ltr_duel.interleaving.method import (
-    METHODS,
-    Lists,
-    Method,
-    Shown,
-    Size,
-    able_methods,
-    credit_pair,
-    credit_slate,
-    draw_pair,
-    draw_slate,
-)
+from ltr_duel.interleaving.hooks import Lists, Shown, Size, credit_pair, credit_slate, draw_pair, draw_slate
+from ltr_duel.interleaving.method import METHODS, Method, able_methods
 
 _KEPT = 64  # number of workspaces of a thread, and of states of a workspace
 

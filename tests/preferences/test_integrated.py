@@ -10,7 +10,7 @@ import pytest
 from ltr_duel.clicks.model import ClickModel, click_model
 from ltr_duel.core.random import stream
 from ltr_duel.interleaving.comparison import Comparer, draw_pair
-from ltr_duel.interleaving.method import credit_pair
+from ltr_duel.interleaving.hooks import credit_pair
 from ltr_duel.preferences.estimate.integrated import mean_over_users
 from ltr_duel.preferences.estimate.tree import open_tree
 from tests.conftest import make_rankings

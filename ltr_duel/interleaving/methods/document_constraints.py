@@ -17,7 +17,7 @@ import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.core import MarkVector, kernel, vector
-from ltr_duel.interleaving.method import Lists, Shown, Size
+from ltr_duel.interleaving.hooks import Lists, Shown, Size
 from ltr_duel.interleaving.methods.balanced import balanced_list
 from ltr_duel.interleaving.registration import register
 

@@ -28,7 +28,7 @@ from ltr_duel.core import (
     uniform,
     vector,
 )
-from ltr_duel.interleaving.method import Lists, Shown, Size
+from ltr_duel.interleaving.hooks import Lists, Shown, Size
 from ltr_duel.interleaving.registration import register
 from ltr_duel.interleaving.simplex import Program, fairest, new_program
 

@@ -22,7 +22,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from ltr_duel.core import IntVector, SignMatrix, random_below, stream
-from ltr_duel.interleaving.method import Lists, Shown, Size
+from ltr_duel.interleaving.hooks import Lists, Shown, Size
 from ltr_duel.interleaving.registration import register
 
 _EQUAL = 1e-12

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.core import FloatVector, IntVector, MarkVector, SignMatrix, components, kernel, random_below, vector
-from ltr_duel.interleaving.method import Lists, Shown, Size
+from ltr_duel.interleaving.hooks import Lists, Shown, Size
 from ltr_duel.interleaving.registration import register
 
 _EQUAL = 1e-12  # closer scores differ by rounding alone

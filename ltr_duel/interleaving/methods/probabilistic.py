@@ -47,7 +47,7 @@ from ltr_duel.core import (
     uniform,
     vector,
 )
-from ltr_duel.interleaving.method import Lists, Shown, Size
+from ltr_duel.interleaving.hooks import Lists, Shown, Size
 from ltr_duel.interleaving.registration import register
 
 OUTCOMES = ("marginal_sign", "sampled", "marginal_bernoulli", "expectation")

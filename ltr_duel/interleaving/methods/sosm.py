@@ -20,7 +20,7 @@ import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.core import SMALL_AT_ONCE, IntVector, SignMatrix, SmallIntVector, count_below, kernel
-from ltr_duel.interleaving.method import Lists, Shown, Size
+from ltr_duel.interleaving.hooks import Lists, Shown, Size
 from ltr_duel.interleaving.methods.team_draft import Draft, draft_list, new_draft, rank_scores
 from ltr_duel.interleaving.registration import register
 

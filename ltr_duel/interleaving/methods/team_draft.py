@@ -20,7 +20,7 @@ import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.core import IntVector, MarkVector, SignMatrix, SignVector, kernel, random_below, vector
-from ltr_duel.interleaving.method import Lists, Shown, Size
+from ltr_duel.interleaving.hooks import Lists, Shown, Size
 from ltr_duel.interleaving.registration import register
 
 

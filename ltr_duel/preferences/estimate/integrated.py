@@ -2,7 +2,7 @@
 
 The mean over all users has less variance than the outcome of one user, and the same expectation, so the estimate is
 unbiased for the same rule. For any method the users are enumerated as a tree (`estimate.tree`). A method can do more
-(`ltr_duel.interleaving.method`): if clicks do not change who contributed a document, `find_contributors` finds the
+(`ltr_duel.interleaving.hooks`): if clicks do not change who contributed a document, `find_contributors` finds the
 contributors once for a list. If moreover the outcome depends only on the balance of owned clicks, a dynamic programme
 over the balance integrates clicks and contributors exactly.
 

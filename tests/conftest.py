@@ -78,6 +78,11 @@ LONGEST = (
 )
 
 
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """Let one process more than there are cores take tests: some of them wait, for clocks, disks and children."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Put the files that take longest first; within a file, and among the others, the order stays."""
     places = {Path(__file__).parent / name: place for place, name in enumerate(LONGEST)}

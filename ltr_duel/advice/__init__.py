@@ -1,6 +1,6 @@
-"""What to deploy for your own rankers, found by simulating it: how sure it is, what it costs users, when one knows.
+"""Simulation-based advice on what to deploy: the best candidate, its confidence, its cost, and its time.
 
-A client of what the floors below export; nothing but the command line imports it.
+This package uses only the exports of lower layers, and only the command line imports it.
 """
 
 import lazy_loader

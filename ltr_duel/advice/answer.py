@@ -1,4 +1,4 @@
-"""What advice consists of: numbers with their intervals, for each candidate, in each world and in the worst of them."""
+"""The content of advice: estimates with intervals for each candidate, under each click model and the worst of them."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from ltr_duel.core import IntVector, notebook
 if TYPE_CHECKING:
     import pandas as pd
 
-VERSION = 1  # of the JSON
+VERSION = 1  # version of the JSON format
 
 
 class Reached(NamedTuple):
-    """The impressions after which something holds, to the end of the budget; None where it does not by then."""
+    """Impressions from which a condition holds to the end of the budget, with an interval; None if it does not."""
 
     value: int | None
     low: int | None
@@ -29,40 +29,40 @@ class Reached(NamedTuple):
 
 
 class Showing(NamedTuple):
-    """What runs of one candidate show. NDCG and regret are means per impression of the budget."""
+    """Results of the runs of one candidate. NDCG and regret are means per impression of the budget."""
 
-    users: str  # the click model
+    users: str  # click model
     runs: int
     right: Estimate  # Pr(the ranker named at the end is the best, or within the margin)
-    sure_at: Reached  # impressions from which on that has the confidence asked for
-    lost: Estimate  # NDCG of the best ranker, less that of the lists that users see
-    regret: Estimate  # NDCG of the best ranker, less that of the rankers compared
-    after: Estimate  # NDCG of the best ranker, less that of the ranker named
-    loss: Estimate  # what users lose over the budget and over as many impressions after it: lost + after
+    sure_at: Reached  # impressions from which `right` stays at or above the requested confidence
+    lost: Estimate  # NDCG of the best ranker, minus NDCG of the lists that users see
+    regret: Estimate  # NDCG of the best ranker, minus NDCG of the compared rankers
+    after: Estimate  # NDCG of the best ranker, minus NDCG of the ranker named
+    loss: Estimate  # users' loss over the budget and over as many impressions after it: lost + after
     curve: tuple[Estimate, ...]  # `right` at each checkpoint
 
 
 class Row(NamedTuple):
-    """One candidate."""
+    """Results of one candidate."""
 
     candidate: str
     may_be_deployed: bool
-    fresh: bool  # the runs are others than those of the race
+    fresh: bool  # whether the runs are separate from those of the race
     worlds: tuple[Showing, ...]
 
     @property
     def worst(self) -> Showing:
-        """What it shows with the click model in which it is least often right; of several, where it loses most."""
+        """Results under the click model with the lowest `right`; among equals, the one with the highest loss."""
         return min(self.worlds, key=lambda one: (one.right.value, -one.loss.value))
 
     @property
     def dearest(self) -> Showing:
-        """What it shows with the click model in which it loses most, by which it is raced; of several, the worst."""
+        """Results under the click model with the highest loss, which the race uses; among equals, `worst`."""
         return max(self.worlds, key=lambda one: (one.loss.value, one is self.worst))
 
 
 class WhatIf(NamedTuple):
-    """One candidate in a world that is harder."""
+    """Results of one candidate in a harder world."""
 
     change: str  # noisier, closer, cycle
     candidate: str
@@ -73,47 +73,49 @@ class WhatIf(NamedTuple):
 
 
 class Enough(NamedTuple):
-    """The budget that would do."""
+    """The budget that would be sufficient."""
 
     candidate: str
     users: str
     runs: int
-    budget: int | None  # None: not even `tried`
+    budget: int | None  # None if `tried`, the largest simulated budget, is too small
     tried: int
     right: Estimate  # at `budget`, or at `tried`
-    named: str  # the ranker that is named most often there
-    named_gap: float  # and what it has less than the best
+    named: str  # the ranker named most often at that budget
+    named_gap: float  # NDCG gap between the best ranker and `named`
 
 
 @dataclass(frozen=True, eq=False)
 class Advice:
-    """What to deploy, and how sure that is. `advise` makes it.
+    """The advice on what to deploy, with its confidence; created by `advise`.
 
     Parameters
     ----------
     verdict : {"deploy", "too small", "identical"}
-        Whether something reaches the confidence by the budget, nothing does, or all rankers are within the margin.
+        deploy: a candidate reaches the confidence within the budget; too small: none does; identical: all rankers are
+        within the margin.
     settings : dict
-        What was asked: corpus, rankers, click models, budget, confidence, margin, seed and so on, as JSON.
+        The question: corpus, rankers, click models, budget, confidence, margin, seed and so on, as JSON.
     ndcg : dict
-        NDCG of each ranker by its name.
+        NDCG of each ranker, by name.
     times : ndarray of int64, shape (C,)
         Impressions at the checkpoints of the curves.
     rows : tuple of Row
-        The advised candidate, the runner-up, three more, the others as far as the race took them.
+        The advised candidate and the runner-up first; then the other candidates, with fresh runs (`fresh`) or with
+        their runs from the race.
     rounds : tuple of Round
-        The race, with the positions of candidates in ``names``.
+        Rounds of the race; candidates are indices into ``names``.
     names : tuple of str
         All candidates.
     surest : str
-        The candidate that reaches the confidence where the advised one does not; '' if there is none.
+        A candidate that reaches the confidence although the advised one does not; "" if there is none.
     what_if : tuple of WhatIf
     enough : Enough or None
-        Where nothing reaches the confidence.
+        Set only if no candidate reaches the confidence.
     unsure : tuple of str
-        Rankers that the queries of the corpus cannot tell from the best.
+        Rankers that cannot be distinguished from the best one by the queries of the corpus.
     live : dict
-        The settings that `ltr_duel.live` takes.
+        Settings for `ltr_duel.live`.
 
     Examples
     --------
@@ -138,12 +140,12 @@ class Advice:
 
     @property
     def deploy(self) -> Row | None:
-        """The advised candidate; None where there is nothing to find."""
+        """The advised candidate; None if all rankers are within the margin."""
         return self.rows[0] if self.rows else None
 
     @property
     def best(self) -> str:
-        """The best ranker by the grades (the first of several)."""
+        """The best ranker by relevance grades (the first of equals)."""
         return max(self.ndcg, key=lambda name: self.ndcg[name])
 
     @property
@@ -169,7 +171,7 @@ class Advice:
         return notebook.notebook_html(self.lines(), list(table.columns), table.to_numpy().tolist())
 
     def to_json(self) -> dict[str, Any]:
-        """Return everything as JSON; what is not finite is null."""
+        """Return all fields as JSON; numbers that are not finite become null."""
         found = {name: getattr(self, name) for name in self.__dataclass_fields__}
         found |= {
             "rows": [row._asdict() | {"worst": row.worst} for row in self.rows],
@@ -185,12 +187,12 @@ class Advice:
         return {"version": VERSION, **_plain(found)}
 
     def save(self, folder: str | Path) -> list[Path]:
-        """Write advice.html, advice.json, advice.png and, where there is something to deploy, live.toml.
+        """Write advice.html, advice.json, advice.png and, if there is a candidate to deploy, live.toml.
 
         Parameters
         ----------
         folder : path
-            Is made if need be; of these files all are written, or none.
+            Created if missing. Either all files are written or none.
 
         Returns
         -------
@@ -205,7 +207,7 @@ class Advice:
 def showing_of(
     trials: Trials, times: IntVector, users: str, confidence: float, level: float, surprise: float
 ) -> Showing:
-    """Describe runs in one world; each interval has the confidence ``level``. For ``surprise`` see `upper_mean`."""
+    """Return the results of runs in one world; intervals have confidence ``level``. ``surprise``: see `upper_mean`."""
     runs = len(trials.right)
     curve = tuple(share(int(hits), runs, level) for hits in trials.right.sum(axis=0))
     return Showing(
@@ -222,7 +224,7 @@ def showing_of(
 
 
 def reached(curve: tuple[Estimate, ...], times: IntVector, confidence: float) -> Reached:
-    """Return from when on the curve stays at the confidence, and the same of its upper and of its lower end."""
+    """Return the impressions from which the curve stays at or above the confidence; likewise its interval's ends."""
     value, low, high = (
         _from(np.array([getattr(one, part) for one in curve]) >= confidence, times) for part in ("value", "high", "low")
     )

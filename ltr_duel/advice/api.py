@@ -1,4 +1,4 @@
-"""From rankings and a budget to advice.
+"""Advice from rankings and a budget.
 
 candidates --race--> the best five --fresh runs--> claims --harder worlds--> what if --more impressions--> enough
 """
@@ -6,6 +6,7 @@ candidates --race--> the best five --fresh runs--> claims --harder worlds--> wha
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from ltr_duel.simulation import checkpoints
 
 PRESETS = ("perfect", "navigational", "informational")
 AIMS = ("least loss", "sure")
-_PER_DECADE = 12  # checkpoints
+_PER_DECADE = 12  # checkpoints per decade
 _MOST_RANKERS = 200
 _MOST_BUDGET = 10**9
 
@@ -43,10 +44,10 @@ def advise(
     jobs: int = -1,
     compiled: bool = True,
 ) -> Advice:
-    """Find out by simulation what to deploy for some rankers: a policy, and a method that compares rankers.
+    """Find by simulation what to deploy for some rankers: a policy, and a method that compares rankers.
 
-    Advised is the candidate by which users lose least NDCG, in the worst of the click models: over the budget, and over
-    as many impressions after it that show the ranker it names.
+    The advised candidate is the one with the lowest loss of users' NDCG, under the worst click model: over the budget,
+    and over as many impressions after it that show the ranker it names.
 
     Parameters
     ----------
@@ -55,30 +56,31 @@ def advise(
     budget : int
         Impressions, from 100 to 10^9.
     clicks : str, ClickModel or sequence of them
-        Users as they may be; the advice is for the worst of them.
+        Possible click models of the users; the advice is for the worst one.
     confidence : float
-        How sure one wants to be of the ranker that is named; also that of all intervals. From 0.5 to 0.999.
+        Required probability that the right ranker is named, and confidence of all intervals. From 0.5 to 0.999.
     margin : float
-        NDCG@10 below that of the best ranker that is as good, from 0 to 1.
+        Difference in NDCG@10 to the best ranker at which a ranker counts as equally good, from 0 to 1.
     aim : {"least loss", "sure"}
-        With "sure" those candidates come first that reach the confidence within the budget, as far as the race can
-        tell, however much they lose.
+        With "sure", candidates that reach the confidence within the budget, according to the race, come first, however
+        much they lose.
     incumbent : str, optional
-        The ranker that users see today; the first one by default.
+        The ranker that users see today; by default the first one.
     candidates : sequence of str
-        Policies with methods, ``"rucb/team_draft"``; the usual ones by default.
+        Policies with methods, ``"rucb/team_draft"``; by default the usual candidates.
     top : int
-        Documents shown.
+        Number of documents shown.
     batch : int
-        Impressions that are shown before any of their clicks is known: those of an hour, or of a day.
+        Impressions that are shown before any of their clicks is known, such as those of an hour or of a day.
     simulations : int
-        Fresh runs of the advised candidate for each click model, from 10 to 10^5; all else is in proportion. To show a
-        probability of .95 takes at least 98 runs that are all right, with three click models (77 with one).
+        Fresh runs of the advised candidate for each click model, from 10 to 10^5; other numbers of runs are in
+        proportion. With three click models, at least 98 runs, all right, are needed to show a probability of .95 (77
+        with one).
     seed : int
     jobs : int
-        Threads; -1 for all cores. The advice does not depend on it.
+        Number of threads; -1 for all cores. The advice does not depend on it.
     compiled : bool
-        False runs the same text as plain Python: the same numbers, a hundred times slower.
+        If False, run the same code as plain Python: the same numbers, a hundred times slower.
 
     Returns
     -------
@@ -87,7 +89,7 @@ def advise(
     Raises
     ------
     InputError
-        For numbers out of range, unknown names, or rankings whose ties are ordered anew for each page.
+        For numbers out of range, unknown names, or rankings whose ties are ordered again for each page.
 
     Examples
     --------
@@ -100,9 +102,9 @@ def advise(
     """
     if aim not in AIMS:
         raise errors.unknown_name("aim", aim, AIMS)
-    question, worlds = _question(
-        rankings, budget, clicks, confidence, margin, aim, candidates, top, batch, simulations, seed, jobs, compiled
-    )
+    laboratory = _laboratory(budget, batch, seed, jobs, compiled=compiled)
+    wanted = _Wanted(confidence, margin, aim, simulations)
+    question, worlds = _question(rankings, clicks, candidates, top, wanted, laboratory)
     if incumbent is not None and incumbent not in rankings.names:
         raise errors.unknown_name("ranker", incumbent, rankings.names)
     settings = {
@@ -141,27 +143,27 @@ def try_candidates(
     jobs: int = -1,
     compiled: bool = True,
 ) -> list[Row]:
-    """Simulate candidates, all of them equally often, without a race.
+    """Simulate candidates with an equal number of runs each, without a race.
 
     Parameters
     ----------
     rankings : Rankings
     candidates : sequence of str
-        Policies with methods, ``"rucb/team_draft"``; the usual ones if there is none.
+        Policies with methods, ``"rucb/team_draft"``; if empty, the usual candidates.
     budget, clicks, confidence, margin, top, batch, seed, jobs, compiled
-        As for `advise`.
+        See `advise`.
     simulations : int
-        Runs of each candidate for each click model, from 10 to 10^5.
+        Number of runs of each candidate for each click model, from 10 to 10^5.
 
     Returns
     -------
     list of Row
-        In the order of the candidates: ``row.worst.right``, ``row.worst.lost``, ``row.worlds[0].curve``, ...
+        Results in the order of the candidates: ``row.worst.right``, ``row.worst.lost``, ``row.worlds[0].curve``, ...
 
     Raises
     ------
     InputError
-        As `advise`.
+        See `advise`.
 
     Examples
     --------
@@ -173,38 +175,54 @@ def try_candidates(
     >>> row.candidate, row.worst.runs, row.worst.lost.low <= row.worst.lost.value
     ('round_robin/team_draft', 10, True)
     """
-    question, _ = _question(
-        rankings, budget, clicks, confidence, margin, AIMS[0], candidates, top, batch, simulations, seed, jobs, compiled
-    )
+    laboratory = _laboratory(budget, batch, seed, jobs, compiled=compiled)
+    wanted = _Wanted(confidence, margin, AIMS[0], simulations)
+    question, _ = _question(rankings, clicks, candidates, top, wanted, laboratory)
     return question.trial()
 
 
+class _Wanted(NamedTuple):
+    """How sure an answer is to be, and by how many runs; see `advise`."""
+
+    confidence: float
+    margin: float
+    aim: str
+    simulations: int
+
+
 def _question(
-    rankings: Rankings, budget: int, clicks: str | ClickModel | Sequence[str | ClickModel], confidence: float,
-    margin: float, aim: str, candidates: Sequence[str], top: int, batch: int, simulations: int, seed: int, jobs: int,
-    compiled: bool,
-) -> tuple[Question, list[World]]:  # fmt: skip
-    """Check everything, and put it together."""
+    rankings: Rankings,
+    clicks: str | ClickModel | Sequence[str | ClickModel],
+    candidates: Sequence[str],
+    top: int,
+    wanted: _Wanted,
+    laboratory: Laboratory,
+) -> tuple[Question, list[World]]:
+    """Check what is asked, and put it together."""
     require_rankings(rankings)
     if not 2 <= len(rankings) <= _MOST_RANKERS:
         raise InputError(f"advice is for 2 to {_MOST_RANKERS} rankers, not {len(rankings)}")
-    budget = errors.require_whole("the budget", budget, 100, _MOST_BUDGET)
+    confidence, margin, aim, simulations = wanted
     errors.require_between("the confidence", confidence, 0.5, 0.999)
     errors.require_between("the margin", margin, 0, 1)
     top = errors.require_whole("the number of documents shown", top, 1, 1000)
-    batch = errors.require_whole("the batch", batch, 1, budget)
     simulations = errors.require_whole("the number of simulations", simulations, 10, 100_000)
-    seed, jobs = checked_seed(seed), parallel.checked_jobs(jobs)
     if not isinstance(clicks, str | ClickModel) and not isinstance(clicks, Sequence):
         raise InputError(f"click models are given by name, one or a list of them, not as {errors.shown(clicks)}")
     users = (clicks,) if isinstance(clicks, str | ClickModel) else tuple(clicks)
     named = candidates_named(candidates)
     worlds = worlds_of(rankings, users, top, margin)
-    laboratory = Laboratory(budget, _checkpoints(budget), seed, jobs, batch=batch, compiled=compiled)
     return Question(rankings, worlds, named, confidence, aim, simulations, laboratory), worlds
 
 
+def _laboratory(budget: int, batch: int, seed: int, jobs: int, *, compiled: bool) -> Laboratory:
+    budget = errors.require_whole("the budget", budget, 100, _MOST_BUDGET)
+    batch = errors.require_whole("the batch", batch, 1, budget)
+    seed, jobs = checked_seed(seed), parallel.checked_jobs(jobs)
+    return Laboratory(budget, _checkpoints(budget), seed, jobs, batch=batch, compiled=compiled)
+
+
 def _checkpoints(budget: int) -> IntVector:
-    """Return log-spaced steps, from some thousandth of the budget on."""
+    """Return log-spaced checkpoints, from a thousandth of the budget, but at least 10."""
     times = checkpoints(budget, _PER_DECADE)
     return np.asarray(times[times >= max(10, budget // 1000)])

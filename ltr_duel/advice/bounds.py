@@ -1,4 +1,4 @@
-"""Intervals for what simulations show: of a share and of a mean."""
+"""Intervals for the share and the mean of simulated results."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ class Estimate(NamedTuple):
     high: float
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as JSON."""
+        """Return the estimate as JSON."""
         return {"value": self.value, "low": self.low, "high": self.high}
 
 
 def share(hits: int, n: int, confidence: float) -> Estimate:
-    """Return a share with the interval of Clopper and Pearson, which covers it with at least this chance."""
+    """Return a share with its Clopper-Pearson interval, whose coverage is at least ``confidence``."""
     low, high = statistics.clopper_pearson(hits, n, confidence)
     return Estimate(hits / n, float(low), float(high))
 
 
 def mean(values: ArrayLike, confidence: float, surprise: float | None = None) -> Estimate:
-    """Return a mean with Student's interval; with a ``surprise``, as `upper_mean` has it, on its upper side."""
+    """Return a mean with Student's interval; with a ``surprise``, the upper end is that of `upper_mean`."""
     sample = np.asarray(values, np.float64)
     tail = (1 - confidence) / 2
     low = lower_mean(sample, tail)
@@ -40,9 +40,9 @@ def mean(values: ArrayLike, confidence: float, surprise: float | None = None) ->
 
 
 def upper_mean(values: FloatVector, surprise: float, error: float) -> float:
-    """Return an upper bound for a mean of values that may have a rare high one, which was not met yet.
+    """Return an upper bound for the mean of values of which rare high ones may not have occurred yet.
 
-    Student's bound knows of no value that it has not seen. So one run more is counted, with ``surprise`` as its value.
+    Student's bound ignores values that have not occurred. So one more run is added, with the value ``surprise``.
     """
     sample = np.append(values, max(surprise, float(values.max())))
     return float(

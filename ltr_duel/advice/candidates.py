@@ -1,7 +1,7 @@
-"""What could be deployed: a policy, and the method that compares the rankers it names.
+"""Candidates for deployment: a policy, and the method that compares the rankers that it chooses.
 
-Written ``policy/method``, each as everywhere else (``rucb:alpha=0.6/probabilistic:tau=1``). `APART` is the plain A/B
-test beside them: each user sees the list of one ranker. It is there to be compared with, and never advised.
+Candidates are written ``policy/method`` in the usual notation (``rucb:alpha=0.6/probabilistic:tau=1``). `APART` is the
+plain A/B test: each user sees the list of one ranker. It serves for comparison, and is never advised.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ from typing import Any, Literal, NamedTuple
 
 from ltr_duel.bandits import POLICIES, Policy, suited
 from ltr_duel.core import InputError, components, errors
-from ltr_duel.interleaving import METHODS
+from ltr_duel.interleaving import METHODS, able_methods
 
 APART = "a/b"
-# None needs to know the horizon, so that an experiment may be stopped or prolonged; docs/advice.md says what was left
-# out and why. Sets come first: they hardly need Python while they run, so other loops can be compiled meanwhile.
+# No default needs the horizon, so that an experiment may be stopped or extended; docs/advice.md gives the omitted
+# policies and the reasons. Sets come first: they hardly need Python while they run, so other loops can be compiled
+# meanwhile.
 DEFAULTS = (
     *(f"{policy}/{method}" for policy in ("multi_self_sparring", "mdb") for method in ("team_draft", "sosm")),
     "auto/sosm",
@@ -25,40 +26,40 @@ DEFAULTS = (
     "winner_stays_strong/team_draft",
     "winner_stays_strong/probabilistic",
     "double_thompson/team_draft",
-    "round_robin/team_draft",  # the comparison without a bandit
+    "round_robin/team_draft",  # comparison without a bandit
     APART,
 )
 
 
 class Candidate(NamedTuple):
-    """One way to spend the impressions."""
+    """One way to use the impressions."""
 
     label: str
     kind: Literal["pairs", "sets", "apart"]
-    policy: components.Configured[Policy] | None  # None of a plain A/B test
+    policy: components.Configured[Policy] | None  # None for a plain A/B test
     method: str
 
     @property
     def may_be_deployed(self) -> bool:
-        """Whether it is more than something to compare with."""
+        """Whether the candidate can be deployed, rather than serve for comparison only."""
         return self.policy is not None
 
     @property
     def outcome(self) -> str:
-        """The rule by which clicks name the winner of a pair, one that random clicks do not move; empty for sets."""
+        """The outcome rule of a pair, one that random clicks do not bias; "" for sets."""
         return METHODS.configure(self.method).component.research_outcome if self.kind == "pairs" else ""
 
     @property
     def needs_horizon(self) -> bool:
-        """Whether it is another algorithm for each budget."""
+        """Whether the policy needs the horizon, so that each budget has a different algorithm."""
         return self.policy is not None and self.policy.component.needs_horizon
 
 
 def candidates_named(words: Sequence[str] = ()) -> list[Candidate]:
-    """Return the candidates of those names; without any, the usual ones.
+    """Return the candidates with these names; by default the usual ones.
 
-    Raises `InputError` for a name that is not ``policy/method``, is given twice, or joins a policy with a method that
-    compares something else; or where only the A/B test is left.
+    Raises `InputError` for a name that is not ``policy/method``, is repeated, or has a method that cannot compare what
+    the policy chooses; and if the only candidate is the A/B test.
     """
     if not isinstance(words, Sequence):
         raise InputError(f"candidates are a list of texts, not {errors.shown(words)}")
@@ -68,7 +69,7 @@ def candidates_named(words: Sequence[str] = ()) -> list[Candidate]:
     if twice:
         raise InputError(f"the candidate '{twice}' is named twice")
     if not any(one.may_be_deployed for one in found):
-        raise InputError(f"'{APART}' is only there to be compared with; name a candidate such as 'rucb/team_draft'")
+        raise InputError(f"'{APART}' is only for comparison; name a candidate such as 'rucb/team_draft'")
     return found
 
 
@@ -84,7 +85,7 @@ def _candidate(word: Any) -> Candidate:
     compared = METHODS.configure(method)
     configured = suited(POLICIES.configure(policy), to_sets=compared.component.slates)
     kind: Literal["pairs", "sets"] = "pairs" if configured.component.feedback == "duel" else "sets"
-    able = [one.name for one in METHODS if (one.pairs if kind == "pairs" else one.slates)]
+    able = able_methods(sets=kind == "sets")
     if compared.component.name not in able:
         raise InputError(
             f"policy '{policy}' compares {kind}, which method '{method}' does not; methods that do: {', '.join(able)}"

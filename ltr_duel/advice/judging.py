@@ -1,7 +1,7 @@
-"""What a user loses by the list just shown.
+"""Users' loss by the list that was just shown.
 
-Lists are held against that of the best ranker for the same query. In the mean over the queries that is the same as to
-hold them against its mean NDCG, but which queries come makes far less noise.
+A list is compared with the best ranker's list for the same query. The mean over queries is the same as for a comparison
+with the best ranker's mean NDCG, but the choice of queries adds much less noise.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ from ltr_duel.interleaving import Comparison
 
 
 class Yardstick(NamedTuple):
-    """What lists are measured by."""
+    """The measure of lists."""
 
-    worth: FloatVector  # (n_docs,) what a document at the top of the list adds to the NDCG of its query
-    discount: FloatVector  # (10 or fewer,) how much of its worth a document adds at each place
+    worth: FloatVector  # (n_docs,) contribution to its query's NDCG of a document at the top of the list
+    discount: FloatVector  # (10 or fewer,) share of this contribution at each position
     best: FloatVector  # (n_queries,) NDCG of the best ranker's list
 
 
 @kernel
 def judge(c: Comparison, yardstick: Yardstick, query: int) -> float:
-    """Return the NDCG of the best ranker's list, less that of the list that the comparison shows."""
+    """Return the NDCG of the best ranker's list, minus the NDCG of the list that is shown."""
     start = c.lists.query_ptr[query]
     length = min(c.lists.query_ptr[query + 1] - start, min(c.page.shown.shape[0], yardstick.discount.shape[0]))
     lost = yardstick.best[query]

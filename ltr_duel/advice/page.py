@@ -1,4 +1,4 @@
-"""The answer as files: a page, its numbers, its picture, and the settings to deploy."""
+"""The files of an answer: a page, its data, its figure, and the settings to deploy."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def _page(advice: Advice, picture: bytes, live: str) -> str:
             "hardest": advice.what_if[0].users,
             "live": live,
             "command": "ltr-duel live plan live.toml" if s.get("batch", 1) > 1 else "ltr-duel serve live.toml",
-            "apart": f"'{APART}' shows each user the list of one ranker, drawn at random; it is there to be compared"
-            " with, not to be deployed."
+            "apart": f"'{APART}' shows each user the list of one ranker, drawn at random; it is for comparison,"
+            " not for deployment."
             if apart
             else "",
         }

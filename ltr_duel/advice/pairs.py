@@ -1,8 +1,8 @@
-"""Users who are shown lists made of two rankers, on tape: the oracle of policies that compare pairs.
+"""Oracle of policies that compare pairs: outcomes of interleaved lists, recorded in advance on a tape.
 
-The outcomes of a pair are independent of everything else, so they can be played before they are asked for. A tape
-holds the next outcomes of each pair, and is filled up every few steps. So a policy's loop knows tapes alone, and is
-compiled once and not once for each method; the outcomes are those of users who see the lists one by one.
+The outcomes of a pair are independent of everything else, so they can be simulated before they are requested. A tape
+holds the next outcomes of each pair, and is refilled every few steps. So the loop of a policy depends on tapes only,
+and is compiled once rather than for each method; the outcomes are those of users who see the lists one by one.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from ltr_duel.interleaving import Comparison, compare_pair
 
 
 class Tape(NamedTuple):
-    """The next outcomes of each pair, and what users lost by those that were asked for."""
+    """The next outcomes of each pair, and users' loss by the outcomes that were used."""
 
-    number: IntMatrix  # (K, K) of the pair
+    number: IntMatrix  # (K, K) number of the pair
     first: IntVector  # (pairs,) first < second
     second: IntVector  # (pairs,)
     outcome: SignMatrix  # (pairs, length) +1: the first won
-    cost: FloatMatrix  # (pairs, length) what the user lost by the list shown
-    played: IntVector  # (pairs,) how many outcomes were put on the tape so far
-    used: IntVector  # (pairs,) how many of them were asked for
-    lost: FloatVector  # (1,) the sum of what users lost by the lists of those
-    met: FloatVector  # (K,) exposure of each ranker in those lists
+    cost: FloatMatrix  # (pairs, length) user's loss by the list shown
+    played: IntVector  # (pairs,) number of outcomes simulated so far
+    used: IntVector  # (pairs,) number of outcomes used so far
+    lost: FloatVector  # (1,) sum of users' loss by the lists of the used outcomes
+    met: FloatVector  # (K,) exposure of each ranker in these lists
 
 
 def new_tape(n_arms: int, length: int) -> Tape:
-    """Make a tape with nothing on it."""
+    """Return an empty tape."""
     first, second = (part.astype(np.int64) for part in np.triu_indices(n_arms, 1))
     number: NDArray[np.int64] = np.zeros((n_arms, n_arms), np.int64)
     number[first, second] = number[second, first] = np.arange(len(first))
@@ -66,7 +66,7 @@ def new_tape(n_arms: int, length: int) -> Tape:
 
 @kernel
 def fill_tape(tape: Tape, c: Comparison, yardstick: Yardstick, turned: FloatMatrix, streams: Streams) -> None:
-    """Play until each pair has as many outcomes ahead as the tape is long."""
+    """Simulate outcomes until each pair has as many unused ones as the tape is long."""
     n_queries, length = c.lists.query_ptr.shape[0] - 1, tape.outcome.shape[1]
     for pair in range(tape.first.shape[0]):
         first, second = tape.first[pair], tape.second[pair]

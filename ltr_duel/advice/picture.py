@@ -1,4 +1,4 @@
-"""The probability of being right against impressions, for the first five."""
+"""Plot of the probability of being right against impressions, for the first five candidates."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ _SHOWN = 5
 
 
 def plot_advice(advice: Advice, ax: Axes | None = None) -> Axes:
-    """Draw the curves of the first candidates, each in the click model in which it is least often right.
+    """Plot the curves of the first candidates, each under the click model in which it is least often right.
 
-    Shaded: the interval of the advised candidate.
+    The interval of the advised candidate is shaded.
     """
     ax = prepared_axes(ax, 8, 4.2)
     rows = [row for row in advice.rows if row.may_be_deployed][:_SHOWN]

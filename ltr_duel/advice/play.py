@@ -1,4 +1,4 @@
-"""One run of a candidate in a world, which can be prolonged: what it names at each checkpoint, and what users lost."""
+"""A run of a candidate in a world that can be extended: the ranker named and users' loss at each checkpoint."""
 
 from __future__ import annotations
 
@@ -18,41 +18,41 @@ from ltr_duel.bandits import Lateness, Run, new_recorder, random_order, relabell
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, Streams, interpreted, stream
 from ltr_duel.interleaving import Comparer
 
-_SHORTEST = 16  # outcomes of a pair on the tape
-_FILLING = 125  # filling a tape up takes, beside the outcomes themselves, as long as so many of them
+_SHORTEST = 16  # minimum number of outcomes of a pair on the tape
+_FILLING = 125  # cost of refilling a tape, apart from the outcomes, as a number of outcomes
 
 
 class Played(NamedTuple):
-    """What a run has come to, at each of C checkpoints."""
+    """The results of a run at each of C checkpoints."""
 
-    named: IntVector  # (C,) the ranker it would deploy
-    lost: FloatVector  # (C,) NDCG of the best ranker's lists, less that of those that users saw: the sum until then
-    exposure: FloatMatrix  # (C, K) impressions each ranker had: of a list of s rankers, 1/s each
+    named: IntVector  # (C,) the ranker that it would deploy
+    lost: FloatVector  # (C,) cumulative NDCG of the best ranker's lists, minus that of the lists that users saw
+    exposure: FloatMatrix  # (C, K) impressions of each ranker; a list of s rankers counts 1/s for each
 
 
 @dataclass(frozen=True)
 class Source:
-    """A candidate in a world: what all its runs share."""
+    """A candidate in a world: the common data of all its runs."""
 
     candidate: Candidate
     world: World
     comparer: Comparer
     budget: int  # impressions; the horizon of policies that need one
     batch: int = 1
-    compiled: bool = True  # false runs the same text as plain Python
+    compiled: bool = True  # if False, the same code runs as plain Python
 
     @classmethod
     def of(cls, candidate: Candidate, world: World, budget: int, *, batch: int = 1, compiled: bool = True) -> Source:
-        """Put a candidate into a world."""
+        """Return the source for a candidate in a world."""
         comparer = Comparer(world.rankings, world.users, candidate.method, candidate.outcome, world.top)
         return cls(candidate, world, comparer, budget, batch, compiled)
 
     def kernel(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a kernel that works on comparisons, or its text."""
+        """Return a kernel over comparisons, or its plain Python version."""
         return function if self.compiled and self.comparer.compiled else interpreted(function)
 
     def start(self, seed: int, *names: str | int) -> Player:
-        """Begin the run whose random streams have these names, beside those of candidate and users."""
+        """Start the run whose random streams have these names, in addition to those of candidate and users."""
         given = (*names, self.candidate.label, self.world.users.name)
         streams = Streams(*(stream(seed, "advice", *given, part) for part in Streams._fields))
         order = random_order(len(self.world.ndcg), stream(seed, "advice", *given, "labels"))
@@ -61,7 +61,7 @@ class Source:
         return _STARTS[self.candidate.kind](self.of_run(seed, *names), streams, order, late)
 
     def of_run(self, seed: int, *names: str | int) -> Source:
-        """Return the source of one run: fitted users are drawn within their errors, the same for all candidates."""
+        """Return the source of one run: fitted users are sampled within their errors, the same for all candidates."""
         if not self.world.errors:
             return self
         users = self.world.drawn_users(stream(seed, "advice", *names, self.world.users.name, "users"))
@@ -69,17 +69,17 @@ class Source:
 
 
 class Player(ABC):
-    """A run that goes on when it is told to."""
+    """A run that can be advanced step by step."""
 
     def play(self, times: IntVector) -> Played:
-        """Go on to each of some later checkpoints."""
+        """Advance to each of some later checkpoints."""
         rows = [self.advance(int(t)) for t in times]
         named, lost, exposure = zip(*rows, strict=True)
         return Played(np.array(named, np.int64), np.array(lost), np.array(exposure))
 
     @abstractmethod
     def advance(self, t: int) -> tuple[int, float, FloatVector]:
-        """Go on to step t: who is named, what was lost, and the exposure until then."""
+        """Advance to step t; return the ranker named, the loss, and the exposure until then."""
 
 
 class _OfPolicy(Player):
@@ -106,7 +106,7 @@ class _OfPolicy(Player):
         )  # fmt: skip
 
     def result(self) -> tuple[int, float, FloatVector]:
-        """Return what is known now. Where one ranker had a page to itself, users lost its gap in the mean."""
+        """Return the current result. A page with a single ranker costs users its gap, in the mean."""
         counts = self._counts
         exposure = (counts.pulls_now / 2.0 if self.pairs else counts.alone + counts.shared)[self._back]
         alone = exposure - self._oracle.met
@@ -117,12 +117,12 @@ class _OfPolicy(Player):
 
 
 class _OfPairs(_OfPolicy):
-    """The run of a policy that compares pairs, on a tape that is filled up every few steps."""
+    """The run of a policy that compares pairs, on a tape that is refilled every few steps."""
 
     def __init__(self, source: Source, streams: Streams, order: IntVector, late: Lateness | None) -> None:
         world, n_arms = source.world, len(source.world.ndcg)
         pairs = max(1, n_arms * (n_arms - 1) // 2)
-        # With tapes of this length, filling them up takes as long as the outcomes that nobody will ask for.
+        # With tapes of this length, refilling takes as long as simulating the outcomes that remain unused.
         self._length = max(int(np.sqrt(_FILLING * source.budget / pairs)), _SHORTEST)
         comparison, self._tape = source.comparer.open(), new_tape(n_arms, self._length)
         self._fill = source.kernel(fill_tape)

@@ -1,7 +1,7 @@
-"""One question on its way to an answer: race, claims, what if, and the budget that would do.
+"""The steps from a question to an answer: race, claims, what-if worlds, and a sufficient budget.
 
-The race and the claims share the chance of being wrong: a fifth of it is the race's, the rest is that of the intervals
-of the claims, for which users are drawn that nobody chose by.
+The race and the claims share the probability of error: a fifth is for the race, the rest for the intervals of the
+claims, which use fresh runs that did not affect the choice of candidates.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from ltr_duel.advice.trials import Laboratory, Trials, Wanted
 from ltr_duel.advice.world import World, closer, cyclic, noisier
 from ltr_duel.rankers import Rankings, evaluate_rankers
 
-_RACE_SHARE = 0.2  # of the chance of being wrong
-_SIZES = (0.125, 0.25, 0.5, 1.5)  # of the simulations: runs of a candidate that is tried once, twice, ...
-_FLOOR = 0.1  # of the margin: a loss that does not matter
-_LEAST = 10  # runs of whatever is run
-_MOST_AGAIN = 3  # candidates that get fresh runs because the first claims missed the confidence
-_FACTORS = (2, 4, 8, 16, 32, 64)  # of the budget: to eight times the budget, or to a million impressions
+_RACE_SHARE = 0.2  # share of the probability of error
+_SIZES = (0.125, 0.25, 0.5, 1.5)  # fractions of the simulations: runs of a candidate after one try, two tries, ...
+_FLOOR = 0.1  # fraction of the margin: a negligible loss
+_LEAST = 10  # minimum number of runs
+_MOST_AGAIN = 3  # candidates that get fresh runs because the first claims did not reach the confidence
+_FACTORS = (2, 4, 8, 16, 32, 64)  # multiples of the budget; above 8 only up to a million impressions
 _FAR = 1_000_000
 
 
 class Question:
-    """What was asked, and what has been simulated for it."""
+    """A question, and the simulations made for it."""
 
     def __init__(
         self, rankings: Rankings, worlds: list[World], candidates: list[Candidate], confidence: float, aim: str,
@@ -40,16 +40,16 @@ class Question:
         self._apart = [one for one in candidates if not one.may_be_deployed]
         self._confidence, self._aim, self._simulations, self._lab = confidence, aim, simulations, laboratory
         wrong = 1 - confidence
-        self._level = 1 - (1 - _RACE_SHARE) * wrong / len(worlds)  # of an interval in one world
-        self._raced: dict[tuple[int, int], Trials] = {}  # by candidate and world
+        self._level = 1 - (1 - _RACE_SHARE) * wrong / len(worlds)  # confidence of an interval in one world
+        self._raced: dict[tuple[int, int], Trials] = {}  # keyed by candidate and world
         self._sizes = sorted({max(4, int(part * simulations)) for part in _SIZES})
-        looks = len(self._sizes) + 1  # the last one with the runs of the claims
+        looks = len(self._sizes) + 1  # the last look includes the runs of the claims
         self._proof = Proof(
             worlds[0].surprise, confidence, _RACE_SHARE * wrong, looks, len(self._candidates), len(worlds)
         )
 
     def answer(self, settings: dict[str, Any]) -> Advice:
-        """Race, claim, and ask what if."""
+        """Return the answer: race, claims and what-if worlds."""
         names = tuple(one.label for one in self._candidates)
         ndcg = dict(zip(self._rankings.names, self._worlds[0].ndcg.tolist(), strict=True))
         common: dict[str, Any] = {"settings": settings, "ndcg": ndcg, "times": self._lab.times, "names": names}
@@ -62,7 +62,7 @@ class Question:
         rows, rounds = self._rows(order, runs, finish)
         rows = self._tried_again(rows, finish)
         labelled = {one.label: one for one in self._candidates}
-        # the advised one, and the runner-up
+        # the advised candidate, and the runner-up
         first = [labelled[row.candidate] for row in rows[:2] if row.may_be_deployed]
         sure = [row for row in rows if self._is_sure(row)]
         verdict: Literal["deploy", "too small"] = "deploy" if sure else "too small"
@@ -79,7 +79,7 @@ class Question:
         )
 
     def trial(self) -> list[Row]:
-        """Run all candidates equally often."""
+        """Run all candidates with an equal number of runs."""
         all_of_them = [*self._candidates, *self._apart]
         wanted = [Wanted(one, world, 0, self._simulations) for one in all_of_them for world in self._worlds]
         found = iter(self._lab.run(wanted, "trial", f"{len(all_of_them)} candidates"))
@@ -98,10 +98,10 @@ class Question:
         return race(shoot, self._sizes, self._proof, floor=floor, sure_first=self._aim == "sure")
 
     def _choice(self, finish: Finish) -> tuple[list[int], list[int]]:
-        """Return all candidates in the order of advice, and how many fresh runs the first of them get.
+        """Return all candidates in the order of advice, and the numbers of fresh runs of the first ones.
 
-        They are the advised one, the runner-up and, where the race has not seen them reach the confidence, the first of
-        those that did.
+        Fresh runs go to the advised candidate, the runner-up and, if these two did not reach the confidence in the
+        race, the first candidate that did.
         """
         order, few = finish.left + finish.behind, max(_LEAST, self._simulations // 4)
         sure = next((k for k in order if self._was_sure(finish.shots[k])), order[0])
@@ -113,10 +113,10 @@ class Question:
         return order, list(runs.values())
 
     def _tried_again(self, rows: list[Row], finish: Finish) -> list[Row]:
-        """Where the claims missed the confidence, give fresh runs to candidates that came to it in others.
+        """If the claims missed the confidence, give fresh runs to candidates that reached it in other runs.
 
-        The one with the least loss comes first. One that comes to it again is advised if it loses no more than the
-        advised one, or if the aim is "sure".
+        The candidate with the least loss comes first. A candidate that reaches the confidence again is advised if it
+        loses no more than the advised one, or if the aim is "sure".
         """
         labelled = {one.label: one for one in self._candidates}
         shots = dict(zip(labelled, finish.shots, strict=True))
@@ -141,7 +141,7 @@ class Question:
         return rows
 
     def _has_enough(self, row: Row) -> bool:
-        """Say whether a candidate has fresh runs enough to be advised by."""
+        """Return whether a candidate has enough fresh runs to be advised."""
         return row.fresh and row.may_be_deployed and 2 * row.worst.runs >= self._simulations
 
     def _is_sure(self, row: Row) -> bool:
@@ -151,9 +151,9 @@ class Question:
         return all(one.right.mean() >= self._confidence for one in worlds)
 
     def _rows(self, order: list[int], runs: list[int], finish: Finish) -> tuple[list[Row], list[Round]]:
-        """Run the first candidates anew, and the A/B test; of the others there is what the race has shown.
+        """Return rows: with fresh runs of the first candidates and the A/B test, from the race for the others.
 
-        Then the advised one is known so well that more of the others may be shown to be worse.
+        The last round adds the fresh runs of the advised candidate, which may show that more of the others are worse.
         """
         fresh = [*(self._candidates[k] for k in order[: len(runs)]), *self._apart]
         wanted = [
@@ -184,7 +184,7 @@ class Question:
         return Row(candidate.label, candidate.may_be_deployed, fresh, worlds)
 
     def _what_if(self, candidates: Sequence[Candidate], rows: Sequence[Row]) -> list[WhatIf]:
-        """Run candidates in worlds that are harder than the one in which the first of them is worst."""
+        """Run candidates in harder versions of the world in which the first candidate is worst."""
         place, runs = rows[0].worlds.index(rows[0].worst), max(_LEAST, self._simulations // 4)
         world = self._worlds[place]
         changed = {"noisier": noisier(world), "closer": closer(world), "cycle": cyclic(world)}
@@ -199,13 +199,13 @@ class Question:
             )
             for change in harder:
                 trials = next(found)
-                right = share(int(trials.right[:, -1].sum()), runs, self._level)  # as that of "as simulated"
+                right = share(int(trials.right[:, -1].sum()), runs, self._level)  # interval as for "as simulated"
                 lost = mean(trials.lost[:, -1], self._level)
                 answers.append(WhatIf(change, candidate.label, world.users.name, runs, right, lost))
         return answers
 
     def _enough(self, advised: Candidate, row: Row) -> Enough:
-        """Prolong some runs until most of them are right; how many are, other runs of that length say."""
+        """Extend some runs until most of them are right; separate runs of that length estimate the probability."""
         world, runs = self._worlds[row.worlds.index(row.worst)], max(_LEAST, self._simulations // 10)
         factor, _ = self._lab.until(
             Wanted(advised, world, 0, runs),
@@ -233,7 +233,7 @@ class Question:
         )
 
     def _unsure(self, measure: str) -> tuple[str, ...]:
-        """Return the rankers that differ from the best by no more than the choice of queries may have brought about."""
+        """Return the rankers whose difference from the best may be due to the choice of queries."""
         table = evaluate_rankers(self._rankings, [measure])
         names = table["ranker"][(table["p"] >= 1 - self._confidence)]
         right = {name for name, good in zip(self._rankings.names, self._worlds[0].right, strict=True) if good}
@@ -245,15 +245,15 @@ def _loss(row: Row) -> float:
 
 
 def shots_of(trials: Trials) -> Shots:
-    """Return what the race looks at."""
+    """Return the data of the race."""
     return Shots(trials.loss, trials.right[:, -1])
 
 
 def _live(candidate: Candidate, settings: dict[str, Any]) -> dict[str, Any]:
-    """Return what `ltr_duel.live` is to be told."""
+    """Return the settings for `ltr_duel.live`."""
     assert candidate.policy is not None
-    in_batches = {"plan": {"batch": min(settings["batch"], 100_000)}}  # of choices that a plan is made of
-    at_once = {"serve": {"store": "live.db", "key_file": "live.keys"}}  # both made at the first start
+    in_batches = {"plan": {"batch": min(settings["batch"], 100_000)}}  # number of choices in a plan
+    at_once = {"serve": {"store": "live.db", "key_file": "live.keys"}}  # both are created at the first start
     return {
         "name": "advised",
         "rankers": tuple(settings["rankers"]),

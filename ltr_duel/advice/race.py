@@ -1,11 +1,11 @@
-"""A race: all candidates are tried a little, and those that may be the best are tried again and again.
+"""A race: all candidates get a few runs, and possible winners get more and more.
 
-The score of a candidate is its mean loss in the world where that is largest; the least is the best. Two tests look at
-it. The sharp one is part of the claims: a candidate is *dropped* when it is shown to be worse than another one
-(`Proof`), and the chance that the best one is ever dropped is at most the ``error`` of the race. The blunt one only
-says where runs are well spent: the leader is tried as often as anything may be, and beside it those that may yet lose
-clearly less (`_rivals`). Whoever is passed over so is not called worse, and comes back when the leader turns out to be
-worse than it looked: a run that goes wrong is rare and dear, and small samples mostly hold none.
+The score of a candidate is its mean loss in its worst world; the lowest score is the best. There are two tests. The
+strict test is part of the claims: a candidate is *dropped* if it is shown to be worse than another one (`Proof`), and
+the probability that the best candidate is ever dropped is at most the ``error`` of the race. The loose test only
+allocates runs: the leader gets the maximum number of runs, and so do the rivals that may still lose clearly less
+(`_rivals`). A candidate without further runs is not called worse, and gets runs again if the leader turns out to be
+worse than it looked: a bad run is rare and expensive, and most small samples have none.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ import numpy as np
 from ltr_duel.advice.bounds import lower_mean, share, upper_mean
 from ltr_duel.core import FloatVector, MarkVector, statistics
 
-SLACK = 0.1  # of its loss: so much more may the leader lose than a candidate that is not tried again
-_BLUNT = 0.05  # one-sided error of the blunt test
-_MOST_RIVALS = 3  # tried beside the leader, or 1/2, 1/4, ... of all in earlier rounds
+SLACK = 0.1  # fraction of the leader's loss: a rival without further runs may lose at most this much less
+_BLUNT = 0.05  # one-sided error of the loose test
+_MOST_RIVALS = 3  # rivals that get runs beside the leader; in earlier rounds 1/2, 1/4, ... of all candidates
 
 
 class Shots(NamedTuple):
-    """Some runs of a candidate in one world."""
+    """Runs of a candidate in one world."""
 
     loss: FloatVector  # (runs,)
-    right: MarkVector  # (runs,) 1 where a right ranker was named
+    right: MarkVector  # (runs,) 1 if a right ranker was named
 
     def and_more(self, others: Shots) -> Shots:
         """Add runs."""
@@ -35,7 +35,7 @@ class Shots(NamedTuple):
 
 
 class Wish(NamedTuple):
-    """Runs to be done: those numbered ``begin`` to ``end`` of a candidate in a world."""
+    """Requested runs of a candidate in a world, with the numbers ``begin`` to ``end``."""
 
     candidate: int
     world: int
@@ -47,44 +47,44 @@ Shoot = Callable[[list[Wish]], list[Shots]]
 
 
 class Round(NamedTuple):
-    """What is known after a round."""
+    """The state after a round."""
 
-    runs: int  # of each candidate that was tried in it, in each world that matters for it, up to now
+    runs: int  # total runs of each candidate with runs in this round, in each relevant world
     tried: tuple[int, ...]
-    left: tuple[int, ...]  # candidates that are left after it
-    dropped: tuple[int, ...]  # those that were dropped by it
+    left: tuple[int, ...]  # candidates that remain after it
+    dropped: tuple[int, ...]  # candidates that it dropped
 
 
 class Finish(NamedTuple):
-    """How a race ended."""
+    """The result of a race."""
 
-    left: list[int]  # the first of them won
-    behind: list[int]  # the dropped, the last dropped first
-    shots: list[list[Shots]]  # of each candidate in each world
+    left: list[int]  # the first one is the winner
+    behind: list[int]  # the dropped candidates, the last dropped first
+    shots: list[list[Shots]]  # runs of each candidate in each world
     rounds: list[Round]
 
 
 class Proof(NamedTuple):
-    """How one candidate is shown to be worse than another.
+    """The test that one candidate is worse than another.
 
-    Worse is whose lower bound in some world is above the upper bounds of the other one in all worlds. A candidate is in
-    doubt once it is shown that it does not reach the confidence in some world; one that is not in doubt is not worse
-    than one that is.
+    A candidate is worse than another one if its lower bound in some world is above the other one's upper bounds in all
+    worlds. A candidate is in doubt once it is shown not to reach the confidence in some world; a candidate that is not
+    in doubt is never worse than one that is.
 
-    Each bound is looked at once for each number of runs. The best candidate can only be dropped when one of its own
-    lower bounds fails, or another's upper bound in the world that is worst for that one, or a share. A third of the
-    error is for each, in even parts; upper bounds know of losses that are rare and high (`upper_mean`).
+    Each bound is tested once for each number of runs. The best candidate can be dropped only if one of its lower bounds
+    fails, or the upper bound of another candidate in its worst world, or a bound on a share of right runs. Each of
+    these three has a third of the error, in equal parts; upper bounds allow for rare high losses (`upper_mean`).
     """
 
-    surprise: float  # how much higher than its mean the loss of a run may be that goes wrong
-    confidence: float  # how often a right ranker is to be named
-    error: float  # the chance, at most, that the best candidate is dropped
+    surprise: float  # excess of the loss of a wrong run over the mean loss
+    confidence: float  # required share of runs that name a right ranker
+    error: float  # maximum probability that the best candidate is dropped
     looks: int
     candidates: int
     worlds: int
 
     def worse(self, left: Sequence[int], shots: Sequence[Sequence[Shots]]) -> list[int]:
-        """Return which of the candidates ``left`` are shown to be worse than another of them."""
+        """Return the candidates in ``left`` that are shown to be worse than another one of them."""
         error = self.error / (3 * self.looks)
         low = [max(lower_mean(one.loss, error / self.worlds) for one in shots[k]) for k in left]
         high = np.array(
@@ -102,13 +102,13 @@ class Proof(NamedTuple):
 
 
 def race(shoot: Shoot, sizes: Sequence[int], proof: Proof, *, floor: float = 0.0, sure_first: bool = False) -> Finish:
-    """Let candidates race.
+    """Run a race of candidates.
 
-    shoot: simulates the runs of a list of wishes, and returns them in the same order.
-    sizes: how many runs a candidate has in a world after being tried once, twice, ...; at least 2.
-    proof: for so many candidates and worlds.
-    floor: a loss that is too small to matter.
-    sure_first: candidates that are not in doubt lead before those that are.
+    shoot: Function that simulates the runs of a list of wishes, and returns them in the same order.
+    sizes: Total runs of a candidate in a world after one try, two tries, ...; at least 2.
+    proof: Test for these numbers of candidates and worlds.
+    floor: Negligible loss.
+    sure_first: Whether candidates that are not in doubt lead before candidates that are.
     """
     nothing = Shots(np.zeros(0), np.zeros(0, np.uint8))
     shots = [[nothing] * proof.worlds for _ in range(proof.candidates)]
@@ -139,7 +139,7 @@ def _next(
     floor: float,
     sure_first: bool,
 ) -> list[tuple[int, int]]:
-    """Return what to try next: of the leader and its rivals those that were tried least often."""
+    """Return the next (candidate, world) pairs: those of the leader and its rivals with the fewest tries."""
     leader, *_ = left
     worst = _worst_worlds(shots[leader])
     pairs = [(leader, m) for m in range(proof.worlds) if m in worst or tries[leader, m] < most - 1]
@@ -155,7 +155,7 @@ def _next(
 
 
 def _rivals(left: list[int], shots: list[list[Shots]], proof: Proof, floor: float, sure_first: bool) -> list[int]:
-    """Return those that may lose less than the leader, by more than a tenth and the floor."""
+    """Return the candidates that may lose less than the leader, by more than a tenth and the floor."""
     leader, *others = left
     worst = _worst(shots[leader])
     doubt = {k: sure_first and in_doubt(shots[k], proof.confidence, _BLUNT) for k in left}
@@ -171,7 +171,7 @@ def _rivals(left: list[int], shots: list[list[Shots]], proof: Proof, floor: floa
 
 
 def _worst_worlds(worlds: Sequence[Shots]) -> list[int]:
-    """Return the worlds in which the loss of a candidate may be largest."""
+    """Return the worlds in which the candidate's loss may be largest."""
     low = max(lower_mean(one.loss, _BLUNT) for one in worlds)
     return [m for m, one in enumerate(worlds) if 2 * one.loss.mean() - lower_mean(one.loss, _BLUNT) >= low]
 
@@ -181,7 +181,7 @@ def _place(k: int, shots: list[list[Shots]], proof: Proof, sure_first: bool) -> 
 
 
 def in_doubt(worlds: Sequence[Shots], confidence: float, level: float = _BLUNT) -> bool:
-    """Say whether a candidate is shown not to reach the confidence in some world, with the error ``level`` in each."""
+    """Return whether a candidate is shown to miss the confidence in some world, with the error ``level`` for each."""
     return any(share(int(one.right.sum()), len(one.right), 1 - 2 * level).high < confidence for one in worlds)
 
 

@@ -1,4 +1,4 @@
-"""Where policies stand on the suite: what is measured, the tables, the picture and the page."""
+"""Standings of policies on the suite: measurements, tables, plot and page."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ def rank_policies(
     data: Path | None, kept: Path | None, said: Callable[[str], None], batches: bool = True, seed: int = 0,
     jobs: int = -1, sources: Mapping[str, str],
 ) -> dict[str, pd.DataFrame]:  # fmt: skip
-    """Return the standings (`standings`) of each half of the suite, or of the one asked for.
+    """Return the standings (`standings`) of each half of the suite, or of the requested half.
 
-    policies: beside those of `MATRIX` and `LIVE`; ``policy/method`` on live problems alone.
-    problems: patterns of names, families, or "matrices" and "live"; all by default.
-    batches: whether outcomes also come in batches of one percent.
+    policies: Policies in addition to `MATRIX` and `LIVE`; ``policy/method`` is used on live problems only.
+    problems: Patterns of names, families, or "matrices" and "live"; all by default.
+    batches: Whether to add measurements with outcomes in batches of one percent.
 
     Raises `InputError` for an unknown name, or numbers out of range.
     """
@@ -41,7 +41,7 @@ def rank_policies(
         errors.require_whole("the number of steps", one, 100, LONGEST)
     chosen = [one for one in suite(data) if (not half or one.half == half) and _is_wanted(one, problems)]
     if unknown := [one for one in problems if not any(_is_wanted(problem, [one]) for problem in chosen)]:
-        raise InputError(f"no problem is called {errors.listed(unknown, 'or')}; there are {_names(data)}")
+        raise InputError(f"there is no problem {errors.listed(unknown, 'or')}; there are {_names(data)}")
     on_matrices = [*MATRIX, *(one for one in policies if "/" not in one and one not in MATRIX)]
     live = [*LIVE, *(one if "/" in one else _on_a_page(one) for one in policies)]
     live = list(dict.fromkeys(live))
@@ -50,7 +50,7 @@ def rank_policies(
         compared = METHODS.configure(method or "sosm").component
         given = suited(POLICIES.configure(policy), to_sets=compared.slates).component
         if method and not (compared.pairs if given.feedback == "duel" else compared.slates):
-            raise InputError(f"method '{method}' does not compare what policy '{policy}' asks for")
+            raise InputError(f"method '{method}' cannot compare what policy '{policy}' chooses")
     able = [one for one in on_matrices if POLICIES.configure(one).component.feedback == "duel"]
     cells = [
         Cell(problem, entry, horizon, batched)
@@ -65,7 +65,7 @@ def rank_policies(
 
 
 def _on_a_page(policy: str) -> str:
-    """Return a policy with the method by which it is compared where none is named."""
+    """Return a policy with the default method by which it is compared."""
     pairs = suited(POLICIES.configure(policy), to_sets=True).component.feedback == "duel"
     return f"{policy}/{'team_draft' if pairs else 'sosm'}"
 
@@ -80,9 +80,9 @@ def _names(data: Path | None) -> str:
 
 
 def standings_table(frame: pd.DataFrame, most: int = 100) -> pd.DataFrame:
-    """Return a part of the standings as text: a line for each policy, the best of them first.
+    """Return a part of the standings as a table of texts: one row per policy, the best first.
 
-    frame: of one kind of problems, one length, with or without batches.
+    frame: Standings of one kind of problems and one length, with or without batches.
     """
     names = list(frame.columns)
     families = [name for name in names[names.index("error") + 1 :] if frame[name].notna().any()]
@@ -102,7 +102,7 @@ def standings_table(frame: pd.DataFrame, most: int = 100) -> pd.DataFrame:
 
 
 def parts_of(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the parts of standings that are tables of their own, by their titles."""
+    """Return the parts of standings that are separate tables, keyed by title."""
     parts = {}
     for (problems, batches, steps), part in frame.groupby(_ABOUT, sort=False):
         late = " in batches of 1 %" if batches != "no" else ""
@@ -121,9 +121,9 @@ def standings_page(halves: Mapping[str, pd.DataFrame]) -> str:
 
 
 def plot_standings(halves: Mapping[str, pd.DataFrame], ax: Axes | None = None) -> Axes:
-    """Draw the geometric mean of each policy on the last half, and its worst, without batches.
+    """Plot the geometric mean and the worst problem of each policy on the last half, without batches.
 
-    A panel for matrices and one for live problems; a dot for each length, from light to dark.
+    There is a panel for matrices and one for live problems, and a dot for each length, from light to dark.
     """
     frame = list(halves.values())[-1]
     frame = frame[frame["batches"] == "no"]

@@ -1,15 +1,15 @@
-"""The answer in sentences."""
+"""The answer as sentences."""
 
 from __future__ import annotations
 
 from ltr_duel.advice.answer import Advice, Enough, Row
-from ltr_duel.advice.words import METHOD_WORDS, impressions, listed, named, ndcg, percent, percent_of, plain
+from ltr_duel.advice.numbers import METHOD_WORDS, impressions, listed, named, ndcg, percent, percent_of, plain
 
-ANSWER = 3  # lines that answer; what follows them explains
+ANSWER = 3  # lines of the answer; the rest are explanations
 
 
 def advice_lines(advice: Advice) -> list[str]:
-    """Say what to deploy, how sure that is, what it costs; then what else was found, and what all numbers rest on."""
+    """Return the answer as sentences: what to deploy, its confidence and cost; then other findings and assumptions."""
     if advice.deploy is None:
         return [_identical(advice), *_unsure(advice)]
     lines = [_deploy(advice, advice.deploy), _known(advice, advice.deploy), _cost(advice, advice.deploy)]
@@ -33,7 +33,7 @@ def _asked(advice: Advice) -> str:
 
 
 def _runs(advice: Advice, row: Row) -> str:
-    """Write in how many of its simulated runs a candidate was right, with the users with whom it was so least often."""
+    """Return a phrase: the share of a candidate's runs that are right, for the users with the lowest share."""
     users = f" with '{row.worst.users}' users" if len(advice.settings["clicks"]) > 1 else ""
     return f"{percent(row.worst.right)} of {row.worst.runs:,} simulated runs{users}"
 
@@ -47,7 +47,7 @@ def _deploy(advice: Advice, row: Row) -> str:
 
 
 def _what(candidate: str) -> str:
-    """Return what is deployed: a policy and a method, by their names."""
+    """Return the names of the policy and the method to deploy."""
     policy, _, method = candidate.partition("/")
     return METHOD_WORDS.get(candidate, f"the policy {policy} with the method {method}")
 
@@ -83,7 +83,7 @@ def _cost(advice: Advice, row: Row) -> str:
 
 
 def _too_few_runs(advice: Advice) -> list[str]:
-    """Name the candidates of the table that came to the confidence in runs that are too few to go by."""
+    """Return a sentence on the table's candidates that reached the confidence in too few runs."""
     found = [
         f"{named(row.candidate)} (right in {round(row.worst.right.value * row.worst.runs)} of {row.worst.runs} runs)"
         for row in advice.rows
@@ -106,7 +106,7 @@ def _enough(advice: Advice, found: Enough) -> str:
 
 
 def _given(advice: Advice) -> str:
-    """Say what all numbers are conditional on."""
+    """Return the assumptions of all numbers."""
     s, drawn = advice.settings, ""
     if s["fitted"]:
         drawn = f" (the numbers of {listed(s['fitted'])} are drawn again for each run, within their errors)"
@@ -128,14 +128,14 @@ def _runner_up(advice: Advice) -> list[str]:
     if row.candidate == advice.surest:  # the line above has its numbers
         line = f"Runner-up: {named(row.candidate)}, as above."
     here, least = row.dearest.loss, advice.rows[0].dearest.loss
-    if row.fresh and here.value < least.value and here.high >= least.low:  # else `_differs` says for which users
+    if row.fresh and here.value < least.value and here.high >= least.low:  # else `_differs` gives the users
         line += f" In its runs users lost less in all, {ndcg(here)} against {ndcg(least)} of the advised one;"
         line += " with more --simulations that may turn round."
     often = {k for one in advice.rounds if 2 * one.runs >= advice.settings["simulations"] for k in one.tried}
     named_already = (advice.rows[0].candidate, row.candidate)
     left = advice.rounds[-1].left
     others_left = [k for k in left if advice.names[k] not in named_already]
-    if advice.names.index(advice.rows[0].candidate) not in left:  # it came back for the confidence
+    if advice.names.index(advice.rows[0].candidate) not in left:  # a dropped candidate that reached the confidence
         others_left = []
     close = [advice.names[k] for k in others_left if k in often]
     if close:
@@ -147,7 +147,7 @@ def _runner_up(advice: Advice) -> list[str]:
 
 
 def _differs(advice: Advice) -> list[str]:
-    """Say for which users another candidate is shown to lose less: the intervals of the losses do not overlap."""
+    """Return the users for whom another candidate is shown to lose less: the intervals of the losses do not overlap."""
     fresh = [row for row in advice.rows if row.fresh and row.may_be_deployed]
     other: dict[str, list[str]] = {}
     for m, users in enumerate(advice.settings["clicks"]):

@@ -1,4 +1,4 @@
-"""Users who are shown lists made of sets of rankers: the oracle of policies that compare sets."""
+"""Oracle of policies that compare sets: users who see lists interleaved from sets of rankers."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from ltr_duel.interleaving import Comparison, compare_slate
 
 
 class SetOracle(NamedTuple):
-    """Users, and what they lost by lists of several rankers; what one ranker alone loses is known from the pulls."""
+    """Users, and their loss by lists of several rankers; the loss by a single ranker follows from the pulls."""
 
     comparison: Comparison
     yardstick: Yardstick
     turned: FloatMatrix  # (K, K)
-    lost: FloatVector  # (1,) the sum of what users lost by the lists shown
-    met: FloatVector  # (K,) exposure of each ranker in those lists
+    lost: FloatVector  # (1,) sum of users' loss by the lists shown
+    met: FloatVector  # (K,) exposure of each ranker in these lists
 
 
 def _multiduel(oracle: SetOracle, slate: IntVector, size: int, won: SignMatrix, streams: Streams) -> None:

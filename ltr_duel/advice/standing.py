@@ -1,7 +1,7 @@
-"""What policies cost on the problems of the suite, and where each stands: regret by that of the best in hindsight.
+"""The costs of policies on the problems of the suite: regret relative to the best policy in hindsight.
 
-A cell is a policy on a problem to a number of steps, with outcomes at once or in batches of one percent. Cells are kept
-in a file, a line each, and not measured again.
+A cell is a policy on a problem for a number of steps, with outcomes at once or in batches of one percent. Cells are
+stored in a file, one per line, and are not measured again.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.rankers import Rankings
 from ltr_duel.simulation import FromMatrix, Live, OracleSource, simulate, source_of
 
-DRAWS = 400  # of the runs of each cell, for intervals
-FEWEST = 6  # runs of which intervals say something
-LEAST = 0.5  # regret that counts, about what one step costs at most: a policy may be lucky and pay nothing
-BATCHES = 100  # of one percent each
+DRAWS = 400  # resamples of the runs of each cell, for intervals
+FEWEST = 6  # minimum number of runs for intervals
+LEAST = 0.5  # minimum regret in ratios, about the maximum cost of one step: a lucky policy may have regret 0
+BATCHES = 100  # batches of one percent each
 MATRIX = (
     *("auto", "double_thompson", "merge_dts", "rmed1", "rmed2", "rucb", "scb", "self_sparring", "thompson_sparring"),
     *("versatile_db", "winner_stays_strong"),
@@ -42,7 +42,7 @@ LIVE = (
 
 
 class Cell(NamedTuple):
-    """A policy on a problem, perhaps with a method (``policy/method``)."""
+    """A policy, optionally with a method (``policy/method``), on a problem."""
 
     problem: Problem
     entry: str
@@ -51,20 +51,20 @@ class Cell(NamedTuple):
 
 
 class Costs(NamedTuple):
-    """What the runs of a cell came to."""
+    """The results of the runs of a cell."""
 
     cell: Cell
-    regret: FloatVector  # of each run
-    wrong: FloatVector  # 1 where the arm named at the end is not the right one
+    regret: FloatVector  # regret of each run
+    wrong: FloatVector  # 1 if the arm named at the end is not a right one
 
 
 def measure(
     cells: Sequence[Cell], kept: Path | None, *, runs: int, said: Callable[[str], None], seed: int = 0, jobs: int = -1,
     sources: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Costs]:  # fmt: skip
-    """Return the costs of cells; those in the file are not measured again, and others are added to it.
+    """Return the costs of cells; stored cells are read from the file, and new ones are added to it.
 
-    sources: digests of the files that define policies from outside the package, by the policies' names.
+    sources: Digests of the files that define policies from outside the package, keyed by policy.
     """
     known: dict[str, Any] = {}
     if kept is not None and kept.exists():
@@ -123,17 +123,17 @@ def _world(problem: Problem, method: str) -> tuple[OracleSource, PreferenceMatri
 
 
 def standings(costs: Iterable[Costs]) -> pd.DataFrame:
-    """Return how many times the best policy's regret each policy pays, for each kind of problems and length.
+    """Return the ratio of each policy's regret to that of the best policy, for each kind of problems and length.
 
-    Which policy is best on a problem is said by one half of the runs, and what policies pay as multiples of it by the
-    other half, and the other way round: the smallest of noisy means is too small, and multiples of it are too large.
-    Intervals are for these best policies, by the spread over draws of runs (Student's t); there is none for fewer than
-    `FEWEST` runs. A number below 1 is possible.
+    The best policy of a problem is determined by one half of the runs, and the ratios by the other half, and vice
+    versa: the minimum of noisy means is too low, and ratios to it are too high. Intervals are conditional on these best
+    policies; they are based on the spread over resamples of the runs (Student's t), and are omitted for fewer than
+    `FEWEST` runs. A ratio below 1 is possible.
 
     Columns: ``problems`` (matrices or live), ``batches``, ``steps``, ``policy``, ``times the best`` (geometric mean
     over the problems), ``low`` and ``high`` (95 %), ``worst``, ``worst on``, ``wrong`` (share of runs that end with a
-    wrong arm), ``wrong at best`` (of the best policy of each problem), ``error`` (of the difference of these), and a
-    column for each family.
+    wrong arm), ``wrong at best`` (the same for the best policy of each problem), ``error`` (of the difference of
+    these), and a column for each family.
     """
     rows: list[dict[str, Any]] = []
     groups: dict[tuple[bool, bool, int], list[Costs]] = {}
@@ -155,12 +155,12 @@ def _rows(members: Sequence[Costs]) -> list[dict[str, Any]]:
     regret = np.array([[by[name, entry].regret for entry in entries] for name in names])  # (problems, policies, runs)
     wrong = np.array([[by[name, entry].wrong for entry in entries] for name in names])
     rng, runs = stream(0, "standings"), regret.shape[2]
-    best_of = [regret[:, :, half::2].mean(axis=2).argmin(axis=1) for half in (1, 0)]  # by the other half
+    best_of = [regret[:, :, half::2].mean(axis=2).argmin(axis=1) for half in (1, 0)]  # each by the other half
     logs = _log_ratios(regret, best_of)
     low, high = np.full((2, len(entries)), np.nan)
     if runs >= FEWEST:
         drawn = (2 * rng.integers(0, np.array([(runs + 1 - k % 2) // 2 for k in range(runs)]), (DRAWS, runs))).T
-        draws = (drawn + np.arange(runs)[:, None] % 2).T  # each run by one of its half
+        draws = (drawn + np.arange(runs)[:, None] % 2).T  # each run is replaced by a run of its half
         means = np.array([_log_ratios(regret[:, :, draw], best_of).mean(axis=0) for draw in draws])
         half = runs // 2
         reach = statistics.student_reach(means.std(axis=0) * (half / (half - 1)) ** 0.5, 2.0 * half - 2, 0.95)
@@ -188,7 +188,7 @@ def _rows(members: Sequence[Costs]) -> list[dict[str, Any]]:
 
 
 def _log_ratios(regret: FloatVector, best_of: Sequence[IntVector]) -> FloatVector:
-    """Return the logarithms of multiples of the best policies' regret, those of both halves of the runs averaged."""
+    """Return the logarithms of the ratios to the best policies' regret, averaged over both halves of the runs."""
     logs = [np.log(np.maximum(regret[:, :, half::2].mean(axis=2), LEAST)) for half in (0, 1)]
     at = np.arange(len(regret))
     return np.asarray(np.mean([one - one[at, best, None] for one, best in zip(logs, best_of, strict=True)], axis=0))

@@ -1,7 +1,7 @@
-"""The problems on which policies are ranked, in families, and which half of them each belongs to.
+"""The problems on which policies are ranked, in families, and the half to which each problem belongs.
 
-A family is split before any policy is tuned: its members in the order of the digests of their names, every second one
-for tuning. So the halves do not depend on what is known of a problem, nor on what data is there.
+Each family is split before any policy is tuned: its members, in the order of the digests of their names, alternate
+between the halves. So the split depends neither on properties of a problem nor on the available data.
 """
 
 from __future__ import annotations
@@ -26,33 +26,33 @@ from ltr_duel.preferences import (
 from ltr_duel.rankers import Rankings, feature_rankers
 
 Half = Literal["tune", "judge"]
-COMPARISONS = 1000  # of each pair, for the matrix by which live regret is measured
+COMPARISONS = 1000  # comparisons of each pair, for the matrix that defines live regret
 
 
 class Problem(NamedTuple):
-    """A matrix, or rankers with users."""
+    """A problem: a matrix, or rankers with simulated users."""
 
     family: str
     name: str
     make: Callable[[], PreferenceMatrix | Rankings]
-    clicks: str = ""  # of a live problem
-    data: str = ""  # where it lies, of one that the package does not hold
+    clicks: str = ""  # click model of a live problem
+    data: str = ""  # path of data that the package does not include
 
     @property
     def is_live(self) -> bool:
-        """Whether users answer, and not the coins of a matrix."""
+        """Whether outcomes come from simulated users rather than from a matrix."""
         return bool(self.clicks)
 
     @property
     def half(self) -> Half:
-        """Which half of the suite it belongs to."""
+        """The half of the suite to which the problem belongs."""
         return _halves()[self.family, self.name]
 
 
 def suite(data: Path | None = None) -> list[Problem]:
-    """Return all problems whose data is there.
+    """Return all problems whose data is available.
 
-    data: the folder of what the package does not hold; without one these problems are left out.
+    data: Folder of the data that the package does not include; without it, these problems are omitted.
     """
     return [one for one in _problems(data) if not one.data or (data is not None and (data / one.data).exists())]
 
@@ -137,14 +137,14 @@ def _bradley_terry(size: int, spread: float) -> FloatMatrix:
 
 
 def _near_ties(size: int, number: int, close: float) -> FloatMatrix:
-    """Bradley-Terry; the best few are ``close`` apart, the others at least 1 below them."""
+    """Return a Bradley-Terry matrix; the best few arms are ``close`` apart, the others at least 1 below them."""
     u = _utilities(size, 1.0)
     u[:number] = u[number:].max() + 1 - close * np.arange(number)
     return _logistic(u)
 
 
 def _circle_on_top(size: int, top: int, gap: float) -> FloatMatrix:
-    """Bradley-Terry, in which each of the best few beats the next half of them by a gap."""
+    """Return a Bradley-Terry matrix in which each of the best few arms beats the next half of them by a gap."""
     u = _utilities(size, 1.0)
     u[:top] = u[0] + 0.5
     p, place = _logistic(u), np.arange(top)
@@ -154,20 +154,20 @@ def _circle_on_top(size: int, top: int, gap: float) -> FloatMatrix:
 
 
 def _clones(size: int, copies: int, of: int) -> FloatMatrix:
-    """Bradley-Terry with some arms that are alike."""
+    """Return a Bradley-Terry matrix with some identical arms."""
     u = _utilities(size, 1.0)
     u[of : of + copies] = u[of]
     return _logistic(u)
 
 
 def _any_gaps(size: int) -> FloatMatrix:
-    """A total order with gaps that are independent of the places: weak transitivity alone."""
+    """Return a matrix of a total order whose gaps are independent of the positions: only weakly transitive."""
     above = np.triu(stream(2, "rank-policies", size).uniform(0.01, 0.4, (size, size)), 1)
     return np.asarray(0.5 + above - above.T)
 
 
 def _beaten_favourite(size: int, second: float) -> FloatMatrix:
-    """The winner beats each by little, the second beats all others by much."""
+    """Return a matrix in which the winner beats each arm by little, and the second arm beats all others by much."""
     above = np.triu(np.full((size, size), 0.1), 1)
     above[0], above[1, 2:] = 0.05, second
     above[0, 0] = 0.0
@@ -184,5 +184,5 @@ def _corpus(folder: Path) -> Rankings:
 
 @cache
 def reference(rankings: Rankings, clicks: str) -> PreferenceMatrix:
-    """Estimate the matrix by which live regret is measured."""
+    """Estimate the matrix that defines live regret."""
     return estimate_preferences(rankings, clicks=clicks, comparisons=COMPARISONS, jobs=1)

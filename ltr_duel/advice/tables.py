@@ -1,11 +1,11 @@
-"""The tables of the answer, as people read them."""
+"""The tables of the answer, for readers."""
 
 from __future__ import annotations
 
 import pandas as pd
 
 from ltr_duel.advice.answer import Advice
-from ltr_duel.advice.words import impressions, ndcg, percent, plain
+from ltr_duel.advice.numbers import impressions, ndcg, percent, plain
 
 CHANGES = {
     "as simulated": "as simulated",
@@ -16,7 +16,7 @@ CHANGES = {
 
 
 def candidates_table(advice: Advice) -> pd.DataFrame:
-    """Return the candidates, the advised one first, each with the click model in which it is least often right."""
+    """Return the candidates, the advised one first, each under the click model in which it is least often right."""
     rows = [
         {
             "candidate": row.candidate,
@@ -35,7 +35,7 @@ def candidates_table(advice: Advice) -> pd.DataFrame:
 
 
 def users_table(advice: Advice) -> pd.DataFrame:
-    """Return the candidates with fresh runs, for each click model."""
+    """Return the candidates with fresh runs under each click model."""
     rows = [
         {
             "users": one.users,
@@ -54,7 +54,7 @@ def users_table(advice: Advice) -> pd.DataFrame:
 
 
 def what_if_table(advice: Advice) -> pd.DataFrame:
-    """Return what harder worlds do to the advised candidate and to the runner-up."""
+    """Return the results of the advised candidate and the runner-up in harder worlds."""
     rows = [
         {
             "candidate": one.candidate,
@@ -87,7 +87,7 @@ def rankers_table(advice: Advice) -> pd.DataFrame:
 
 
 def race_table(advice: Advice) -> pd.DataFrame:
-    """Return who was dropped when; the last row is the look with the runs behind the claims."""
+    """Return the rounds with the dropped candidates; the last row includes the runs behind the claims."""
     *_, last = advice.rounds
     rows = [
         {

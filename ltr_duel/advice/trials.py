@@ -1,4 +1,4 @@
-"""Many runs of candidates in worlds, on all cores, and what they have in common: the numbers that advice rests on."""
+"""Runs of candidates in worlds, on all cores, and the arrays of their results."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class Trials(NamedTuple):
     """Runs of one candidate in one world: R runs, C checkpoints. NDCG and regret are means per impression."""
 
     named: IntMatrix  # (R, C)
-    lost: FloatMatrix  # (R, C) NDCG of the best ranker, less that of the lists users saw until then
-    regret: FloatMatrix  # (R, C) NDCG of the best ranker, less that of the rankers that were compared
-    after: FloatMatrix  # (R, C) NDCG of the best ranker, less that of the one named
-    right: MarkMatrix  # (R, C) 1 where it is the best, or within the margin
+    lost: FloatMatrix  # (R, C) NDCG of the best ranker, minus that of the lists seen until then
+    regret: FloatMatrix  # (R, C) NDCG of the best ranker, minus that of the compared rankers
+    after: FloatMatrix  # (R, C) NDCG of the best ranker, minus that of the ranker named
+    right: MarkMatrix  # (R, C) 1 if the ranker named is the best, or within the margin
 
     @property
     def loss(self) -> FloatVector:
-        """What users lose over the budget and over as many impressions after it, per impression of the budget; (R,)."""
+        """Users' loss over the budget and over as many impressions after it, per impression of the budget; (R,)."""
         return np.asarray(self.lost[:, -1] + self.after[:, -1])
 
     def and_more(self, others: Trials) -> Trials:
@@ -37,14 +37,14 @@ class Trials(NamedTuple):
 
 
 def gathered(world: World, times: IntVector, runs: Sequence[Played]) -> Trials:
-    """Turn runs into numbers."""
+    """Return the runs as arrays."""
     named = np.stack([run.named for run in runs])
     lost, exposure = np.stack([run.lost for run in runs]), np.stack([run.exposure for run in runs])
     return Trials(named, lost / times, exposure @ world.gaps / times, world.gaps[named], world.right[named])
 
 
 class Wanted(NamedTuple):
-    """Runs that are to be done: those numbered ``begin`` to ``end`` of a candidate in a world."""
+    """Requested runs of a candidate in a world, with the numbers ``begin`` to ``end``."""
 
     candidate: Candidate
     world: World
@@ -53,9 +53,9 @@ class Wanted(NamedTuple):
 
 
 class Laboratory:
-    """Where runs are done.
+    """Executor of the runs.
 
-    times: checkpoints.
+    times: Checkpoints.
     """
 
     def __init__(
@@ -63,10 +63,10 @@ class Laboratory:
     ) -> None:
         self.budget, self.times, self._seed, self._jobs = budget, times, seed, jobs
         self._batch, self._compiled = batch, compiled
-        self._ready: dict[str, Future[None]] = {}  # the candidates whose loops are compiled, or being compiled
+        self._ready: dict[str, Future[None]] = {}  # candidates whose loops are compiled, or being compiled
 
     def run(self, wanted: Sequence[Wanted], stage: str, label: str) -> list[Trials]:
-        """Do the runs; those of another stage are independent of them."""
+        """Return the results of the runs; runs of different stages are independent."""
         sources = [self._source(one, self.budget) for one in wanted]
         tasks = [(k, number) for k, one in enumerate(wanted) for number in range(one.begin, one.end)]
         runs: list[list[Played]] = [[] for _ in wanted]
@@ -83,9 +83,9 @@ class Laboratory:
     def until(
         self, wanted: Wanted, stage: str, label: str, factors: Sequence[int], enough: Callable[[Trials], bool]
     ) -> tuple[int, Trials]:
-        """Prolong runs to multiples of the budget until the numbers at their end are enough, or to the last factor.
+        """Extend runs to multiples of the budget until `enough` holds for their end, or to the last factor.
 
-        A policy that needs to know the horizon begins anew for each.
+        Runs of a policy that needs the horizon are started again for each factor.
         """
         players: list[Player] = []
         for factor in factors:
@@ -106,9 +106,9 @@ class Laboratory:
 
     @contextmanager
     def _compiling(self, sources: Sequence[Source]) -> Iterator[dict[str, Future[None]]]:
-        """Compile what is new, candidate by candidate, in a thread of its own; say of each when it may be run.
+        """Compile new loops in a separate thread; yield a future for each candidate, done once it can run.
 
-        Two threads must not compile one loop at once. But while one is compiled, those before it can be run.
+        Two threads must not compile the same loop at once. But while one loop is compiled, earlier ones can run.
         """
         compiler = ThreadPoolExecutor(1)
         try:

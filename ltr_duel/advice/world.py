@@ -1,7 +1,7 @@
-"""A world to try candidates in: rankers, users who click, and what is right there.
+"""The worlds in which candidates are tried: rankers, simulated users, and the right answers.
 
-The best ranker is the one with the highest NDCG of the documents shown, in the mean over the queries; any ranker
-within the margin of it is a right answer. That is so for all users and all methods, so candidates can be compared.
+The best ranker is the one with the highest mean NDCG of the shown documents over the queries; any ranker within the
+margin of it is a right answer. This is the same for all users and methods, so candidates can be compared.
 """
 
 from __future__ import annotations
@@ -18,28 +18,28 @@ from ltr_duel.clicks import CLICK_MODELS, ClickModel, click_model
 from ltr_duel.core import FloatMatrix, FloatVector, InputError, MarkVector
 from ltr_duel.rankers import REDRAWING, Rankings, measure_by_query
 
-DEPTH = 10  # of NDCG, or the documents shown where those are fewer
+DEPTH = 10  # depth of NDCG, unless fewer documents are shown
 
 
 @dataclass(frozen=True, eq=False)
 class World:
-    """Rankers, users, and what is right.
+    """Rankers, users, and the right answers.
 
-    errors: standard errors of the users' probabilities, by the names of the fields of `ClickModel`; empty for exact
-        ones.
+    errors: Standard errors of the users' probabilities, keyed by the fields of `ClickModel`; empty for exact
+    probabilities.
     """
 
     rankings: Rankings
     users: ClickModel
     top: int  # documents shown
-    ndcg: FloatVector  # shape (K,); of each ranker, at 10 or at ``top``, in the mean over the queries
-    yardstick: Yardstick  # what the lists that users see are measured by
-    margin: float  # NDCG below the best that is as good
-    turned: FloatMatrix  # shape (K, K); the share of decided outcomes of each pair that is turned round; symmetric
+    ndcg: FloatVector  # shape (K,); mean NDCG of each ranker over the queries, at 10 or at ``top``
+    yardstick: Yardstick  # measure of the lists that users see
+    margin: float  # difference in NDCG to the best ranker that counts as equally good
+    turned: FloatMatrix  # shape (K, K); the share of decided outcomes of each pair that is reversed; symmetric
     errors: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def drawn_users(self, rng: Generator) -> ClickModel:
-        """Draw users within the standard errors of their probabilities: normal, independent, cut at 0 and 1."""
+        """Sample users within the standard errors of their probabilities: normal, independent, clipped to [0, 1]."""
         fields: dict[str, Any] = {
             name: tuple(np.clip(rng.normal(getattr(self.users, name), errors), 0.0, 1.0).tolist())
             for name, errors in self.errors.items()
@@ -48,17 +48,17 @@ class World:
 
     @property
     def gaps(self) -> FloatVector:
-        """How much NDCG each ranker has less than the best; shape (K,)."""
+        """NDCG of the best ranker minus NDCG of each ranker; shape (K,)."""
         return np.asarray(self.ndcg.max() - self.ndcg)
 
     @property
     def right(self) -> MarkVector:
-        """Which rankers may be named, the best and those within the margin; shape (K,), uint8."""
+        """Mask of the right rankers, the best and those within the margin; shape (K,), uint8."""
         return (self.gaps <= self.margin + 1e-12).astype(np.uint8)
 
     @property
     def surprise(self) -> float:
-        """What naming the nearest of the wrong rankers would cost; 0 where none is wrong."""
+        """Cost of naming the best of the wrong rankers; 0 if no ranker is wrong."""
         wrong = self.gaps[self.right == 0]
         return float(wrong.min()) if len(wrong) else 0.0
 
@@ -71,13 +71,11 @@ class World:
 def worlds_of(rankings: Rankings, clicks: tuple[str | ClickModel, ...], top: int, margin: float) -> list[World]:
     """Return one world for each click model.
 
-    Raises `InputError` for rankings whose ties are ordered anew for each page, an unknown click model, or one that is
-    given twice.
+    Raises `InputError` for rankings whose ties are ordered again for each page, and for an unknown or repeated click
+    model.
     """
     if rankings.provenance.get("ties") in REDRAWING:
-        raise InputError(
-            f"advice needs rankings whose ties are ordered once and for all, not '{rankings.provenance['ties']}'"
-        )
+        raise InputError(f"advice needs rankings with a fixed order of ties, not '{rankings.provenance['ties']}'")
     models = [click_model(one, rankings.grades) for one in clicks]
     if len({model.name for model in models}) < len(models):
         raise InputError("a click model is named twice")
@@ -95,25 +93,25 @@ def worlds_of(rankings: Rankings, clicks: tuple[str | ClickModel, ...], top: int
 
 
 def noisier(world: World) -> World:
-    """The same, but the chance of a click depends on the grade half as much."""
+    """Return a world in which the click probability depends half as much on the grade."""
     p_click = np.array(world.users.p_click)
     blurred = tuple(float(p) for p in (p_click + p_click.mean()) / 2)
     return replace(world, users=replace(world.users, p_click=blurred))
 
 
 def closer(world: World) -> World:
-    """The same, but the best two are half as far apart in what clicks say.
+    """Return a world in which the lead of the best ranker over the second by clicks is halved.
 
-    Of their decided outcomes a quarter is turned round, which takes half of any lead.
+    A quarter of their decided outcomes is reversed, which halves any lead.
     """
     best, second, *_ = _order(world)
     return _turned(world, best, second, 0.25)
 
 
 def cyclic(world: World) -> World | None:
-    """The same, but the third best wins against the best as often as it lost: nobody beats all others.
+    """Return a world in which the third best ranker wins as often against the best as it lost; none beats all others.
 
-    None where there are only two rankers.
+    The result is None if there are only two rankers.
     """
     if len(world.ndcg) < 3:
         return None

@@ -1,16 +1,10 @@
-"""Tables, plots and the report. Reads results; runs nothing."""
+"""Tables, plots and reports of results; this package runs no experiments."""
 
 import lazy_loader
 
 __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 __all__ = [
-    "BOUND",
-    "BOUND_COLOUR",
-    "COLOURS",
-    "DASHES",
     "Look",
-    "confidence_sentence",
-    "describe_means",
     "latex_table",
     "markdown_table",
     "plot_accuracy",
@@ -22,8 +16,6 @@ __all__ = [
     "plot_preferences",
     "plot_regret",
     "plot_sensitivity",
-    "render_page",
     "save_figure",
     "summary_table",
-    "winner_sentence",
 ]

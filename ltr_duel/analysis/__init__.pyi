@@ -10,13 +10,13 @@ from .measures import measures_table as measures_table
 from .measures import plot_measures as plot_measures
 from .methods import plot_distortion as plot_distortion
 from .methods import plot_sensitivity as plot_sensitivity
-from .rankers import UNDECIDED as UNDECIDED
+from .properties import UNDECIDED as UNDECIDED
+from .properties import property_lines as property_lines
+from .properties import winner_row as winner_row
 from .rankers import confidence_sentence as confidence_sentence
 from .rankers import equal_words as equal_words
-from .rankers import property_lines as property_lines
 from .rankers import rankers_table as rankers_table
 from .rankers import search_sentence as search_sentence
-from .rankers import winner_row as winner_row
 from .rankers import winner_sentence as winner_sentence
 from .regret import BOUND as BOUND
 from .regret import plot_against_arms as plot_against_arms

@@ -1,4 +1,4 @@
-"""How two preference matrices differ, in sentences and as a table."""
+"""Differences of two preference matrices, in sentences and as a table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ltr_duel.preferences import Agreement
 
 
 def agreement_lines(agreement: Agreement) -> list[str]:
-    """Say how two matrices differ."""
+    """Return the differences of two matrices as lines of text."""
     z = agreement.pairs["z"].abs()
     lines = [f"{len(agreement.names)} rankers in common; the differences have a root mean square of"
              f" {agreement.root_mean_square:.4f}, at most {agreement.pairs['difference'].abs().max():.4f}"]  # fmt: skip

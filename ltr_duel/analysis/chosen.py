@@ -1,4 +1,4 @@
-"""Colours, labels and order that a caller chose for the policies or methods of a figure."""
+"""Colours, labels and order chosen by the caller for the policies or methods of a figure."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from ltr_duel.core import InputError, errors
 
 
 class Chosen(NamedTuple):
-    """Choices by name; names without one keep the usual look, label and place."""
+    """Choices by name; names without a choice keep the usual look, label and position."""
 
     colors: Mapping[str, str] = {}
     labels: Mapping[str, str] = {}
     order: Sequence[str] = ()
+    among: Collection[str] = ()  # the names of all figures that share out the colours; by default those drawn
 
-    def names(self, drawn: Iterable[str], among: Collection[str] = ()) -> list[str]:
+    def names(self, drawn: Iterable[str]) -> list[str]:
         """Return the names that are drawn, those of the chosen order first.
 
-        Raises `InputError` for a name that is neither drawn nor ``among`` those of other figures, or for an unknown
-        colour.
+        Raises `InputError` for a name that is neither drawn nor in ``among``, or for an unknown colour.
         """
         for word, given in (("colors", self.colors), ("labels", self.labels)):
             if not isinstance(given, Mapping):
@@ -31,7 +31,7 @@ class Chosen(NamedTuple):
                 )
         names = list(dict.fromkeys(map(str, drawn)))
         for name in (*self.colors, *self.labels, *self.order):
-            if name not in names and name not in among:
+            if name not in names and name not in self.among:
                 raise errors.unknown_name("line in the figure called", name, names)
         for name, colour in self.colors.items():
             if not is_color_like(colour):

@@ -1,4 +1,4 @@
-"""One figure of a whole study: a panel for each problem, a column for each regret, one legend."""
+"""One figure for a whole study: a panel for each problem, a column for each regret, and one legend."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ltr_duel.bandits import marked
 from ltr_duel.core import InputError
 from ltr_duel.core import columns as core_columns
 
-_ACROSS = 3  # panels side by side, where there is one regret
+_ACROSS = 3  # panels side by side if there is one regret
 _WIDTH, _HEIGHT = 3.6, 2.9
 _TITLE = 34  # letters that fit above a panel
 
@@ -35,13 +35,13 @@ def plot_facets(
     labels: Mapping[str, str] | None = None,
     order: Sequence[str] = (),
 ) -> Figure:
-    """Draw cumulative regret against steps for each problem of a study, with one legend for all panels.
+    """Plot cumulative regret against steps for each problem of a study, with one legend for all panels.
 
     Parameters
     ----------
     results : DataFrame
-        As from `StudyResults.to_frame`: columns problem, policy, horizon, repetition, t and the regrets; and
-        ``lower_bound``, if the bound is to be drawn.
+        Table as from `StudyResults.to_frame`: columns problem, policy, horizon, repetition, t and the regrets; and
+        optionally ``lower_bound``, to draw the bound.
     columns : sequence of str
         The regrets. With several, each problem has a row of panels; a panel without data carries a note.
     spread, start, log, colors, labels, order
@@ -50,8 +50,8 @@ def plot_facets(
     Returns
     -------
     Figure
-        Where average regret is not defined, without a Condorcet winner, a panel shows Copeland regret, and its title
-        says so, if the table has it and ``columns`` does not name it as a separate panel.
+        If average regret is undefined because there is no Condorcet winner, a panel shows Copeland regret instead, with
+        a note in its title, if the table has it and ``columns`` does not include it.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def plot_facets(
         results, core_columns.PROBLEM, core_columns.POLICY, core_columns.HORIZON, core_columns.REPETITION, *columns
     )
     if not columns:
-        raise InputError("name the regrets that are drawn")
+        raise InputError("name the regrets to plot")
     problems, among = (
         list(dict.fromkeys(results[core_columns.PROBLEM])),
         list(dict.fromkeys(results[core_columns.POLICY])),
@@ -98,7 +98,7 @@ def plot_facets(
             ax.annotate(f"no {label}", (0.5, 0.5), xycoords="axes fraction", ha="center")
         handles |= {name: line for line, name in zip(*ax.get_legend_handles_labels(), strict=True) if _seen(line, ax)}
         ax.set_xlabel(STEPS if place + across >= len(panels) else "")
-    for row in grid:  # the left one of panels with the same ordinate names it
+    for row in grid:  # panels in a row with the same ordinate: only the leftmost is labelled
         names = [ax.get_ylabel() for ax in row]
         for ax, name, before in zip(row[1:], names[1:], names, strict=False):
             ax.set_ylabel("" if name == before else name)
@@ -120,7 +120,7 @@ def plot_facets(
 
 
 def _seen(line: Line2D, ax: Axes) -> bool:
-    """Whether a line is within its axes: the bound may lie below all regrets."""
+    """Whether a line is within its axes; the bound may be below all regrets."""
     low, high = ax.get_ylim()
     y = np.asarray(line.get_ydata(), np.float64)
     return line.get_label() != BOUND or bool(((y >= low) & (y <= high)).any())

@@ -1,4 +1,4 @@
-"""Self-contained pages from templates: they load nothing, and every text that comes in is escaped."""
+"""Self-contained pages from templates: they load no other files, and all inserted texts are escaped."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def render_page(template: str | Path, **values: Any) -> str:
     Parameters
     ----------
     template : path
-        A jinja2 template. It may extend ``page.html`` and import from ``macros.html`` (folder ``templates`` beside
-        this module), and use the filters ``data_uri(kind)``, ``png_size`` and ``unbroken``, for sentences.
+        A jinja2 template. It may extend ``page.html`` and import from ``macros.html`` (folder ``templates`` beside this
+        module), and use the filters ``data_uri(kind)``, ``png_size`` and ``unbroken`` (for sentences).
     **values
-        What the template shows. All texts are escaped.
+        Values of the template. All texts are escaped.
 
     Returns
     -------
@@ -53,7 +53,7 @@ def render_page(template: str | Path, **values: Any) -> str:
 
 
 def _unbroken(text: str) -> Markup:
-    """Return a sentence whose numbers and options stay on one line: browsers break lines after hyphens."""
+    """Return a sentence whose numbers and options do not break across lines; browsers break after hyphens."""
     return Markup(_WHOLE.sub(lambda found: f'<span class="number">{found[0]}</span>', str(escape(text))))
 
 

@@ -1,4 +1,4 @@
-"""Figures of who finds the Condorcet winner, and how soon."""
+"""Figures of how often and how soon policies identify the Condorcet winner."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from ltr_duel.analysis.chosen import Chosen
-from ltr_duel.analysis.lines import STEPS, draw_over_time, remark, tidy, write_remarks
+from ltr_duel.analysis.lines import STEPS, Scales, draw_over_time, remark, tidy, write_remarks
 from ltr_duel.analysis.style import legend_beside, looks_of, prepared_axes, require_table
 from ltr_duel.bandits import marked
 from ltr_duel.core import columns
@@ -28,19 +28,19 @@ def plot_accuracy(
     labels: Mapping[str, str] | None = None,
     order: Sequence[str] = (),
 ) -> Axes:
-    """Draw the share of runs that name the Condorcet winner, against steps.
+    """Plot the share of runs that name the Condorcet winner against steps.
 
     Parameters
     ----------
     results : Results or DataFrame
-        A table has the columns policy, repetition, t, correct (as from `StudyResults.to_frame`).
+        Results, or a table with the columns policy, repetition, t, correct (as from `StudyResults.to_frame`).
     ax : Axes, optional
-        Where to draw; by default on a new figure.
+        Axes to draw on; by default those of a new figure.
     title : str
     start : float
-        The first step shown.
+        First step shown.
     legend : bool
-        Name the lines beside the axes.
+        Whether to add a legend beside the axes.
     among, colors, labels, order
         See `plot_regret`.
 
@@ -59,8 +59,8 @@ def plot_accuracy(
     require_table(frame, columns.CORRECT)
     ax = prepared_axes(ax, 7.2, 4.2, title)
     if frame[columns.CORRECT].notna().any():
-        chosen = Chosen(colors or {}, labels or {}, order)
-        draw_over_time(ax, frame, columns.CORRECT, spread="none", start=start, log="x", among=among, chosen=chosen)
+        chosen = Chosen(colors or {}, labels or {}, order, among)
+        draw_over_time(ax, frame, columns.CORRECT, spread="none", scales=Scales("x", start), chosen=chosen)
         write_remarks(ax, [remark(frame)])
         if legend:
             legend_beside(ax)
@@ -83,9 +83,8 @@ def plot_identification(
 ) -> Axes:
     """Draw the identification times of each policy: every run a dot, the median a line.
 
-    The identification time of a run is the first checkpoint from which on the Condorcet winner is recommended. The
-    number of runs that do not recommend it at the end is written at the right edge; where they are the majority, the
-    median is drawn there.
+    A run's identification time is the first checkpoint from which on the Condorcet winner is recommended. Runs that do
+    not recommend it at the end are counted at the right edge, where the median is drawn if they are the majority.
 
     Parameters
     ----------
@@ -112,9 +111,9 @@ def plot_identification(
         final = results
     else:
         final = identified(results.to_frame(("average",)), results.matrix.condorcet_winner)
-    chosen = Chosen(colors or {}, labels or {}, order)
     drawn = list(dict.fromkeys(final[columns.POLICY]))
-    policies = chosen.names(drawn, among)
+    chosen = Chosen(colors or {}, labels or {}, order, among)
+    policies = chosen.names(drawn)
     ax = prepared_axes(ax, 7.2, 1.2 + 0.42 * len(policies), title)
     edge = float(final[columns.T].max()) * 2
     looks = looks_of(dict.fromkeys([*among, *drawn]))

@@ -1,9 +1,9 @@
-"""Lines of figures: for each policy its mean over runs, with a spread."""
+"""Lines of figures: the mean over runs of each policy, with a spread."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -49,15 +49,15 @@ def tidy(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def remark(results: Results | pd.DataFrame) -> str:
-    """Return a label for results of sets that were compared by independent coins, else an empty text."""
+    """Return a label if sets were compared by independent coins, else ""."""
     if isinstance(results, Results):
         return COINS_LABEL if COINS_NOTE in results.notes else ""
     return COINS_LABEL if columns.ANSWERS in results and (results[columns.ANSWERS] == INDEPENDENT_COINS).any() else ""
 
 
 def write_remarks(ax: Axes, lines: Sequence[str]) -> None:
-    """Write remarks into the upper left corner of a figure, one for each line; empty remarks are left out."""
-    before = [text for text in ax.texts if text.get_label() == _REMARK]  # of what was drawn here before
+    """Write remarks into the upper left corner of a figure, one per line; empty remarks are omitted."""
+    before = [text for text in ax.texts if text.get_label() == _REMARK]  # remarks of earlier plots on these axes
     said = [line for text in before for line in text.get_text().split("\n")]
     for text in before:
         text.remove()
@@ -67,12 +67,12 @@ def write_remarks(ax: Axes, lines: Sequence[str]) -> None:
 
 
 def describe_means(counts: Iterable[int], spread: str) -> str:
-    """Say of how many runs means are, and how their spread is drawn.
+    """Return a phrase on the number of runs behind the means, and on the spread that is drawn.
 
     Parameters
     ----------
     counts : iterable of int
-        Runs of each mean.
+        Number of runs of each mean.
     spread : {"quantiles", "standard error", "sd", "range", "none"}
 
     Returns
@@ -91,30 +91,24 @@ def describe_means(counts: Iterable[int], spread: str) -> str:
     return f"mean of {count} runs" + (f", {_DRAWN_AS[spread]}: {SPREADS[spread]}" if SPREADS[spread] else "")
 
 
+class Scales(NamedTuple):
+    """What the axes show."""
+
+    log: str = "xy"  # the logarithmic axes: "xy", "x", "y" or ""
+    start: float = 0  # the first step, but never more than a tenth of the last one
+    x: str = columns.T  # the column of the abscissa: `T` or `OUTCOMES`
+
+
 def draw_over_time(
-    ax: Axes,
-    frame: pd.DataFrame,
-    column: str,
-    *,
-    spread: str,
-    start: float = 0,
-    log: str = "xy",
-    among: Iterable[str] = (),
-    x: str = columns.T,
-    chosen: Chosen = USUAL,
+    ax: Axes, frame: pd.DataFrame, column: str, *, spread: str, scales: Scales, chosen: Chosen = USUAL
 ) -> pd.DataFrame:
     """Draw each policy's mean against steps; a policy that knows its horizon, or has several, as markers at the ends.
 
     Against outcomes, each checkpoint stands at the mean number of outcomes that the runs had received by then.
 
-    start: the first step shown, but never more than a tenth of the last one.
-    log: {"xy", "x", "y", ""}; the logarithmic axes.
-    among: all policies that share out the colours; by default those that are drawn.
-    x: the column of the abscissa: `T` or `OUTCOMES`.
-    chosen: colours, labels and order of policies.
-
     Returns what is drawn, see `averaged`.
     """
+    log, start, x = scales
     rows = comparable_rows(frame)
     rows = rows[rows[columns.T] >= min(start, float(rows[columns.T].max()) / 10)]
     table = averaged(rows, [columns.POLICY, columns.T], column, spread)
@@ -129,7 +123,7 @@ def draw_over_time(
     if "x" in log:
         table = table[table[x] > 0]
     separate = set(rows.loc[rows["separate"], columns.POLICY].unique())
-    return draw_lines(ax, table, x, spread=spread, log=log, among=among, separate=separate, chosen=chosen)
+    return draw_lines(ax, table, x, spread=spread, log=log, separate=separate, chosen=chosen)
 
 
 def draw_lines(
@@ -139,16 +133,15 @@ def draw_lines(
     *,
     spread: str,
     log: str,
-    among: Iterable[str] = (),
     separate: Iterable[str] | None = None,
     chosen: Chosen = USUAL,
 ) -> pd.DataFrame:
-    """Draw a line for each policy of a table from `averaged`, and return the table.
+    """Plot a line for each policy of a table from `averaged`, and return the table.
 
-    The policies in ``separate`` (all, if it is not given) have a marker at each point.
+    The policies in ``separate`` (by default all) have a marker at each point.
     """
-    drawn, among = [str(name) for name in table[columns.POLICY].unique()], list(among)
-    looks, policies = looks_of(dict.fromkeys([*among, *drawn])), chosen.names(drawn, among)
+    drawn = [str(name) for name in table[columns.POLICY].unique()]
+    looks, policies = looks_of(dict.fromkeys([*chosen.among, *drawn])), chosen.names(drawn)
     crowded = visible_spread(table, spread) != spread
     colours: set[str] = set()
     for place, policy in enumerate(policies):
@@ -172,7 +165,7 @@ def draw_lines(
 
 
 def visible_spread(table: pd.DataFrame, spread: str) -> str:
-    """Return the spread, or "none" where bands would be too many."""
+    """Return the spread, or "none" if there would be too many bands."""
     crowded = _DRAWN_AS[spread] == "band" and table[columns.POLICY].nunique() > _MOST_BANDS
     return "none" if crowded else spread
 
@@ -195,7 +188,7 @@ def _draw_spread(ax: Axes, mine: pd.DataFrame, x: str, spread: str, colour: str,
 
 
 def _even(x: NDArray[np.float64], shift: float, log: bool) -> NDArray[np.int64]:
-    """Return the places of some points, about as far from each other on the axis; others for another shift in 0..1."""
+    """Return the indices of some points that are about evenly spaced on the axis, shifted by ``shift`` in 0..1."""
     along = np.log(np.maximum(x, 1)) if log else x
     wanted = along[0] + (np.arange(_BARS) + 0.3 + 0.7 * shift) / _BARS * (along[-1] - along[0])
     return np.unique(np.abs(along[None, :] - wanted[:, None]).argmin(axis=1))

@@ -14,18 +14,18 @@ _MOST_LABELS = 40  # more names than this on an axis cannot be read
 
 
 def plot_preferences(matrix: PreferenceMatrix, ax: Axes | None = None, *, title: str = "") -> Axes:
-    """Draw the preference matrix, rankers in Copeland order, best first.
+    """Plot the preference matrix, rankers in Copeland order, best first.
 
-    Blue: the ranker of the row beats that of the column. Cells within two standard errors of 1/2 are grey: who
-    is better is not known there. The Condorcet winner is marked by a star.
+    Blue cells: the ranker of the row beats the ranker of the column. Cells within two standard errors of 1/2 are grey,
+    as it is not known which ranker is better. The Condorcet winner is marked by a star.
 
     Parameters
     ----------
     matrix : PreferenceMatrix
     ax : Axes, optional
-        Where to draw; by default on a new figure.
+        Axes to draw on; by default those of a new figure.
     title : str
-        By default it names the Condorcet winner.
+        By default, the Condorcet winner.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""How good rankers are by the grades: a table, and a figure of dots with intervals."""
+"""The quality of rankers by relevance grades: a table, and a figure of dots with intervals."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ltr_duel.core import errors
 
 
 def measures_table(evaluation: pd.DataFrame) -> pd.DataFrame:
-    """Return an evaluation as text.
+    """Return an evaluation as a table of texts.
 
-    evaluation: from `evaluate_rankers`.
+    evaluation: Result of `evaluate_rankers`.
 
-    Returns columns ranker, measure, mean, 95 % interval (of the mean), to the best, and p (Holm).
+    The columns are ranker, measure, mean, interval (95 %, of the mean), to the best, and p (Holm).
     """
     return pd.DataFrame(
         {
@@ -34,16 +34,16 @@ def measures_table(evaluation: pd.DataFrame) -> pd.DataFrame:
 
 
 def plot_measures(evaluation: pd.DataFrame, ax: Axes | None = None, *, measure: str = "", title: str = "") -> Axes:
-    """Draw the mean of each ranker as a dot with its interval, the best on top; hollow where it differs from the best.
+    """Plot the mean of each ranker as a dot with its interval, the best on top; hollow dots differ from the best.
 
     Parameters
     ----------
     evaluation : DataFrame
-        From `evaluate_rankers`.
+        Result of `evaluate_rankers`.
     ax : Axes, optional
-        Where to draw; by default on a new figure, as high as there are rankers.
+        Axes to draw on; by default those of a new figure, whose height depends on the number of rankers.
     measure : str
-        The measure to draw; by default the first one.
+        Measure to plot; by default the first one.
     title : str
 
     Returns
@@ -53,7 +53,7 @@ def plot_measures(evaluation: pd.DataFrame, ax: Axes | None = None, *, measure: 
     Raises
     ------
     InputError
-        For what is no table of measures.
+        If the table is not a table of measures, or lacks the measure.
 
     Examples
     --------

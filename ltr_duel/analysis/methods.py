@@ -23,22 +23,22 @@ def plot_distortion(
     labels: Mapping[str, str] | None = None,
     order: Sequence[str] = (),
 ) -> Axes:
-    """Draw the mean share of rankers that beat the winner, with two standard errors on both sides, cut at zero.
+    """Plot the mean share of rankers that beat the winner, with bars of two standard errors, cut at zero.
 
-    One row for each click model and size of the set; one mark for each method. A hollow mark is the share that beats it
-    clearly, by more than two standard errors of a fair coin: the rest may be noise.
+    There is one row for each click model and size of the set, and one mark for each method. A hollow mark is the share
+    of rankers that beat the winner clearly, by more than two standard errors of a fair coin: the rest may be noise.
 
     Parameters
     ----------
     frame : DataFrame
-        From `measure_distortion`.
+        Result of `measure_distortion`.
     ax : Axes, optional
-        Where to draw; by default on a new figure, as high as there are rows.
+        Axes to draw on; by default those of a new figure, whose height depends on the number of rows.
     title : str
     colors, labels : mapping of str to str, optional
-        Colours (of marks and bars) and labels of some methods, by their names as in the table.
+        Colours (of marks and bars) and labels of some methods, keyed by their names in the table.
     order : sequence of str
-        Methods that are drawn and named first, in this order.
+        Methods to draw and to list first, in this order.
 
     Returns
     -------
@@ -90,19 +90,19 @@ def plot_sensitivity(
     labels: Mapping[str, str] | None = None,
     order: Sequence[str] = (),
 ) -> Axes:
-    """Draw how often each method names the better of two rankers, averaged over the pairs of rankers.
+    """Plot how often each method names the better of two rankers, averaged over the pairs of rankers.
 
-    Bars are one standard error over pairs, drawn at different places for different methods.
+    Bars are one standard error over pairs, at different positions for different methods.
 
     Parameters
     ----------
     frame : DataFrame
-        From `measure_sensitivity`.
+        Result of `measure_sensitivity`.
     ax : Axes, optional
-        Where to draw; by default on a new figure.
+        Axes to draw on; by default those of a new figure.
     title : str
     accuracy : float
-        The level to be reached, drawn as a line.
+        Target accuracy, drawn as a line.
     colors, labels, order
         See `plot_distortion`.
 

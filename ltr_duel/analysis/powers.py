@@ -1,4 +1,4 @@
-"""Tick labels of logarithmic axes as plain text, 10³: to parse mathematical text takes a third of drawing a figure."""
+"""Tick labels of logarithmic axes as plain text, 10³; parsing mathematical text takes a third of the drawing time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class Powers(LogFormatterSciNotation):
-    """matplotlib's labels, with superscripts of Unicode."""
+    """matplotlib's labels with Unicode superscripts."""
 
     def __call__(self, x: float, pos: int | None = None) -> str:
         """Return the label of a tick."""
@@ -25,7 +25,7 @@ def _written(label: re.Match[str]) -> str:
 
 
 def write_powers_as_text(figure: Figure) -> None:
-    """Replace matplotlib's own labels of the figure's logarithmic axes."""
+    """Replace matplotlib's default labels on the logarithmic axes of a figure."""
     for axes in figure.axes:
         for axis in (axes.xaxis, axes.yaxis):
             if type(axis.get_major_formatter()) is LogFormatterSciNotation:

@@ -1,4 +1,4 @@
-"""Preference matrices in tables and sentences: the winner, the best rankers, properties, agreement."""
+"""Preference matrices in tables and sentences: the winner, and the best rankers."""
 
 from __future__ import annotations
 
@@ -9,30 +9,19 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ltr_duel.core import arguments, several, stream
-from ltr_duel.preferences import (
-    STATISTICS,
-    PreferenceMatrix,
-    condorcet_confidence,
-    cyclic_triples,
-    matrix_properties,
-    transitive_null,
-)
+from ltr_duel.core import arguments, several
+from ltr_duel.preferences import PreferenceMatrix, condorcet_confidence
 from ltr_duel.rankers import REDRAWING
 
-_WORLDS, _FEW_WORLDS, _MANY = 60, 19, 100  # transitive worlds drawn up to so many rankers, and for more
-_BY_CHANCE = 0.05
-_UNSURE = "not determined"
-UNDECIDED = "undecided"
-_SURE = 0.95  # a smaller probability of what an estimate says leaves it undecided
+SURE = 0.95  # a smaller probability of what an estimate says leaves it undecided
 _FEW_TIES = 0.005  # a smaller share of tied documents is not reported
 
 
 def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
-    """Return the first rankers in Copeland order, as text.
+    """Return the first rankers in Copeland order, as a table of texts.
 
-    Columns: ranker, beats (how many others), wins on average (Borda score), against the winner (p and its standard
-    error).
+    Columns: ranker, beats (number of beaten rivals), wins on average (Borda score), against the winner (p and its
+    standard error).
     """
     arguments.require_type("the matrix", matrix, PreferenceMatrix)
     known = _known(matrix)
@@ -40,7 +29,7 @@ def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
     beats = (((matrix.p > 0.5) + 0.5 * (matrix.p == 0.5)) * known).sum(axis=1)
     average, order = (matrix.p * known).sum(axis=1) / rivals, matrix.copeland_order
     winner = matrix.condorcet_winner or matrix.copeland_winners[0]
-    if _open_pairs(matrix):
+    if open_pairs(matrix):
         order, winner = list(np.argsort(-average, kind="stable")), matrix.names[int(rivals.argmax())]
     best = matrix.names.index(winner)
     return pd.DataFrame(
@@ -59,9 +48,9 @@ def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
 
 
 def winner_sentence(matrix: PreferenceMatrix) -> str:
-    """Name the Condorcet winner, its margin over the strongest rival and how sure it is, or state that there is none.
+    """Return a sentence on the Condorcet winner, its margin and its probability, or on the absence of a winner.
 
-    Undecided is an estimate of which the one or the other is true with a probability below 95%.
+    An estimate is undecided if its conclusion, a winner or none, has a probability below 95%.
 
     Parameters
     ----------
@@ -81,18 +70,18 @@ def winner_sentence(matrix: PreferenceMatrix) -> str:
     estimated = bool(matrix.standard_error.any())
     sure = condorcet_confidence(matrix)
     none = max(0.0, 1 - float(sure.sum()))
-    if winner is None and _open_pairs(matrix):
-        return f"No ranker is shown to beat all others; {_open_pairs(matrix):,} pairs were not compared."
+    if winner is None and open_pairs(matrix):
+        return f"No ranker is shown to beat all others; {open_pairs(matrix):,} pairs were not compared."
     undecided = _undecided(matrix)
     if winner is None:
         copeland, borda, beaten = matrix.copeland_winners, matrix.borda_winners, matrix.copeland_scores.max()
         beat, win = ("beat" if len(copeland) > 1 else "beats"), ("win" if len(borda) > 1 else "wins")
-        certain = not estimated or (none >= _SURE and undecided == "Undecided")
+        certain = not estimated or (none >= SURE and undecided == "Undecided")
         said = "No Condorcet winner: no" if certain else f"{undecided}. In this estimate no"
         return (
-            f"{said} ranker beats all others. {_listed(copeland, 3)} {beat} the most ({beaten:g} of {len(matrix) - 1});"
-            f" {_listed(borda, 3)} {win} most often on average."
-        ) + (f" P(there is none) {equal_words(none)}{_of_queries(matrix)}.{_about_ties(matrix)}" if estimated else "")
+            f"{said} ranker beats all others. {listed(copeland, 3)} {beat} the most ({beaten:g} of {len(matrix) - 1});"
+            f" {listed(borda, 3)} {win} most often on average."
+        ) + (f" P(there is none) {equal_words(none)}{of_queries(matrix)}.{_about_ties(matrix)}" if estimated else "")
     best = matrix.index(winner)
     row = matrix.p[best].copy()
     row[best] = 1
@@ -106,23 +95,23 @@ def winner_sentence(matrix: PreferenceMatrix) -> str:
     )
     if not estimated:
         return f"Condorcet winner: {winner}. It {margin}"
-    if sure[best] >= _SURE and undecided == "Undecided":
+    if sure[best] >= SURE and undecided == "Undecided":
         said, rest = f"Condorcet winner: {winner}. It {margin} P(it is the winner)", ""
     else:
         said = f"{undecided}. In this estimate {winner} beats all others; it {margin} P(it is the Condorcet winner)"
         rest = f" P(there is none) {equal_words(none)}."
-    return f"{said} {equal_words(float(sure[best]))}{_of_queries(matrix)}.{rest}{_about_ties(matrix)}"
+    return f"{said} {equal_words(float(sure[best]))}{of_queries(matrix)}.{rest}{_about_ties(matrix)}"
 
 
 def _undecided(matrix: PreferenceMatrix) -> str:
-    """Return how an undecided matrix is called; that of a log by the p-value of the log, which is two-sided."""
+    """Return the word for an undecided matrix; for a log, the phrase with its two-sided p-value."""
     about = matrix.provenance
-    if about.get("rankers") != len(matrix):  # not all rankers of the log
+    if about.get("rankers") != len(matrix):  # the matrix lacks rankers of the log
         return "Undecided"
     return str(about.get("undecided", "Undecided"))
 
 
-def _of_queries(matrix: PreferenceMatrix) -> str:
+def of_queries(matrix: PreferenceMatrix) -> str:
     """Return the queries that a probability is about, and of a log the users."""
     about = matrix.provenance
     queries, of_log = about.get("queries"), about.get("source") == "click log" and about.get("cluster") == "user"
@@ -132,7 +121,7 @@ def _of_queries(matrix: PreferenceMatrix) -> str:
 
 
 def _about_ties(matrix: PreferenceMatrix) -> str:
-    """Return for which order of tied documents a probability holds; empty where hardly any document ties."""
+    """Return the order of tied documents for which a probability holds; "" if hardly any document is tied."""
     about = matrix.provenance
     order, share = matrix.tie_order, about.get("tied_share", 1.0)
     if not order or share < _FEW_TIES:
@@ -145,7 +134,7 @@ def _about_ties(matrix: PreferenceMatrix) -> str:
 
 
 def confidence_sentence(matrix: PreferenceMatrix) -> str:
-    """Give the probability of being the true Condorcet winner for the best candidates of an estimated matrix.
+    """Return a sentence: the likeliest Condorcet winners of an estimated matrix, with their probabilities.
 
     Parameters
     ----------
@@ -171,26 +160,8 @@ def confidence_sentence(matrix: PreferenceMatrix) -> str:
     return f"Condorcet winner: {'; '.join(likely)}{rest}"
 
 
-def winner_row(matrix: PreferenceMatrix) -> dict[str, str]:
-    """Return the Condorcet winner, the likeliest one, its probability, that of none, and cycles, as table cells.
-
-    The winner is `UNDECIDED` where `winner_sentence` calls it so.
-    """
-    sure, noise = condorcet_confidence(matrix), null_words(matrix)
-    best, none = int(sure.argmax()), max(0.0, 1 - float(sure.sum()))
-    winner = matrix.condorcet_winner
-    decided = (none if winner is None else sure[matrix.index(winner)]) >= _SURE
-    return {
-        "Condorcet winner": (winner or "none") if decided else UNDECIDED,
-        "likeliest": matrix.names[best],
-        "P": _chance(float(sure[best])),
-        "P(none)": _chance(none),
-        "cycles of three": f"{cyclic_triples(matrix):,}{noise['cyclic_triples']}",
-    }
-
-
 def search_sentence(matrix: PreferenceMatrix) -> str:
-    """Say how the search for the Condorcet winner ended."""
+    """Return a sentence on the result of the search for the Condorcet winner."""
     search, confidence = matrix.provenance["search"], matrix.provenance["until_winner"]
     after = several(search["rounds"], "round")
     if search["winner"] is not None:
@@ -201,93 +172,18 @@ def search_sentence(matrix: PreferenceMatrix) -> str:
     return f"Not known with confidence {confidence:g}: it may be one of {len(search['candidates'])} ({listed})."
 
 
-def null_words(matrix: PreferenceMatrix) -> dict[str, str]:
-    """Return for each property its range over transitive worlds with this noise; empty texts for unknown noise."""
-    if not matrix.standard_error.any() or not np.isfinite(matrix.standard_error).all() or len(matrix) < 3:
-        return dict.fromkeys(STATISTICS, "")
-    size = len(matrix)
-    rng = stream(0, "transitive worlds", matrix.digest)
-    table = transitive_null(matrix, rng, worlds=_WORLDS if size <= _MANY else _FEW_WORLDS)
-    words = {}
-    for name, low, high, chance in zip(*(table[key] for key in ("property", "low", "high", "p_value")), strict=True):
-        ends = " to ".join("none" if math.isinf(end) else f"{end:,.4g}" for end in (low, high))
-        beyond = "; beyond noise" if chance <= _BY_CHANCE and STATISTICS[name].worse else ""
-        words[name] = f" (noise alone: {ends}{beyond})"
-    return words
-
-
-def property_lines(matrix: PreferenceMatrix) -> list[str]:
-    """Describe the properties of a matrix in a few lines, with their ranges over transitive worlds with its noise."""
-    if _open_pairs(matrix):
-        return [
-            "Copeland, Borda and von Neumann winners, order, transitivity and bounds need all pairs, and are left out."
-        ]
-    about, noise = matrix_properties(matrix), null_words(matrix)
-    copeland, borda = _listed(about.copeland_winners, 5), _listed(about.borda_winners, 5)
-    mixture = ", ".join(f"{name} {weight:.3f}" for name, weight in list(about.von_neumann_winner.items())[:5])
-    of = "Winners of this estimate: " if matrix.standard_error.any() else ""
-    lines = [f"{of}Copeland: {copeland}; Borda: {borda}; von Neumann: {mixture}"]
-    if matrix.standard_error.any():
-        lines.append(confidence_sentence(matrix))
-        shares = "; ".join(
-            f"{kind}: {', '.join(f'{name} {_chance(share)}' for name, share in list(chances.items())[:3])}"
-            for kind, chances in (("Copeland", about.copeland_confidence), ("Borda", about.borda_confidence))
-        )
-        lines.append(f"Probability to win: {shares}")
-        if "clicks" in matrix.provenance and (about_these := _of_queries(matrix)):
-            lines.append(f"P is{about_these} and the simulated users of this estimate, not for new queries.")
-    order = "a total order" if about.total_order else "no total order"
-    such = f" such as {' > '.join(about.cycle)}" if about.cycle else ""
-    cycles = "cycle" if about.cyclic_triples == 1 else "cycles"
-    cycle = f", {about.cyclic_triples:,} {cycles} of three{such}{noise['cyclic_triples']}" if about.cycle else ""
-    even = f", {about.even_pairs:,} even pair{'s' * (about.even_pairs > 1)}" if about.even_pairs else ""
-    lines.append(f"Order: {order}{cycle}{even}; top cycle of {len(about.top_cycle)}{noise['top_cycle']}")
-    share = about.strong_violations / max(1, about.strong_triples)
-    gap, error = about.smallest_gap, about.smallest_gap_error  # gammas and bounds divide by it
-    unsure = gap is not None and error is not None and gap <= error
-    gammas = [f"; {name} {_UNSURE if unsure else f'{value:.3g}{noise[name]}'}" for name, value in (
-        ("gamma_btm", about.gamma_btm), ("gamma_rucb", about.gamma_rucb)) if value]  # fmt: skip
-    rivals = len(matrix) > 2
-    if rivals:
-        lines.append(f"Strong transitivity fails in {share:.3f} of triples{noise['strong_share']}{''.join(gammas)}")
-    if rivals and about.triangle_violations is not None:
-        broken = f"{several(about.triangle_violations, 'pair')} of rivals{noise['triangle_violations']}"
-        lines.append(f"The stochastic triangle inequality fails for {broken}")
-    if rivals and about.least_condorcet_share > 0:
-        share = about.least_condorcet_share
-        least = f"{'1' if share >= 0.99995 else f'{share:.4f} or more'}{noise['least_condorcet_share']}"
-        lines.append(f"Random subsets have a Condorcet winner with probability {least}")
-    if about.lower_bound is not None:
-        like = noise["lower_bound"].replace("noise alone:", "in transitive worlds like this one:")
-        multi = (
-            f"; for sets, without a theorem: about {about.multiduel_bound:.3g} ln T" if about.multiduel_bound else ""
-        )
-        pairs = f"{about.lower_bound:.3g} ln T{like}{multi}"
-        lines.append(
-            f"Asymptotic lower bound on the average regret of pairwise policies: {_UNSURE if unsure else pairs}"
-        )
-    if unsure and about.lower_bound is not None:
-        lines.append(f"({_UNSURE}: the winner's smallest gap is within its standard error)")
-    if any(noise.values()):
-        lines.append(
-            "(noise alone, worlds like this one: the middle 95% of strongly transitive worlds, closest to this one,"
-            " with its noise; not an error of the number before it)"
-        )
-    return lines
-
-
-def _listed(names: Sequence[str], most: int) -> str:
+def listed(names: Sequence[str], most: int) -> str:
     """Write the first names with commas between them; a name that has a comma is quoted."""
     first = ", ".join(f"'{name}'" if "," in name else name for name in names[:most])
     return f"{first}, ..." if len(names) > most else first
 
 
 def _known(matrix: PreferenceMatrix) -> NDArray[np.bool_]:
-    """Return which pairs of two rankers were compared."""
+    """Return a mask of the pairs of two rankers that were compared."""
     return np.isfinite(matrix.standard_error) & ~np.eye(len(matrix), dtype=bool)
 
 
-def _open_pairs(matrix: PreferenceMatrix) -> int:
+def open_pairs(matrix: PreferenceMatrix) -> int:
     """Return how many pairs were never compared."""
     return len(matrix) * (len(matrix) - 1) // 2 - int(_known(matrix).sum()) // 2
 
@@ -302,11 +198,11 @@ def _with_error(p: float, error: float) -> str:
 
 
 def _digits(error: float, least: int) -> int:
-    """Return how many digits show an error with two of its own, but ``least`` where these show one."""
+    """Return the digits that show two significant digits of an error, or ``least`` if these show one."""
     return least if error >= 0.5 * 10**-least else math.ceil(-math.log10(error)) + 1
 
 
-def _chance(share: float) -> str:
+def chance_words(share: float) -> str:
     """Write a probability without calling anything certain."""
     if share > 0.9995:
         return "> 0.999"
@@ -314,6 +210,6 @@ def _chance(share: float) -> str:
 
 
 def equal_words(share: float) -> str:
-    """Write a probability after its name: ``= 0.691`` or ``> 0.999``."""
-    text = _chance(share)
+    """Format a probability for use after its name: ``= 0.691`` or ``> 0.999``."""
+    text = chance_words(share)
     return text if text[0] in "<>" else f"= {text}"

@@ -16,6 +16,7 @@ from matplotlib.ticker import NullLocator
 from ltr_duel.analysis.chosen import Chosen
 from ltr_duel.analysis.lines import (
     ABSCISSAE,
+    Scales,
     describe_means,
     draw_lines,
     draw_over_time,
@@ -30,9 +31,9 @@ from ltr_duel.simulation import Results, averaged, final_rows
 
 BOUND = "lower bound (asymptotic, pairs)"
 _NAME = "_name of a line"
-_SAMPLE = 34  # points; shorter ones do not show which dashes a line has
-_MOVED = 0.01  # of the height of the axes: a name this far from the end of its line is led to it
-_MOST_ENDS = 6  # more lines than this get a legend instead of a name at their end
+_SAMPLE = 34  # minimum length of a sample, in points; shorter ones do not show the dashes of a line
+_MOVED = 0.01  # share of the height of the axes: names farther from the end of their line get a leader
+_MOST_ENDS = 6  # more lines than this get a legend instead of names at their ends
 
 
 def plot_regret(
@@ -52,45 +53,45 @@ def plot_regret(
     labels: Mapping[str, str] | None = None,
     order: Sequence[str] = (),
 ) -> Axes:
-    """Draw mean cumulative regret against steps, with the spread of the runs and the asymptotic lower bound.
+    """Plot mean cumulative regret against steps, with the spread of the runs and the asymptotic lower bound.
 
-    For a policy that knows its horizon only the end of each run is drawn. Such a policy is a different algorithm for
-    each horizon, and its regret before the end predicts nothing about a shorter horizon. The same holds for a policy
+    For a policy that uses its horizon, only the end of each run is plotted. Such a policy is a different algorithm for
+    each horizon, so its regret before the end does not predict that of a shorter horizon. The same holds for a policy
     with several horizons.
 
     Parameters
     ----------
     results : Results or DataFrame
-        A table has the columns policy, repetition, t and the regret; ``lower_bound``, if present and the same in all
-        rows, is the constant c of the bound c ln t.
+        Results, or a table with the columns policy, repetition, t and the regret; ``lower_bound``, if present and
+        constant, is the constant c of the bound c ln t.
     ax : Axes, optional
-        Where to draw; by default on a new figure.
+        Axes to draw on; by default those of a new figure.
     x : {"steps", "outcomes"}
         The abscissa. A step is one impression; it gives one outcome if two rankers are compared, m (m - 1) / 2 for a
-        set of m, none if a ranker is shown alone. The bound holds for steps, and is drawn against them only.
+        set of m, none if a ranker is shown alone. The bound holds for steps, and is plotted only against steps.
     column : str
-        Which regret; by default the average one, or the Copeland regret where there is no Condorcet winner.
+        Column of the regret; by default average regret, or Copeland regret if there is no Condorcet winner.
     title : str
     spread : {"quantiles", "standard error", "sd", "range", "none"}
-        A band from the 10th to the 90th percentile of the runs, or two standard errors of the mean to each side; error
-        bars of one standard deviation; or dotted lines of the best and the worst run. More than ten bands are not
-        drawn: they would hide the lines.
+        A band from the 10th to the 90th percentile of the runs, or of two standard errors of the mean; error bars of
+        one standard deviation; or dotted lines of the best and the worst run. More than ten bands are omitted, as they
+        would hide the lines.
     start : float
-        The first step shown.
+        First step shown.
     log : {"xy", "x", "y", ""}
         The logarithmic axes.
     bound : bool
-        Draw the lower bound over the last decade of steps, where it is known and average regret is drawn. It is
-        asymptotic: at few steps any policy may be below it.
+        Whether to plot the lower bound over the last decade of steps, if it is known and average regret is plotted. It
+        is asymptotic: at few steps any policy may be below it.
     legend : bool
-        Name the lines beside the axes, say what the spread is, and keep the whole bound in view.
+        Whether to name the lines beside the axes, describe the spread, and keep the whole bound in view.
     among : sequence of str
-        All policies of the study, in the order in which they share out the colours, so that several figures agree; by
-        default those that are drawn.
+        All policies of the study, in the order in which they get colours, so that several figures agree; by default the
+        plotted policies.
     colors, labels : mapping of str to str, optional
-        Colours (of lines, bands and names) and labels of some policies, by their names as in the results.
+        Colours (of lines, bands and names) and labels of some policies, keyed by their names in the results.
     order : sequence of str
-        Policies that are drawn and named first, in this order.
+        Policies to draw and to list first, in this order.
 
     Returns
     -------
@@ -99,7 +100,7 @@ def plot_regret(
     Raises
     ------
     InputError
-        For an abscissa, a spread or a column that does not exist, or outcomes that were not counted.
+        For an unknown abscissa, spread or column, or outcomes that were not counted.
 
     Examples
     --------
@@ -117,8 +118,8 @@ def plot_regret(
     ax = prepared_axes(ax, 7.2, 4.8, title)
     if over not in frame:
         raise errors.unknown_name("column", over, [str(name) for name in frame.columns])
-    chosen = Chosen(colors or {}, labels or {}, order)
-    table = draw_over_time(ax, frame, column, spread=spread, start=start, log=log, among=among, x=over, chosen=chosen)
+    chosen = Chosen(colors or {}, labels or {}, order, among)
+    table = draw_over_time(ax, frame, column, spread=spread, scales=Scales(log, start, over), chosen=chosen)
     ax.set(xlabel=label, ylabel=f"cumulative {columns.regret_label(column)}")
     if (
         bound
@@ -152,26 +153,26 @@ def plot_against_arms(
     labels: Mapping[str, str] | None = None,
     order: Sequence[str] = (),
 ) -> Axes:
-    """Draw the mean regret at the horizon against the number of rankers, or another property of the problems.
+    """Plot the mean regret at the horizon against the number of rankers, or another property of the problems.
 
     Parameters
     ----------
     results : DataFrame
-        As from `StudyResults.to_frame` or its ``final``: columns policy, t, ``x``, the regret and, if there are several
-        problems, problem. The longest runs of each policy on each problem are taken.
+        Table as from `StudyResults.to_frame` or its ``final``: columns policy, t, ``x``, the regret and, for several
+        problems, problem. The longest runs of each policy on each problem are used.
     ax : Axes, optional
-        Where to draw; by default on a new figure.
+        Axes to draw on; by default those of a new figure.
     x, xlabel : str
-        The column of the abscissa, and its name.
+        Column of the abscissa, and its label.
     column : str
-        Which regret.
+        Column of the regret.
     title : str
     spread : {"quantiles", "standard error", "sd", "range", "none"}
-        Over the runs, and over the problems with the same ``x``; see `plot_regret`.
+        Spread over the runs, and over the problems with the same ``x``; see `plot_regret`.
     log : {"xy", "x", "y", ""}
         The logarithmic axes.
     legend : bool
-        Name the lines beside the axes, and say what the spread is.
+        Whether to name the lines beside the axes, and to describe the spread.
     among, colors, labels, order
         See `plot_regret`.
 
@@ -182,7 +183,7 @@ def plot_against_arms(
     Raises
     ------
     InputError
-        For a spread or a column that does not exist.
+        For an unknown spread or column.
 
     Examples
     --------
@@ -195,7 +196,7 @@ def plot_against_arms(
     ends = final_rows(results, [name for name in (columns.PROBLEM, columns.POLICY) if name in results])
     table = averaged(ends, [columns.POLICY, x], column, spread)
     ax = prepared_axes(ax, 7.2, 4.8, title)
-    draw_lines(ax, table, x, spread=spread, log=log, among=among, chosen=Chosen(colors or {}, labels or {}, order))
+    draw_lines(ax, table, x, spread=spread, log=log, chosen=Chosen(colors or {}, labels or {}, order, among))
     if "y" not in log:
         ax.set_ylim(bottom=0)
     values = sorted(table[x].unique())
@@ -212,7 +213,7 @@ def plot_against_arms(
 
 
 def _draw_bound(ax: Axes, constant: float, end: float, *, in_view: bool) -> None:
-    """Draw c ln t over the last decade, as it is asymptotic. Limits stay, unless it must be in view."""
+    """Plot c ln t over the last decade, as it is asymptotic. Axis limits are kept, unless the bound must be in view."""
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
     steps = np.geomspace(max(2.0, left, end / 10), max(3.0, end), 50)
     bound = constant * np.log(steps)
@@ -224,8 +225,8 @@ def _draw_bound(ax: Axes, constant: float, end: float, *, in_view: bool) -> None
 
 
 def _name_the_lines(ax: Axes, own_figure: bool, by_ends: bool) -> None:
-    """Name the lines at their ends; if they are many, of one colour or in a chosen order, in a legend."""
-    for earlier in [one for one in ax.get_children() if one.get_label() == _NAME]:  # of what was drawn here before
+    """Name the lines at their ends, or in a legend if there are many, or two of one colour, or a chosen order."""
+    for earlier in [one for one in ax.get_children() if one.get_label() == _NAME]:  # from earlier plots on these axes
         earlier.remove()
     named = [line for line in ax.get_lines() if not str(line.get_label()).startswith("_")]
     if by_ends:
@@ -233,13 +234,13 @@ def _name_the_lines(ax: Axes, own_figure: bool, by_ends: bool) -> None:
     if by_ends and len(named) <= _MOST_ENDS and len({str(line.get_color()) for line in named}) == len(named):
         _name_the_ends(ax, named[::-1])
         return
-    if own_figure and isinstance(ax.figure, Figure):  # many names make the figure higher
+    if own_figure and isinstance(ax.figure, Figure):  # many names make the figure taller
         ax.figure.set_figheight(max(ax.figure.get_figheight(), 0.6 + 0.2 * len(named)))
     legend_beside(ax, named)
 
 
 def _name_the_ends(ax: Axes, lines: Sequence[Line2D], least: float = 0.085) -> None:
-    """Write names, with samples, at the right ends of lines (lowest first), moved apart where they would touch."""
+    """Write names with samples at the right ends of lines (lowest first), moved apart so that they do not touch."""
     ax.get_ylim()  # applies pending autoscaling
     to_axes = ax.transData - ax.transAxes
     data = [np.asarray(line.get_xydata(), np.float64) for line in lines]
@@ -249,7 +250,7 @@ def _name_the_ends(ax: Axes, lines: Sequence[Line2D], least: float = 0.085) -> N
     for k in range(1, len(places)):
         places[k] = max(places[k], places[k - 1] + least)
     top = 1.0
-    for k in reversed(range(len(places))):  # none above the axes: push them down again from there
+    for k in reversed(range(len(places))):  # names above the axes are pushed down
         top = places[k] = min(places[k], top)
         top -= least
     for place, height, end, line in zip(places, heights, ends, lines, strict=True):
@@ -277,7 +278,7 @@ def _name_the_ends(ax: Axes, lines: Sequence[Line2D], least: float = 0.085) -> N
 
 
 def _apart(values: list[float], log: bool) -> list[float]:
-    """Return those values whose names do not touch on the axis."""
+    """Return the values whose labels do not touch on the axis."""
     places = np.log(values) if log else np.asarray(values, np.float64)
     least, kept = (places[-1] - places[0]) / 12, [0]
     for k in range(1, len(places)):

@@ -1,4 +1,4 @@
-"""A whole study in a folder: the matrix, the results, the pictures and one self-contained page."""
+"""A whole study in a folder: matrix, results, figures and one self-contained page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ltr_duel.preferences import lower_bound, save_preferences
 from ltr_duel.simulation import COINS_NOTE, INDEPENDENT_COINS, Results
 
 _TEMPLATE = Path(__file__).parent / "templates" / "study.html"
-_LARGE_ERROR = 10  # beside a larger one decimals say nothing
+_LARGE_ERROR = 10  # errors from here on are shown without decimals
 
 
 def render_report(
@@ -34,11 +34,11 @@ def render_report(
     answer: Sequence[str] = (),
     notes: Sequence[str] = (),
 ) -> str:
-    """Return a self-contained HTML page of a study: answer, tables, figures and settings. It loads nothing.
+    """Return a self-contained HTML page of a study: answer, tables, figures and settings.
 
-    figures: each with its caption.
-    answer: the result in a few sentences, for the top of the page.
-    notes: what the reader should know of the data.
+    figures: Captions and figures.
+    answer: The result in a few sentences, for the top of the page.
+    notes: Notes on the data.
     """
     matrix, run = results.matrix, results.runs[0].key
     bound, policies = lower_bound(matrix), policies_table(results)
@@ -71,7 +71,7 @@ def render_report(
 
 
 def _sets(results: Results) -> dict[str, str]:
-    """Say by what sets of rankers were compared, if any were: the matrix names only the method for pairs."""
+    """Return the methods that compared sets of rankers, if any; the matrix has only the method for pairs."""
     of_sets = [run for run in results.runs if (one := named_policy(run.label)) and one.feedback == "slate"]
     methods = dict.fromkeys(str(run.key.oracle["slates"]) for run in of_sets if "slates" in run.key.oracle)
     methods |= {INDEPENDENT_COINS.replace("_", " "): None} if COINS_NOTE in results.notes else {}
@@ -79,15 +79,15 @@ def _sets(results: Results) -> dict[str, str]:
 
 
 def _identified(table: pd.DataFrame) -> list[str]:
-    """Say what the identification times of a table are."""
-    said = "the first checkpoint from which on a run names the winner to its end, the median over runs"
+    """Return an explanation of the identification times, if a table has any."""
+    said = "the first checkpoint from which a run names the winner until its end; median over runs"
     known = "It is known only afterwards: no policy stops there"
     rises = "Regret may rise long after it: to become sure, a policy goes on comparing the winner's rivals"
     return [f"{IDENTIFIED[0].upper()}{IDENTIFIED[1:]}: {said}. {known}. {rises}."] if IDENTIFIED in table else []
 
 
 def study_answer(results: Results) -> list[str]:
-    """Say which ranker won, by how much, and the regret of each policy."""
+    """Return sentences on the winner, its margin and the regret of each policy."""
     matrix, final = results.matrix, results.final()
     lines, won = [winner_sentence(matrix)], matrix.condorcet_winner is not None
     column, name = ("regret_average", "average regret") if won else ("regret_copeland", "Copeland regret")
@@ -107,12 +107,12 @@ def study_answer(results: Results) -> list[str]:
 
 
 def save_study(results: Results, folder: str | Path, *, title: str, notes: Sequence[str] = ()) -> list[str]:
-    """Write preferences.parquet, results.parquet, pulls.parquet, the pictures and report.html; return the answer.
+    """Write preferences.parquet, results.parquet, pulls.parquet, the figures and report.html; return the answer.
 
-    The answer says in sentences which ranker won, by how much, and the regret of each policy.
+    The answer consists of sentences on the winner, its margin and the regret of each policy.
 
-    folder: made if need be; files of the same names are replaced.
-    notes: for the page: what the reader should know of the data.
+    folder: Folder, created if missing; files of the same names are replaced.
+    notes: Notes on the data, for the page.
     """
     arguments.require_type("results", results, Results)
     matrix = results.matrix

@@ -1,4 +1,4 @@
-"""One look for all figures: the same colour for the same policy everywhere, safe for colour-blind readers."""
+"""Consistent looks for all figures: each policy has a fixed colour, distinguishable by colour-blind readers."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ from ltr_duel.bandits import POLICIES
 from ltr_duel.core import InputError, arguments, errors, files
 from ltr_duel.interleaving import METHODS
 
-# Okabe and Ito's palette, without the yellow that vanishes on white.
+# Palette of Okabe and Ito, without yellow, which is hardly visible on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-HUES = (*COLOURS, "#882255")  # and a wine red, which differs from them for every eye: hues of one figure
+HUES = (*COLOURS, "#882255")  # hues of one figure; the added wine red is distinct for colour-blind readers too
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 Dash = str | tuple[int, tuple[int, ...]]
 DASHES: tuple[Dash, ...] = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
 PATTERNS: tuple[Dash, ...] = (*DASHES, (0, (10, 2)), (0, (1, 4)), (0, (7, 1, 3, 1)))  # dashes of one figure
-# The places of known policies, so that those that meet in the papers' figures differ in colour: seven to a row, and
-# relatives in a column. Dashes change from place to place too: colours of a row that print as the same grey differ in
-# them. Any other policy takes a free place by the hash of its name.
+# The positions of known policies: seven per row, arranged so that policies of the same figure in a paper differ in
+# colour, and related policies share a column. Dashes change at every position too, so that colours of a row that print
+# as the same grey differ in their dashes. Any other policy gets a free position by the hash of its name.
 _POLICIES = (
     "mdb", "rucb", "rmed1", "merge_rucb", "savage", "beat_the_mean", "interleaved_filter",
     "sparring", "double_thompson", "thompson_sparring", "rcs", "improved_doubler", "thompson_doubler", "doubler",
@@ -42,7 +42,7 @@ _METHODS = (
     "roughly_optimized", "sosm", "team_draft",
 )  # fmt: skip
 _METHOD_MARKERS = (*MARKERS[:5], "h", "*", "<", ">")
-# Fields that would differ with the time and the version by which a file was made.
+# Fields that depend on the time or on the version of the library.
 _METADATA: dict[str, dict[str, None]] = {
     ".png": {"Software": None},
     ".pdf": {"CreationDate": None, "Producer": None, "Creator": None},
@@ -53,14 +53,14 @@ _T = TypeVar("_T")
 
 
 class Look(NamedTuple):
-    """How a policy or a method is drawn: keywords of `matplotlib.axes.Axes.plot`.
+    """The look of a policy or a method: keywords of `matplotlib.axes.Axes.plot`.
 
     Parameters
     ----------
     color : str
     linestyle : str or tuple
     marker : str
-        Of a policy with parameters, to distinguish variants of a policy; or where colours and dashes have run out.
+        Marker; set for a policy with parameters, to distinguish variants, and if colours and dashes run out.
     markevery : float, optional
         Distance of the markers, as a share of the axes.
 
@@ -77,7 +77,7 @@ class Look(NamedTuple):
 
 
 def look_of(label: str) -> Look:
-    """Return the look of a policy: the same whatever else is in the figure, and another one for each name.
+    """Return the look of a policy: unique to its name, and the same in every figure.
 
     Parameters in the label change the marker only.
     """
@@ -90,13 +90,13 @@ def look_of(label: str) -> Look:
 
 
 def looks_of(labels: Iterable[str]) -> dict[str, Look]:
-    """Return the looks of policies that are drawn together: the first eight have different hues, and different dashes.
+    """Return the looks of policies in one figure: the first eight differ in hues and in dashes.
 
-    A policy keeps the colour and the dashes of `look_of`, unless an earlier one has them; then it takes the first that
-    are free. So lines differ without colour too; from the ninth policy on by markers. Variants of a policy share its
-    hue and dashes, and differ in markers.
+    A policy keeps the colour and the dashes of `look_of`, unless an earlier policy has them; then it gets the first
+    free ones. So lines differ without colour too; from the ninth policy, by markers. Variants of a policy share its hue
+    and dashes, and differ in markers.
 
-    labels: all policies of a figure, or of a study whose figures should agree, always in the same order.
+    labels: All policies of a figure, or of a study whose figures should agree, always in the same order.
     """
     looks = {label: look_of(label) for label in labels}
     own = {label.partition(":")[0]: look for label, look in looks.items()}
@@ -114,7 +114,7 @@ def looks_of(labels: Iterable[str]) -> dict[str, Look]:
 
 
 def _shared_out(own: dict[str, _T], known: Sequence[_T]) -> dict[str, _T]:
-    """Give each name its own one, unless an earlier name has it; the others the free ones in turn, while there are."""
+    """Assign each name its own value, unless an earlier name has it; then the free values in turn, while any remain."""
     chosen: dict[str, _T] = {}
     for name, one in own.items():
         if one not in chosen.values() and len(chosen) < len(known):
@@ -124,7 +124,7 @@ def _shared_out(own: dict[str, _T], known: Sequence[_T]) -> dict[str, _T]:
 
 
 def method_look(label: str) -> Look:
-    """Return the look of a comparison method, by its name: the same in every figure, whatever the parameters."""
+    """Return the look of a comparison method by its name: the same in every figure, for any parameters."""
     name = label.partition(":")[0]
     place = _place(name, _METHODS, METHODS.names, slots=len(COLOURS) * len(_METHOD_MARKERS))
     row, column = divmod(place, len(COLOURS))
@@ -135,20 +135,20 @@ def _look(place: int) -> Look:
     if place < len(_looks()):
         return _looks()[place]
     row, column = divmod(place, len(COLOURS))
-    return Look(COLOURS[column], (0, (6, 1) + (1, 1) * row))  # hundreds of policies: one more dot for each row
+    return Look(COLOURS[column], (0, (6, 1) + (1, 1) * row))  # for hundreds of policies, one more dot per row
 
 
 @functools.cache
 def _looks() -> list[Look]:
-    """Return colours x dashes, without a marker and then with each."""
-    places = range(len(COLOURS) * len(DASHES))  # seven and five: no pair comes twice
+    """Return all combinations of colours and dashes, without a marker and then with each marker."""
+    places = range(len(COLOURS) * len(DASHES))  # seven and five are coprime, so no combination repeats
     plain = [Look(COLOURS[place % len(COLOURS)], DASHES[place % len(DASHES)]) for place in places]
     marked = [look._replace(marker=marker, markevery=0.1) for marker in MARKERS for look in plain]
     return [*plain, *marked]
 
 
 def _place(name: str, known: tuple[str, ...], registered: Callable[[], Collection[str]], slots: int) -> int:
-    """Return a number that no other name has: the place among the known ones, else a free one by hash and probing."""
+    """Return a number unique to the name: its index in ``known``, else a free number by hash and probing."""
     if name in known:
         return known.index(name)
     return _free_places(known, frozenset([*registered(), name]), slots)[name]
@@ -172,7 +172,7 @@ def _number(text: str) -> int:
 
 
 def require_table(frame: Any, *columns: str) -> None:
-    """Refuse what is not a table with these columns, before anything is drawn of it."""
+    """Raise `InputError` unless the argument is a table with these columns and at least one row."""
     if not isinstance(frame, pd.DataFrame):
         table = "; take the table of one problem from its .to_frame()" if hasattr(frame, "to_frame") else ""
         raise InputError(f"a figure is drawn of results or a DataFrame, not of {errors.shown(frame)}{table}")
@@ -183,19 +183,19 @@ def require_table(frame: Any, *columns: str) -> None:
 
 
 def save_figure(figure: Axes | Figure, path: str | Path) -> Path:
-    """Write a figure as PNG, PDF or SVG, by the suffix: the same figure gives the same bytes, whenever and wherever.
+    """Write a figure as PNG, PDF or SVG, by the suffix; the same figure always gives the same bytes.
 
     Parameters
     ----------
     figure : Axes or Figure
-        What the functions ``plot_...`` return, or a figure.
+        Axes from a function ``plot_...``, or a figure.
     path : path
-        Its folder is made if need be.
+        Path of the file; its folder is created if missing.
 
     Returns
     -------
     Path
-        The file.
+        Path of the file.
 
     Raises
     ------
@@ -233,7 +233,7 @@ def _with_plain_labels(drawn: Axes | Figure) -> Figure:
 
 
 def whole_figure(drawn: Axes | Figure) -> Figure:
-    """Return the figure that axes are on."""
+    """Return the figure of the axes."""
     figure = drawn.figure
     while not isinstance(figure, Figure):
         figure = figure.figure
@@ -243,7 +243,7 @@ def whole_figure(drawn: Axes | Figure) -> Figure:
 def prepared_axes(
     ax: Axes | None, width: float, height: float, title: str = "", grid: Literal["both", "x"] = "both"
 ) -> Axes:
-    """Return ``ax``, or the axes of a new figure that belongs to no window and no global state, with grid and title."""
+    """Return ``ax``, or the axes of a new figure without a window or global state, with grid and title."""
     if ax is None:
         ax = Figure(figsize=(width, height), dpi=150, layout="constrained").add_subplot()
     arguments.require_type("ax", ax, Axes)
@@ -256,7 +256,7 @@ def prepared_axes(
 
 
 def legend_beside(ax: Axes, handles: Sequence[Artist] | None = None) -> None:
-    """Name the lines right of the axes."""
+    """Add a legend to the right of the axes."""
     named = handles if handles is not None else ax.get_legend_handles_labels()[0]
     beside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1, 1)}
     ax.legend(handles=named, fontsize=8, frameon=False, handlelength=4, **beside)  # shorter samples hide the dashes

@@ -25,12 +25,12 @@ IDENTIFIED = "median identification time"
 
 
 def policies_table(results: Results) -> pd.DataFrame:
-    """Return one row for each policy, as text: regret at the horizon, and how soon it identifies the winner.
+    """Return a table of texts with one row per policy: regret at the horizon, and identification of the winner.
 
-    The regret is the mean ± sd of the runs. With a Condorcet winner there are further columns: the error of the
-    reference matrix (one standard error of the mean, where the matrix is estimated; see `REFERENCE_ERROR`), the runs
-    that name the winner at the horizon, and the median identification time in steps. Without one the regret is the
-    Copeland regret.
+    The regret is the mean ± sd of the runs. If there is a Condorcet winner, further columns are the error of the
+    reference matrix (one standard error of the mean, for an estimated matrix; see `REFERENCE_ERROR`), the runs that
+    name the winner at the horizon, and the median identification time in steps. Otherwise the regret is the Copeland
+    regret.
     """
     arguments.require_type("results", results, Results)
     frame = results.final()
@@ -52,18 +52,19 @@ def policies_table(results: Results) -> pd.DataFrame:
 
 
 def summary_table(summary: pd.DataFrame) -> pd.DataFrame:
-    """Return a summary as text: what a paper's table would show.
+    """Return a summary as a table of texts, in the form of a paper's table.
 
     Parameters
     ----------
     summary : DataFrame
-        From `Results.summary` or `StudyResults.summary`.
+        Result of `Results.summary` or `StudyResults.summary`.
 
     Returns
     -------
     DataFrame
-        problem and horizon if the summary has them, policy, mean ± sd, error of the reference matrix (where a matrix is
-        estimated; see `REFERENCE_ERROR`), median, p (Wilcoxon, against the policy with the lowest mean), effect.
+        Columns: problem and horizon if the summary has them, policy, mean ± sd, error of the reference matrix (for
+        estimated matrices; see `REFERENCE_ERROR`), median, p (Wilcoxon, against the policy with the lowest mean),
+        effect.
 
     Examples
     --------
@@ -99,7 +100,7 @@ def _means(summary: pd.DataFrame) -> list[str]:
 
 
 def spread_sentence(table: pd.DataFrame) -> str:
-    """Explain the two kinds of error in a table from `policies_table` or `summary_table`."""
+    """Return an explanation of the two kinds of error in a table from `policies_table` or `summary_table`."""
     words = "sd: standard deviation of the regret over the runs."
     unknown = table[REFERENCE_ERROR] == _UNKNOWN if REFERENCE_ERROR in table else pd.Series()
     if not unknown.all():
@@ -112,11 +113,11 @@ def spread_sentence(table: pd.DataFrame) -> str:
     return words
 
 
-ENOUGH_RUNS = 6  # the fewest with which Wilcoxon's test can give p < 0.05
+ENOUGH_RUNS = 6  # minimum number of runs with which Wilcoxon's test can give p < 0.05
 
 
 def few_runs_sentence(runs: int) -> str:
-    """Warn of tests on fewer repetitions than they can be significant with."""
+    """Return a warning about tests with too few repetitions to be significant."""
     least = 0.5 ** (runs - 1)
     return (
         f"With {runs} repetition{'s' if runs > 1 else ''} p and effect say next to nothing: "
@@ -126,13 +127,13 @@ def few_runs_sentence(runs: int) -> str:
 
 
 def latex_table(frame: pd.DataFrame, *, caption: str = "", label: str = "", notes: Sequence[str] = ()) -> str:
-    r"""Write a table as LaTeX (package booktabs): text columns to the left, others to the right.
+    r"""Return a table as LaTeX (package booktabs): columns of text left-aligned, others right-aligned.
 
     Parameters
     ----------
     frame : DataFrame
     caption, label : str
-        If one is given the table floats.
+        Caption and label; with either, the table floats.
     notes : sequence of str
         Sentences below the table, in small print.
 
@@ -170,12 +171,12 @@ def latex_table(frame: pd.DataFrame, *, caption: str = "", label: str = "", note
 
 
 def markdown_table(frame: pd.DataFrame) -> str:
-    """Write a table as Markdown.
+    """Return a table as Markdown.
 
     Parameters
     ----------
     frame : DataFrame
-        Of texts; bars and angle brackets are escaped, and lines are joined.
+        Table of texts; bars and angle brackets are escaped, and lines are joined.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Policies: which arms to compare next. One algorithm (family), one file that reads like its paper.
+"""Policies choose the arms to compare next. Each algorithm (family) is one file that reads like its paper.
 
 A policy sees arms and outcomes, never queries, lists or clicks.
 """
@@ -17,7 +17,6 @@ __all__ = [
     "SlatePolicyPage",
     "check_policy",
     "marked",
-    "named_policy",
     "register",
     "registers",
 ]

@@ -1,7 +1,7 @@
-"""Whether the arms exist that a policy chooses: asked in each step of a policy from outside this package.
+"""The check, in each step, that the arms chosen by a policy from outside this package exist.
 
-A compiled loop would count a wrong arm in memory that is not its own. The policies of this package are tested to choose
-arms that exist; for them the compiler removes the question.
+Without it, a compiled loop would write outside its arrays if an arm does not exist. Tests check the policies of this
+package instead; for them the compiler removes the check.
 """
 
 from __future__ import annotations
@@ -13,24 +13,27 @@ from ltr_duel.core import IntVector, dispatched, implement, kernel
 
 @dispatched
 def wrong_pair(state: Any, due: IntVector, n_arms: int, t: int, first: int, second: int) -> bool:
-    """Return whether one of two arms does not exist; then ``due[1:]`` holds the step, the arm and 0."""
+    """Return whether one of two arms does not exist; if so, set ``due[1:]`` to the step, the arm and 0."""
     return False
 
 
 @dispatched
 def wrong_slate(state: Any, due: IntVector, n_arms: int, t: int, slate: IntVector, size: int) -> bool:
-    """Return whether a set has no arms, too many, or one that does not exist; the last number is 1 for its size."""
+    """Return whether a set has a wrong size or an arm that does not exist.
+
+    If so, set ``due[1:]`` to the step, the size and 1, or to the step, the arm and 0.
+    """
     return False
 
 
 def require_arms(kind: type) -> None:
-    """Let the loop test the arms that a policy with this class of states chooses."""
+    """Let the loop check the arms that a policy with this State class chooses."""
     implement(wrong_pair, kind, _wrong_pair)
     implement(wrong_slate, kind, _wrong_slate)
 
 
 def complaint(due: IntVector, n_arms: int) -> str:
-    """Say what was chosen."""
+    """Return the part of the error message that describes the wrong choice."""
     _, step, value, is_size = due.tolist()
     what = f"a set of {value} among {n_arms} arms" if is_size else f"arm {value} of {n_arms}"
     return f"chooses {what} in step {step:,}"

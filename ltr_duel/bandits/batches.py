@@ -1,4 +1,4 @@
-"""Arms in small batches that are compared among themselves, thinned out, and merged: for MergeRUCB and MergeDTS."""
+"""Small batches of arms: arms meet within a batch, beaten arms leave, and batches merge: for MergeRUCB and MergeDTS."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel
 
 
 class Now:
-    """How far the elimination is."""
+    """The progress of the elimination."""
 
     count: int  # batches
     stage: int  # 1, 2, ...
@@ -31,7 +31,7 @@ class Batches(NamedTuple):
 
 
 def new_batches(n_arms: int, size: int) -> Batches:
-    """Make batches of ``size`` arms."""
+    """Return batches of ``size`` arms."""
     order, merged = np.zeros((2, n_arms), np.int64)
     ends = np.minimum(np.arange(n_arms + 1) * size, n_arms)
     now = registers(Now, count=-(-n_arms // size), stage=1)
@@ -39,28 +39,28 @@ def new_batches(n_arms: int, size: int) -> Batches:
 
 
 def largest_batch(n_arms: int, size: int) -> int:
-    """Return how many arms a batch that began with ``size`` has at most.
+    """Return the largest possible size of a batch, if batches start with ``size`` arms.
 
-    Two that are merged have no more than 1.5 ``size``; in MergeDTS the last arm of any other batch may join them.
+    Two merged batches have at most 1.5 ``size`` arms; in MergeDTS the last arm of each other batch may join them.
     """
     return min(n_arms, 3 * size // 2 + -(-n_arms // size))
 
 
 @kernel
 def batch_size(batches: Batches, m: int) -> int:
-    """Return how many arms batch m has."""
+    """Return the number of arms in batch m."""
     return batches.ends[m + 1] - batches.ends[m]
 
 
 @kernel
 def arms_left(batches: Batches) -> int:
-    """Return how many arms remain."""
+    """Return the number of remaining arms."""
     return batches.ends[batches.now[0].count]
 
 
 @kernel
 def batch_of_step(batches: Batches, t: int) -> int:
-    """Return the batch whose turn it is; batches of one arm pass as long as there are others."""
+    """Return the batch whose turn it is; batches of one arm are skipped if there are larger ones."""
     count = batches.now[0].count
     m = (t - 1) % count
     for _ in range(count):
@@ -72,7 +72,7 @@ def batch_of_step(batches: Batches, t: int) -> int:
 
 @kernel
 def drop_beaten(batches: Batches, doubts: FloatMatrix, m: int, bonus: float) -> None:
-    """Remove arms of batch m that some other arm of the batch confidently beats, one at a time."""
+    """Remove, one at a time, the arms of batch m that another arm of the batch confidently beats."""
     place = batches.ends[m]
     while place < batches.ends[m + 1]:
         arms = batches.arms[batches.ends[m] : batches.ends[m + 1]]
@@ -85,7 +85,7 @@ def drop_beaten(batches: Batches, doubts: FloatMatrix, m: int, bonus: float) -> 
 
 @kernel
 def is_beaten(doubts: FloatVector, arms: IntVector, bonus: float) -> bool:
-    """Return whether u_ij < 1/2 for some of these arms j, by the doubts of arm i."""
+    """Return whether u_ij < 1/2 for some of these arms j, given the doubts of arm i."""
     beaten = False
     for other in arms:
         beaten |= doubts[other] > bonus
@@ -94,7 +94,7 @@ def is_beaten(doubts: FloatVector, arms: IntVector, bonus: float) -> bool:
 
 @kernel
 def remove_arm(batches: Batches, m: int, place: int) -> None:
-    """Remove the arm in that place of batch m."""
+    """Remove the arm of batch m at position ``place`` of `arms`."""
     for k in range(place, arms_left(batches) - 1):
         batches.arms[k] = batches.arms[k + 1]
     for k in range(m + 1, batches.now[0].count + 1):
@@ -103,7 +103,7 @@ def remove_arm(batches: Batches, m: int, place: int) -> None:
 
 @kernel
 def merge_when_due(batches: Batches, size: int, t: int, rng: Generator) -> None:
-    """End the stage when so many arms are gone that batches can be paired."""
+    """End the stage if few enough arms remain to merge batches."""
     now, n_arms = batches.now[0], batches.arms.shape[0]
     if now.count == 1 or arms_left(batches) > n_arms / 2.0**now.stage + 1:
         return
@@ -141,7 +141,7 @@ def merge(batches: Batches, size: int, rng: Generator) -> None:
 
 @kernel
 def sort_by_size(batches: Batches, rng: Generator) -> None:
-    """Put the batches in `order`, those of one size at random."""
+    """Sort the batches by size in `order`; batches of equal size are in random order."""
     order = batches.order[: batches.now[0].count]
     for m in range(order.shape[0]):
         order[m] = m
@@ -156,7 +156,7 @@ def sort_by_size(batches: Batches, rng: Generator) -> None:
 
 @kernel
 def copy_batch(batches: Batches, m: int, filled: int) -> int:
-    """Append batch m to the next list of arms; return how many that has now."""
+    """Append batch m to `merged`; return the number of arms there."""
     for arm in batches.arms[batches.ends[m] : batches.ends[m + 1]]:
         batches.merged[filled] = arm
         filled += 1

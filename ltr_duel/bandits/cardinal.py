@@ -1,8 +1,8 @@
-"""Bandits in a box: the single-armed learners that sparring, the doublers and MultiSBM are made of.
+"""Bandits in a box: the ordinary bandit learners of which sparring, the doublers and MultiSBM consist.
 
 Ailon, Karnin and Joachims reduce a dueling bandit to ordinary bandits, "singleton bandit machines" with two operations:
-*advance* gives the arm to play, *feedback* takes its reward. Three machines live here: UCB1, Thompson sampling and
-Exp3. A policy keeps one or more of them, box b in row b of its matrices.
+*advance* returns the arm to play, *feedback* receives its reward. This module has three machines: UCB1, Thompson
+sampling and Exp3. A policy has one or more of them, box b in row b of its matrices.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ltr_duel.bandits.levels import (
 )
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, inlined, kernel, larger, uniform, vector
 
-UNPLAYED = 1e9  # the mean reward of an arm that a UCB1 box has not yet played: such arms go first, in random order
+UNPLAYED = 1e9  # initial mean reward in a UCB1 box, so that unplayed arms are played first, in random order
 _LOWEST = 1e-6  # level of a Thompson box: any above 0 will do
 
 
@@ -41,7 +41,7 @@ class UcbBoxes(NamedTuple):
 
 
 def ucb_boxes(boxes: int, n_arms: int) -> UcbBoxes:
-    """Make boxes that have played nothing."""
+    """Return boxes without plays."""
     mean, width, sums = np.zeros((3, boxes, n_arms))
     mean[:] = UNPLAYED
     return UcbBoxes(mean, width, sums, np.zeros((boxes, n_arms), np.int64), np.zeros(boxes, np.int64))
@@ -49,7 +49,7 @@ def ucb_boxes(boxes: int, n_arms: int) -> UcbBoxes:
 
 @kernel
 def ucb_reset(boxes: UcbBoxes) -> None:
-    """Let the boxes forget everything."""
+    """Reset the boxes to their initial state."""
     boxes.mean[:] = UNPLAYED
     boxes.width[:] = 0.0
     boxes.sums[:] = 0.0
@@ -59,14 +59,14 @@ def ucb_reset(boxes: UcbBoxes) -> None:
 
 @kernel
 def ucb_advance(boxes: UcbBoxes, box: int, alpha: float, rng: Generator) -> int:
-    """UCB1: each arm once, then the largest ``mean + sqrt(alpha ln N / n)``, N being the plays of this box."""
+    """UCB1: each arm once, then the largest ``mean + sqrt(alpha ln N / n)``, where N is the plays of this box."""
     scale = sqrt(alpha * log(max(boxes.total[box], 1)))
     return vector.random_highest(boxes.mean[box], boxes.width[box], scale, rng)
 
 
 @kernel
 def ucb_feedback(boxes: UcbBoxes, box: int, arm: int, reward: float) -> None:
-    """Count a reward of an arm of a box."""
+    """Add a reward of an arm of a box."""
     boxes.total[box] += 1
     boxes.plays[box, arm] += 1
     boxes.sums[box, arm] += reward
@@ -76,7 +76,7 @@ def ucb_feedback(boxes: UcbBoxes, box: int, arm: int, reward: float) -> None:
 
 
 class ThompsonBoxes(NamedTuple):
-    """Thompson boxes over K arms, box b in row b; see `levels` for how the largest sample is found."""
+    """Thompson boxes over K arms, box b in row b; `levels` finds the largest sample."""
 
     good: IntMatrix  # (B, K) rewards
     bad: IntMatrix  # (B, K) plays without a reward
@@ -85,7 +85,7 @@ class ThompsonBoxes(NamedTuple):
 
 
 def thompson_boxes(boxes: int, n_arms: int) -> ThompsonBoxes:
-    """Make boxes with uniform priors."""
+    """Return boxes with uniform priors."""
     good, bad = np.zeros((2, boxes, n_arms), np.int64)
     return ThompsonBoxes(good, bad, np.zeros((boxes, n_arms)), new_levels(boxes, n_arms))
 
@@ -114,7 +114,7 @@ def thompson_feedback(boxes: ThompsonBoxes, box: int, arm: int, reward: int) -> 
 
 @kernel
 def thompson_most(boxes: ThompsonBoxes, box: int) -> int:
-    """Return the arm that a box played most, the first of several."""
+    """Return the arm that a box played most; the lowest number breaks ties."""
     good, bad, best = boxes.good[box], boxes.bad[box], 0
     for k in range(good.shape[0]):
         if good[k] + bad[k] > good[best] + bad[best]:
@@ -124,7 +124,7 @@ def thompson_most(boxes: ThompsonBoxes, box: int) -> int:
 
 @kernel
 def exp3_advance(log_weight: FloatVector, share: FloatVector, mixing: float, rng: Generator) -> int:
-    """Exp3: draw an arm from ``share``, which this fills with ``(1 - mixing) w_i / sum w + mixing / K``."""
+    """Exp3: fill ``share`` with ``(1 - mixing) w_i / sum w + mixing / K`` and draw an arm from it."""
     n_arms = log_weight.shape[0]
     top = log_weight[0]
     for k in range(n_arms):

@@ -1,7 +1,7 @@
-"""The contract that every policy keeps, as one call: `check_policy`.
+"""`check_policy`: one call that tests the contract of policies.
 
-It is run on every policy of this package, and is meant for yours. It plays short runs on small matrices, in the loop of
-the simulations; a policy that passes behaves, which is not to say that it is good.
+The tests of this package call it for every policy; call it for yours. It simulates short runs on small matrices in the
+simulation loop. A policy that passes keeps the contract; its regret may still be high.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LAW_STEPS = 40
 
 
 def check_policy(policy: Policy | str) -> None:
-    """Check that a policy keeps the contract: that of the module `ltr_duel.bandits.policy`.
+    """Check that a policy keeps the contract: that of the module `ltr_duel.bandits.hooks`.
 
     Parameters
     ----------
@@ -65,12 +65,12 @@ def check_policy(policy: Policy | str) -> None:
 
 
 def check_compiled(policy: Policy | str) -> None:
-    """Check that a policy's compiled form behaves like its Python text, which results alone do not show.
+    """Check that a policy's arms are in range and that its compiled functions behave like their Python source.
 
-    Arms are in range, and the compiled functions do what their text does: numba may drop a write to an array that was
-    unpacked from the state. A policy that is not good passes. It takes the time of compiling it, one to two seconds.
+    Results alone do not show a difference: numba may drop a write to an array that was unpacked from the state. The
+    check takes as long as compiling the policy, one to two seconds; it does not test the quality of the policy.
 
-    Raises `PolicyError` with the first thing that is wrong, in one sentence.
+    Raises `PolicyError` with a description of the first violation.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def _check(given: components.Configured[Policy], *checks: Callable[[components.C
 
 
 def check_shape(given: components.Configured[Policy]) -> None:
-    """The state is a NamedTuple of arrays, made by ``init``, and every parameter has a default within its limits."""
+    """The policy is described, and ``init`` returns its ``State``: arrays without Python objects or NaN."""
     label, policy, params = given
     stated = policy.assumes and (policy.cite or policy.where)
     _demand(bool(stated), label, "does not say what it assumes, or where it comes from")
@@ -107,21 +107,21 @@ def check_shape(given: components.Configured[Policy]) -> None:
 
 
 def check_range(given: components.Configured[Policy]) -> None:
-    """Arms are in range. As plain Python, where a wrong index is an error and not a wrong read."""
-    label, policy, params = given
+    """Arms are in range. Runs as plain Python, where a wrong index raises an error."""
+    label, policy, _ = given
     try:
-        played = play(policy, params, easy_matrix(5), 60, plain=True)
+        played = play(given, easy_matrix(5), 60, plain=True)
     except IndexError as error:
         raise PolicyError(f"policy '{label}' uses an arm or an index that does not exist: {error}") from error
     _check_range(label, policy, played, 5)
 
 
 def check_steps(given: components.Configured[Policy]) -> None:
-    """The horizon is kept to the step, and jumping changes nothing."""
-    label, policy, params = given
+    """Runs end exactly at the horizon, and jumping changes nothing."""
+    label, policy, _ = given
     p = easy_matrix(5)
     for steps in (1, 7, 600):
-        slow, fast = (play(policy, params, p, steps, jump=jump) for jump in (False, True))
+        slow, fast = (play(given, p, steps, jump=jump) for jump in (False, True))
         _demand(slow.decisions == steps, label, f"was asked {slow.decisions} times in {steps} steps")
         _check_range(label, policy, slow, 5)
         where = _first_difference(slow, fast)
@@ -130,13 +130,13 @@ def check_steps(given: components.Configured[Policy]) -> None:
 
 
 def check_repeatable(given: components.Configured[Policy]) -> None:
-    """The same seed gives the same pulls, compiled or not, and global randomness is left alone."""
-    label, policy, params = given
+    """The same seed gives the same pulls, compiled or not, and global generators are not used."""
+    label, policy, _ = given
     p, steps = easy_matrix(4), 150
-    before = (random.getstate(), np.random.get_state()[1].tobytes())  # type: ignore[index]  # noqa: NPY002 -- is to be left alone
-    first, again = (play(policy, params, p, steps, seed=5) for _ in range(2))
+    before = (random.getstate(), np.random.get_state()[1].tobytes())  # type: ignore[index]  # noqa: NPY002 -- only read
+    first, again = (play(given, p, steps, seed=5) for _ in range(2))
     _demand(_first_difference(first, again) is None, label, "takes another path when run again with the same seed")
-    plain = play(policy, params, p, steps, seed=5, plain=True)
+    plain = play(given, p, steps, seed=5, plain=True)
     where = _first_difference(first, plain)
     _demand(where is None, label, f"chooses otherwise as plain Python than compiled, in step {where}")
     _demand(
@@ -144,41 +144,41 @@ def check_repeatable(given: components.Configured[Policy]) -> None:
         label,
         "ends in another state as plain Python than compiled (does it write to a name unpacked from the state?)",
     )
-    after = (random.getstate(), np.random.get_state()[1].tobytes())  # type: ignore[index]  # noqa: NPY002 -- is to be left alone
+    after = (random.getstate(), np.random.get_state()[1].tobytes())  # type: ignore[index]  # noqa: NPY002 -- only read
     _demand(before == after, label, "draws from global randomness; draw from the rng it is given")
     if not policy.deterministic:
-        other = play(policy, params, p, steps, seed=6)
+        other = play(given, p, steps, seed=6)
         complaint = "takes the same path whatever the seed; if it is meant to, register it with deterministic=True"
         _demand(_first_difference(first, other) is not None, label, complaint)
 
 
 def check_small(given: components.Configured[Policy]) -> None:
-    """One arm, and two, are legal problems."""
-    label, policy, params = given
-    alone = play(policy, params, np.full((1, 1), 0.5), 50)
+    """Problems of one and of two arms are legal."""
+    label, policy, _ = given
+    alone = play(given, np.full((1, 1), 0.5), 50)
     _check_range(label, policy, alone, 1)
-    pair = play(policy, params, easy_matrix(2), 200)
+    pair = play(given, easy_matrix(2), 200)
     _check_range(label, policy, pair, 2)
 
 
 def check_counts(given: components.Configured[Policy]) -> None:
-    """What a simulation counts is what was chosen, and at every checkpoint an arm is recommended."""
+    """Checkpoints in every step do not change the choices, and the recorder counts them correctly."""
     label, policy, params = given
     p, steps = easy_matrix(4), 100
     counts, coins = new_recorder(4, np.arange(1, steps + 1)), stream(7, "coins")
     streams = Streams(stream(7, "policy"), coins, coins, coins, coins)
     Run(policy, params, 4, MatrixOracle(p), streams, counts, horizon=steps).advance(steps)
-    chosen = _pulls(policy, play(policy, params, p, steps, seed=7))
+    chosen = _pulls(policy, play(given, p, steps, seed=7))
     _demand(np.array_equal(counts.pulls[-1], chosen), label, "chooses otherwise when it is asked for recommendations")
 
 
 def check_winner(given: components.Configured[Policy]) -> None:
-    """On an easy matrix the recommendation is the winner, in most of nine runs, wherever the winner stands."""
+    """In at least seven of nine runs on an easy matrix, the policy recommends the winner, whatever its number."""
     label, policy, params = given
     found = 0
     for seed in range(9):
         order = np.roll(np.arange(4), seed)
-        played = play(policy, params, easy_matrix(4)[np.ix_(order, order)], EASY_STEPS, seed)
+        played = play(given, easy_matrix(4)[np.ix_(order, order)], EASY_STEPS, seed)
         arm = int(interpreted(policy.recommend)(played.state, params))
         _demand(0 <= arm < 4, label, f"recommends arm {arm} of 4")
         found += order[arm] == 0
@@ -186,46 +186,45 @@ def check_winner(given: components.Configured[Policy]) -> None:
 
 
 def check_hard_matrices(given: components.Configured[Policy]) -> None:
-    """Without a Condorcet winner, with ties everywhere or with certain outcomes it still chooses arms to the end."""
-    label, policy, params = given
+    """The choices stay in range without a Condorcet winner, with ties everywhere and with certain outcomes."""
+    label, policy, _ = given
     cycle = np.array([[0.5, 0.7, 0.3], [0.3, 0.5, 0.7], [0.7, 0.3, 0.5]])
     certain = np.where(np.arange(4)[:, None] < np.arange(4), 1.0, 0.0) + 0.5 * np.eye(4)
     for p in (cycle, np.full((6, 6), 0.5), certain):
-        played = play(policy, params, p, 2000)
+        played = play(given, p, 2000)
         _check_range(label, policy, played, p.shape[0])
 
 
 def check_relabelling(given: components.Configured[Policy]) -> None:
-    """The law of the pulls is equivariant under relabelling: no arm is preferred for its number."""
-    label, policy, params = given
+    """The distribution of the pulls is equivariant under relabelling: no arm is preferred for its number."""
+    label, policy, _ = given
     if policy.deterministic:
-        return  # ties between arms can then only be broken by their numbers
+        return  # a deterministic policy can break ties only by the arms' numbers
     p, order = easy_matrix(3), np.array([2, 0, 1])
 
     def short_runs(p: FloatMatrix, first_seed: int) -> FloatMatrix:
         seeds = range(first_seed, first_seed + LAW_RUNS)
-        runs = (play(policy, params, p, LAW_STEPS, seed, horizon=10 * LAW_STEPS) for seed in seeds)
+        runs = (play(given, p, LAW_STEPS, seed, horizon=10 * LAW_STEPS) for seed in seeds)
         return np.array([_pulls(policy, run) for run in runs])
 
     here, there = short_runs(p, 0), short_runs(p[np.ix_(order, order)], LAW_RUNS)
     there = there[:, np.argsort(order)]
-    error = np.sqrt((here.var(axis=0) + there.var(axis=0)) / LAW_RUNS) + 0.02  # the 0.02: a law that hardly varies
+    error = np.sqrt((here.var(axis=0) + there.var(axis=0)) / LAW_RUNS) + 0.02  # 0.02: for pulls that hardly vary
     z = np.abs(here.mean(axis=0) - there.mean(axis=0)) / error
     _demand(bool(z.max() < 5), label, f"prefers arms by their number (arm {z.argmax()}: {z.max():.1f} standard errors)")
 
 
 def easy_matrix(n_arms: int) -> FloatMatrix:
-    """Make a matrix that every policy's assumptions hold on: arm i beats arm j > i, more surely the farther apart.
+    """Return a matrix that meets every policy's assumptions; arm 0 is the best, the last arm the worst.
 
-    Utilities fall evenly from 1 to 0 and the link is linear, ``p = (1 + u - v) / 2``.
+    Utilities decrease evenly from 1 to 0 and the link is linear, ``p = (1 + u - v) / 2``.
     """
     utility = np.linspace(1.0, 0.0, n_arms)
     return 0.5 * (1.0 + utility[:, None] - utility)
 
 
 def play(
-    policy: Policy,
-    params: Any,
+    given: components.Configured[Policy],
     p: FloatMatrix,
     steps: int,
     seed: int = 0,
@@ -234,14 +233,15 @@ def play(
     jump: bool = True,
     plain: bool = False,
 ) -> Run:
-    """Let a policy play so many steps against the coins of a matrix; the whole path is kept."""
+    """Run a policy for ``steps`` steps on outcomes sampled from a matrix; store the whole path."""
+    _, policy, params = given
     run = Run.on_matrix(policy, p, params, seed=seed, horizon=horizon or steps, keep=steps, plain=plain)
     run.advance(steps, jump=jump)
     return run
 
 
 def _pulls(policy: Policy, run: Run) -> FloatVector:
-    """Count how often each arm was chosen."""
+    """Return how often each arm was chosen."""
     if policy.feedback == "slate":
         return np.asarray(run.path.sum(axis=0), float)
     return np.bincount(run.path.ravel(), minlength=run.n_arms).astype(float)

@@ -1,4 +1,4 @@
-"""The loop as it is right for a policy: compiled and cached, compiled anew, or plain Python; and why it cannot be."""
+"""The form of the loop for a policy (compiled and cached, compiled without cache, or plain Python), and its errors."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from ltr_duel.core import InputError, compile_error, interpreted, jit
 def loop_for(
     policy: Policy, loop: Callable[..., Any], *, compiled: bool = True, plain: bool = False
 ) -> Callable[..., Any]:
-    """Return the form of a loop (a `kernel` that calls a policy's functions) that is right for a policy.
+    """Return the form of a loop (a `kernel` that calls a policy's functions) for a policy.
 
-    The disk cache of compiled loops notices edits of this package only. So a policy from elsewhere gets a loop that
-    is compiled in this process and never stored, and one that numba cannot compile gets the loop's Python text. A page
-    may take functions from another page: it imports them, so an edit there is noticed too.
+    The disk cache of compiled loops detects edits of this package only. A policy from another package therefore gets a
+    loop that is compiled in this process and never stored. A policy that numba cannot compile gets the loop's Python
+    source. Edits of modules from which a policy imports functions are detected too.
 
-    compiled: false for the loop's Python text.
-    plain: true for Python text at any depth, helpers of the policy included: there a wrong index is an error.
+    compiled: false for the loop's Python source.
+    plain: true for Python source at any depth, helpers of the policy included, so that a wrong index raises an error.
     """
     if plain:
         return _plain_loop(policy, loop)
@@ -46,7 +46,7 @@ def _plain_loop(policy: Policy, loop: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _parts(policy: Policy, loop: Callable[..., Any]) -> dict[str, Callable[..., Any]]:
-    """Return the policy's functions by the names that a loop calls them."""
+    """Return the policy's functions, keyed by their names in a loop."""
     slate = policy.feedback == "slate"
     parts = {
         "select_slate" if slate else "select": policy.select,
@@ -64,9 +64,9 @@ def plain_text(
     instead: dict[str, Any] | None = None,
     known: dict[Callable[..., Any], Callable[..., Any]] | None = None,
 ) -> Callable[..., Any]:
-    """Return a function in which every compiled helper, at any depth, is replaced by its Python text.
+    """Return a function in which every compiled helper, at any depth, is replaced by its Python source.
 
-    ``known`` holds those that have one: helpers may call each other in a circle.
+    ``known`` holds the helpers replaced so far, because helpers may call each other recursively.
     """
     known = {} if known is None else known
     text: Any = interpreted(function)
@@ -90,10 +90,10 @@ def plain_text(
 
 
 def run_loop(policy: Policy, loop: Callable[..., int], args: tuple[Any, ...]) -> int:
-    """Run a loop, which is compiled at its first call for such arguments if it is to be.
+    """Run a loop; a `kernel` is compiled in the first call with arguments of these types.
 
-    Raises `PolicyError` if one of the policy's functions cannot be compiled: which one, where, and what the compiler
-    missed; or if, as plain Python, it returns what a loop cannot use.
+    Raises `PolicyError` if one of the policy's functions cannot be compiled, with its name, the line and the compiler's
+    reason; or if a function, as plain Python, returns a value that the loop cannot use.
     """
     try:
         return loop(*args)
@@ -108,14 +108,14 @@ def run_loop(policy: Policy, loop: Callable[..., int], args: tuple[Any, ...]) ->
 
 
 def own_frames(policy: Policy, error: BaseException) -> list[traceback.FrameSummary]:
-    """Return where in the files of a policy's functions an error passed, the innermost place last."""
+    """Return the frames of an error's traceback that are in the files of a policy's functions, the innermost last."""
     functions = policy.init, policy.select, policy.update, policy.recommend, policy.idle_until, policy.chance
     files = {interpreted(one).__code__.co_filename for one in functions if one is not None}
     return [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
 
 
 def _blame(policy: Policy, state: Any, params: Any) -> None:
-    """Compile the functions of a policy one by one, and complain of the first that cannot be compiled."""
+    """Compile the functions of a policy one by one, and raise `PolicyError` for the first that fails."""
     rng, slate, won = np.random.default_rng(0), np.zeros(1, np.int64), np.zeros((1, 1), np.int8)
     arm = 0, 0
     parts: dict[str, tuple[Any, tuple[Any, ...]]] = {
@@ -138,7 +138,7 @@ def _blame(policy: Policy, state: Any, params: Any) -> None:
         what = f"{name} of policy '{policy.name}'"
         try:
             given = part.return_type(state, params, *rest)
-        except (InputError, OSError, MemoryError):  # not of the compiler
+        except (InputError, OSError, MemoryError):  # not an error of the compiler
             raise
         except Exception as error:
             raise PolicyError(f"{what} cannot be compiled: {compile_error(function, error)}") from error

@@ -1,6 +1,6 @@
-"""Relabelled arms, so that no arm gains or loses by its row in the matrix.
+"""Relabelled arms, so that an arm's row in the matrix does not matter.
 
-Policies break some ties by the smaller number, above all ties between arms that they might recommend. Therefore
+Policies break some ties by the smaller number, most often ties between arms that they might recommend. Therefore
 simulations and experiments number the arms in a random order: the policy's arm k is arm ``order[k]`` of the oracle.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 from ltr_duel.bandits.oracle import MatrixOracle, duel, multiduel
 from ltr_duel.core import FloatMatrix, IntVector, SignMatrix, Streams, implement, require_memory
 
-_ROWS = 64  # at a time, so that what is between stays small
+_ROWS = 64  # rows copied at a time, so that the temporary array stays small
 
 
 class Relabelled(NamedTuple):
@@ -39,17 +39,17 @@ implement(multiduel, Relabelled, _multiduel)
 
 
 def random_order(n_arms: int, rng: np.random.Generator) -> IntVector:
-    """Draw an order of the arms; all orders are equally likely."""
+    """Draw an order of the arms uniformly."""
     return np.argsort(rng.random(n_arms), kind="stable")
 
 
 def relabelled(oracle: Any, order: IntVector, room: FloatMatrix | None = None) -> Any:
     """Return an oracle with relabelled arms.
 
-    A matrix is copied in the new order, so a coin takes no longer than before.
+    A matrix is copied in the new order, so that a comparison is as fast as before.
 
     order: shape (K,); arm ``order[k]`` of the oracle is arm k of the policy.
-    room: shape (K, K); where to put the copy, for who makes one after another: fresh memory takes longer than the copy.
+    room: shape (K, K); memory for the copy, to be reused for several copies; new memory takes longer than the copy.
 
     Raises `InputError` if there is not enough memory for the copy.
     """

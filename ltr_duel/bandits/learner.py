@@ -1,6 +1,6 @@
-"""A policy that chooses many comparisons at once, and is told later how they ended; see `ltr_duel.bandits.batched`.
+"""A policy that chooses many comparisons at once and receives their outcomes later, see `ltr_duel.bandits.batched`.
 
-What it chooses and learns one comparison at a time is the path of a simulation with the same random numbers.
+With one comparison at a time, its path equals the path of a simulation with the same random numbers.
 """
 
 from __future__ import annotations
@@ -14,55 +14,56 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from ltr_duel.bandits.compiling import loop_for
-from ltr_duel.bandits.policy import POLICIES, Policy, PolicyError, select, select_slate, update
-from ltr_duel.bandits.room import require_room
+from ltr_duel.bandits.hooks import select, select_slate, update
+from ltr_duel.bandits.memory_needs import require_room
+from ltr_duel.bandits.policy import POLICIES, Policy, PolicyError
 from ltr_duel.bandits.state import in_one_piece
 from ltr_duel.core import IntMatrix, IntVector, SignMatrix, kernel
 
 Arms = tuple[int, ...]
 Outcome = tuple[Arms, bytes]  # for each pair of the arms, in order, a byte of +1 or -1; none for an arm alone
-_MANY = 200  # from which compiled code is worth its loading
+_MANY = 200  # comparisons from which compiled code saves more time than its loading takes
 
 
 @kernel
 def choose_pairs(state: Any, params: Any, t: int, pairs: IntMatrix, rng: Generator) -> None:
-    """Choose pairs for the steps from t on, without being told anything."""
+    """Choose pairs for the steps t, t + 1, ..., without outcomes in between."""
     for k in range(pairs.shape[0]):
         pairs[k, 0], pairs[k, 1] = select(state, params, t + k, rng)
 
 
 @kernel
 def choose_slates(state: Any, params: Any, t: int, slates: IntMatrix, sizes: IntVector, rng: Generator) -> None:
-    """Choose sets for the steps from t on, without being told anything."""
+    """Choose sets for the steps t, t + 1, ..., without outcomes in between."""
     for k in range(slates.shape[0]):
         sizes[k] = select_slate(state, params, t + k, slates[k], rng)
 
 
 @kernel
 def tell_pairs(state: Any, params: Any, t: int, pairs: IntMatrix, outcomes: IntVector, rng: Generator) -> None:
-    """Tell the outcomes of the steps from t on."""
+    """Update the state with the outcomes of the steps t, t + 1, ...."""
     for k in range(pairs.shape[0]):
         update(state, params, t + k, pairs[k, 0], pairs[k, 1], outcomes[k], rng)
 
 
 class Learner:
-    """A policy whose outcomes come in batches.
+    """A policy whose outcomes arrive in batches.
 
     Parameters
     ----------
     policy : str or Policy
     n_arms : int
     horizon : int
-        How many comparisons there will be, for a policy that needs to know.
+        Total number of comparisons, for a policy that needs the horizon.
     rng, others : numpy.random.Generator
-        The policy's own stream, and that of further choices of a policy that learns in turn.
+        The policy's stream, and the stream of further choices of a policy that learns in turn.
     order : array of int, shape (n_arms,)
         Arm ``order[k]`` is the policy's arm k.
 
     Raises
     ------
     InputError
-        For an unknown policy or parameter, or more arms than there is memory for.
+        If the policy or a parameter is unknown, or there is not enough memory for so many arms.
     """
 
     def __init__(
@@ -83,7 +84,7 @@ class Learner:
         self._waiting: dict[Arms, deque[bytes]] = {}
 
     def choose(self, n: int) -> list[Arms]:
-        """Choose the arms of the next n comparisons, all by what is known now."""
+        """Choose the arms of the next n comparisons, given the outcomes so far."""
         chosen = self._in_any_order(n) if self._policy.any_order else [self._next(k) for k in range(n)]
         for k, arms in enumerate(chosen):
             if not arms or min(arms) < 0 or max(arms) >= self._n_arms:
@@ -93,7 +94,7 @@ class Learner:
         return [tuple(self._order[list(arms)].tolist()) for arms in chosen]
 
     def learn(self, outcomes: Sequence[Outcome]) -> None:
-        """Take outcomes of arms that were chosen, in the order of their comparisons."""
+        """Update the policy with outcomes of chosen arms, in the order of their comparisons."""
         own = [(tuple(self._place[list(arms)].tolist()), signs) for arms, signs in outcomes]
         if self._policy.any_order:
             self._learn_all(own)
@@ -110,7 +111,7 @@ class Learner:
             self._asked, self.t = (), self.t + 1
 
     def recommend(self) -> int:
-        """Return the arm to use if there were no more comparisons."""
+        """Return the arm that the policy would use if it had to stop now."""
         return int(self._order[self._policy.recommend(self._state, self._params)])
 
     def _in_any_order(self, n: int) -> list[Arms]:
@@ -125,7 +126,7 @@ class Learner:
         return [tuple(slate[:size]) for slate, size in zip(slates.tolist(), sizes.tolist(), strict=True)]
 
     def _next(self, k: int) -> Arms:
-        """Choose as the policy would next: the first of a batch is what it asks for."""
+        """Return choice k of a batch: the first is the policy's pending choice, a copy of the policy makes the rest."""
         asked = self._ask()
         if k == 0:
             return asked
@@ -170,7 +171,7 @@ def _sign(signs: bytes) -> int:
 
 
 def sign_table(signs: bytes, size: int) -> SignMatrix:
-    """Return the table of who won from the signs of the pairs a < b, in order."""
+    """Return the table of outcomes from the signs of the pairs a < b, in order."""
     won = np.zeros((size, size), np.int8)
     if signs:
         won[np.triu_indices(size, 1)] = np.frombuffer(signs, np.int8)

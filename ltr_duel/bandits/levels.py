@@ -1,20 +1,20 @@
-"""The largest of many Beta samples, of which few are drawn: the arm that Thompson sampling plays.
+"""The largest of many Beta samples, only a few of which are drawn: the arm that Thompson sampling plays.
 
-A row is K posteriors, ``theta_k ~ Beta(a_k + 1, b_k + 1)`` after a wins and b losses. It has a level, and the
-probabilities ``chance[k] = Pr(theta_k > level)``, which a duel changes by one term, as in `posterior`:
+A row consists of K posteriors, ``theta_k ~ Beta(a_k + 1, b_k + 1)`` after a wins and b losses, a level, and the
+probabilities ``chance[k] = Pr(theta_k > level)``. A duel changes a probability by one term, as in `posterior`:
 
     Pr(Beta(a + 2, b + 1) > x) - Pr(Beta(a + 1, b + 1) > x) = m(a + 1, b) (1 - x),
 
 and ``- m(a, b + 1) x`` for a loss, with ``m(a, b) = C(a + b, a) x^a (1 - x)^b``. A coin for each arm, many at once
-(see `words`), tells whose sample is above the level. If it is one alone, it is the largest, and no sample is drawn. Of
-several only these are drawn, as they are above the level; if there is none, all are, as they are below it. So the law
-is that of K draws, whatever the level.
+(see `words`), decides which samples are above the level. If there is exactly one, it is the largest, and no sample is
+drawn. If there are several, only these are drawn, given that they are above the level; if there are none, all samples
+are drawn, given that they are below it. The result has the distribution of K draws, whatever the level.
 
-A level is good where this costs little: a few samples above it, seldom none. What was drawn since the level was set is
-counted, and a row that has spent its patience gets a new level, by what is known then. That takes K sums of binomial
-probabilities. The level depends on the past alone, never on the samples of its step.
+A good level makes this cheap: a few samples above it, seldom none. The draws since the level was set are counted. When
+they exceed a row's ``patience``, the row gets a new level from the current posteriors, which takes K sums of binomial
+probabilities. The level depends only on the past, never on the samples of its step.
 
-What runs for nanoseconds here is `inlined`: a call would copy the eighty numbers that describe the arrays of a row
+Functions that run for nanoseconds are `inlined`: a call would copy the eighty numbers that describe the arrays of a row
 through memory, which takes 90 ns.
 """
 
@@ -26,8 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.bandits.posterior import draw_above
-from ltr_duel.bandits.words import (
+from ltr_duel.bandits.coin_words import (
     BLOCK,
     LaneVector,
     OddsMatrix,
@@ -39,28 +38,29 @@ from ltr_duel.bandits.words import (
     odds_of,
     toss_block,
 )
+from ltr_duel.bandits.posterior import draw_above
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, draws, inlined, kernel, larger, trailing_zeros
 
-_FIRST, _PATIENCE = 4, 16  # samples drawn for each arm of a row until it gets a level, and a new one
-_HALVINGS = 12  # of the interval in which a new level is sought
+_FIRST, _PATIENCE = 4, 16  # draws per arm of a row before it gets its first level, and each new level
+_HALVINGS = 12  # bisections of the interval in search of a new level
 
 
 class Levels(NamedTuple):
-    """R rows of K posteriors, and scratch for one of them. Wins and losses are kept by the policy."""
+    """R rows of K posteriors, and scratch for one of them. The policy stores wins and losses."""
 
-    level: FloatVector  # (R,) at first 1/2
+    level: FloatVector  # (R,) initially 1/2
     chance: FloatMatrix  # (R, K) Pr(theta > level)
-    odds: OddsMatrix  # (R, K filled up) the first sixteen bits of these
-    patience: IntVector  # (R,) how many more samples may be drawn
+    odds: OddsMatrix  # (R, padded K) the first 16 bits of ``chance``
+    patience: IntVector  # (R,) draws left before the next level
     lane: LaneVector  # (8,) random words
     every: IntVector  # (K,) 0, 1, ...; not scratch
     some: IntVector  # (K,) a list of arms
-    mean: FloatVector  # (K,) of their posteriors
-    scale: FloatVector  # (K,) one over their standard deviations
+    mean: FloatVector  # (K,) means of the posteriors of these arms
+    scale: FloatVector  # (K,) reciprocals of their standard deviations
 
 
 def new_levels(rows: int, n_arms: int) -> Levels:
-    """Make rows without a win or a loss."""
+    """Return rows without wins or losses."""
     chance, patience = np.full((rows, n_arms), 0.5), np.full(rows, _FIRST * n_arms)
     some, (mean, scale) = np.zeros(n_arms, np.int64), np.zeros((2, n_arms))
     return Levels(
@@ -70,7 +70,7 @@ def new_levels(rows: int, n_arms: int) -> Levels:
 
 @kernel
 def record_sample(levels: Levels, row: int, arm: int, won: bool, a: int, b: int, log_mass: float) -> None:
-    """Bring an arm up to date after it won or lost a duel; it now has ``a`` wins and ``b`` losses.
+    """Update an arm after a duel; it now has ``a`` wins and ``b`` losses.
 
     ``log_mass`` is ln C(a + b, a) / 2^(a + b), as in `posterior`.
     """
@@ -82,7 +82,7 @@ def record_sample(levels: Levels, row: int, arm: int, won: bool, a: int, b: int,
 
 @inlined
 def list_arms(levels: Levels, arms: IntVector) -> int:
-    """List these arms; return how many there are. All of them are ``levels.every``."""
+    """Copy these arms to ``some``; return their number. For all arms, pass ``levels.every``."""
     for k in range(arms.shape[0]):
         levels.some[k] = arms[k]
     return arms.shape[0]
@@ -90,15 +90,15 @@ def list_arms(levels: Levels, arms: IntVector) -> int:
 
 @inlined
 def toss_row(levels: Levels, row: int, rng: Generator) -> int:
-    """Toss whose samples are above the level; list them in ``some``, and return how many there are."""
+    """Sample which arms' samples are above the level; list these arms in ``some``, and return their number."""
     return toss_coins(levels, levels.odds[row], levels.chance[row], levels.every, rng)
 
 
 @inlined
 def toss_coins(levels: Levels, odds: WordVector, chance: FloatVector, arms: IntVector, rng: Generator) -> int:
-    """Toss the coins of these arms; list those that win in ``some``, and return how many there are.
+    """Flip the coins of these arms; list the winners in ``some``, and return their number.
 
-    The odds are in the order of the arms, the chances are those of all arms.
+    ``odds`` is in the order of ``arms``; ``chance`` is indexed by arm.
     """
     lane, count, seed = levels.lane, 0, new_seed(rng)
     for at in range(0, arms.shape[0], BLOCK):
@@ -114,9 +114,9 @@ def toss_coins(levels: Levels, odds: WordVector, chance: FloatVector, arms: IntV
 def largest_above(
     levels: Levels, row: int, count: int, good: IntVector, bad: IntVector, prior: int, rng: Generator
 ) -> int:
-    """Return which of the first ``count`` arms of ``some``, all above the level, has the largest sample.
+    """Return the arm with the largest sample among the first ``count`` of ``some``, given that all exceed the level.
 
-    ``good`` and ``bad`` are their wins and losses, ``prior`` of which are not to be counted.
+    ``good`` and ``bad`` are the wins and losses of all arms, each including ``prior`` that are not counted.
     """
     best, arm, level = 0.0, levels.some[0], levels.level[row]
     if count > 1:
@@ -133,9 +133,9 @@ def largest_below(
     levels: Levels, row: int, count: int, good: IntVector, bad: IntVector, prior: int, log_mass: FloatVector,
     least: float, rng: Generator,
 ) -> int:  # fmt: skip
-    """Return which of the first ``count`` arms of ``some``, all below the level, has the largest sample.
+    """Return the arm with the largest sample among the first ``count`` of ``some``, given that all are below the level.
 
-    -1 if none is above ``least``.
+    Returns -1 if no sample exceeds ``least``.
     """
     best, arm, level = least, -1, levels.level[row]
     levels.patience[row] -= 2 * count
@@ -154,7 +154,7 @@ def largest_below(
 
 @kernel
 def is_due(levels: Levels, row: int) -> bool:
-    """Return whether a row has spent its patience."""
+    """Return whether a row needs a new level."""
     return levels.patience[row] < 0
 
 
@@ -163,7 +163,7 @@ def set_level(
     levels: Levels, row: int, count: int, good: IntVector, bad: IntVector, prior: int, log_mass: FloatVector,
     least: float,
 ) -> None:  # fmt: skip
-    """Give a row a level, at least ``least``, that fits what is known of the first ``count`` arms of ``some``."""
+    """Give a row a level, at least ``least``, that fits the posteriors of the first ``count`` arms of ``some``."""
     for n in range(count):
         a, b = good[levels.some[n]] - prior + 1.0, bad[levels.some[n]] - prior + 1.0
         levels.mean[n] = a / (a + b)
@@ -177,9 +177,9 @@ def set_level(
 
 @kernel
 def fitting_level(mean: FloatVector, scale: FloatVector, least: float) -> float:
-    """Return a level at which samples above it, but for the surest, cost about what it costs if there is none.
+    """Return a level that balances the expected cost of several samples above it and the expected cost of none.
 
-    By the normal distribution, its tail as approximated by Abramowitz and Stegun, 7.1.27: a level need not be exact.
+    It need not be exact: samples are taken as normal, with the tail of Abramowitz and Stegun, 7.1.27.
     """
     low, high = least, least
     for n in range(mean.shape[0]):
@@ -206,7 +206,7 @@ def fitting_level(mean: FloatVector, scale: FloatVector, least: float) -> float:
 
 @kernel
 def chance_above(level: float, a: int, b: int, log_mass: float) -> float:
-    """Return Pr(Beta(a + 1, b + 1) > level): at most ``a`` heads in a + b + 1 tosses with that probability."""
+    """Return Pr(Beta(a + 1, b + 1) > level) = Pr(at most ``a`` heads in a + b + 1 coins of probability ``level``)."""
     mass = exp(log_mass + a * log(2.0 * level) + b * log(2.0 - 2.0 * level))
     if a <= (a + b + 1) * level:
         return mass * binomial_tail(level, a, b)
@@ -215,7 +215,7 @@ def chance_above(level: float, a: int, b: int, log_mass: float) -> float:
 
 @kernel
 def binomial_tail(p: float, a: int, b: int) -> float:
-    """Return Pr(at most ``a`` heads in a + b + 1 tosses) / (C(a + b, a) p^a (1 - p)^b), for an ``a`` below the mode."""
+    """Return Pr(at most ``a`` heads in a + b + 1 coins) / (C(a + b, a) p^a (1 - p)^b), for ``a`` below the mode."""
     term = (1.0 - p) * (a + b + 1.0) / (b + 1.0)
     total, odds = term, (1.0 - p) / p
     while a > 0 and term > 1e-17 * total:

@@ -1,42 +1,28 @@
-"""The one loop: a policy compares pairs, or sets, of arms, or takes whole sweeps at once, until a given step.
+"""The simulation loop: a policy compares pairs or sets of arms, or takes whole sweeps at once, until a given step.
 
-The loop owns time and the jumps: where a policy knows that nothing can change for a while, it goes there. What is kept
-of the run is the recorder's business. Simulations, `check_policy`, tests and benchmarks run this loop.
+The loop advances time, and skips the steps for which a policy's ``idle_until`` guarantees that nothing changes. A
+recorder stores the results of the run. Simulations, `check_policy`, tests and benchmarks run this loop.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ltr_duel.bandits.arms import complaint, wrong_pair, wrong_slate
-from ltr_duel.bandits.batched import (
-    Copies,
-    Lateness,
-    new_late,
-    run_pairs_in_turn,
-    run_pairs_late,
-    run_slates_in_turn,
-    run_slates_late,
-)
+from ltr_duel.bandits.batched import Lateness, new_late, run_pairs_late, run_slates_late
 from ltr_duel.bandits.compiling import loop_for, run_loop
+from ltr_duel.bandits.hooks import idle_until, recommend, select, select_slate, sweep, update, update_slate
+from ltr_duel.bandits.in_turn import new_in_turn, run_pairs_in_turn, run_slates_in_turn
+from ltr_duel.bandits.memory_needs import require_room
 from ltr_duel.bandits.oracle import MatrixOracle, duel, multiduel
-from ltr_duel.bandits.policy import (
-    Policy,
-    PolicyError,
-    idle_until,
-    recommend,
-    select,
-    select_slate,
-    sweep,
-    update,
-    update_slate,
-)
+from ltr_duel.bandits.policy import Policy, PolicyError
 from ltr_duel.bandits.recorder import (
     Recorder,
+    Span,
     add_pair,
     add_slate,
     count_met,
@@ -45,22 +31,18 @@ from ltr_duel.bandits.recorder import (
     new_recorder,
     pass_checkpoint,
 )
-from ltr_duel.bandits.room import require_room
-from ltr_duel.bandits.state import in_one_piece
 from ltr_duel.core import IntMatrix, IntVector, SignMatrix, Streams, as_writable, kernel, stream
 
-LOOP_NUMBERS = 1  # numbers version of the loop and of a matrix's coins (`ltr_duel.core.numbering`)
+LOOP_NUMBERS = 1  # numbers version of the loop and of outcomes sampled from a matrix (`ltr_duel.core.numbering`)
 
 
 @kernel
-def run_pairs(
-    state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, start: int, stop: int, jump: bool
-) -> int:
-    """Let a policy compare pairs in the steps start..stop; return in how many of them it was asked."""
+def run_pairs(state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, span: Span) -> int:
+    """Let a policy compare pairs in some steps; return in how many of them it was asked."""
     path, due, place = recorder.path, recorder.due, recorder.place
     pulls, best, outcomes = recorder.pulls_now, recorder.best_now, recorder.outcomes_now
-    decisions, t = 0, start
-    while t <= stop:
+    decisions, t = 0, span.start
+    while t <= span.stop:
         decisions += 1
         first, second = select(state, params, t, streams.policy)
         if wrong_pair(state, due, place.shape[0], t, first, second):
@@ -69,8 +51,8 @@ def run_pairs(
         if first != second:
             outcome = duel(oracle, first, second, streams)
             outcomes[0] += 1
-        elif jump:
-            last = min(idle_until(state, params, t), stop)
+        elif span.jump:
+            last = min(idle_until(state, params, t), span.stop)
         update(state, params, t, first, second, outcome, streams.policy)
         if t <= path.shape[0]:
             keep_pair(path, t, last, first, second)
@@ -83,14 +65,21 @@ def run_pairs(
     return decisions
 
 
+class SlateScratch(NamedTuple):
+    """Memory for the set of a step."""
+
+    slate: IntVector  # (K,)
+    won: SignMatrix  # (K, K)
+
+
 @kernel
 def run_slates(
-    state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, start: int, stop: int, jump: bool,
-    slate: IntVector, won: SignMatrix,
-) -> int:  # fmt: skip
-    """Let a policy compare sets of arms. ``slate`` (K,) and ``won`` (K, K) are scratch."""
-    decisions, t = 0, start
-    while t <= stop:
+    state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, span: Span, scratch: SlateScratch
+) -> int:
+    """Let a policy compare sets of arms in some steps."""
+    slate, won = scratch.slate, scratch.won
+    decisions, t = 0, span.start
+    while t <= span.stop:
         decisions += 1
         size = select_slate(state, params, t, slate, streams.policy)
         if wrong_slate(state, recorder.due, recorder.place.shape[0], t, slate, size):
@@ -98,8 +87,8 @@ def run_slates(
         last = t
         if size > 1:
             multiduel(oracle, slate, size, won, streams)
-        elif jump:
-            last = min(idle_until(state, params, t), stop)
+        elif span.jump:
+            last = min(idle_until(state, params, t), span.stop)
         update_slate(state, params, t, slate, size, won, streams.policy)
         if t <= recorder.path.shape[0]:
             keep_slate(recorder.path, t, last, slate, size)
@@ -114,11 +103,10 @@ def run_slates(
 
 @kernel
 def run_sweeps(
-    state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, start: int, stop: int, jump: bool,
-    met: IntMatrix,
-) -> int:  # fmt: skip
-    """Let a policy walk from checkpoint to checkpoint, to the last. ``met`` (K, K): duels of each pair until now."""
-    decisions, t = 0, start
+    state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, span: Span, met: IntMatrix
+) -> int:
+    """Sweep from checkpoint to checkpoint up to the last one. ``met`` (K, K): duels of each pair so far."""
+    decisions, t = 0, span.start
     for row in range(recorder.times.shape[0]):
         decisions += sweep(state, params, oracle.p, t, recorder.times[row], met, streams.policy)
         t = recorder.times[row] + 1
@@ -127,30 +115,29 @@ def run_sweeps(
 
 
 class Run:
-    """One run of a policy: what it knows, and the loop that moves it on.
+    """One run of a policy: its state, and the loop that advances it.
 
     Parameters
     ----------
     policy : Policy
     params : NamedTuple
-        Of the policy's class.
+        The parameters, of the policy's ``Params`` class.
     n_arms : int
     oracle : NamedTuple
-        Who answers, see `ltr_duel.bandits.oracle`.
+        The source of outcomes, see `ltr_duel.bandits.oracle`.
     streams : Streams
     recorder : Recorder
-        What is kept.
+        The arrays that the loop fills.
     horizon : int
-        What a policy that needs to know is told.
+        The horizon, passed only to a policy that needs it.
     compiled : bool
-        False runs the same text as plain Python.
+        False runs the same source as plain Python.
     plain : bool
-        True runs the helpers of the policy as plain Python too: there a wrong index is an error.
+        True runs the helpers of the policy as plain Python too, where a wrong index raises an error.
     in_sweeps : bool
-        Whether the policy takes whole sweeps at once; then the run goes from checkpoint to checkpoint,
-        to the last.
+        Whether the policy takes whole sweeps at once; the run then goes from checkpoint to checkpoint, up to the last.
     late : Lateness, optional
-        In batches, or with a delay: see `ltr_duel.bandits.batched`.
+        Outcomes in batches or with a delay, see `ltr_duel.bandits.batched`.
 
     Raises
     ------
@@ -160,9 +147,9 @@ class Run:
     Attributes
     ----------
     state : NamedTuple
-        What the policy knows.
+        The state of the policy.
     t, decisions : int
-        Steps taken, and in how many of them the policy was asked.
+        Number of steps, and number of calls of ``select``.
 
     Examples
     --------
@@ -202,7 +189,8 @@ class Run:
         elif policy.feedback == "duel":
             loop, self._scratch = run_pairs, ()
         else:
-            loop, self._scratch = run_slates, (np.zeros(n_arms, np.int64), np.zeros((n_arms, n_arms), np.int8))
+            scratch = SlateScratch(np.zeros(n_arms, np.int64), np.zeros((n_arms, n_arms), np.int8))
+            loop, self._scratch = run_slates, (scratch,)
         self._fixed = (self.state, params, oracle, streams, recorder)
         self._loop = loop_for(policy, loop, compiled=compiled, plain=plain)
 
@@ -219,7 +207,7 @@ class Run:
         plain: bool = False,
         late: Lateness | None = None,
     ) -> Run:
-        """Let a policy play against the coins of a matrix, and keep its path.
+        """Return a run on outcomes sampled from a matrix that stores the policy's path.
 
         Parameters
         ----------
@@ -227,17 +215,17 @@ class Run:
         p : array of float, shape (K, K)
             ``p[i, j]`` = Pr(arm i beats arm j).
         params : NamedTuple, optional
-            The defaults if not given.
+            Parameters of the policy; by default its defaults.
         seed : int
-            Of the policy's stream and of the coins' stream.
+            Seed of the policy's stream and of the outcomes' stream.
         horizon : int
-            What a policy that needs to know is told.
+            The horizon, passed only to a policy that needs it.
         keep : int
-            How many steps of the path to keep.
+            Number of steps of the path to store.
         plain : bool
-            True runs the same text as plain Python, helpers included.
+            True runs the same source as plain Python, helpers included.
         late : Lateness, optional
-            In batches, or with a delay.
+            Outcomes in batches or with a delay.
         """
         matrix, coins = np.ascontiguousarray(p, np.float64), stream(seed, "coins")
         n_arms = len(matrix)
@@ -261,7 +249,7 @@ class Run:
         PolicyError
             If the policy cannot be compiled, or chooses or recommends an arm that does not exist.
         """
-        args = (*self._fixed, self.t + 1, stop, jump, *self._scratch)
+        args = (*self._fixed, Span(self.t + 1, stop, jump), *self._scratch)
         self.decisions += run_loop(self._policy, self._loop, args)
         if self._recorder.due[1]:
             raise PolicyError(f"policy '{self._policy.name}' {complaint(self._recorder.due, self.n_arms)}")
@@ -274,7 +262,7 @@ class Run:
 
     @property
     def path(self) -> IntMatrix:
-        """The first choices, as many as were to be kept; see `Recorder`."""
+        """The stored first steps of the path, see `Recorder`."""
         return self._recorder.path
 
     def recommend(self) -> int:
@@ -285,12 +273,10 @@ class Run:
 def _late_loop(
     policy: Policy, state: Any, n_arms: int, late: Lateness
 ) -> tuple[Callable[..., int], Any, tuple[Any, ...]]:
-    """Return the loop for outcomes that come late, the state as the loop needs it, and what else it takes."""
+    """Return the loop for late outcomes, the state in the form that this loop needs, and the loop's other arguments."""
     slates = policy.feedback == "slate"
     ring = new_late(n_arms, late.batch, late.delay, slates=slates, in_turn=not policy.any_order)
     if policy.any_order:
         return run_slates_late if slates else run_pairs_late, state, (ring,)
-    state, words = in_one_piece(state)
-    trial, tried = in_one_piece(state)
-    copies = Copies(words, np.zeros_like(words), tried)
-    return run_slates_in_turn if slates else run_pairs_in_turn, state, (ring, trial, copies, late.others)
+    state, turn = new_in_turn(state, ring, late.others)
+    return run_slates_in_turn if slates else run_pairs_in_turn, state, (turn,)

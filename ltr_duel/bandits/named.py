@@ -1,4 +1,4 @@
-"""The registered policy of a label in a table of results."""
+"""Look up the registered policy that a label in a table of results names."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from ltr_duel.bandits.policy import POLICIES, Policy
 
 
 def named_policy(label: str) -> Policy | None:
-    """Return the policy that a label names, or None if it is not registered, like the policy of a missing plug-in.
+    """Return the policy that a label names, or None if it is not registered (if its plug-in is missing, for example).
 
     Parameters
     ----------
     label : str
-        A name, with parameters if any.
+        The name of a policy, with or without parameters.
 
     Returns
     -------
@@ -26,7 +26,7 @@ def named_policy(label: str) -> Policy | None:
 
 
 def marked(label: str) -> str:
-    """Return a label, with a remark if the policy knows the horizon or is designed for another regret than average.
+    """Return a label, with a remark if the policy uses the horizon or is designed for a regret other than average.
 
     Parameters
     ----------

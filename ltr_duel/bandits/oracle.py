@@ -1,4 +1,4 @@
-"""Who answers a comparison: what the loop calls, and the oracle that tosses the coins of a matrix.
+"""Oracles: the functions that the loop calls for outcomes, and the oracle that samples them from a matrix.
 
 An oracle is a NamedTuple of arrays with an implementation of `duel` and `multiduel`.
 """
@@ -12,7 +12,7 @@ from ltr_duel.core import FloatMatrix, IntVector, SignMatrix, Streams, dispatche
 
 @dispatched
 def duel(oracle: Any, first: int, second: int, streams: Streams) -> int:
-    """Compare two different arms once: +1 if ``first`` won, else -1. Ties are broken by a fair coin."""
+    """Compare two different arms once; return +1 if ``first`` won, else -1. A fair coin breaks ties."""
     raise TypeError("not a registered oracle")
 
 

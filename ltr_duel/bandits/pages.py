@@ -1,4 +1,4 @@
-"""Protocols of the page of a policy, for editors and type checkers.
+"""Protocols of a policy's module, for editors and type checkers.
 
 At the end of ``mine.py``::
 
@@ -18,7 +18,7 @@ from ltr_duel.core import IntVector, SignMatrix
 
 
 class _Page(Protocol):
-    """The names that all policies define. ``Params``, ``idle_until``, ``sweep`` and ``chance`` are optional."""
+    """The names that all policies' modules define; ``Params``, ``idle_until``, ``sweep``, ``chance`` are optional."""
 
     @property
     def State(self) -> type[Any]:  # noqa: N802 -- the name of a class
@@ -28,11 +28,11 @@ class _Page(Protocol):
         """Return the state before the first step."""
 
     def recommend(self, state: Any, params: Any, /) -> int:
-        """Return the arm to use if the run ended now."""
+        """Return the arm that the policy would use if it had to stop now."""
 
 
 class PolicyPage(_Page, Protocol):
-    """The page of a policy that compares pairs; `ltr_duel.bandits.policy` describes the functions.
+    """The page of a policy that compares pairs; `ltr_duel.bandits.hooks` describes the functions.
 
     Examples
     --------
@@ -48,7 +48,7 @@ class PolicyPage(_Page, Protocol):
 
 
 class SlatePolicyPage(_Page, Protocol):
-    """The page of a policy that compares sets of arms.
+    """The module of a policy that compares sets of arms.
 
     Examples
     --------
@@ -57,7 +57,7 @@ class SlatePolicyPage(_Page, Protocol):
     """
 
     def select(self, state: Any, params: Any, t: int, slate: IntVector, rng: Generator, /) -> int:
-        """Write the arms to compare into ``slate``, and return how many."""
+        """Write the arms to compare into ``slate``, and return their number."""
 
     def update(
         self, state: Any, params: Any, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator, /

@@ -1,19 +1,6 @@
 """What a policy is: five pure functions over a NamedTuple of arrays, and a registry of those that exist.
 
-The simulation loop owns time, the coin and the counting. In each step it calls
-
-    select(state, params, t, rng)                                  -> first, second
-    update(state, params, t, first, second, outcome, rng)
-
-or, for a policy that compares whole sets of arms at once (`select_slate` and `update_slate` below),
-
-    select(state, params, t, slate, rng)                           -> size
-    update(state, params, t, slate, size, won, rng)
-
-and, at checkpoints, ``recommend(state, params) -> arm``. A policy may add ``idle_until``: where nothing can change
-for a while the loop then jumps. It may also add `Sweeps`: another way to walk through many steps at once, the same in
-law, where the outcomes are coins of a known matrix. The functions need no decorator: numba compiles them when the loop
-is compiled, and plain Python runs the same text. Only what other compiled functions call is a `kernel`.
+`ltr_duel.bandits.hooks` says when the loop calls which of them.
 """
 
 from __future__ import annotations
@@ -26,96 +13,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
-
 from ltr_duel.bandits.arms import require_arms
-from ltr_duel.core import (
-    FloatMatrix,
-    InputError,
-    IntMatrix,
-    IntVector,
-    SignMatrix,
-    components,
-    dispatched,
-    dispatched_call,
-    implement,
-    interpreted,
-)
-
-NEVER = np.iinfo(np.int64).max
-
-
-@dispatched
-def select(state: Any, params: Any, t: int, rng: np.random.Generator) -> tuple[int, int]:
-    """Choose the two arms to compare in step t = 1, 2, ...; they may be the same arm."""
-    raise TypeError("this state belongs to no registered policy")
-
-
-@dispatched
-def update(state: Any, params: Any, t: int, first: int, second: int, outcome: int, rng: np.random.Generator) -> None:
-    """Learn that ``first`` won (+1) or lost (-1).
-
-    An arm against itself is not put to the oracle: the outcome is 0, and nothing was learned. A policy whose
-    paper tosses a coin there tosses its own.
-    """
-    raise TypeError("this state belongs to no registered policy")
-
-
-@dispatched
-def select_slate(state: Any, params: Any, t: int, slate: IntVector, rng: np.random.Generator) -> int:
-    """Write the arms to compare in step t into ``slate`` (room for all arms), and return how many."""
-    raise TypeError("this state belongs to no registered policy")
-
-
-@dispatched
-def update_slate(
-    state: Any, params: Any, t: int, slate: IntVector, size: int, won: SignMatrix, rng: np.random.Generator
-) -> None:
-    """Learn, for positions a < b of the slate, that ``slate[a]`` won (``won[a, b]`` is +1) or lost (-1).
-
-    With a slate of one arm nothing is learned, and ``won`` holds nothing.
-    """
-    raise TypeError("this state belongs to no registered policy")
-
-
-@dispatched
-def recommend(state: Any, params: Any) -> int:
-    """Name the arm the policy would use if it had to stop now."""
-    raise TypeError("this state belongs to no registered policy")
-
-
-@dispatched
-def idle_until(state: Any, params: Any, t: int) -> int:
-    """After `select` chose one arm alone in step t: the last step in which it is certain to choose the same again.
-
-    Up to that step `select` and `update` must draw no random number and change no state. The default, t itself,
-    means that the loop never jumps.
-    """
-    return t
-
-
-@dispatched_call
-def sweep(state: Any, params: Any, p: FloatMatrix, t: int, until: int, met: IntMatrix, rng: np.random.Generator) -> int:
-    """Take the steps t..until at once, where arm i beats arm j with probability ``p[i, j]``, independently.
-
-    Add the number of duels of each pair to ``met[first, second]``; together they are the steps taken. What is left
-    behind has the law of steps taken one by one: ``met`` after each call, and what is recommended. Return the number of
-    decisions.
-    """
-    raise TypeError("this state belongs to no registered policy")
+from ltr_duel.bandits.hooks import idle_until, recommend, select, select_slate, sweep, update, update_slate
+from ltr_duel.core import InputError, components, implement, interpreted
 
 
 class Sweeps(NamedTuple):
-    """How a policy walks through many steps at once."""
+    """The functions of a policy that take many steps at once."""
 
-    state: type  # a NamedTuple class of arrays; may be that of single steps
+    state: type  # a NamedTuple class of arrays; may be the class that single steps use
     init: Callable[..., Any]  # as in `Policy`
     sweep: Callable[..., Any]
     recommend: Callable[..., Any]
 
 
 class PolicyError(InputError):
-    """A policy breaks the contract of policies, or cannot be compiled. The message names it and what it did.
+    """A policy breaks the contract of policies, or cannot be compiled. The message names the policy and the fault.
 
     Examples
     --------
@@ -138,7 +51,7 @@ class Policy(components.Component):
         ``init(n_arms, horizon, params) -> state``. The only place that allocates. Without a known horizon
         the horizon is 0.
     select, update, recommend : callable
-        See the module's text. A policy whose `select` takes a ``slate`` compares sets of arms.
+        See `ltr_duel.bandits.hooks`. A policy whose `select` takes a ``slate`` compares sets of arms.
     idle_until : callable, optional
         Allows the loop to jump.
     sweeps : Sweeps, optional
@@ -205,11 +118,11 @@ class Policy(components.Component):
 
     @functools.cached_property
     def feedback(self) -> Literal["duel", "slate"]:
-        """Whether a step compares two arms, or a set of them: what `select` takes says so."""
+        """Whether a step compares two arms or a set of arms, derived from the parameters of `select`."""
         return "slate" if "slate" in inspect.signature(interpreted(self.select)).parameters else "duel"
 
     def facts(self) -> dict[str, str]:
-        """Return what a reader wants to know, by the words of a table's head."""
+        """Return the facts about the component, keyed by column heading."""
         known = super().facts()
         return {
             "compares": {"duel": "pairs", "slate": "sets"}[self.feedback],
@@ -222,7 +135,7 @@ class Policy(components.Component):
 
 
 def suited(given: components.Configured[Policy], *, to_sets: bool) -> components.Configured[Policy]:
-    """Return a policy, or the one that takes its place where sets of arms can be compared, under the same label."""
+    """Return the policy, or its replacement for comparisons of sets (``for_sets``), under the same label."""
     if not to_sets or not given.component.for_sets:
         return given
     other = POLICIES.configure(given.component.for_sets)
@@ -230,10 +143,9 @@ def suited(given: components.Configured[Policy], *, to_sets: bool) -> components
 
 
 def bind(policy: Policy) -> None:
-    """Make a policy's functions known to the simulation loop.
+    """Register a policy's functions with the simulation loop.
 
-    Raises `PolicyError` if another policy has the same class of states, or a function takes other arguments than it
-    should.
+    Raises `PolicyError` if another policy has the same State class, or if a function has the wrong parameters.
     """
     parts = policy.select, policy.update, policy.recommend, policy.idle_until
     functions = tuple(interpreted(part) for part in parts if part is not None)
@@ -262,23 +174,23 @@ POLICIES: components.Registry[Policy] = components.Registry(
 
 
 def register(page: str, *, name: str = "", prefix: str = "", **given: Any) -> Policy:
-    """Register the policy that a page defines, so that users can name it.
+    """Register the policy that a module defines, so that users can name it.
 
-    The parts are found by their names in the page: ``Params``, ``State``, ``init``, ``select``, ``update``,
-    ``recommend`` and, where there are any, ``idle_until``, ``sweep`` and ``chance``.
+    The parts are found by their names in the module: ``Params``, ``State``, ``init``, ``select``, ``update``,
+    ``recommend`` and the optional ``idle_until``, ``sweep`` and ``chance``.
 
     Parameters
     ----------
     page : str
         The module: ``__name__``.
     name : str
-        What users type; the name of the file if not given.
+        The name that users type; by default the name of the file.
     prefix : str
-        For a page of several policies: ``"pac"`` takes ``PacState`` and ``pac_init`` where they exist, and ``State``
-        and ``init`` where not.
+        For a module of several policies: ``"pac"`` selects ``PacState`` and ``pac_init`` if they exist, and otherwise
+        ``State`` and ``init``.
     **given
         The other parameters of `Policy`: ``assumes``, ``regret``, ``cost``, ``cite``, ``where``, ``limits`` ... A part
-        that is given, for example one from another page, is not looked for.
+        that is given here, for example one from another module, is not looked up.
 
     Returns
     -------
@@ -287,9 +199,9 @@ def register(page: str, *, name: str = "", prefix: str = "", **given: Any) -> Po
     Raises
     ------
     PolicyError
-        If a part is missing or takes other arguments than it should, or if another policy has its class of states.
+        If a part is missing or has the wrong parameters, or if another policy has the same State class.
     InputError
-        If the name is taken.
+        If the name is in use.
 
     Examples
     --------
@@ -305,7 +217,7 @@ def register(page: str, *, name: str = "", prefix: str = "", **given: Any) -> Po
         raise PolicyError("a policy that is not defined in a file needs a name: register(__name__, name=...)")
 
     def part(kind: str) -> Any:
-        """Return what stands in the page under the name of a part."""
+        """Return the part that the module defines, with the prefix if it exists."""
         own = f"{prefix.capitalize()}{kind}" if kind[0].isupper() else f"{prefix}_{kind}"
         return (prefix and defined.get(own)) or defined.get(kind)
 

@@ -1,8 +1,8 @@
-"""Pairwise posteriors: the probability that theta_ij exceeds 1/2, kept up to date at O(1) for each duel.
+"""Pairwise posteriors: the probability that theta_ij exceeds 1/2, updated in O(1) after each duel.
 
-With uniform priors, a wins and b losses, ``theta_ij ~ Beta(a + 1, b + 1)``. Algorithms that only ask on which side of
-1/2 a sample falls need no Beta draw: a coin with the probability ``prefer[i, j] = Pr(theta_ij > 1/2)`` has the same
-law. A duel changes it by one term,
+With uniform priors, a wins and b losses, ``theta_ij ~ Beta(a + 1, b + 1)``. Algorithms that need only the side of 1/2
+on which a sample falls need no Beta draw: a coin with the probability ``prefer[i, j] = Pr(theta_ij > 1/2)`` has the
+same distribution. A duel changes this probability by one term,
 
     Pr(Beta(a + 2, b + 1) > 1/2) - Pr(Beta(a + 1, b + 1) > 1/2) = m(a + 1, b) / 2,   m(a, b) = C(a + b, a) / 2^(a + b),
 
@@ -20,13 +20,13 @@ from ltr_duel.core import FloatMatrix, draws, kernel, uniform
 
 
 def posterior_rows(n_arms: int) -> tuple[FloatMatrix, FloatMatrix]:
-    """Make prefer and log_mass (K, K) for pairs that have not met."""
+    """Return initial ``prefer`` and ``log_mass`` (K, K), for pairs without duels."""
     return np.full((n_arms, n_arms), 0.5), np.zeros((n_arms, n_arms))
 
 
 @kernel
 def record_posterior(prefer: FloatMatrix, log_mass: FloatMatrix, winner: int, loser: int, won: int, duels: int) -> None:
-    """Bring a pair up to date after a duel, of now ``duels``, that ``winner`` won, now ``won`` times."""
+    """Update a pair after a duel; ``winner`` has now won ``won`` of the pair's ``duels`` duels."""
     log_mass[winner, loser] += log(duels / (2.0 * won))
     log_mass[loser, winner] = log_mass[winner, loser]
     change = 0.5 * exp(log_mass[winner, loser])
@@ -36,11 +36,11 @@ def record_posterior(prefer: FloatMatrix, log_mass: FloatMatrix, winner: int, lo
 
 @kernel
 def draw_above(level: float, a: int, b: int, log_mass: float, rng: Generator) -> float:
-    """Draw theta ~ Beta(a + 1, b + 1) if it exceeds ``level``; else return ``level``. Most misses cost no Beta draw.
+    """Draw theta ~ Beta(a + 1, b + 1) and return max(theta, ``level``). Most samples below the level need no Beta draw.
 
-    To the right of its mode the density f lies below g(x) = f(level) exp(h (x - level)), h being the slope of ln f at
-    the level. With probability 1 - (area of g) there is nothing above the level; else a point drawn under g counts if
-    it lies under f.
+    For x > level > mode, the density f satisfies f(x) <= g(x) = f(level) exp(-h (x - level)), where -h is the slope of
+    ln f at the level. With probability 1 - (area under g) the sample is below the level. Otherwise a point is drawn
+    under g and accepted if it is under f.
     """
     n = a + b
     if n == 0 or level * n <= a:
@@ -61,5 +61,5 @@ def draw_above(level: float, a: int, b: int, log_mass: float, rng: Generator) ->
 
 @kernel
 def beats(prefer: FloatMatrix, i: int, j: int, rng: Generator) -> bool:
-    """Toss whether theta_ij > 1/2."""
+    """Sample whether theta_ij > 1/2."""
     return uniform(rng) < prefer[i, j]

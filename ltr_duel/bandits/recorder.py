@@ -1,7 +1,7 @@
-"""What is kept of a run: pulls at checkpoints, from which every regret can be derived, and the first choices.
+"""The records of a run: pulls at checkpoints, from which every regret can be derived, and the first choices.
 
-One recorder keeps both, so that a policy's loop is compiled once: whoever wants no path keeps one of no steps, and
-whoever wants no pulls has no checkpoints.
+One recorder holds both, so that a policy's loop is compiled only once. If no path is needed, its length is 0; if no
+pulls are needed, there are no checkpoints.
 """
 
 from __future__ import annotations
@@ -11,33 +11,41 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ltr_duel.bandits.policy import NEVER
+from ltr_duel.bandits.hooks import NEVER
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel
 
 
-class Recorder(NamedTuple):
-    """What the loop fills; C checkpoints, K arms. ``times``, ``place`` and the size of ``path`` are given.
+class Span(NamedTuple):
+    """The steps that a loop takes, both ends included, and whether it may jump."""
 
-    Kernels take the arrays that they touch, not the recorder: a step is too short for passing them all.
+    start: int
+    stop: int
+    jump: bool
+
+
+class Recorder(NamedTuple):
+    """The arrays that the loop fills, for C checkpoints and K arms; ``times`` and ``place`` are input.
+
+    Kernels that run in each step take only the arrays that they use: passing the whole recorder costs too much time.
     """
 
     path: IntMatrix  # pairs: (steps, 2) first and second arm; slates: (steps, K) how often each arm was in the slate
     times: IntVector  # (C,) the checkpoints, ascending
-    place: IntVector  # (K,) place of each arm in an order of quality, 0 = best
+    place: IntVector  # (K,) position of each arm in an order of quality, 0 = best
     pulls: IntMatrix  # (C, K) how often each arm was compared up to the checkpoint; a self-duel counts twice
-    exposure: FloatMatrix  # (C, K) impressions each arm had: in a slate of s arms, 1/s each
-    recommended: IntVector  # (C,) the policy's answer at the checkpoint
+    exposure: FloatMatrix  # (C, K) impressions of each arm: 1/s for each step in a slate of s arms
+    recommended: IntVector  # (C,) the policy's recommendation at the checkpoint
     best: IntMatrix  # (C, K) steps in which the arm was the best of its slate, in the order of ``place``
     worst: IntMatrix  # (C, K) steps in which it was the worst; an arm alone is both
-    outcomes: IntVector  # (C,) outcomes received: pairs of different arms that were compared
-    pulls_now: IntVector  # (K,) the same until now
+    outcomes: IntVector  # (C,) number of outcomes: comparisons of two different arms
+    pulls_now: IntVector  # (K,) pulls, best, worst and outcomes up to the current step
     best_now: IntVector  # (K,)
-    worst_now: IntVector  # (K,) of slates only, for of a pair one arm is best and the other worst
+    worst_now: IntVector  # (K,) slates only; for pairs it is pulls minus best
     outcomes_now: IntVector  # (1,)
-    alone: IntVector  # (K,) steps an arm had to itself; of slates only
+    alone: IntVector  # (K,) steps in which the arm was alone; slates only
     shared: FloatVector  # (K,) exposure from slates of several arms
     row: IntVector  # (1,) checkpoints passed
-    due: IntVector  # (4,) the next checkpoint; what ended the run, see `arms`: in each step each array costs time
+    due: IntVector  # (4,) the next checkpoint and the error that ended the run, see `arms`; one array to save time
 
 
 def new_recorder(
@@ -46,8 +54,8 @@ def new_recorder(
     """Make an empty recorder.
 
     times: shape (C,); the checkpoints, ascending.
-    place: shape (K,); without it arm 0 counts as the best, arm 1 as the next, and so on.
-    path: how many steps of the path to keep, and in how many columns.
+    place: shape (K,); by default arm 0 is the best, arm 1 the second best, and so on.
+    path: number of steps of the path to store, and number of its columns.
     """
     at = np.array(times, np.int64)
     pulls, best, worst = np.zeros((3, len(at), n_arms), np.int64)
@@ -75,7 +83,7 @@ def new_recorder(
 
 @kernel
 def keep_pair(path: IntMatrix, t: int, last: int, first: int, second: int) -> None:
-    """Write the choice of the steps t..last into the path, as far as it goes."""
+    """Write the choice of the steps t..last into the path, up to its length."""
     for row in range(t - 1, min(last, path.shape[0])):
         path[row, 0] = first
         path[row, 1] = second
@@ -83,7 +91,7 @@ def keep_pair(path: IntMatrix, t: int, last: int, first: int, second: int) -> No
 
 @kernel
 def keep_slate(path: IntMatrix, t: int, last: int, slate: IntVector, size: int) -> None:
-    """Write the slate of the steps t..last into the path, as far as it goes."""
+    """Write the slate of the steps t..last into the path, up to its length."""
     for row in range(t - 1, min(last, path.shape[0])):
         for a in range(size):
             path[row, slate[a]] += 1
@@ -91,7 +99,7 @@ def keep_slate(path: IntMatrix, t: int, last: int, slate: IntVector, size: int) 
 
 @kernel
 def add_pair(pulls: IntVector, best: IntVector, place: IntVector, first: int, second: int, steps: int) -> None:
-    """Count ``steps`` in which two arms met, or in which one arm was alone with itself."""
+    """Count ``steps`` comparisons of two arms, or of one arm with itself."""
     pulls[first] += steps
     pulls[second] += steps
     best[first if place[first] <= place[second] else second] += steps
@@ -99,7 +107,7 @@ def add_pair(pulls: IntVector, best: IntVector, place: IntVector, first: int, se
 
 @kernel
 def add_slate(recorder: Recorder, slate: IntVector, size: int, steps: int) -> None:
-    """Count ``steps`` impressions of a slate. Only a slate of one arm is ever counted more than once."""
+    """Count ``steps`` impressions of a slate; ``steps`` is at most 1 unless the slate has one arm."""
     if steps == 0:
         return
     place, best, worst = recorder.place, slate[0], slate[0]
@@ -120,7 +128,7 @@ def add_slate(recorder: Recorder, slate: IntVector, size: int, steps: int) -> No
 
 @kernel
 def pairs_of(slate: IntVector, size: int) -> int:
-    """Return how many pairs of places hold different arms; at once if no arm can be there twice."""
+    """Return the number of pairs of positions with different arms, without counting if the arms ascend."""
     last, count = 1, 0
     while last < size and slate[last] > slate[last - 1]:
         last += 1
@@ -134,7 +142,7 @@ def pairs_of(slate: IntVector, size: int) -> int:
 
 @kernel
 def pass_checkpoint(recorder: Recorder, recommended: int, pairs: bool) -> None:
-    """Fill the row of the checkpoint that is due, and go on to the next; after the last there is none."""
+    """Fill the row of the checkpoint that is due, and advance to the next; after the last, `NEVER` is due."""
     row, times, pulls, best = recorder.row[0], recorder.times, recorder.pulls_now, recorder.best_now
     recorder.recommended[row] = recommended
     recorder.outcomes[row] = recorder.outcomes_now[0]
@@ -149,7 +157,7 @@ def pass_checkpoint(recorder: Recorder, recommended: int, pairs: bool) -> None:
 
 @kernel
 def count_met(recorder: Recorder, row: int, met: IntMatrix, recommended: int) -> None:
-    """Fill the row of a checkpoint from the number of duels of each pair until then."""
+    """Fill the row of a checkpoint from the number of duels of each pair so far."""
     recorder.recommended[row] = recommended
     for first in range(met.shape[0]):
         for second in range(met.shape[0]):

@@ -1,7 +1,7 @@
-"""The first arm of D-TS+: of the candidates that win most in a sample, the one with the least regret estimate.
+"""The first arm of D-TS+: among the candidates that win most in a sample, the one with the lowest regret estimate.
 
-A coin for each pair tells on which side of 1/2 its sample falls. The estimates need the samples themselves: they are
-drawn, on the side that fell, in the rows of tied candidates alone.
+A coin for each pair decides on which side of 1/2 its sample falls. Only the estimates need the values of the samples.
+They are drawn, given their side, in the rows of tied candidates.
 """
 
 from __future__ import annotations
@@ -12,28 +12,28 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
+from ltr_duel.bandits.coin_words import BLOCK, new_seed
 from ltr_duel.bandits.statistics import coin_divergence
 from ltr_duel.bandits.tournament import CountVector, Tournament, open_tournament, toss_arm
-from ltr_duel.bandits.words import BLOCK, new_seed
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, draws, kernel, vector
 
 
 class Sample(NamedTuple):
-    """Scratch: what is drawn of the sample in a step."""
+    """Scratch arrays for the sample of a step."""
 
-    ahead: IntMatrix  # (K, K filled up / 32) masks: bit j % 32 of block j // 32 says theta_ij > 1/2, for j > i
-    theta: FloatMatrix  # (K, K) the samples in the rows of tied candidates; 1/2 where there was none
+    ahead: IntMatrix  # (K, padded K / 32) masks: for j > i, bit j % 32 of block j // 32 is 1 if theta_ij > 1/2
+    theta: FloatMatrix  # (K, K) the samples in the rows of tied candidates; entries never sampled are 1/2
     cost: FloatVector  # (K,) estimated regret of tied candidates, infinity for the others
 
 
 def new_sample(n_arms: int, blocks: int) -> Sample:
-    """Make scratch for so many arms, which fill so many blocks of 32."""
+    """Allocate the scratch arrays for ``n_arms`` arms in ``blocks`` blocks of 32."""
     return Sample(np.zeros((n_arms, blocks), np.int64), np.full((n_arms, n_arms), 0.5), np.zeros(n_arms))
 
 
 @kernel
 def toss_all(tournament: Tournament, prefer: FloatMatrix, ahead: IntMatrix, rng: Generator) -> None:
-    """Toss on which side of 1/2 the sample of each pair falls, and count what all arms lose."""
+    """Sample on which side of 1/2 each pair falls, and count the losses of all arms."""
     open_tournament(tournament, prefer.shape[0])
     seed = new_seed(rng)
     for i in range(prefer.shape[0]):
@@ -51,7 +51,7 @@ def is_ahead(ahead: IntMatrix, i: int, j: int) -> bool:
 def cheapest_candidate(
     wins: IntMatrix, blocked: IntVector, lost: CountVector, sample: Sample, least: int, rng: Generator
 ) -> int:
-    """Return the candidate that lost least in the sample; of several the one with the least regret estimate."""
+    """Return the candidate with the fewest losses in the sample; among equals, the lowest regret estimate decides."""
     n_arms = blocked.shape[0]
     top, fewest, ties, chosen = n_arms, n_arms, 0, 0
     for k in range(n_arms):
@@ -76,7 +76,7 @@ def cheapest_candidate(
 
 @kernel
 def draw_row(wins: IntMatrix, sample: Sample, i: int, rng: Generator) -> None:
-    """Draw the samples of a tied candidate, each on its side of 1/2; those with an earlier one are there already."""
+    """Draw the samples of a tied candidate, each on its side of 1/2; pairs with an earlier candidate have theirs."""
     for j in range(sample.cost.shape[0]):
         if j != i and (j > i or sample.cost[j] > 0.0):
             if is_ahead(sample.ahead, i, j):
@@ -89,7 +89,7 @@ def draw_row(wins: IntMatrix, sample: Sample, i: int, rng: Generator) -> None:
 
 @kernel
 def regret_estimate(lost: CountVector, theta: FloatVector, i: int, top: int) -> float:
-    """R_i = sum over j of (zeta_max - (zeta_i + zeta_j) / 2) / d(theta_ij, 1/2), with normalised scores zeta."""
+    """Return sum over j of (zeta_max - (zeta_i + zeta_j) / 2) / d(theta_ij, 1/2), with normalised scores zeta."""
     n_arms, total = theta.shape[0], 0.0
     for j in range(n_arms):
         divergence = coin_divergence(theta[j])

@@ -1,8 +1,8 @@
-"""What the state of a policy is made of: arrays, NamedTuples of arrays, and registers.
+"""The components of a policy's state: arrays, NamedTuples of arrays, and registers.
 
-Registers are the single numbers that a policy counts or remembers. They have names, and lie together in a numpy record
-array of one element, which compiled and plain Python code read and write alike. A state with a single such number may
-hold it as an array of one element instead.
+Registers are the single numbers that a policy counts or stores. They are the named fields of a numpy record array of
+one element, which compiled code and plain Python read and write in the same way. A state with one such number may
+store it in an array of one element instead.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Registers(Protocol[T_co]):
     """A record array of shape (1,); its one element has the fields of a class."""
 
     def __getitem__(self, index: int, /) -> T_co:
-        """Return the element; what is assigned to its fields is written to the array."""
+        """Return the element; assignments to its fields change the array."""
 
 
 def registers(kind: type[T], **values: float) -> Registers[T]:
@@ -32,7 +32,7 @@ def registers(kind: type[T], **values: float) -> Registers[T]:
     kind : type
         A class whose annotations, ``int`` (64 bits) or ``float``, name the registers.
     **values : float
-        Where they start, if not at zero.
+        Initial values other than zero.
 
     Returns
     -------
@@ -41,7 +41,7 @@ def registers(kind: type[T], **values: float) -> Registers[T]:
     Raises
     ------
     ValueError
-        For a name that every numpy record has already, such as ``size``, or a value without a register.
+        If a name is an attribute of numpy records, such as ``size``, or a value has no register.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def registers(kind: type[T], **values: float) -> Registers[T]:
 
 
 def arrays_in(state: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
-    """Return what a state holds with its names; ``outer.inner`` for what stands in a NamedTuple of its own."""
+    """Yield name and array of each field; fields of a nested NamedTuple are named ``outer.inner``."""
     for name, value in zip(state._fields, state, strict=True):
         if hasattr(value, "_fields"):
             yield from arrays_in(value, f"{prefix}{name}.")
@@ -73,19 +73,19 @@ def arrays_in(state: Any, prefix: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def with_arrays(state: Any, arrays: Mapping[str, NDArray[Any]], prefix: str = "") -> Any:
-    """Return a state like this one that holds copies of other arrays, by the names that `arrays_in` gives them."""
+    """Return a state of the same class with copies of other arrays, which are given by their names in `arrays_in`."""
     return type(state)(
         *(
             with_arrays(value, arrays, f"{prefix}{name}.")
             if hasattr(value, "_fields")
-            else np.array(arrays[prefix + name], value.dtype).view(value.dtype)  # a file forgets that it holds records
+            else np.array(arrays[prefix + name], value.dtype).view(value.dtype)  # .npy files lose the record type
             for name, value in zip(state._fields, state, strict=True)
         )
     )
 
 
 def in_one_piece(state: Any) -> tuple[Any, NDArray[np.uint64]]:
-    """Return a copy of a state whose arrays lie in one piece of memory, and that memory: one copy copies all."""
+    """Return a copy of a state whose arrays share one buffer, and the buffer; copying the buffer copies the state."""
     memory = np.zeros(sum(-(-value.nbytes // 64) * 8 for _, value in arrays_in(state)), np.uint64)
     start = 0
 

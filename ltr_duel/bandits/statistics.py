@@ -2,8 +2,8 @@
 
 With n = w_ij + w_ji comparisons and D = n - 2 w_ij, the optimistic bound
 ``u_ij = w_ij/n + sqrt(alpha ln t / n)`` is at least 1/2 exactly when ``alpha ln t >= D^2 / (4 n)`` (or D <= 0).
-The right-hand side is the *doubt* of i against j. It changes only when the pair is compared, so no K x K matrix of
-bounds has to be filled in each step. An unplayed pair has no doubt.
+The right-hand side is the *doubt* of i against j, 0 if D <= 0 or n = 0. It changes only when the pair is compared, so
+the K x K matrix of bounds need not be recomputed in each step.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from math import ceil, exp, log1p, sqrt
 
 import numpy as np
 
-from ltr_duel.bandits.policy import NEVER
+from ltr_duel.bandits.hooks import NEVER
 from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, kernel
 
 
 @kernel
 def record_win(wins: IntMatrix, doubts: FloatMatrix, winner: int, loser: int) -> None:
-    """Count a duel, and bring the doubts of the two arms against each other up to date."""
+    """Count a duel, and update the doubts of the two arms against each other."""
     wins[winner, loser] += 1
     won, lost = wins[winner, loser], wins[loser, winner]
     n, d = won + lost, won - lost
@@ -29,7 +29,7 @@ def record_win(wins: IntMatrix, doubts: FloatMatrix, winner: int, loser: int) ->
 
 @kernel
 def record_points(points: IntMatrix, doubts: FloatMatrix, one: int, other: int, outcome: int) -> None:
-    """Count a comparison that may tie: two points for a win, one each for a tie; and bring both doubts up to date.
+    """Count a comparison that may tie (two points for a win, one each for a tie), and update both doubts.
 
     With n = (p_ij + p_ji) / 2 and D = (p_ji - p_ij) / 2 the doubt D^2 / (4 n) is (p_ji - p_ij)^2 / (8 (p_ij + p_ji)).
     """
@@ -43,7 +43,7 @@ def record_points(points: IntMatrix, doubts: FloatMatrix, one: int, other: int, 
 
 @kernel
 def record_bound(wins: IntMatrix, rate: FloatMatrix, width: FloatMatrix, one: int, other: int) -> None:
-    """After a duel: bring both directions of ``u_jc = rate[c, j] + sqrt(alpha ln t) width[c, j]`` up to date."""
+    """Update both directions of ``u_jc = rate[c, j] + sqrt(alpha ln t) width[c, j]`` after a duel."""
     n = wins[one, other] + wins[other, one]
     rate[other, one] = wins[one, other] / n
     rate[one, other] = wins[other, one] / n
@@ -52,11 +52,11 @@ def record_bound(wins: IntMatrix, rate: FloatMatrix, width: FloatMatrix, one: in
 
 
 def bound_rows(n_arms: int, prior_wins: int) -> tuple[IntMatrix, FloatMatrix, FloatMatrix, FloatMatrix]:
-    """Make wins, rate, width and doubts for arms that have won ``prior_wins`` duels against each other.
+    """Return initial wins, rate, width and doubts; each arm starts with ``prior_wins`` wins against each other arm.
 
-    An unplayed pair has the bound 2 (x/0 := 1, twice), an arm against itself 1/2.
+    An unplayed pair has the bound 2 (1 + 1, as x/0 := 1); an arm against itself has the bound 1/2.
     """
-    block = np.zeros((4, n_arms, n_arms))  # numpy asks for large pages from 4 MiB on: fewer address look-ups
+    block = np.zeros((4, n_arms, n_arms))  # numpy uses huge pages for arrays of 4 MiB or more: fewer TLB misses
     wins, rate, width, doubts = block[0].view(np.int64), block[1], block[2], block[3]
     wins[:] = prior_wins
     rate[:] = 0.5 if prior_wins else 2.0
@@ -68,9 +68,9 @@ def bound_rows(n_arms: int, prior_wins: int) -> tuple[IntMatrix, FloatMatrix, Fl
 
 @kernel
 def most_victorious(wins: IntMatrix) -> int:
-    """Return the arm that won more than half of its duels against the most rivals (the first of several).
+    """Return the arm that won more than half of its duels against the most rivals; the lowest number breaks ties.
 
-    Which arm comes first is random in each run, see `ltr_duel.bandits.labels`.
+    Arms are numbered at random in each run, see `ltr_duel.bandits.labels`.
     """
     n_arms = wins.shape[0]
     best, most = 0, -1
@@ -85,7 +85,7 @@ def most_victorious(wins: IntMatrix) -> int:
 
 @kernel
 def fewest(counts: IntVector) -> int:
-    """Return the smallest of some integers."""
+    """Return the smallest count."""
     least = counts[0]
     for k in range(counts.shape[0]):
         least = min(least, counts[k])
@@ -103,9 +103,9 @@ def coin_divergence(p: float) -> float:
 
 @kernel
 def last_step_before(level: float) -> int:
-    """Return a step t, as late as is safe, up to which ln t < level; `NEVER` where no 64-bit step reaches it.
+    """Return the last step t with ln t < level, less one; `NEVER` if no 64-bit step reaches the level.
 
-    It stops a step short, so that a rounding error at the crossing cannot make a jump too long.
+    The step before the last is safe: a rounding error at the crossing cannot make a jump too long.
     """
     if level >= 43.0:  # ln(2^63) is 43.7
         return NEVER

@@ -1,8 +1,8 @@
-"""A sampled tournament among some arms, by coins instead of Beta draws, many at once.
+"""A sampled tournament among some arms, by many coins at once instead of Beta draws.
 
-A row of the tournament is up to K coins with known probabilities (see `posterior`), tossed by `words`. What an arm lost
-is counted. Rows of arms that lost more than one that has met all others are not tossed any more: they cannot have won
-most. With a favourite who goes first, that is most of them.
+A row of the tournament consists of up to K coins with known probabilities (see `posterior`), which `words` flips. The
+losses of each arm are counted. If an arm has more losses than an arm that has met all others, it cannot have the most
+wins, and its row is skipped. If the favourite goes first, most rows are skipped.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from ltr_duel.bandits.words import (
+from ltr_duel.bandits.coin_words import (
     BLOCK,
     LaneVector,
     OddsMatrix,
@@ -40,26 +40,26 @@ from ltr_duel.core import (
 )
 
 CountVector: TypeAlias = NDArray[np.int16]
-MOST = 2**15  # arms that meet: none of them loses more often than that number can say
+MOST = 2**15  # arms in a tournament, so that an int16 can count their losses
 
 
 class Tournament(NamedTuple):
     """The coins of all pairs, and scratch."""
 
-    odds: OddsMatrix  # (K, K filled up) the first sixteen bits of the probabilities; row i in the order of the seats
+    odds: OddsMatrix  # (K, padded K) the first 16 bits of the probabilities; row i in the order of the seats
     every: IntVector  # (K,) 0, 1, ...; not scratch
     lane: LaneVector  # (8,) random words
-    row: WordVector  # (K filled up,) odds of some arms, side by side
-    place: IntVector  # (K,) where each arm sits among those it meets, see `seat`
-    unmet: IntVector  # (K filled up / 32,) masks of the arms that have not yet met all others
-    beaten: IntVector  # (K filled up / 32,) and of those that the last one won against
-    lost: CountVector  # (K filled up,) what each arm lost so far
+    row: WordVector  # (padded K,) odds of some arms
+    place: IntVector  # (K,) the seat of each arm among the arms that it meets, see `seat`
+    unmet: IntVector  # (padded K / 32,) masks of the arms that have not yet met all others
+    beaten: IntVector  # (padded K / 32,) masks of the arms that lost to the last arm
+    lost: CountVector  # (padded K,) losses of each arm so far
 
 
 def new_tournament(n_arms: int, players: int) -> Tournament:
-    """Make a tournament of fair coins, in which at most so many of the arms meet at once.
+    """Return a tournament of fair coins in which at most ``players`` of the arms meet at once.
 
-    Raises `InputError` for more players than losses can be counted of.
+    Raises `InputError` if there are more than `MOST` players.
     """
     if players > MOST:
         raise InputError(f"a sampled tournament takes at most {MOST:,} arms, not {players:,}")
@@ -71,14 +71,14 @@ def new_tournament(n_arms: int, players: int) -> Tournament:
 
 @kernel
 def set_odds(odds: OddsMatrix, prefer: FloatMatrix, i: int, j: int) -> None:
-    """Take account of new probabilities of a pair."""
+    """Set the odds of a pair from its probabilities."""
     odds[i, j] = odds_of(prefer[i, j])
     odds[j, i] = odds_of(prefer[j, i])
 
 
 @kernel
 def seat(tournament: Tournament, prefer: FloatMatrix, arms: IntVector) -> None:
-    """Put the odds of these arms against each other side by side, in their order."""
+    """Assign seats to these arms, in their order, and set their odds against each other."""
     for place in range(arms.shape[0]):
         tournament.place[arms[place]] = place
         for i in arms:
@@ -87,7 +87,7 @@ def seat(tournament: Tournament, prefer: FloatMatrix, arms: IntVector) -> None:
 
 @kernel
 def set_seated_odds(tournament: Tournament, prefer: FloatMatrix, i: int, j: int) -> None:
-    """Take account of new probabilities of a pair that sits together."""
+    """Set the odds of a pair of seated arms from its probabilities."""
     tournament.odds[i, tournament.place[j]] = odds_of(prefer[i, j])
     tournament.odds[j, tournament.place[i]] = odds_of(prefer[j, i])
 
@@ -96,9 +96,9 @@ def set_seated_odds(tournament: Tournament, prefer: FloatMatrix, i: int, j: int)
 def most_wins(
     tournament: Tournament, prefer: FloatMatrix, rank: IntVector, least: int, favourite: int, rng: Generator
 ) -> int:
-    """Let arms meet; of those with ``rank == least`` return the one that won most, one of several at random.
+    """Return the arm with the most wins among the arms with ``rank == least``; ties are broken at random.
 
-    Arm i beats arm j with probability ``prefer[i, j]``, of which `odds` holds the first bits. The favourite goes first.
+    Arm i beats arm j with probability ``prefer[i, j]``, whose first bits are in `odds`. The favourite goes first.
     """
     open_tournament(tournament, prefer.shape[0])
     odds, lost, seed, fewest, ties = tournament.odds, tournament.lost, new_seed(rng), prefer.shape[0], 0
@@ -122,9 +122,9 @@ def most_wins(
 def most_wins_among(
     tournament: Tournament, prefer: FloatMatrix, arms: IntVector, favourite: int, rng: Generator
 ) -> int:
-    """Let these arms, as they were seated, meet each other; return the place of the one that won most.
+    """Return the seat of the arm with the most wins among these seated arms; ties are broken at random.
 
-    Of several it is one at random. The arm in place ``favourite`` goes first.
+    The arm in seat ``favourite`` goes first.
     """
     n = arms.shape[0]
     open_tournament(tournament, n)
@@ -148,7 +148,7 @@ def most_wins_among(
 
 @kernel
 def open_tournament(tournament: Tournament, n_arms: int) -> None:
-    """Begin: of the first so many arms, nobody has met."""
+    """Start a tournament of the first ``n_arms`` arms: no two have met."""
     for at in range(0, n_arms, BLOCK):
         tournament.unmet[at // BLOCK] = block_mask(n_arms, at)
         tournament.lost[at : at + BLOCK] = 0
@@ -159,10 +159,10 @@ def toss_arm(
     tournament: Tournament, odds: WordVector, chance: FloatVector, arms: IntVector, i: int, beaten: IntVector,
     seed: np.uint64, rng: Generator,
 ) -> None:  # fmt: skip
-    """Let number i of these arms meet all that it has not met.
+    """Let number i of these arms meet all arms that it has not met.
 
-    The odds are in the order of the arms, the chances are those of all. ``beaten`` are masks, in blocks of 32, of
-    those against whom it wins.
+    ``odds`` is in the order of ``arms``; ``chance`` is indexed by arm. ``beaten`` receives masks, in blocks of 32, of
+    the arms that it beats.
     """
     lane, lost, unmet = tournament.lane, tournament.lost, tournament.unmet
     unmet[i // BLOCK] &= ~(1 << i % BLOCK)

@@ -14,8 +14,7 @@ from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command
 
 if TYPE_CHECKING:
-    from ltr_duel.live import Settings
-    from ltr_duel.rankers import Rankings
+    from ltr_duel.replay import Loop
 
 
 @click.command(cls=Command)
@@ -47,8 +46,9 @@ def command(
     """
     from ltr_duel.core import InputError
     from ltr_duel.core import progress as core_progress
-    from ltr_duel.live import read_settings
-    from ltr_duel.replay import SimulatedUsers, address_of, replay
+    from ltr_duel.live import read_settings, signing_keys
+    from ltr_duel.plan import plan_settings
+    from ltr_duel.replay import Loop, SimulatedUsers, address_of, replay
     from ltr_duel.serve import read_api_keys
 
     if bool(url) == (plan is not None):
@@ -56,7 +56,10 @@ def command(
     if plan is not None:
         settings = read_settings(config)
         rankings = corpus.rankings(path, jobs=1)[settings.rankers]
-        return _follow(settings, config, rankings, clicks, plan, plans, processes, users, steps, seed)
+        signing = dict(signing_keys(config.parent / plan_settings(settings, str(config)).key_file))
+        searches = max(steps // (plans * processes), 1)
+        loop = Loop(settings, signing, rankings, clicks, plan, users, searches, seed)
+        return _follow(loop, plans, processes)
     address_of(url, allow_remote=allow_remote)  # before anything is read
     settings, keys = read_settings(config), read_api_keys(api_key_file)
     asking = SimulatedUsers(corpus.rankings(path, jobs=1)[settings.rankers], clicks, top=settings.top, seed=seed)
@@ -84,19 +87,11 @@ def command(
     echo_lines(found.lines())
 
 
-def _follow(
-    settings: Settings, config: Path, rankings: Rankings, clicks: str, folder: Path, plans: int, processes: int,
-    users: int, steps: int, seed: int,
-) -> None:  # fmt: skip
+def _follow(loop: Loop, plans: int, processes: int) -> None:
     """Let users live through plans, and print a line for each."""
-    from ltr_duel.live import signing_keys
-    from ltr_duel.plan import plan_settings
-    from ltr_duel.replay import EVENTS, EXPOSURES, Loop, follow_plans
+    from ltr_duel.replay import EVENTS, EXPOSURES, follow_plans
 
-    planned = plan_settings(settings, str(config))
-    keys = dict(signing_keys(config.parent / planned.key_file))
-    searches = max(steps // (plans * processes), 1)
-    loop = Loop(settings, keys, rankings, clicks, folder, users, searches, seed)
+    folder = loop.folder
     for one in follow_plans(loop, plans=plans, processes=processes):
         names, count = one.plan.sets[0]
         click.echo(

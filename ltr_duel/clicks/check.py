@@ -10,7 +10,7 @@ from ltr_duel.clicks.model import CLICK_MODELS, ClickFamily, ClickModel, simulat
 from ltr_duel.core import InputError, stream
 
 _SESSIONS = 4000
-_FAR = 6.0  # standard errors that cannot be chance
+_FAR = 6.0  # standard errors; a larger deviation is not chance
 
 
 def check_click_model(model: str | ClickFamily) -> None:

@@ -162,7 +162,7 @@ class ClickFamily(components.Component):
     errors: Mapping[str, tuple[float, ...]] = field(default_factory=dict, repr=False)
 
     def facts(self) -> dict[str, str]:
-        """Return what a reader wants to know, by the words of a table's head."""
+        """Return the facts about the component, keyed by column heading."""
         known = super().facts()
         click, stop = (
             "; ".join(" ".join(f"{value:g}" for value in table[side]) for table in self.tables.values())

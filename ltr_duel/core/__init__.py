@@ -1,6 +1,6 @@
-"""What every floor stands on: randomness, compiled kernels, errors, registries, parallel tasks.
+"""The basis of all other packages: randomness, compiled kernels, errors, registries, parallel tasks.
 
-Nothing here knows of rankers, clicks or bandits.
+This package does not depend on rankers, clicks or bandits.
 """
 
 import lazy_loader
@@ -9,7 +9,6 @@ __getattr__, __dir__, _ = lazy_loader.attach_stub(__name__, __file__)
 
 __all__ = [
     "Component",
-    "Configured",
     "FloatMatrix",
     "FloatVector",
     "InputError",
@@ -24,11 +23,8 @@ __all__ = [
     "load_plugin",
     "random_below",
     "replacing",
-    "require_one_of",
-    "run_tasks",
     "shuffle",
     "statistics",
     "stream",
     "uniform",
-    "unknown_name",
 ]

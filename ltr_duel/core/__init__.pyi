@@ -53,6 +53,7 @@ from .arrays import SmallIntVector as SmallIntVector
 from .arrays import as_writable as as_writable
 from .arrays import frozen as frozen
 from .arrays import handed_over as handed_over
+from .cache_folder import cache_home as cache_home
 from .columns import ANSWERS as ANSWERS
 from .columns import CLICKS as CLICKS
 from .columns import COLUMNS as COLUMNS
@@ -113,7 +114,6 @@ from .errors import unknown_name as unknown_name
 from .files import replacing as replacing
 from .files import replacing_files as replacing_files
 from .files import replacing_folder as replacing_folder
-from .home import cache_home as cache_home
 from .host import is_loopback as is_loopback
 from .host import process_identity as process_identity
 from .host import processor as processor

@@ -1,4 +1,4 @@
-"""One writer for each path: a second process is refused, so the output of two processes is never mixed."""
+"""One writer for each path: a second process gets an error, so the output of two processes is never mixed."""
 
 from __future__ import annotations
 
@@ -7,26 +7,26 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 
+from ltr_duel.core.cache_folder import NoHomeError, cache_home
 from ltr_duel.core.digest import digest_of
 from ltr_duel.core.errors import InputError
-from ltr_duel.core.home import NoHomeError, cache_home
 
 
 class InUseError(InputError):
-    """Another process is writing there; it may end."""
+    """Another process is writing to the same path; it may end."""
 
 
 @contextmanager
 def sole_writer(path: str | Path, lock: Path | None = None) -> Iterator[None]:
     """Lock a file or folder against other writers; the system releases the lock when the process ends.
 
-    The lock file is in the cache (`LTR_DUEL_HOME`), named by the path, so no lock file lies beside results. Without
-    write access to the cache nothing is locked. A second file, beside the lock, contains the number of the process that
-    holds the lock, because on Windows no other process can read a locked file.
+    The lock file is in the cache (`LTR_DUEL_HOME`), named by a digest of the path, so there are no lock files beside
+    results. Without write access to the cache nothing is locked. A second file, beside the lock, contains the id of the
+    process that holds the lock, because on Windows no other process can read a locked file.
 
-    lock: another file to lock; then a failure to lock is an error.
+    lock: another file to lock; a failure to create it is then an error.
 
-    Raises `InUseError` if another process is writing there, and `OSError` if ``lock`` was given and cannot be created.
+    Raises `InUseError` if another process is writing to the path, and `OSError` if ``lock`` cannot be created.
     """
     from filelock import FileLock, Timeout  # a slow import, and many commands write nothing
 
@@ -36,7 +36,7 @@ def sole_writer(path: str | Path, lock: Path | None = None) -> Iterator[None]:
             holder = file.with_name(f"{file.name}.pid")
             file.parent.mkdir(parents=True, exist_ok=True)
             try:
-                # another thread may release it
+                # thread_local: another thread may release the lock
                 held.enter_context(FileLock(file, timeout=0, mode=0o600, thread_local=False))
             except Timeout:
                 who = ""
@@ -46,7 +46,7 @@ def sole_writer(path: str | Path, lock: Path | None = None) -> Iterator[None]:
                     f"{path}: another process{who} is writing there; wait until it is done, or give another path"
                 ) from None
             held.callback(_remove, holder, file)
-            holder.unlink(missing_ok=True)  # a link that somebody put there would be followed
+            holder.unlink(missing_ok=True)  # writing would follow a link that another user created
             with os.fdopen(os.open(holder, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as text:
                 text.write(str(os.getpid()))
         yield

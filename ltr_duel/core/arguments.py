@@ -1,4 +1,4 @@
-"""What Python callers give: turned into the type that is meant, or refused in one sentence."""
+"""Convert arguments from Python callers to the intended type, or raise `InputError` with one sentence."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from ltr_duel.core.errors import InputError, shown
 
-if TYPE_CHECKING:  # the command line answers without numpy
+if TYPE_CHECKING:  # the command line starts without numpy
     import numpy as np
     from numpy.typing import NDArray
 
 
 def as_path(what: str, path: Any) -> Path:
-    """Return a path; refuse what is none.
+    """Return a path.
 
-    Raises `InputError` for what is neither text nor a path, for text with a null character, and for a name that is too
-    long.
+    Raises `InputError` unless the value is a text or a path, without a null character, and its name is not too long.
     """
     if not isinstance(path, str | os.PathLike) or "\0" in str(path):
         raise InputError(f"{what} must be the path of a file or folder, not {shown(path)}")
@@ -34,14 +33,14 @@ def as_path(what: str, path: Any) -> Path:
 
 
 def require_type(what: str, value: Any, *kinds: type) -> None:
-    """Refuse an object of another type."""
+    """Raise `InputError` unless an object has one of the types."""
     if not isinstance(value, kinds):
         names = " or ".join(kind.__name__ for kind in kinds)
         raise InputError(f"{what} must be {'an' if names[0] in 'AEIOUaeiou' else 'a'} {names}, not {shown(value)}")
 
 
 def as_names(what: str, names: Any) -> list[str]:
-    """Return a list of names, whether it was given as such or as a single one; refuse anything else."""
+    """Return a list of names; a single name becomes a list of one. Raise `InputError` for anything else."""
     given = [names] if isinstance(names, str) else names
     for name in given if isinstance(given, Iterable) else [given]:
         if not isinstance(name, str):
@@ -50,7 +49,7 @@ def as_names(what: str, names: Any) -> list[str]:
 
 
 def as_numbers(what: str, values: Any, axes: int = 1) -> NDArray[np.float64]:
-    """Return real numbers as an array of so many axes; refuse anything else."""
+    """Return real numbers as an array with so many axes. Raise `InputError` for anything else."""
     import numpy as np
 
     try:

@@ -22,10 +22,10 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 def frozen(values: Any, dtype: Any = None) -> NDArray[Any]:
-    """Return a read-only array that nobody else can write to.
+    """Return a read-only array that no other object can write to.
 
-    It is a copy, unless the values are read-only already, down to the memory they lie in: a file mapped read-only, or
-    an array that its maker has given up (`handed_over`).
+    The array is a copy, unless the values and the memory under them are read-only already: a file mapped read-only, or
+    an array given up by its owner (`handed_over`).
     """
     array = np.asarray(values, dtype)
     holder: Any = array
@@ -39,7 +39,7 @@ def frozen(values: Any, dtype: Any = None) -> NDArray[Any]:
 
 
 def handed_over(array: NDArray[Scalar]) -> NDArray[Scalar]:
-    """Make an array read-only, with those it is a view of: its maker gives it up, and `frozen` need not copy it."""
+    """Make an array and the arrays under it read-only: the caller gives it up, and `frozen` need not copy it."""
     holder: Any = array
     while isinstance(holder, np.ndarray):
         holder.setflags(write=False)
@@ -57,9 +57,9 @@ class _Opened:
 
 
 def as_writable(array: NDArray[Scalar]) -> NDArray[Scalar]:
-    """Return a view that is typed as writable, also of a file mapped read-only, for kernels that do not write to it.
+    """Return a view that is typed as writable, even of a file mapped read-only, for kernels that do not write to it.
 
-    numba compiles other code for read-only arrays, and none where a kernel could write to what it is given, though it
-    does so for other arguments only.
+    numba compiles separate code for read-only arrays. It also rejects a read-only argument if the kernel contains a
+    write to it, even one that runs only in calls with other arguments.
     """
     return array if array.flags.writeable else np.asarray(_Opened(array))

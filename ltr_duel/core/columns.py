@@ -1,7 +1,7 @@
 """The columns of the tidy table of results: one row for each run and checkpoint.
 
-Simulations write the table, experiments join the tables of many problems, and tables, plots and papers read it. What a
-column is called and means is declared here and nowhere else.
+Simulations write the table, experiments join the tables of many problems, and tables, plots and papers read it. Names
+and meanings of columns are declared only here.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Column(NamedTuple):
-    """One column: the type of its entries, and what they are."""
+    """The type and the meaning of a column."""
 
     dtype: str
     meaning: str
@@ -27,7 +27,7 @@ def _column(name: str, dtype: str, meaning: str) -> str:
     return name
 
 
-# Of every table of runs.
+# Columns of every table of runs.
 POLICY: Final = _column("policy", "str", "label of the policy, with the parameters that were given")
 REPETITION: Final = _column("repetition", "int64", "number of the run, from 0; equal numbers share random streams")
 T: Final = _column("t", "int64", "steps (impressions) so far")
@@ -36,7 +36,7 @@ OUTCOMES: Final = _column(
     "outcomes", "float64", "outcomes received so far: pairs of different rankers that were compared; NaN: not counted"
 )
 
-# Of tables that join several problems or horizons.
+# Columns of tables that join several problems or horizons.
 STUDY: Final = _column("study", "int64", "number of the study within a figure, from 1")
 PROBLEM: Final = _column("problem", "str", "name of the problem")
 HORIZON: Final = _column("horizon", "int64", "steps of the whole run")
@@ -58,7 +58,7 @@ BEST_BY_NDCG: Final = _column(
     "1 if the ranker with the highest NDCG@10 is recommended, else 0; NaN if that is not known",
 )
 
-# Facts of a problem; a table has those that some problem has.
+# Facts of a problem; a table has the columns that at least one problem fills.
 RANKERS: Final = _column("rankers", "int64", "number of rankers (arms), K")
 SOURCE: Final = _column("source", "str", "where the data come from: real data, published matrix, surrogate ...")
 NOTE: Final = _column("note", "str", "remark on the source")
@@ -91,7 +91,7 @@ def regret_name(column: str) -> str:
 
 
 def regret_label(column: str) -> str:
-    """Return what the regret in a column is called in texts and on axes.
+    """Return the name of the regret in a column for texts and axes.
 
     Examples
     --------
@@ -107,6 +107,6 @@ COPELAND: Final = regret_column("copeland")
 
 
 def defined_regret(rows: pd.DataFrame, column: str) -> str:
-    """Return Copeland regret in place of a regret that is not defined for these rows, if only that is known of them."""
+    """Return the Copeland column if `column` is undefined for these rows but Copeland regret is not; else `column`."""
     known = COPELAND in rows and rows[COPELAND].notna().any()
     return COPELAND if known and rows[column].isna().all() else column

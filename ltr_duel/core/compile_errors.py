@@ -1,4 +1,4 @@
-"""What a compiler's error means, in one sentence: where in the user's file, and what the compiler missed."""
+"""Summarise a compiler's error in one sentence: the line of the user's file, and the missing piece."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ltr_duel.core.jit import interpreted
 _PLACE = re.compile(r'File "([^"]+)", line (\d+)|at (\S+\.py) \((\d+)\)')
 _NOISE = re.compile(r"^(Failed in nopython|- Resolution failure|During:|File |There (is|are) \d+ candidate|\s|$)")
 _PLAIN = re.compile(r"Untyped global name '(\w+)': Cannot determine Numba type of <class 'function'>")
-_QUALIFIED = re.compile(r"(?:[\w<>]+\.)+(?=[A-Z]\w*\()")  # the modules before the name of a class
+_QUALIFIED = re.compile(r"(?:[\w<>]+\.)+(?=[A-Z]\w*\()")  # the modules before a class name
 _MISSING = re.compile(r"No implementation of function .*?\n\s*\n?\s*>>> (.*)")
 
 
@@ -23,7 +23,7 @@ def compile_error(function: Callable[..., Any], error: Exception) -> str:
 
 
 def _line(code: Any, text: str) -> int:
-    """Return the first line that is named in the function's own file: the innermost one."""
+    """Return the first line number that the text names in the function's own file: the innermost call."""
     for match in _PLACE.finditer(text):
         if Path(match[1] or match[3]).name == Path(code.co_filename).name:
             return int(match[2] or match[4])

@@ -1,7 +1,7 @@
-"""Components: policies, comparison methods, click models, corpora, kinds of rankers. Each is one new file and no more.
+"""Components: policies, comparison methods, click models, corpora, kinds of rankers. Each is one new file.
 
-A component is registered by the file that defines it: a module of the package of its kind, a plug-in file that the user
-names (`load_plugin`), or a module that an installed package announces under the entry point group ``ltr_duel.plugins``.
+The file that defines a component registers it: a module of the package of its kind, a plug-in file that the user names
+(`load_plugin`), or a module that an installed package declares under the entry point group ``ltr_duel.plugins``.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ GROUP = "ltr_duel.plugins"
 
 
 class NoParams(NamedTuple):
-    """The parameters of a component that has none."""
+    """The parameters of a component without parameters."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Component:
-    """What all kinds of components have.
+    """The common base of all kinds of components.
 
     Parameters
     ----------
     name : str
-        What users type.
+        Name that users type.
     params : type
         A NamedTuple class; every field has a default.
     limits : mapping of str to (low, high)
         Legal closed range of each numeric parameter; None for no bound.
     choices : mapping of str to tuple of str
-        Legal values of each parameter that is a word.
+        Legal values of each text parameter.
     cite : str
-        The sources, the main one first: keys of ``references.bib`` separated by commas, or a BibTeX entry.
+        Sources, the main one first: keys of ``references.bib`` separated by commas, or a BibTeX entry.
     where : str
-        The place in the source: section, algorithm.
+        Section or algorithm in the source.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class Component:
 
     @property
     def sources(self) -> tuple[Reference, ...]:
-        """The works that describe it."""
+        """The works that describe the component."""
         keys = [self.cite] if self.cite.lstrip().startswith("@") else self.cite.split(",")
         return tuple(reference_of(key.strip()) for key in keys if key)
 
@@ -75,7 +75,7 @@ class Component:
         return ",".join(f"{key}={value}" for key, value in self.params()._asdict().items())
 
     def facts(self) -> dict[str, str]:
-        """Return what a reader wants to know, by the words of a table's head."""
+        """Return the facts about the component, keyed by column heading."""
         cited = "; ".join(map(str, self.sources)) or "not stated"
         return {"parameters": self.parameters or "none", "source": f"{cited}, {self.where}" if self.where else cited}
 
@@ -84,7 +84,7 @@ Item = TypeVar("Item", bound=Component)
 
 
 class Configured(NamedTuple, Generic[Item]):
-    """A component with its parameters; the label is how the user named it, without spaces.
+    """A component with its parameters; the label is the user's text, without spaces.
 
     Examples
     --------
@@ -102,8 +102,8 @@ class Configured(NamedTuple, Generic[Item]):
 class Registry(Generic[Item]):
     """The components of one kind, by name.
 
-    A built-in component mostly has the name of its module: then a look-up imports that module alone. Any other look-up,
-    and a list of the names, imports all modules of the kind's package, and those of installed plug-ins.
+    Most built-in components have the name of their module; a look-up then imports only that module. Any other look-up,
+    and a list of the names, imports all modules of the kind's package, and the modules of installed plug-ins.
 
     Parameters
     ----------
@@ -114,12 +114,12 @@ class Registry(Generic[Item]):
     bind : callable, optional
         Called with each item before it is first used.
     check : str
-        Where the function lies that tests whether an item keeps the contract of its kind:
+        Location of the function that tests whether an item keeps the contract of its kind:
         ``"ltr_duel.bandits.check:check_policy"``.
     files : tuple of str, optional
-        A suffix, and where the function lies that makes a component of a file: users may then type the name of such a
-        file instead of that of a component. Its label ends with a digest of the file, ``users.json#1f0c8a93``, and
-        stands for that content only.
+        A suffix, and the location of a function that makes a component from a file: users may then type the name of
+        such a file instead of a component. The label ends with a digest of the file, ``users.json#1f0c8a93``, and is
+        valid only for that content.
 
     Examples
     --------
@@ -147,12 +147,12 @@ class Registry(Generic[Item]):
         REGISTRIES.append(self)
 
     def add(self, item: Item) -> Item:
-        """Register a component; a name is given once.
+        """Register a component under a new name.
 
         Raises
         ------
         InputError
-            If there is another component of that name.
+            If a component of that name exists.
         """
         if self._found(item.name):
             raise InputError(f"there is a {self.kind} '{item.name}' already; give yours another name")
@@ -161,7 +161,7 @@ class Registry(Generic[Item]):
         return item
 
     def remove(self, name: str) -> None:
-        """Forget a component: that of a plug-in that turned out to be no good."""
+        """Remove a component, for example of a faulty plug-in."""
         del self._items[name]
 
     def check(self, item: str | Item) -> None:
@@ -170,7 +170,7 @@ class Registry(Generic[Item]):
         Raises
         ------
         InputError
-            If it does not; the message names the component and what is wrong.
+            If it breaks the contract; the message names the component and the fault.
         """
         pkgutil.resolve_name(self._check)(item)
 
@@ -180,14 +180,14 @@ class Registry(Generic[Item]):
         return sorted(self._items)
 
     def __getitem__(self, name: str) -> Item:
-        """Return the component called ``name``; an unknown name raises `InputError` with the legal ones."""
+        """Return the component called ``name``; an unknown name raises `InputError` with the legal names."""
         if name not in self:
             own = f"a {self.kind} of your own needs --plugin FILE (in Python: load_plugin)"
             raise unknown_name(self.kind, name, self.names(), otherwise=own)
         return self._items[name]
 
     def get(self, name: str) -> Item | None:
-        """Return the component called ``name``, or None if there is none."""
+        """Return the component called ``name``, or None."""
         if name in self:
             return self[name]
         return None
@@ -198,7 +198,7 @@ class Registry(Generic[Item]):
         return self._found(name) or name in self.names()
 
     def _found(self, name: str) -> bool:
-        """Whether the component is there, or lies in a module of its name, which is imported."""
+        """Return whether the component is registered, after the import of a module with its name."""
         if name not in self._items and not self._complete and name in self._modules():
             importlib.import_module(f"{self._package}.{name}")
         return name in self._items
@@ -207,15 +207,14 @@ class Registry(Generic[Item]):
         return (self[name] for name in self.names())
 
     def configure(self, text: str | Item) -> Configured[Item]:
-        """Parse ``name`` or ``name:key=value,key=value``, or take a component as it is, with its defaults.
+        """Parse ``name`` or ``name:key=value,key=value``, or return a component itself with its defaults.
 
-        A component that is given need not be registered.
+        A component given as an object need not be registered.
 
         Raises
         ------
         InputError
-            For a name that does not exist, a parameter that the component does not have, one that is given twice, or a
-            value that is not legal.
+            For an unknown name, an unknown or repeated parameter, or an illegal value.
         """
         if not isinstance(text, str | Component):
             raise InputError(f"a {self.kind} is given by name, or as it is, not as {shown(text)}")
@@ -247,7 +246,7 @@ class Registry(Generic[Item]):
         return Configured(label, item, self._checked(label, item, item.params(**given)))
 
     def _from_file(self, path: str, digest: str) -> Item:
-        """Make a component of a file; if a digest is given, of a file with that content."""
+        """Make a component from a file. Raise `InputError` if its digest differs from a given one."""
         assert self._files is not None
         try:
             found = sha256_file(Path(path))[:8]
@@ -261,7 +260,7 @@ class Registry(Generic[Item]):
         return made
 
     def _converted(self, label: str, key: str, value: str, default: Any) -> Any:
-        """Read a value as the type of its default."""
+        """Convert a value to the type of its default."""
         if isinstance(default, bool):
             flags = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
             if value.lower() not in flags:
@@ -306,7 +305,7 @@ class Registry(Generic[Item]):
 
 
 def page_parts(page: str, names: Iterable[str]) -> dict[str, Any]:
-    """Return what a module defines of the names that its kind gives a meaning, and its file's name as ``name``."""
+    """Return the module's definitions of these names, and the name of its file as ``name``."""
     defined = vars(sys.modules[page])
     return {"name": Path(defined.get("__file__", "")).stem} | {name: defined[name] for name in names if name in defined}
 
@@ -316,7 +315,7 @@ _installed: set[str] = set()
 
 
 def _import_installed() -> None:
-    """Import the modules that installed packages announce; one that fails is named in a warning and left out."""
+    """Import the modules that installed packages declare; warn about a module that fails, and skip it."""
     for point in importlib.metadata.entry_points(group=GROUP):
         if point.value in _installed:
             continue

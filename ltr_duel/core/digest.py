@@ -1,4 +1,4 @@
-"""SHA-256 digests: of a file, of a value. What a digest names never changes, so neither may what is computed here."""
+"""SHA-256 digests of files and values. Digests are stored, so the results of these functions must never change."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ def sha256_file(path: str | Path) -> str:
 
     path: the file; it is read in pieces.
 
-    Raises `OSError` if it cannot be read.
+    Raises `OSError` if the file cannot be read.
     """
     with Path(path).open("rb") as source:
         return hashlib.file_digest(source, "sha256").hexdigest()
+
+
+canonical = json.JSONEncoder(sort_keys=True).encode  # a value's text, by which it is digested
 
 
 def digest_of(value: object) -> str:
@@ -25,7 +28,7 @@ def digest_of(value: object) -> str:
 
     value: numbers, words, lists and mappings with words as keys.
 
-    Raises `TypeError` for anything else: its text might hold an address in memory, and name nothing.
+    Raises `TypeError` for any other object: its text might contain an address in memory.
 
     Examples
     --------
@@ -34,4 +37,4 @@ def digest_of(value: object) -> str:
     >>> digest_of([1, 2])[:8]
     '3a316d6d'
     """
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(canonical(value).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""One name, many implementations: a kernel calls a function that is chosen by the type of the first argument."""
+"""One name, many implementations: a kernel calls a function that is selected by the type of the first argument."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ R = TypeVar("R")
 
 
 class Dispatch:
-    """One name, many implementations, chosen by the NamedTuple class of the first argument.
+    """One name, many implementations, selected by the NamedTuple class of the first argument.
 
     The one simulation loop calls any policy and any oracle through such names, compiled or interpreted. numba resolves
     the call by type while compiling, so the loop itself stays in the disk cache.
 
-    stub: gives the name, the signature (which every implementation must repeat, names included) and the contract in its
-        docstring. Its body is the fallback for classes without an implementation, and may raise.
+    stub: defines the name, the signature (which every implementation must repeat, names included) and the contract in
+        its docstring. Its body is the fallback for classes without an implementation, and may raise.
     """
 
     def __init__(self, stub: Callable[..., Any]) -> None:
@@ -32,7 +32,7 @@ class Dispatch:
 
     def implement(self, kind: type, function: Callable[..., Any]) -> None:
         """Make ``function`` the implementation for first arguments of class ``kind``."""
-        text = interpreted(function)  # a kernel among a user's functions is compiled with the loop, like the others
+        text = interpreted(function)  # a user's kernel, too, is compiled as part of the loop
         given = list(inspect.signature(text).parameters)
         if given != self._parameters:
             raise TypeError(
@@ -55,14 +55,14 @@ class Dispatch:
 def dispatched(stub: Callable[P, R]) -> Callable[P, R]:
     """Turn a stub into a function that kernels and Python can call; see `Dispatch`.
 
-    For steps of nanoseconds: the implementations become part of the caller's text before the caller is compiled. The
+    For steps of nanoseconds: the implementations become part of the caller's code before the caller is compiled. The
     attribute ``dispatch`` of the returned function is the `Dispatch` with its implementations.
     """
     return _dispatched(stub, "always")
 
 
 def dispatched_call(stub: Callable[P, R]) -> Callable[P, R]:
-    """Like `dispatched`, for longer functions, with returns in several places; LLVM inlines them.
+    """Like `dispatched`, for longer functions with several returns; LLVM inlines them.
 
     Without inlining, a call would pass the description of each array of each argument: 100 to 200 numbers.
     """

@@ -1,4 +1,4 @@
-"""Draws from the normal, Beta and binomial distributions, exact, built on `uniform` alone (see `random`)."""
+"""Exact draws from the normal, Beta and binomial distributions, built only on `uniform` (see `random`)."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ def normal_draw(rng: np.random.Generator) -> float:
 def beta_draw(a: float, b: float, rng: np.random.Generator) -> float:
     """Draw from Beta(a, b) with a >= 1 and b >= 1.
 
-    Where one of the two is 1 the distribution function is inverted; else algorithm BB of Cheng (Generating Beta
-    Variates with Nonintegral Shape Parameters, CACM 1978), which rejects less than a third of its proposals.
+    If a or b is 1, the distribution function is inverted; otherwise algorithm BB of Cheng (Generating Beta Variates
+    with Nonintegral Shape Parameters, CACM 1978), which rejects less than a third of its proposals.
     """
     if b == 1.0:
         return (1.0 - uniform(rng)) ** (1.0 / a)
@@ -52,11 +52,11 @@ def beta_draw(a: float, b: float, rng: np.random.Generator) -> float:
 
 @kernel
 def beta_above(level: float, a: int, b: int, rng: np.random.Generator) -> float:
-    """Draw from Beta(a + 1, b + 1) as it is above a level, 0 < level < 1, however seldom it is there.
+    """Draw from Beta(a + 1, b + 1) given that the value exceeds a level, 0 < level < 1, however rare that is.
 
-    Without wins or without losses the distribution function is inverted. Else ln f, of the density f, lies below its
-    tangents; one that falls by about 1 from the level to where it touches leaves least room, and a draw by it takes
-    few trials. Far to the left of the mode a draw is repeated until it is above the level.
+    If a or b is 0, the distribution function is inverted. Otherwise ln f, with f the density, lies below its tangents,
+    and proposals come from the exponential of a tangent. A tangent that falls by about 1 from the level to its point of
+    contact rejects the fewest proposals. Far to the left of the mode, draws are repeated until one exceeds the level.
     """
     if b == 0:
         below = level ** (a + 1.0)
@@ -68,7 +68,7 @@ def beta_above(level: float, a: int, b: int, rng: np.random.Generator) -> float:
     if slope > -0.7 * sqrt(bend):
         reach = min(2.0 / (slope + sqrt(slope * slope + 4.0 * bend)), 0.75 * rest)
         slope = b / (rest - reach) - a / (level + reach)
-        if slope * reach > 0.4:  # always so to the right of the mode
+        if slope * reach > 0.4:  # always true to the right of the mode
             return _draw_by_tangent(level, level + reach, slope, a, b, rng)
     theta = beta_draw(a + 1.0, b + 1.0, rng)
     while theta <= level:
@@ -78,10 +78,11 @@ def beta_above(level: float, a: int, b: int, rng: np.random.Generator) -> float:
 
 @kernel
 def _draw_by_tangent(level: float, touch: float, slope: float, a: int, b: int, rng: np.random.Generator) -> float:
-    """Draw from Beta(a + 1, b + 1) above a level by the tangent of ln f that touches there, of slope ``-slope`` < 0.
+    """Draw from Beta(a + 1, b + 1) above a level, by the tangent of ln f at ``touch``, of slope ``-slope`` < 0.
 
-    A point drawn under its exponential counts if it lies under f. Mostly bounds of the logarithm, by its first three
-    terms, tell: ``x - x^2 / 2 + x^3 / 3`` is never less than ln(1 + x), and for x > -1/2 at most x^4 / 2 more.
+    A point under the exponential of the tangent is accepted if it lies under f. Bounds of the logarithm by its first
+    three terms decide most cases: ``x - x^2 / 2 + x^3 / 3`` is at least ln(1 + x), and for x > -1/2 at most x^4 / 2
+    larger.
     """
     left = 1.0 - touch
     while True:
@@ -100,8 +101,8 @@ def _draw_by_tangent(level: float, touch: float, slope: float, a: int, b: int, r
 def binomial_draw(n: int, p: float, rng: np.random.Generator) -> int:
     """Draw the number of heads in ``n`` tosses of a coin. A ``p`` outside [0, 1] by rounding counts as 0 or 1.
 
-    The distribution function is inverted where less than ten of the rarer side are expected; else algorithm BTRS of
-    Hoermann (The Generation of Binomial Random Variates, JSCS 1993), which costs the same for every ``n``.
+    If fewer than ten outcomes of the rarer side are expected, the distribution function is inverted; otherwise
+    algorithm BTRS of Hoermann (The Generation of Binomial Random Variates, JSCS 1993), whose cost does not depend on n.
     """
     if n == 1:
         return int(uniform(rng) < p)
@@ -120,7 +121,7 @@ def _binomial_by_inversion(n: int, p: float, rng: np.random.Generator) -> int:
     odds = p / (1.0 - p)
     while True:
         mass, u = exp(n * log1p(-p)), uniform(rng)
-        for count in range(min(n, 150) + 1):  # more than 150 where ten are expected: no number u is as rare
+        for count in range(min(n, 150) + 1):  # with a mean below 10, counts above 150 are rarer than the smallest u
             if u < mass:
                 return count
             u -= mass
@@ -129,7 +130,7 @@ def _binomial_by_inversion(n: int, p: float, rng: np.random.Generator) -> int:
 
 @kernel
 def _binomial_by_rejection(n: int, p: float, rng: np.random.Generator) -> int:
-    """Step numbers are those of BTRS. Needs n p >= 10 and p <= 1/2."""
+    """Draw by BTRS, with its step numbers. Requires n p >= 10 and p <= 1/2."""
     spread = sqrt(n * p * (1.0 - p))
     b = 1.15 + 2.53 * spread
     a = -0.0873 + 0.0248 * b + 0.01 * p

@@ -1,4 +1,4 @@
-"""Errors of the user's input: what was wrong, where, and what would be right, in one sentence."""
+"""Errors of the user's input, in one sentence: the fault, its location, and the legal values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LONG_WORD = re.compile(r"\S{201,}")
 
 
 class InputError(ValueError):
-    """Something the user gave cannot be used. The message is one complete sentence for a human, in one line.
+    """The user's input cannot be used. The message is one complete sentence for a human, in one line.
 
     The command line prints it without a traceback and exits with code 2.
 
@@ -28,7 +28,7 @@ class InputError(ValueError):
 
 
 def in_one_line(text: str) -> str:
-    r"""Escape control characters, and shorten words of hundreds of characters, that a user gave.
+    r"""Escape control characters, and shorten words of hundreds of characters, in a text with user input.
 
     Examples
     --------
@@ -40,9 +40,9 @@ def in_one_line(text: str) -> str:
 
 
 def shown(value: Any) -> str:
-    """Return how a message shows a value that is not legal: itself, or its type where it has no short form."""
+    """Return the form of an illegal value in a message: the value, or its type if it has no short form."""
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**300:
-        return "an integer of more than 300 digits"  # Python refuses to write those of more than 4,300
+        return "an integer of more than 300 digits"  # Python refuses to print integers of more than 4,300 digits
     if value is None or isinstance(value, bool | int | float):
         return str(value)
     if isinstance(value, str):
@@ -56,13 +56,13 @@ def unknown_name(kind: str, name: Any, legal: Iterable[str], *, otherwise: str =
     Parameters
     ----------
     kind : str
-        What was looked up, for example ``"click model"``.
+        Kind of the name, for example ``"click model"``.
     name : str
-        What the user wrote; anything else is shown as what it is.
+        The user's text; any other object is shown as `shown` does.
     legal : iterable of str
         All names that exist.
     otherwise : str
-        Advice for a name that resembles none of them.
+        Advice for a name that resembles no legal name.
 
     Returns
     -------
@@ -82,20 +82,20 @@ def unknown_name(kind: str, name: Any, legal: Iterable[str], *, otherwise: str =
 
 
 def require_one_of(kind: str, name: Any, legal: Collection[str]) -> None:
-    """Refuse what is none of these names.
+    """Raise `InputError` unless a name is legal.
 
     Parameters
     ----------
     kind : str
-        What it should be a name of.
+        Kind of the name.
     name : object
-        What was given.
+        The user's value.
     legal : collection of str
 
     Raises
     ------
     InputError
-        As `unknown_name` says it, also for what is no name at all.
+        The error of `unknown_name`, also for an object that is not a text.
 
     Examples
     --------
@@ -106,10 +106,9 @@ def require_one_of(kind: str, name: Any, legal: Collection[str]) -> None:
 
 
 def require_between(name: str, value: Any, low: float, high: float | None = None) -> None:
-    """Refuse what is not a number in ``[low, high]``.
+    """Raise `InputError` unless ``value`` is a number in ``[low, high]``.
 
-    Raises `InputError` if ``value`` is no number, NaN or out of range; the sentence names the value and the legal
-    range.
+    NaN is illegal. The message names the value and the legal range.
     """
     try:
         legal = bool(value >= low and (high is None or value <= high))
@@ -121,9 +120,9 @@ def require_between(name: str, value: Any, low: float, high: float | None = None
 
 
 def require_whole(name: str, value: Any, low: int | None = None, high: int | None = None) -> int:
-    """Return a whole number, in ``[low, high]``, as an ``int``, whoever wrote it: 1000, 1e3 or np.int64(1000).
+    """Return a whole number in ``[low, high]`` as an ``int``, for example for 1000, 1e3 or np.int64(1000).
 
-    Raises `InputError` for anything else; the sentence names the value and what is legal.
+    Raises `InputError` for anything else; the message names the value and the legal range.
     """
     try:
         number = int(value) if isinstance(value, float) and value.is_integer() else operator.index(value)
@@ -137,11 +136,11 @@ def require_whole(name: str, value: Any, low: int | None = None, high: int | Non
 
 
 def listed(names: Sequence[str], word: str = "and") -> str:
-    """Return names as a sentence lists them: ``a, b and c``."""
+    """Return names in the form of a sentence: ``a, b and c``."""
     return f"{', '.join(names[:-1])} {word} {names[-1]}" if len(names) > 1 else "".join(names)
 
 
 def several(n: int, what: str) -> str:
-    """Return a number of things in words: ``1 query``, ``2,000 queries``."""
+    """Return a number with its noun: ``1 query``, ``2,000 queries``."""
     many = what[:-1] + "ies" if what.endswith("y") and what[-2] not in "aeiou" else what + "s"
     return f"{n:,} {what if n == 1 else many}"

@@ -1,18 +1,22 @@
-"""Files and folders that appear whole or not at all, after a power cut too."""
+"""Write files and folders completely or not at all, even if the power fails."""
 
 from __future__ import annotations
 
+import gzip
 import os
 import secrets
 import shutil
 import tempfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from io import BufferedReader
 from pathlib import Path
 
+from ltr_duel.core.errors import InputError
 from ltr_duel.core.places import require_file_place, require_folder_place, said_of
 
-_NAME_KEPT = 60  # characters of a name that a temporary one repeats: file systems allow 255 bytes
+_NAME_KEPT = 60  # characters of a name that are repeated in a temporary name: file systems allow 255 bytes
 
 
 @contextmanager
@@ -20,15 +24,15 @@ def replacing(path: str | Path, temporary: Path | None = None) -> Iterator[Path]
     """Yield a temporary path; on success it becomes ``path``, on failure it is removed.
 
     Missing folders are made, unless the temporary path is given; on failure they are removed again. A link is
-    followed. Only an ordinary file is ever replaced, never a folder, a pipe or a device.
+    followed. Only an ordinary file can be replaced, never a folder, a pipe or a device.
 
     Parameters
     ----------
     path : str or Path
-        The file to write, or to write anew.
+        The file to write or replace.
     temporary : Path, optional
-        On the same disk; by default a new name in the same folder. With one, the place is not looked at, and errors of
-        the file system are the caller's to say.
+        A path on the same disk; by default a new name in the same folder. If given, ``path`` is not checked, and the
+        caller must report errors of the file system.
 
     Yields
     ------
@@ -37,7 +41,7 @@ def replacing(path: str | Path, temporary: Path | None = None) -> Iterator[Path]
     Raises
     ------
     InputError
-        If the place cannot be written to: what is there, rights, a full disk.
+        If the path cannot be written: it is not an ordinary file, permission is missing, or the disk is full.
 
     Examples
     --------
@@ -51,7 +55,7 @@ def replacing(path: str | Path, temporary: Path | None = None) -> Iterator[Path]
     if temporary is not None:
         with _removed_on_failure(temporary):
             yield temporary
-            os.replace(temporary, path)  # noqa: PTH105 -- Path.replace keeps the parts of the target interned
+            os.replace(temporary, path)  # noqa: PTH105 -- Path.replace would keep the parts of the target interned
         return
     target = require_file_place(path)
     with _folders_made(target.parent, path):
@@ -64,8 +68,34 @@ def replacing(path: str | Path, temporary: Path | None = None) -> Iterator[Path]
             sync_folder(target.parent)
 
 
+@contextmanager
+def reading(path: Path, needed: str) -> Iterator[BufferedReader]:
+    """Open a file to read its bytes, plain or gzipped.
+
+    needed: what it should be, for example "a run file".
+
+    Raises `InputError` if it is missing or a directory, cannot be read, or if its gzip stream is damaged.
+    """
+    try:
+        with path.open("rb") as raw:
+            yield raw
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InputError(f"{path}: the gzip stream is damaged or cut short ({error}); get the file again") from None
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file") from None
+    except IsADirectoryError:
+        raise InputError(f"{path}: this is a directory, {needed} is needed") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+
+
+def is_gzipped(raw: BufferedReader) -> bool:
+    """Whether bytes that were not read yet begin like a gzip stream."""
+    return raw.peek(2)[:2] == b"\x1f\x8b"
+
+
 def write_text(path: str | Path, text: str) -> None:
-    """Write a file of text, whole or not at all, see `replacing`."""
+    """Write a text file, completely or not at all (see `replacing`)."""
     with replacing(path) as temporary:
         temporary.write_text(text, encoding="utf-8")
 
@@ -74,8 +104,8 @@ def write_text(path: str | Path, text: str) -> None:
 def replacing_folder(path: Path) -> Iterator[Path]:
     """Yield a temporary folder beside ``path``; on success it becomes ``path``, on failure it is removed.
 
-    A folder that another process has put there meanwhile stays, and the temporary one is removed. Missing parents are
-    made.
+    If another process makes the folder in the meantime, its folder stays and the temporary one is removed. Missing
+    parents are made.
 
     Raises `InputError` if the parent cannot be made or written to.
     """
@@ -91,7 +121,7 @@ def replacing_folder(path: Path) -> Iterator[Path]:
                 try:
                     temporary.rename(path)
                 except OSError:
-                    if not path.is_dir():  # not the other process
+                    if not path.is_dir():  # not made by another process
                         raise
                 sync_folder(path.parent)
         finally:
@@ -100,11 +130,11 @@ def replacing_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def replacing_files(folder: str | Path) -> Iterator[Path]:
-    """Yield a temporary folder for several files; on success they move to ``folder``, on failure none of them does.
+    """Yield a temporary folder for several files; on success they move to ``folder``, on failure none does.
 
-    folder: made if need be; files of the same names are replaced, others stay.
+    folder: made if missing; files of the same names are replaced, others stay.
 
-    Raises `InputError` if the place cannot be written to.
+    Raises `InputError` if the folder cannot be written.
     """
     folder = Path(folder)
     require_folder_place(folder)
@@ -123,8 +153,8 @@ def replacing_files(folder: str | Path) -> Iterator[Path]:
 
 
 def sync_folder(folder: Path) -> None:
-    """Wait until the names in a folder are on the disk: a file system may put a name there before its content."""
-    with suppress(OSError):  # Windows opens no folders, and some file systems sync none
+    """Wait until the names in a folder are on the disk: a file system may write a name before the file's content."""
+    with suppress(OSError):  # Windows opens no folders, and some file systems cannot sync them
         handle = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(handle)
@@ -143,7 +173,7 @@ def _sync(file: Path) -> None:
 
 @contextmanager
 def _folders_made(folder: Path, said: str | Path) -> Iterator[None]:
-    """Make a folder and its missing parents; after a failure remove those again that hold nothing."""
+    """Make a folder and its missing parents; after a failure remove those that are empty."""
     missing = [one for one in (folder, *folder.parents) if not one.exists()]
     with said_of(said):
         folder.mkdir(parents=True, exist_ok=True)
@@ -166,12 +196,12 @@ def _removed_on_failure(file: Path) -> Iterator[None]:
 
 
 def _beside(path: Path) -> Path:
-    """Make an empty file with a new name beside another one; its mode is that of any file that the process makes."""
+    """Make an empty file with a new name beside another file, with the default mode of the process."""
     temporary = _new_name(path, path.suffix[:20])
     temporary.touch(exist_ok=False)
     return temporary
 
 
 def _new_name(path: Path, suffix: str) -> Path:
-    """Return the name of a hidden file beside another one that no process will choose again."""
+    """Return a hidden name beside another file that no process will choose again."""
     return path.with_name(f".{path.name[:_NAME_KEPT]}.{secrets.token_hex(8)}{suffix}")

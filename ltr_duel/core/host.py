@@ -1,4 +1,4 @@
-"""What differs between operating systems: the processor, memory, processes.
+"""Differences between operating systems: the processor, memory, processes.
 
 psutil covers Linux, macOS and Windows. Only this module reads files that Linux alone has (under ``/proc``, control
 groups), and each of them may be missing. The rest of the package uses functions that Python has on every system.
@@ -21,7 +21,7 @@ from ltr_duel.core.errors import InputError
 
 PROC, GROUPS = Path("/proc"), Path("/sys/fs/cgroup")
 _NAMES_OF_OLD = "memory.limit_in_bytes", "memory.usage_in_bytes"
-_SMALL = 2**26  # bytes: smaller requests are not checked
+_SMALL = 2**26  # bytes; smaller requests are not checked
 
 
 def system() -> str:
@@ -39,9 +39,9 @@ def processor() -> str:
 
 
 def reserve(file: int, size: int) -> None:
-    """Reserve so many bytes of the disk for an open file, where the system can.
+    """Reserve so many bytes of the disk for an open file, if the system supports it.
 
-    Raises `OSError` if the disk has no room for them.
+    Raises `OSError` if the disk has too little space.
     """
     if hasattr(os, "posix_fallocate"):
         os.posix_fallocate(file, 0, size)
@@ -70,7 +70,7 @@ def process_identity(pid: int) -> dict[str, Any]:
 
 
 def still_runs(identity: dict[str, Any]) -> bool | None:
-    """Return whether the process that `process_identity` described still runs; None if it was on another machine."""
+    """Return whether the process that `process_identity` described still runs; None if it ran on another machine."""
     now = process_identity(identity["pid"])
     if identity["machine"] != now["machine"]:
         return None
@@ -82,9 +82,9 @@ def _start(pid: int) -> str | None:
         fields = (PROC / str(pid) / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         return None if fields[0] == "Z" else fields[19]
     except OSError:
-        import psutil  # here, for most commands do not need it
+        import psutil  # imported here, because most commands do not need it
 
-        with suppress(psutil.Error, ValueError):  # a record may hold any number
+        with suppress(psutil.Error, ValueError):  # the pid may be any number
             process = psutil.Process(pid)
             return None if process.status() == psutil.STATUS_ZOMBIE else f"{process.create_time():.2f}"
     return None
@@ -111,20 +111,20 @@ def _reported(name: str) -> int:
 def _groups() -> Iterator[tuple[int, int]]:
     """Yield limit and use, in bytes, of each control group that contains this process.
 
-    Groups without a limit are left out. Memory of cached files does not count as used, because the system frees it.
+    Groups without a limit are omitted. Memory of cached files does not count as used, because the system frees it.
     """
     try:
         lines = (PROC / "self/cgroup").read_text(encoding="utf-8").splitlines()
     except OSError:
         return
     for number, kinds, path in (line.split(":", 2) for line in lines):
-        if number != "0" and "memory" not in kinds.split(","):  # neither of version 2, nor of memory in version 1
+        if number != "0" and "memory" not in kinds.split(","):  # not version 2, and not the memory group of version 1
             continue
         top = GROUPS if number == "0" else GROUPS / "memory"
         names = ("memory.max", "memory.current") if number == "0" else _NAMES_OF_OLD
         folder = top / path.lstrip("/")
         for group in (one for one in (folder, *folder.parents) if one == top or top in one.parents):
-            with suppress(OSError, ValueError):  # there is no such group here, or it has no limit: "max"
+            with suppress(OSError, ValueError):  # the group does not exist here, or has no limit ("max")
                 limit, used = (int((group / name).read_text(encoding="ascii")) for name in names)
                 stat = (group / "memory.stat").read_text(encoding="ascii").splitlines()
                 kept = dict(line.split() for line in stat)
@@ -132,14 +132,14 @@ def _groups() -> Iterator[tuple[int, int]]:
 
 
 def require_memory(what: str, size: float) -> None:
-    """Refuse what takes more memory than is free, before it is allocated.
+    """Raise `InputError` if an allocation needs more memory than is free, before it is made.
 
-    Linux promises more memory than there is, and ends the process that uses it.
+    Linux promises more memory than exists, and ends the process that uses it.
 
-    what: the subject of the sentence: who needs it.
+    what: subject of the message: the part of the program that needs the memory.
     size: bytes.
 
-    Raises `InputError` saying what needs how much, and how much there is.
+    The message names the needed and the free memory.
     """
     if size <= _SMALL:
         return
@@ -150,14 +150,14 @@ def require_memory(what: str, size: float) -> None:
 def is_loopback(host: str) -> bool:
     """Return whether a host, as an address or as ``localhost``, can only be this machine.
 
-    host: no other name is looked up: where it leads can change.
+    host: no other name is resolved, because its address can change.
 
     Examples
     --------
     >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("127.0.0.1.example.org")
     (True, True, False)
     """
-    import ipaddress  # here, for most commands do not need it
+    import ipaddress  # imported here, because most commands do not need it
 
     try:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback

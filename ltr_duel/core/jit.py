@@ -1,9 +1,9 @@
-"""Compiled kernels: one decorator and one place for their cache.
+"""Compiled kernels: the decorator, and the cache of compiled code.
 
 Kernels are plain Python functions over arrays and NamedTuples of arrays. They allocate nothing. With
-``NUMBA_DISABLE_JIT=1`` the same text runs interpreted and returns the same values.
+``NUMBA_DISABLE_JIT=1`` the same code runs interpreted and returns the same values.
 
-numba's disk cache does not notice an edit in another file, so the cache lies under a folder named by a digest of all
+numba's disk cache does not notice an edit in another file, so the cache is in a folder named by a digest of all
 source files that a kernel depends on (`ltr_duel.core.sources`).
 """
 
@@ -23,7 +23,7 @@ import numba
 import numpy as np
 from numba.extending import typeof_impl
 
-from ltr_duel.core._machine import numbers as numbers  # min, max and int of numbers in compiled text
+from ltr_duel.core._machine import numbers as numbers  # implements min, max and int of numbers in compiled code
 from ltr_duel.core._machine.generators import borrowed
 from ltr_duel.core._machine.instructions import compiled_as, compiled_text
 from ltr_duel.core._machine.options import CALLED, INLINED, KERNEL, compiler
@@ -33,7 +33,7 @@ from ltr_duel.core.sources import kernel_digest
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_FROM_HERE = re.compile(r"int|float|bool|np\.\w+int\d+|\w*(Vector|Matrix|Generator)|NDArray\[.*|Streams")  # annotations
+_FROM_HERE = re.compile(r"int|float|bool|np\.\w+int\d+|\w*(Vector|Matrix|Generator)|NDArray\[.*|Streams")  # own types
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
@@ -47,7 +47,7 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
     Returns
     -------
     callable
-        The plain Python text stays reachable as ``.py_func`` (see `interpreted`).
+        The kernel; its plain Python function is available as ``.py_func`` (see `interpreted`).
 
     Examples
     --------
@@ -73,8 +73,8 @@ def kernel_for(
     """Compile like `kernel` a function whose `dispatched` calls are implemented in ``modules``.
 
     *modules: stored code is valid while the digest of their sources and of the function's source is the same.
-    parts: functions that replace global names of the text. numba compiles them as part of the text only; it would
-        compile an implementation of a `dispatched` call also separately.
+    parts: functions that replace global names in the code. numba compiles them only as part of it; it would also
+        compile an implementation of a `dispatched` call separately.
     **flags: options of the compiler.
     """
     if numba.config.DISABLE_JIT:
@@ -99,12 +99,12 @@ def inlined(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def interpreted(function: Callable[P, R]) -> Callable[P, R]:
-    """Return the plain Python text of a kernel.
+    """Return the plain Python function of a kernel.
 
     Parameters
     ----------
     function : callable
-        A kernel, or a function that is plain Python already.
+        A kernel, or a plain Python function.
 
     Returns
     -------
@@ -120,14 +120,14 @@ def interpreted(function: Callable[P, R]) -> Callable[P, R]:
 
 
 class Kernel(Generic[P, R]):
-    """A compiled function: a callable object for Python, code without an entrance from Python for other kernels.
+    """A compiled function: callable from Python with one entry point, and from other kernels without it.
 
-    Compiling without the entrance from Python takes four fifths of the time. Code that holds types from outside this
+    Compiling without the entry point for Python takes four fifths of the time. Code that holds types from outside this
     package is compiled for this process alone, because such code may be edited, and other processes could not read a
     cache index that names its classes.
     """
 
-    __qualname__: str  # of the function
+    __qualname__: str  # name of the function
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ class Kernel(Generic[P, R]):
         self._modules, self._flags, self._parts = modules, flags, parts
         self._made: dict[tuple[bool, bool], Any] = {}
         self._ready: Any = None  # numba's dispatcher, if it takes the arguments unchanged
-        self._lending: tuple[int, ...] | None = None  # the arguments that hold Generators, from the first call on
+        self._lending: tuple[int, ...] | None = None  # positions of Generators; set by the first call
         self._alone = not all(module.startswith("ltr_duel.") for module in modules)
         kinds = (str(function.__annotations__.get(name, "")) for name in inspect.signature(function).parameters)
         # Whether arguments may have types from outside the package.
@@ -154,10 +154,10 @@ class Kernel(Generic[P, R]):
         given = self.given(*args, **kwargs)
         try:
             result = self._called(given)
-        except _NOT_KEPT as error:  # of the disk cache, while compiling: no kernel raises these
+        except _NOT_KEPT as error:  # errors of the disk cache, while compiling; kernels do not raise them
             _keep_nothing(error)
             result = self._called(given)
-        if self._lending is None:  # a call with wrong arguments decides nothing
+        if self._lending is None:  # only after a successful call
             self._lending = self._lent_places(args)
             self._ready = None if kwargs or self._lending or self._alone else self.compiled()
         return cast(R, result)
@@ -191,7 +191,7 @@ class Kernel(Generic[P, R]):
         return self.compiled()(*given)
 
     def compiled(self, *, for_python: bool = True) -> Any:
-        """Return numba's dispatcher: with an entrance from Python, or without one, for other kernels."""
+        """Return numba's dispatcher: with an entry point for Python, or without one, for other kernels."""
         stored = not (self._alone or _unkept or (self._open and getattr(_alone, "depth", 0) > 0))
         return self._made.get((for_python, stored)) or self._make(for_python, stored)
 
@@ -220,7 +220,7 @@ def _typeof(function: Kernel[Any, Any], context: Any) -> Any:
 
 
 _NOT_KEPT = (OSError, EOFError, ImportError, pickle.UnpicklingError)
-_unkept: list[BaseException] = []  # why nothing is stored any more
+_unkept: list[BaseException] = []  # the errors that stopped the use of the disk cache
 
 
 def _keep_nothing(error: BaseException) -> None:
@@ -236,7 +236,7 @@ _alone = threading.local()
 
 @contextmanager
 def _this_process_alone() -> Iterator[None]:
-    """Keep code out of the disk cache that this thread compiles for types from outside the package."""
+    """Keep code that this thread compiles for types from outside the package out of the disk cache."""
     _alone.depth = getattr(_alone, "depth", 0) + 1
     try:
         yield
@@ -245,8 +245,8 @@ def _this_process_alone() -> Iterator[None]:
 
 
 def _has_outsiders(values: Any) -> bool:
-    """Whether the values contain, at any depth, a NamedTuple of a class from outside this package."""
-    for one in values:  # noqa: SIM110 -- in each call of a kernel, where a generator takes twice as long
+    """Return whether the values contain, at any depth, a NamedTuple of a class from outside this package."""
+    for one in values:  # noqa: SIM110 -- runs in each call of a kernel; a generator takes twice as long
         if isinstance(one, tuple) and (not _is_own(type(one)) or _has_outsiders(one)):
             return True
     return False
@@ -261,7 +261,7 @@ _renamed: dict[type, type] = {}  # classes from outside that implement a dispatc
 
 
 def tell_apart(kind: type) -> type:
-    """Return a uniquely named subclass of a NamedTuple class from outside: numba distinguishes classes by name."""
+    """Return a uniquely named subclass of a NamedTuple class from outside; numba distinguishes classes by name."""
     name = f"number{len(_renamed)}.{kind.__module__}.{kind.__qualname__}"
     return _renamed.setdefault(kind, type(name, (kind,), {"__slots__": (), "__module__": kind.__module__}))
 
@@ -285,5 +285,5 @@ def _lent(value: Any) -> Any:
 
 @functools.cache
 def _cache_folder(modules: frozenset[str]) -> str:
-    """Return the folder for compiled code of the modules' present sources, or ``""`` if no folder can be used."""
+    """Return the folder for compiled code of the modules' current sources, or ``""`` if no folder can be used."""
     return kernel_folder(kernel_digest(modules, compiler())[:16])

@@ -1,7 +1,7 @@
 """The folder of compiled kernels: writable by the user alone, and without damaged files.
 
-numba stores compiled code as pickles, and a pickle can run any code when it is loaded. So a folder that other users can
-write to, or in which a file is theirs, is not used. numba also fails on an empty, truncated or overwritten file, for
+numba stores compiled code as pickles, and a pickle can run any code when it is loaded. So a folder is not used if other
+users can write to it or own a file in it. numba also fails on an empty, truncated or overwritten file, for
 example after a power failure. So each folder has a table of its files (`_SEALS`: sizes, times and checksums), written
 when a process ends. The first use of a folder in a process removes the files that differ from the table, and numba
 compiles their kernels again.
@@ -24,17 +24,17 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from ltr_duel.core.home import NoHomeError, cache_home
+from ltr_duel.core.cache_folder import NoHomeError, cache_home
 
 _SEALS = "files.json"
 _INDEX, _CODE = ".nbi", ".nbc"
-_INNER = "__pycache__", "called", "called/__pycache__"  # made here, as numba would make them with the user's umask
+_INNER = "__pycache__", "called", "called/__pycache__"  # made here; numba would make them with the user's umask
 _OTHERS_WRITE = 0o022
 _BETWEEN = ("ltr_duel", "numba", "joblib", "contextlib", "threading")
 
 
 class KernelCacheWarning(UserWarning):
-    """Warns that compiled code is not kept between processes."""
+    """Compiled code is not kept between processes."""
 
 
 @functools.cache
@@ -46,8 +46,8 @@ def kernel_folder(digest: str) -> str:
     Warns
     -----
     KernelCacheWarning
-        If the folder cannot be made or written, or it, a file in it or a folder above it, up to the cache's, belongs to
-        another user or can be written by others.
+        If the folder cannot be made or written, or if another user owns or can write to the folder, a file in it, or a
+        parent up to the cache folder.
     """
     try:
         home = cache_home()
@@ -70,22 +70,22 @@ def kernel_folder(digest: str) -> str:
 
 
 def _fault(home: Path) -> str:
-    """Return why other users could replace what lies in the home, or ``""``."""
+    """Return why other users could replace the content of the cache folder, or ``""``."""
     status, user = home.stat(), _user()
     if user is None:
         return ""
     if status.st_uid not in (user, 0):
         return f"{home} belongs to another user; set LTR_DUEL_HOME to your folder"
-    # In a folder with the sticky bit, such as /tmp, nobody can rename what belongs to another user.
+    # In a folder with the sticky bit, such as /tmp, users cannot rename files of other users.
     if status.st_mode & _OTHERS_WRITE and not status.st_mode & stat.S_ISVTX:
         return f"{home} can be written by other users; chmod go-w, or set LTR_DUEL_HOME to a folder of yours"
     return ""
 
 
 def _fault_below(folder: Path, only: str = "") -> str:
-    """Return why other users could have put code into a folder or what is below, of which ``only`` one may count.
+    """Return why other users could have put code into a folder or below it, or ``""``; ``only`` limits the check.
 
-    Files that others could write to are no fault in a folder that others cannot enter: they may be as the umask wants.
+    Files that others could write to are accepted in a folder that others cannot enter: their modes follow the umask.
     """
     status, user = folder.lstat(), _user()
     if not os.access(folder, os.W_OK):
@@ -128,7 +128,7 @@ def _warn_once(sentence: str) -> None:
 
 
 def warn_of_cache(sentence: str) -> None:
-    """Warn, and name the line of the user's that led here: the first outside this package and those that call it."""
+    """Warn at the line that led here: the first one outside this package and the libraries that call it."""
     frame, level = inspect.currentframe(), 1
     while frame and frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in _BETWEEN:
         frame, level = frame.f_back, level + 1
@@ -142,7 +142,7 @@ class _Seal(NamedTuple):
 
 
 def _remove_damage(folder: Path) -> None:
-    """Remove each file that differs from its seal; a file written after the seal must be whole."""
+    """Remove each file that differs from its seal, unless it was written after the seal and is complete."""
     seals = _read_seals(folder)
     for file, status in _files(folder):
         seal = seals.get(os.path.relpath(file, folder))
@@ -155,7 +155,7 @@ def _remove_damage(folder: Path) -> None:
 
 
 def _is_right(file: str, seal: _Seal | None) -> bool:
-    """Whether a file equals its seal; a new file, or an index that has grown, must be whole instead."""
+    """Return whether a file equals its seal; a new file, or an index that has grown, must be complete instead."""
     content = Path(file).read_bytes()
     if seal is not None and seal.checksum == zlib.crc32(content):
         return True
@@ -171,7 +171,7 @@ def _remove_code_of(index: Path) -> None:
 
 
 def _is_whole(content: bytes) -> bool:
-    """Whether bytes are a sequence of complete pickles and nothing else, without unpickling them."""
+    """Return whether bytes are a sequence of complete pickles and nothing else, without unpickling them."""
     stream = io.BytesIO(content)
     try:
         while stream.tell() < len(content):
@@ -183,7 +183,7 @@ def _is_whole(content: bytes) -> bool:
 
 
 def _seal(folder: Path) -> None:
-    """Write the table of all whole files of a folder."""
+    """Write the table of all complete files of a folder."""
     before = _read_seals(folder)
     after = {}
     with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Versions: of this package, and of libraries; and which compiler is wanted."""
+"""Versions of this package and of libraries, and the choice of the compiler."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ltr_duel.core.errors import InputError
 
 def own_version() -> str:
     """Return the version of this package."""
-    version: str = pkgutil.resolve_name("ltr_duel:__version__")  # by name: what type checkers read imports all floors
+    version: str = pkgutil.resolve_name("ltr_duel:__version__")  # by name: the type checker's stub imports all packages
     return version
 
 
 def versions_of(libraries: Iterable[str]) -> dict[str, str | None]:
-    """Return the version of each library, None of one that is not installed.
+    """Return the version of each library; None if it is not installed.
 
-    That of ``ltr-duel`` is the package's own: what was installed once may say less than a checkout holds.
+    For ``ltr-duel``, return the version of the running code, because metadata of an installed checkout may be outdated.
     """
     return {name: own_version() if name == "ltr-duel" else _installed(name) for name in libraries}
 

@@ -1,7 +1,7 @@
-"""Arrays that may be larger than memory: the large ones lie in files, of which the system keeps in memory what it can.
+"""Arrays that may be larger than memory: large arrays are stored in mapped files.
 
-A page of a mapped file counts as memory of the process until it is released. So passes over large arrays release what
-they have read or written; the system writes changed pages to the disk when it needs the memory.
+A page of a mapped file counts as memory of the process until it is released. So passes over large arrays release the
+pages that they have read or written; the system writes changed pages to the disk when it needs the memory.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ltr_duel.core import host
+from ltr_duel.core.cache_folder import NoHomeError, cache_home
 from ltr_duel.core.errors import InputError
-from ltr_duel.core.home import NoHomeError, cache_home
 
 LARGE = 2**29  # bytes
 
@@ -30,8 +30,8 @@ LARGE = 2**29  # bytes
 def new_array(shape: tuple[int, ...], dtype: DTypeLike, large: int | None = None) -> NDArray[Any]:
     """Make an array of zeros: in memory, or, if it is large, in a temporary file.
 
-    large: bytes from which on an array lies in a file; `LARGE` by default. The file lies in the folder of the cache,
-        has no name, and is deleted when the array is, also where the process is killed.
+    large: smallest size of an array in a file, in bytes; `LARGE` by default. The file is in the folder of the cache,
+        has no name, and is deleted with the array, even if the process is killed.
 
     Raises `InputError` if the disk has less free space than a large array needs.
 
@@ -57,14 +57,14 @@ def new_array(shape: tuple[int, ...], dtype: DTypeLike, large: int | None = None
 
 
 def free_disk() -> int:
-    """Return how many bytes of large arrays the disk has space for."""
+    """Return how many bytes of large arrays fit on the disk."""
     return shutil.disk_usage(_folder()).free
 
 
 def release_pages(array: NDArray[Any]) -> None:
-    """Return the memory of an array, or of a part of it, that lies in a mapped file; what was written stays there.
+    """Release the memory of an array, or of a part of it, in a mapped file; written values stay in the file.
 
-    array: other threads may use it meanwhile. Nothing happens where it lies in memory.
+    array: other threads may use it meanwhile. An array in memory is not changed.
     """
     base = _holder(array)
     if not isinstance(base, mmap.mmap) or not hasattr(mmap, "MADV_DONTNEED") or not array.size:
@@ -77,9 +77,9 @@ def release_pages(array: NDArray[Any]) -> None:
 
 @contextmanager
 def small_pages(arrays: Iterable[NDArray[Any]]) -> Iterator[None]:
-    """Let the system keep what is written meanwhile to mapped arrays in small pages, for reading a few places later.
+    """Let the system keep pages of mapped arrays that are written in this context small, for later random reads.
 
-    Otherwise Linux groups pages by the hundred, and each place that is read counts as two megabytes of memory.
+    Otherwise Linux groups pages by the hundred, and each position that is read counts as two megabytes of memory.
     """
     held = [base for base in map(_holder, arrays) if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_RANDOM")]
     for base in held:
@@ -92,9 +92,9 @@ def small_pages(arrays: Iterable[NDArray[Any]]) -> Iterator[None]:
 
 
 def expect_few_reads(arrays: Iterable[NDArray[Any]]) -> None:
-    """Let the system read single pages of mapped arrays that exceed the free memory, for reading places at random.
+    """Let the system read single pages of mapped arrays that exceed the free memory, for random reads.
 
-    Otherwise it reads up to megabytes around each place, again and again, since it cannot keep them.
+    Otherwise it reads up to megabytes around each position, and repeatedly, because it cannot keep them.
     """
     held = [(array.nbytes, _holder(array)) for array in arrays]
     mappings = [(size, base) for size, base in held if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_RANDOM")]
@@ -105,7 +105,7 @@ def expect_few_reads(arrays: Iterable[NDArray[Any]]) -> None:
 
 
 def is_kept(array: NDArray[Any]) -> bool:
-    """Whether an array lies in a file that was mapped to be read, and not in memory or a temporary file."""
+    """Return whether an array is in a file that was mapped for reading, not in memory or in a temporary file."""
     base: Any = array
     while isinstance(base, np.ndarray):
         if isinstance(base, np.memmap):
@@ -121,7 +121,7 @@ def _holder(array: Any) -> Any:
 
 
 def _folder() -> Path:
-    """Return a folder for temporary files: on the disk of the cache, because the system's may lie in memory."""
+    """Return a folder for temporary files: on the disk of the cache, because the system's folder may be in memory."""
     try:
         home = cache_home()
     except NoHomeError:

@@ -1,6 +1,6 @@
-"""What a notebook shows of an object: a few sentences and a small table.
+"""The view of an object in a notebook: a few sentences and a small table.
 
-There are no styles and no scripts: the notebook's own theme, dark or light, decides on colours. Every text is escaped.
+There are no styles and no scripts: the notebook's theme, dark or light, sets the colours. Every text is escaped.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ _LONGEST = 80  # characters of a cell
 
 
 def notebook_html(said: Sequence[str], header: Sequence[object] = (), rows: Iterable[Sequence[object]] = ()) -> str:
-    """Return sentences and, where there are rows, a table.
+    """Return sentences and, if there are rows, a table.
 
     said: sentences.
     header: a text for each column.
-    rows: of cells, of which the first is the name of the row. Of numbers four digits are shown, what is missing (None,
-        NaN) is a dash. After 12 rows a sentence says how many there are besides.
+    rows: cells of each row; the first is the name of the row. Numbers are shown with four digits, missing values (None,
+        NaN) as a dash. If there are more than 12 rows, a sentence gives the number of omitted rows.
 
     Returns HTML.
     """

@@ -1,7 +1,7 @@
 """Numbers versions: a whole number for each component, raised when the same seed gives other bytes.
 
-Results of one version are not continued with another version. An upgrade that changes no bytes changes no version. The
-first version, 1, is not stored, because results from before versions were introduced have version 1.
+Results of one version are not continued with another version. An upgrade that changes no bytes changes no version.
+Version 1 is not stored, because results from before versions were introduced have version 1.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Independent tasks, side by side, with one progress line.
+"""Run independent tasks in parallel, with one progress line.
 
 Threads are enough: kernels release the interpreter's lock, and memory is shared instead of sent.
 """
@@ -18,11 +18,11 @@ from ltr_duel.core.progress import PlainLine, progress_bar
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
 
-MOST_JOBS = 4096  # threads; each takes memory and a place in the tables of the system
+MOST_JOBS = 4096  # threads; each needs memory and an entry in the system's tables
 
 
 class _Threads(ThreadPool):
-    """Threads that leave the process free to choose how it starts other processes: a `ThreadPool` would choose."""
+    """Threads that do not set how the process starts other processes; a `ThreadPool` would set it."""
 
     def __init__(self, workers: int) -> None:
         Pool.__init__(self, workers, context=get_context("spawn"))
@@ -44,23 +44,23 @@ def run_tasks(
     Parameters
     ----------
     function, tasks
-        What to do, and on what. A task must not depend on another one, nor on the number of workers.
+        The function, and its arguments. A task must not depend on another task, nor on the number of workers.
     total : int
-        What all weights add up to (the number of tasks, where there is no ``weight``).
+        Sum of all weights (the number of tasks without ``weight``).
     jobs : int
-        Threads; -1 for all cores.
+        Number of threads; -1 for all cores.
     label, unit : str
-        Words of the progress line.
+        Label and unit of the progress line.
     weight : callable, optional
-        How much of ``total`` a task is worth.
+        Function that returns the share of a task in ``total``.
     first_alone : bool
-        Do the first task before the others are started, so that they find its kernels compiled: numba can fail
-        when two threads compile the same one. False where the caller has seen to that.
+        Run the first task before the others start, so that they find its kernels compiled: numba can fail if two
+        threads compile the same kernel. False if the caller has compiled them.
 
     Yields
     ------
     object
-        The answers, in the order of the tasks.
+        The results, in the order of the tasks.
 
     Raises
     ------
@@ -82,12 +82,12 @@ def run_tasks(
             return
         yield from map(function, work[:lead])
         if work[lead:]:
-            with _Threads(workers) as pool:  # its end, after Ctrl-C too, waits for no task
+            with _Threads(workers) as pool:  # at its end, also after Ctrl-C, it waits for no task
                 yield from pool.imap(function, work[lead:])
 
     line, done = PlainLine(), 0
     with (
-        closing(all_answers()) as answers,  # in this thread, and not when the collector comes by
+        closing(all_answers()) as answers,  # closed in this thread, not whenever garbage is collected
         progress_bar(total=total, desc=label, unit=unit, unit_scale=True) as bar,
     ):
         for task, answer in zip(work, answers, strict=True):
@@ -100,7 +100,7 @@ def run_tasks(
 
 
 def checked_jobs(jobs: int) -> int:
-    """Return the number of workers that ``jobs`` asks for; -1 means all cores."""
+    """Return the number of workers for ``jobs``; -1 means all cores."""
     number = require_whole("the number of jobs", jobs)
     if number == -1:
         return os.cpu_count() or 1

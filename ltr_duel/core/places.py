@@ -1,4 +1,4 @@
-"""Places to write to: refused before work is spent, and errors of the file system in one sentence."""
+"""Output paths: check them before work is spent, and report errors of the file system in one sentence."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from ltr_duel.core.errors import InputError
 
 
 def require_file_place(path: str | Path) -> Path:
-    """Refuse a place where no file can be written, before work is spent; return the file that links lead to.
+    """Check that a file can be written, before work is spent; return the target of links.
 
-    Raises `InputError` if there is something but an ordinary file, or a folder on the way is none or cannot be written
-    to.
+    Raises `InputError` if the path is not an ordinary file, or a parent is not a folder or cannot be written to.
     """
     path = Path(path)
     if "\0" in str(path):
@@ -29,9 +28,9 @@ def require_file_place(path: str | Path) -> Path:
 
 
 def require_folder_place(folder: Path, said: Path | None = None) -> None:
-    """Refuse a place where no folder is nor can be made, before work is spent.
+    """Raise `InputError` unless a folder exists or can be made, and can be written to.
 
-    said: what the user named, if not the folder itself.
+    said: the user's path for the message, if it is not the folder.
     """
     with said_of(said or folder):
         there = _followed(folder)
@@ -44,12 +43,12 @@ def require_folder_place(folder: Path, said: Path | None = None) -> None:
 
 
 def is_file(path: Path) -> bool:
-    """Whether there is a file; a name that the file system cannot even look up is an error in one sentence."""
+    """Return whether a path is a file. Raise `InputError` if the system cannot look it up."""
     return is_there(path) and path.is_file()
 
 
 def is_there(path: Path) -> bool:
-    """Whether there is anything; what cannot even be looked up, as a circle of links, is an error in one sentence."""
+    """Return whether a path exists. Raise `InputError` if the system cannot look it up, as with a circle of links."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -60,13 +59,13 @@ def is_there(path: Path) -> bool:
 
 
 def cause(error: OSError) -> str:
-    """Return what went wrong, in the words of the system."""
+    """Return the system's message for an error."""
     return os.strerror(error.errno) if error.errno else f"{error or 'error of the file system'}".splitlines()[0]
 
 
 @contextmanager
 def said_of(path: str | Path, temporary: Path | None = None) -> Iterator[None]:
-    """Say an error of the file system in one sentence, unless it is about another file."""
+    """Convert an error of the file system to an `InputError` about ``path``, unless it concerns another file."""
     try:
         yield
     except OSError as error:
@@ -76,9 +75,9 @@ def said_of(path: str | Path, temporary: Path | None = None) -> Iterator[None]:
 
 
 def _followed(path: Path) -> Path:
-    """Follow links; a circle of them is an OSError."""
+    """Follow links. Raise OSError for a circle of links."""
     if path.is_symlink():
-        with suppress(FileNotFoundError):  # where it leads to, a file can be made
+        with suppress(FileNotFoundError):  # the target of the link may be missing
             path.stat()
         return Path(os.path.realpath(path))
     return path

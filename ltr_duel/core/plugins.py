@@ -1,4 +1,4 @@
-"""Plug-in files: a Python file of the user's that registers components of any kind."""
+"""Plug-in files: Python files of the user that register components of any kind."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ltr_duel.core.components import REGISTRIES
 from ltr_duel.core.errors import InputError
 from ltr_duel.core.places import is_file
 
-# Where the kinds of components lie. They are complete before a file is run, so that what it adds is known.
+# Registries of all kinds of components. They are complete before a file is run, so that its additions are known.
 _HOMES = (
     "ltr_duel.bandits:POLICIES",
     "ltr_duel.interleaving:METHODS",
@@ -29,34 +29,34 @@ _HOMES = (
 
 
 class _AsItIsNow(SourceFileLoader):
-    """Runs a file's text. Python's own loader keeps bytecode beside it, and misses an edit of the same second."""
+    """Runs a file's current source. Python's loader stores bytecode beside it, and misses edits within a second."""
 
     def get_code(self, fullname: str) -> CodeType:
         return self.source_to_code(self.get_data(self.path), self.path)
 
 
 class Plugin(NamedTuple):
-    """A plug-in file that was loaded."""
+    """A loaded plug-in file."""
 
     path: str
     sha256: str
     components: tuple[tuple[str, str], ...]
 
     def defines(self, kind: str, name: str) -> bool:
-        """Whether the component comes from this file."""
+        """Return whether the component is defined in this file."""
         return (kind, name) in self.components
 
 
-_loaded: dict[tuple[Path, str], Plugin] = {}  # by path and digest: in one process a file is run once
+_loaded: dict[tuple[Path, str], Plugin] = {}  # by path and digest: a process runs each file once
 
 
 def load_plugin(path: str | Path) -> Plugin:
-    """Run a Python file that registers components, so that they are known by their names.
+    """Run a Python file that registers components, so that their names can be used.
 
     Parameters
     ----------
     path : str or Path
-        A file as it could stand in the package.
+        A Python file in the form of a module of this package.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def load_plugin(path: str | Path) -> Plugin:
     Raises
     ------
     InputError
-        If the file does not exist, fails, registers nothing, or gives a name that is taken.
+        If the file does not exist, fails, registers nothing, or uses an existing name.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def load_plugin(path: str | Path) -> Plugin:
     Traceback (most recent call last):
     ltr_duel.core.errors.InputError: ...absent.py: there is no such plug-in file
     """
-    path = Path(os.path.realpath(as_path("a plug-in", path)))  # a circle of links is no file, and no error here
+    path = Path(os.path.realpath(as_path("a plug-in", path)))  # a circle of links stays a link
     if not is_file(path):
         raise InputError(f"{path}: there is no such plug-in file")
     digest = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -96,7 +96,7 @@ def load_plugin(path: str | Path) -> Plugin:
         if isinstance(error, KeyboardInterrupt):
             raise
         copies = [plugin for (_, known), plugin in _loaded.items() if known == digest]
-        if copies:  # the same file in another place gives the same names
+        if copies:  # a copy of a loaded file registers the same names
             _loaded[path, digest] = copies[0]._replace(path=str(path))
             return _loaded[path, digest]
         said = error if isinstance(error, InputError) else f"{type(error).__name__}: {error}"
@@ -109,7 +109,7 @@ def load_plugin(path: str | Path) -> Plugin:
 
 
 def plugin_complaint(error: BaseException) -> str | None:
-    """Say where in a plug-in an error was raised, and what it says; None if it comes from no plug-in."""
+    """Return location and message of an error that was raised in a plug-in; None if it was raised elsewhere."""
     files = {str(path) for path, _ in _loaded}
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename in files]
     if not frames:
@@ -119,9 +119,9 @@ def plugin_complaint(error: BaseException) -> str | None:
 
 
 def reload_plugin(plugin: Plugin) -> None:
-    """Make a plug-in known in a worker; refuse a file that is not the one that the plan was made with.
+    """Load a plug-in in a worker.
 
-    Raises `InputError` if the file changed, or cannot be used.
+    Raises `InputError` if the file has changed since the plan was made, or cannot be used.
     """
     path = Path(plugin.path)
     if (path, plugin.sha256) not in _loaded and load_plugin(path).sha256 != plugin.sha256:

@@ -1,7 +1,7 @@
-"""How far long work is: a bar on a terminal and in a notebook, a plain line now and then elsewhere.
+"""Progress of long work: a bar on a terminal and in a notebook, otherwise a plain line every 30 seconds.
 
-In a notebook the bar is a widget where ipywidgets is installed, and a line of text where it is not; ``tqdm.auto`` would
-choose the same, but warns of the missing package, and loads asyncio wherever it is imported.
+In a notebook the bar is a widget if ipywidgets is installed, else a line of text. ``tqdm.auto`` would choose the same,
+but it warns of the missing package, and imports asyncio everywhere.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from typing import Any
 
 from tqdm import tqdm
 
-QUICK = 0.5  # seconds: what takes less leaves no bar in a notebook, where bars stay
+QUICK = 0.5  # seconds; shorter work shows no bar in a notebook, where bars stay
 
 
 class NoBar:
-    """What stands for a bar where none is wanted. Nothing of tqdm: its lock would fix how processes are started."""
+    """Replaces a bar if none is wanted. It avoids tqdm, whose lock would fix the start method of processes."""
 
-    disable = True  # as of a bar of tqdm
+    disable = True  # an attribute of tqdm's bars
 
     def __enter__(self) -> NoBar:
         """Begin."""
@@ -36,19 +36,19 @@ class NoBar:
         return lambda *_, **__: None
 
 
-class _Bar(tqdm):  # type: ignore[type-arg]  # which are not there when this runs
+class _Bar(tqdm):  # type: ignore[type-arg]  # tqdm has no type parameters at run time
     monitor_interval = 0  # no thread that outlives the bar
 
 
-_Bar.set_lock(threading.RLock())  # tqdm's own is made by multiprocessing, whose context could not be chosen any more
+_Bar.set_lock(threading.RLock())  # tqdm's default lock fixes the start method of multiprocessing
 
 
 def progress_bar(**options: Any) -> Any:
-    """Return a progress bar that suits the place: ``tqdm(**options)``, or what draws nothing where none is wanted."""
+    """Return ``tqdm(**options)`` in the form for a terminal or notebook, or an object that draws nothing."""
     if not progress_wanted():
         return NoBar()
     if _in_notebook():
-        options = {"delay": QUICK, "file": sys.stdout} | options  # stderr is red there, as if something were wrong
+        options = {"delay": QUICK, "file": sys.stdout} | options  # a notebook shows stderr in red, like an error
         if importlib.util.find_spec("ipywidgets"):
             from tqdm.notebook import tqdm as widget
 
@@ -57,12 +57,12 @@ def progress_bar(**options: Any) -> Any:
 
 
 def progress_wanted() -> bool:
-    """Whether to draw a bar: on a terminal and in a notebook, unless ``LTR_DUEL_PROGRESS=0``."""
+    """Return whether to draw a bar: on a terminal and in a notebook, unless ``LTR_DUEL_PROGRESS=0``."""
     return os.environ.get("LTR_DUEL_PROGRESS", "1") != "0" and (sys.stderr.isatty() or _in_notebook())
 
 
 class PlainLine:
-    """Where there is no bar, a line now and then says how far long work is; ``LTR_DUEL_PROGRESS=0``: none."""
+    """Prints the progress of long work every 30 seconds if there is no bar; never if ``LTR_DUEL_PROGRESS=0``."""
 
     EVERY = 30.0  # seconds
 
@@ -71,7 +71,7 @@ class PlainLine:
         self._shown = time.monotonic()
 
     def due(self) -> bool:
-        """Whether it is time for a line."""
+        """Return whether it is time for a line."""
         return self._wanted and time.monotonic() - self._shown >= self.EVERY
 
     def show(self, sentence: str) -> None:
@@ -81,7 +81,7 @@ class PlainLine:
 
 
 def _in_notebook() -> bool:
-    """Whether a kernel of Jupyter runs this."""
-    ipython = sys.modules.get("IPython")  # a kernel has loaded it
+    """Return whether the code runs in a Jupyter kernel."""
+    ipython = sys.modules.get("IPython")  # a kernel has imported it
     shell = ipython.get_ipython() if ipython else None
     return shell is not None and "IPKernelApp" in shell.config

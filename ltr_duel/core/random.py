@@ -1,9 +1,9 @@
 """Randomness: named streams derived from a seed, and the few draws that kernels need.
 
-A stream is named by what it is for, never by when or where it is made; so the same seed gives the same
-bytes on any number of workers, and adding one consumer changes nobody else's numbers.
+A stream is named by its purpose, never by when or where it is made; so the same seed gives the same bytes on any number
+of workers, and a new stream does not change the numbers of others.
 
-Kernels draw through `uniform` alone, which is `rng.random()`: it is stable across numpy versions and quick to compile.
+Kernels draw only through `uniform`, which is `rng.random()`: it is stable across numpy versions and quick to compile.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ class Streams(NamedTuple):
 
     policy: np.random.Generator  # choices and tie-breaks of the policy
     feedback: np.random.Generator  # the coin of a duel, or of a tied comparison
-    queries: np.random.Generator  # which query comes next
-    lists: np.random.Generator  # what is shown
-    clicks: np.random.Generator  # what is clicked
+    queries: np.random.Generator  # the sequence of queries
+    lists: np.random.Generator  # the shown lists
+    clicks: np.random.Generator  # the clicks
 
 
-_LARGEST_SEED = 10**300  # beyond what anybody draws one from; Python does not write numbers of 4,301 digits
+_LARGEST_SEED = 10**300  # larger than any source of seeds; Python does not print integers of 4,301 digits
 
 
 def checked_seed(seed: int) -> int:
     """Return a seed as an ``int``.
 
-    Raises `InputError` if it is not a whole number, or one of more than 300 digits.
+    Raises `InputError` unless it is a whole number of at most 300 digits.
     """
     return require_whole("the seed", seed, -_LARGEST_SEED, _LARGEST_SEED)
 
 
 def stream(seed: int, *names: str | int) -> np.random.Generator:
-    """Return the random stream of that name.
+    """Return the random stream with this name.
 
     Parameters
     ----------
     seed : int
         The user's seed, any integer of up to 300 digits.
     *names : str or int
-        What the stream is for, for example ``("rucb", 3, "policy")``. Different names give independent streams.
+        Purpose of the stream, for example ``("rucb", 3, "policy")``. Different names give independent streams.
 
     Returns
     -------
@@ -67,14 +67,14 @@ def stream(seed: int, *names: str | int) -> np.random.Generator:
     """
     text = "\x1f".join(str(part) for part in (checked_seed(seed), *names))
     words = np.frombuffer(hashlib.sha256(text.encode()).digest(), "<u4")
-    while not words[-1]:  # as numpy would cut the number that these are the words of, which takes it longer
+    while not words[-1]:  # numpy would drop zero words of an integer too, but more slowly
         words = words[:-1]
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(words)))
 
 
 @kernel
 def random_below(n: int, rng: np.random.Generator) -> int:
-    """Draw uniformly from 0..n-1. With n = 1 there is nothing to choose and nothing is drawn.
+    """Draw uniformly from 0..n-1. With n = 1 the result is 0, and no random number is used.
 
     Parameters
     ----------

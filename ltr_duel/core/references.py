@@ -1,4 +1,4 @@
-"""The works that this package follows: one list in BibTeX, ``references.bib``, and how an entry reads in a sentence."""
+"""The cited works: a list in BibTeX, ``references.bib``, and the short forms of its entries."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _VENUE = re.compile(r"\((\w[\w ]*)\)\s*$")  # the short name at the end: "... Ma
 
 @dataclass(frozen=True)
 class Reference:
-    """One entry of the list. The venue is its short name where the entry gives one."""
+    """One entry of the list. The venue is its short name if the entry has one."""
 
     key: str
     bibtex: str
@@ -34,7 +34,7 @@ class Reference:
         return _plain(f"{self._authors(2)}, {self.venue} {self.year}")
 
     def _authors(self, most: int) -> str:
-        """Return the family names, or of more than ``most`` authors the first one."""
+        """Return the family names; if there are more than ``most``, the first one with "et al."."""
         names = [name.split(",")[0].strip() for name in re.split(r"\s+and\s+", self.author)]
         if len(names) > most:
             return f"{names[0]} et al."
@@ -42,9 +42,9 @@ class Reference:
 
 
 def reference_of(cite: str) -> Reference:
-    """Return the entry of ``references.bib`` with this key, or read the entry that is given, in BibTeX.
+    """Return the entry of ``references.bib`` with this key, or parse a BibTeX entry.
 
-    Raises `InputError` if there is no such key.
+    Raises `InputError` if the key does not exist.
     """
     if cite.lstrip().startswith("@"):
         return _read(cite)
@@ -76,7 +76,7 @@ def _read(entry: str) -> Reference:
 
 
 def _plain(text: str) -> str:
-    """Return LaTeX text as it is read."""
+    """Return LaTeX text as plain text."""
     for accent, letter in (("{\\'e}", "é"), ("{\\'a}", "á"), ('{\\"o}', "ö"), ('{\\"u}', "ü")):
         text = text.replace(accent, letter)
     return " ".join(text.replace("{", "").replace("}", "").split())

@@ -1,8 +1,8 @@
-"""Which source files compiled code depends on, so that its cache is renewed when, and only when, one of them changes.
+"""Find the source files that compiled code depends on, so that its cache is renewed exactly when one of them changes.
 
-numba's disk cache notices an edit of the file that a kernel stands in, but not of the files that it imports. What a
-file imports from this package is read from its text; nothing is imported here. Files are named by text: as paths, they
-took twice as long, in each process that loads a kernel.
+numba's disk cache notices an edit of a kernel's file, but not of the files that it imports. The imports of a file from
+this package are parsed from its text; nothing is imported here. File names are strings, because paths took twice as
+long in each process that loads a kernel.
 """
 
 from __future__ import annotations
@@ -17,10 +17,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 _IMPORT = re.compile(r"^\s*from (ltr_duel[\w.]*|\.+[\w.]*) import (\([^)]*\)|[^\n]*)", re.M)
 _STUB = re.compile(r"^@dispatched", re.M)
-_IMPLEMENTS = re.compile(
-    r"^\s*(?:implement\(|register\(\s*__name__)", re.M
-)  # `register` implements what a page defines
-# One policy's loop depends on that policy's page alone: `kernel_for` names it.
+_IMPLEMENTS = re.compile(r"^\s*(?:implement\(|register\(\s*__name__)", re.M)  # `register` implements stubs
+# A policy's loop depends on the module of that policy only: `kernel_for` names it.
 _PAGES = f"{ROOT / 'bandits' / 'policies'}{os.sep}"
 
 
@@ -32,10 +30,10 @@ def sources_digest() -> str:
 
 @functools.cache
 def kernel_digest(modules: frozenset[str], compiler: str) -> str:
-    """Return the SHA-256 of every source file that kernels of these modules depend on, and of how they are compiled.
+    """Return the SHA-256 of the compiler's settings and of all source files that kernels of these modules depend on.
 
-    That is the modules with all that they import. Where a dispatched stub is among it, any module of the package that
-    implements one may be compiled in; they are added, but for the pages of policies.
+    These are the modules and all their imports. If one of them contains a dispatched stub, all modules of the package
+    that implement stubs are added, except the modules of policies.
     """
     files = _closure(filter(None, map(_file, modules)))
     if any(_STUB.search(_text(file)) for file in files):
@@ -44,7 +42,7 @@ def kernel_digest(modules: frozenset[str], compiler: str) -> str:
 
 
 def _digest(files: Iterable[str]) -> str:
-    """Return the SHA-256 of files: of their places in the package and their texts."""
+    """Return the SHA-256 of files: of their paths in the package and their texts."""
     return hashlib.sha256(b"".join(sorted(map(_fingerprint, files)))).hexdigest()
 
 
@@ -67,7 +65,7 @@ def _closure(files: Iterable[str]) -> set[str]:
 
 @functools.cache
 def _imported(file: str) -> tuple[str, ...]:
-    """Return the files that a file imports by ``from ... import ...``; a name of a package is looked up in its stub."""
+    """Return the files that a file imports by ``from ... import ...``; names of a package are looked up in its stub."""
     found = []
     for module, listed in _IMPORT.findall(_text(file)):
         for name in re.findall(r"\w+", re.sub(r"#.*|\bas \w+", "", listed)):
@@ -76,18 +74,18 @@ def _imported(file: str) -> tuple[str, ...]:
 
 
 def _exported(module: str, name: str) -> str | None:
-    """Return the file that a package takes a name from."""
+    """Return the file from which a package exports a name."""
     inner = _stub(module).get(name)
     return None if inner is None else _file(module + inner)
 
 
 @functools.cache
 def _stub(package: str) -> dict[str, str]:
-    """Return from which of its modules, such as ``".loop"``, a package takes each name that it exports."""
+    """Return for each exported name of a package its module, such as ``".loop"``."""
     stub = ROOT.joinpath(*package.split(".")[1:], "__init__.pyi")
     if not stub.is_file():
         return {}
-    lines = reversed(_IMPORT.findall(_text(str(stub))))  # of two that name the same, the first counts
+    lines = reversed(_IMPORT.findall(_text(str(stub))))  # of two entries for a name, the first counts
     return {name: inner for inner, listed in lines for name in re.findall(r"\w+", listed)}
 
 
@@ -99,7 +97,7 @@ def _file(module: str) -> str | None:
 
 @functools.cache
 def _implementing() -> tuple[str, ...]:
-    # Most files do not have these words; the expression alone takes ten times as long.
+    # Most files do not contain these words; the regular expression alone takes ten times as long.
     told = ((file, _text(file)) for file in _all_files())
     return tuple(f for f, text in told if ("implement(" in text or "register(" in text) and _IMPLEMENTS.search(text))
 
@@ -111,5 +109,5 @@ def _all_files() -> Iterator[str]:
 
 @functools.cache
 def _text(file: str) -> str:
-    with open(file, "rb", buffering=0) as stream:  # noqa: PTH123 -- no Path for each of 500 files
+    with open(file, "rb", buffering=0) as stream:  # noqa: PTH123 -- Path is slower for 500 files
         return stream.read().decode("utf-8")

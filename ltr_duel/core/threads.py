@@ -1,4 +1,4 @@
-"""Threads that nobody waits for any more. Python may crash if it shuts down while one of them runs compiled code."""
+"""Abandoned threads. Python may crash if it shuts down while one of them runs compiled code."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ _abandoned: list[threading.Thread] = []
 
 
 def abandon(thread: threading.Thread) -> None:
-    """Wait for a thread no longer; a thread cannot be ended."""
+    """Stop waiting for a thread, which cannot be ended."""
     _abandoned.append(thread)
 
 
 def abandoned_threads_run() -> bool:
-    """Whether a thread that nobody waits for is still running; the process should be ended by ``os._exit`` then.
+    """Return whether an abandoned thread still runs; if so, end the process by ``os._exit``.
 
-    One that is about to end, as after a failure that it has just told, gets a moment for it.
+    A thread that is about to end, for example after a reported failure, gets a moment to do so.
     """
     for thread in _abandoned:
         thread.join(_MOMENT)

@@ -1,4 +1,4 @@
-"""Reductions over a vector, written so that the compiler turns them into SIMD code; exact, in any order."""
+"""Exact reductions over a vector, in a form that the compiler turns into SIMD code; their order does not matter."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ltr_duel.core.random import random_below
 
 @kernel
 def sign(number: float, tolerance: float) -> int:
-    """Return +1, -1, or 0 where the number is within ``tolerance`` of zero."""
+    """Return +1, -1, or 0 if the number is within ``tolerance`` of zero."""
     return int(number > tolerance) - int(number < -tolerance)
 
 
 @kernel
 def largest(values: FloatVector) -> float:
-    """Return the largest of some non-negative numbers."""
+    """Return the largest of non-negative numbers."""
     result = 0.0
     for k in range(values.shape[0]):
         result = larger(result, values[k])
@@ -38,9 +38,9 @@ def count_up_to(values: FloatVector, level: float) -> int:
 
 @inlined
 def rest_up_to(values: FloatVector, at: int, level: float) -> int:
-    """Return a bit for each value from ``values[at]`` to the last, fewer than 32: whether it is at most ``level``."""
+    """Return a bit for each of fewer than 32 values, from ``values[at]`` to the last: 1 if it is at most ``level``."""
     size, mask = values.shape[0], 0
-    if size >= LANES:  # some before them are compared too
+    if size >= LANES:  # earlier values are compared too, and shifted out
         return lanes_up_to(values, size - LANES, level) >> (at + LANES - size)
     for k in range(size):
         mask |= int(values[k] <= level) << k
@@ -49,7 +49,7 @@ def rest_up_to(values: FloatVector, at: int, level: float) -> int:
 
 @inlined
 def rest_at(base: FloatVector, width: FloatVector, at: int, scale: float, level: float) -> int:
-    """Return a bit for each index from ``at`` to the last: whether ``base + scale * width`` is ``level`` there."""
+    """Return a bit for each index from ``at`` to the last: 1 if ``base + scale * width`` equals ``level``."""
     size, mask = base.shape[0], 0
     if size >= LANES:
         return lanes_at(base, width, size - LANES, scale, level) >> (at + LANES - size)
@@ -60,7 +60,7 @@ def rest_at(base: FloatVector, width: FloatVector, at: int, scale: float, level:
 
 @inlined
 def nth_bit(mask: int, n: int) -> int:
-    """Return the place of the set bit number n = 0, 1, ... of 32; there must be one. By halves, without a branch."""
+    """Return the position of the n-th set bit (from 0) of 32; it must exist. By halving, without a branch."""
     place = 0
     for half in (16, 8, 4, 2):
         below = count_bits(mask & ((1 << half) - 1))
@@ -72,7 +72,7 @@ def nth_bit(mask: int, n: int) -> int:
 
 @inlined
 def counted(mask: int, start: int, count: int, first: int) -> tuple[int, int]:
-    """Add the bits of a mask, the lowest of which is number ``start``, to a count; and find the first of all."""
+    """Add the bits of a mask to a count, and update the first set index; the lowest bit is index ``start``."""
     if mask != 0 and count == 0:
         first = start + int(trailing_zeros(mask))
     return count + count_bits(mask), first
@@ -80,7 +80,7 @@ def counted(mask: int, start: int, count: int, first: int) -> tuple[int, int]:
 
 @kernel
 def nth_up_to(values: FloatVector, level: float, n: int) -> int:
-    """Return the index of the value number n = 0, 1, ... among those that are at most ``level``; there must be one."""
+    """Return the index of the n-th value (from 0) that is at most ``level``; it must exist."""
     start, size = 0, values.shape[0]
     while start + LANES <= size:
         mask = lanes_up_to(values, start, level)
@@ -94,7 +94,7 @@ def nth_up_to(values: FloatVector, level: float, n: int) -> int:
 
 @kernel
 def find_up_to(values: FloatVector, level: float) -> tuple[int, int]:
-    """Count the values that are at most ``level``, and find the first of them; there must be one."""
+    """Count the values that are at most ``level``, and find the first of them; at least one must exist."""
     count, first, start, size = 0, 0, 0, values.shape[0]
     while start + LANES <= size:
         count, first = counted(lanes_up_to(values, start, level), start, count, first)
@@ -106,7 +106,7 @@ def find_up_to(values: FloatVector, level: float) -> tuple[int, int]:
 
 @kernel
 def add_up_to(values: FloatVector, level: float, indices: IntVector, n: int) -> int:
-    """Write the indices of the values that are at most ``level`` into ``indices[n:]``; return where they end."""
+    """Write the indices of the values that are at most ``level`` into ``indices[n:]``; return their end."""
     start, size = 0, values.shape[0]
     while start < size:
         whole = start + LANES <= size
@@ -130,14 +130,14 @@ def random_up_to(values: FloatVector, level: float, count: int, rng: np.random.G
 
 @kernel
 def draw_up_to(values: FloatVector, level: float, rng: np.random.Generator) -> int:
-    """Draw one of the indices whose value is at most ``level``; there must be one. Mostly it is the only one."""
+    """Draw one of the indices whose value is at most ``level``; at least one must exist. Usually there is only one."""
     count, first = find_up_to(values, level)
     return first if count == 1 else random_up_to(values, level, count, rng)
 
 
 @kernel
 def smallest(values: FloatVector) -> float:
-    """Return the smallest of some numbers."""
+    """Return the smallest number."""
     result = values[0]
     for k in range(values.shape[0]):
         result = -larger(-result, -values[k])
@@ -146,7 +146,7 @@ def smallest(values: FloatVector) -> float:
 
 @kernel
 def smallest_above(values: FloatVector, level: float) -> float:
-    """Return the smallest of those numbers that are larger than ``level``, infinity if there is none."""
+    """Return the smallest number that is larger than ``level``, or infinity."""
     result = -inf
     for k in range(values.shape[0]):
         result = larger(result, -values[k] if values[k] > level else -inf)
@@ -164,7 +164,7 @@ def highest(base: FloatVector, width: FloatVector, scale: float) -> float:
 
 @kernel
 def find_at(base: FloatVector, width: FloatVector, scale: float, level: float) -> tuple[int, int]:
-    """Count the indices at which ``base + scale * width`` is ``level``, and find the first; there must be one."""
+    """Count the indices at which ``base + scale * width`` equals ``level``, and find the first; one must exist."""
     count, first, start, size = 0, 0, 0, base.shape[0]
     while start + LANES <= size:
         count, first = counted(lanes_at(base, width, start, scale, level), start, count, first)
@@ -176,7 +176,7 @@ def find_at(base: FloatVector, width: FloatVector, scale: float, level: float) -
 
 @kernel
 def nth_at(base: FloatVector, width: FloatVector, scale: float, level: float, n: int) -> int:
-    """Return index number n = 0, 1, ... of those at which ``base + scale * width`` is ``level``; there must be one."""
+    """Return the n-th index (from 0) at which ``base + scale * width`` equals ``level``; it must exist."""
     start, size = 0, base.shape[0]
     while start + LANES <= size:
         mask = lanes_at(base, width, start, scale, level)
@@ -190,7 +190,7 @@ def nth_at(base: FloatVector, width: FloatVector, scale: float, level: float, n:
 
 @kernel
 def random_highest(base: FloatVector, width: FloatVector, scale: float, rng: np.random.Generator) -> int:
-    """Return the index of the largest ``base + scale * width``, one of several at random."""
+    """Return the index of the largest ``base + scale * width``, a random one if several are largest."""
     best = highest(base, width, scale)
     ties, first = find_at(base, width, scale, best)
     return first if ties == 1 else nth_at(base, width, scale, best, random_below(ties, rng))
@@ -198,7 +198,7 @@ def random_highest(base: FloatVector, width: FloatVector, scale: float, rng: np.
 
 @kernel
 def first_most(counts: IntVector) -> int:
-    """Return the index of the largest of some integers, the first of several."""
+    """Return the index of the largest integer, the first one if several are largest."""
     best = 0
     for k in range(1, counts.shape[0]):
         if counts[k] > counts[best]:
@@ -208,7 +208,7 @@ def first_most(counts: IntVector) -> int:
 
 @kernel
 def random_fewest(counts: IntVector, rng: np.random.Generator) -> int:
-    """Return the index of the smallest of some integers, one of several at random."""
+    """Return the index of the smallest integer, a random one if several are smallest."""
     least = counts[0]
     for k in range(counts.shape[0]):
         least = min(least, counts[k])
@@ -222,3 +222,16 @@ def random_fewest(counts: IntVector, rng: np.random.Generator) -> int:
                 return k
             skip -= 1
     return 0
+
+
+@kernel
+def first_above(sums: FloatVector | IntVector, value: float) -> int:
+    """Return the index of the first of ascending numbers that is above ``value``, by bisection; the last one is."""
+    low, high = 0, sums.shape[0] - 1
+    while low < high:
+        middle = (low + high) // 2
+        if sums[middle] > value:
+            high = middle
+        else:
+            low = middle + 1
+    return low

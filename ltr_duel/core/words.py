@@ -11,7 +11,7 @@ from ltr_duel.core.jit import inlined
 
 @inlined
 def word_at(data: NDArray[np.uint8], start: int, stop: int) -> np.uint64:
-    """Return the bytes ``data[start:stop]``, or the first eight of them, as a word; the first one is lowest."""
+    """Return the bytes ``data[start:stop]``, at most eight, as a word; the first byte is the lowest."""
     if start + 8 <= data.shape[0]:
         word = np.uint64(load_word(data, start))
         if stop - start < 8:
@@ -25,7 +25,7 @@ def word_at(data: NDArray[np.uint8], start: int, stop: int) -> np.uint64:
 
 @inlined
 def same_bytes(one: NDArray[np.uint8], a: int, other: NDArray[np.uint8], b: int, size: int) -> bool:
-    """Say whether ``size`` bytes from ``one[a]`` and from ``other[b]`` on are the same."""
+    """Return whether the ``size`` bytes from ``one[a]`` equal the bytes from ``other[b]``."""
     for k in range(0, size, 8):  # noqa: SIM110 -- numba compiles no generator
         if word_at(one, a + k, a + size) != word_at(other, b + k, b + size):
             return False

@@ -1,6 +1,6 @@
-"""Feature files become a `Dataset`: readers, corpora, synthetic data.
+"""Read feature files into a `Dataset`; corpora; synthetic data.
 
-Nothing here orders documents, clicks or compares.
+This package does not rank documents, simulate clicks or compare rankers.
 """
 
 import lazy_loader
@@ -16,7 +16,6 @@ __all__ = [
     "check_corpus",
     "convert",
     "describe",
-    "is_converted",
     "load_dataset",
     "make_corpus",
     "open_converted",

@@ -1,4 +1,4 @@
-"""The corpus in memory: queries, documents, a column for each feature, a grade for each document; facts about it."""
+"""The corpus in memory: queries, documents, a column for each feature, a grade for each document; facts about them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ltr_duel.core import InputError, arguments, errors, frozen, handed_over, mapped, notebook
 
-_ARRAYS: Final = (  # name, kinds of numbers, axes
+_ARRAYS: Final = (  # name, kinds of numbers, number of axes
     ("features", "fiu", 2),
     ("relevance", "iu", 1),
     ("query_ptr", "iu", 1),
@@ -34,32 +34,32 @@ class Dataset:
     query_ptr : ndarray of int64, shape (n_queries + 1,)
         First row of each query, and the number of rows at the end.
     query_ids : ndarray of str, shape (n_queries,)
-        As written after ``qid:``.
+        The text after ``qid:``.
     doc_ids : ndarray of str, shape (n_docs,), or None
-        As written in the line's comment; None where the file has none.
+        Ids from the lines' comments; None if the file has none.
     name : str
-        What plots and reports call it.
+        Name of the corpus in plots and reports.
     grades : int
-        How many relevance grades the corpus has (2, 3 or 5 in the public ones).
+        Number of relevance grades (2, 3 or 5 in the public corpora).
     sha256 : str
-        Digest of the file's bytes as they lie on disk; of several files, digest of their digests. Where something was
-        chosen that changes numbers (fill, labels, unlabelled, repeated, first_id), digest of that and the choices.
+        Digest of the bytes of the file on disk; of several files, digest of their digests. If an option that changes
+        numbers was chosen (fill, labels, unlabelled, repeated, first_id), digest of that digest and the options.
     feature_names : tuple of str
-        One for each column; ``"1"``, ``"2"``, ... unless the corpus is known.
+        One name for each column; ``"1"``, ``"2"``, ... unless the corpus is recognised.
     lower_is_better : bool
         Whether features are ranks (1 is best), as in the rank-aggregation corpora.
     comments : ndarray of str, shape (n_docs,), or None
-        What follows ``#`` on the lines; None where nothing does.
+        The text after ``#`` on the lines; None if there is none.
 
     Raises
     ------
     InputError
-        If shapes disagree, a grade is out of range, or there is no query. Features are not checked, they may be far
-        larger than memory: the readers let neither NaN nor infinity in (NaN only with ``fill="nan"``).
+        If shapes disagree, a grade is out of range, or there is no query. Features are not checked, because they may
+        exceed memory; the readers accept neither NaN nor infinity (NaN only with ``fill="nan"``).
 
     Notes
     -----
-    The arrays are read-only: copies of what was given, unless nobody could write to that, as to a mapped file.
+    The arrays are read-only: copies, unless the given arrays are read-only for every owner, like a mapped file.
 
     Examples
     --------
@@ -119,24 +119,24 @@ class Dataset:
 
     @property
     def query_sizes(self) -> NDArray[np.int64]:
-        """Documents of each query, shape (n_queries,)."""
+        """Number of documents of each query, shape (n_queries,)."""
         return np.diff(self.query_ptr)
 
     def with_relevant(self) -> Dataset:
         """Return the queries that have a document with a grade above 0.
 
-        Queries without one are kept by default, and drawn as often as others. No list is better than another there, so
-        their comparisons are ties or noise; without them gaps and regrets are larger.
+        The other queries are kept by default, and sampled as often. All lists are equally good for them, so their
+        comparisons are ties or noise; without them gaps and regrets are larger.
 
         Returns
         -------
         Dataset
-            Whose ``sha256`` is another one.
+            A corpus with another ``sha256``.
 
         Raises
         ------
         InputError
-            If no query has one.
+            If no query has such a document.
         """
         sizes = self.query_sizes
         kept = np.maximum.reduceat(self.relevance, self.query_ptr[:-1]) > 0
@@ -177,7 +177,7 @@ class Dataset:
 
 
 def _own(name: str, given: Any, kinds: str, axes: int) -> NDArray[Any]:
-    """Return a read-only array of so many axes, which holds these kinds of numbers (anything where none is said)."""
+    """Return a read-only array with so many axes and one of these kinds of numbers (any values if `kinds` is empty)."""
     try:
         array = frozen(given)
     except ValueError:
@@ -190,19 +190,19 @@ def _own(name: str, given: Any, kinds: str, axes: int) -> NDArray[Any]:
 
 
 class Description(NamedTuple):
-    """Facts about a corpus; columns are given as positions from 0."""
+    """Facts about a corpus; columns are positions from 0."""
 
-    sizes: NDArray[np.int64]  # (n_queries,) documents of each query
-    grade_counts: NDArray[np.int64]  # (grades,) documents of each grade
-    queries_without_relevant: int  # queries whose documents all have grade 0
+    sizes: NDArray[np.int64]  # (n_queries,) number of documents of each query
+    grade_counts: NDArray[np.int64]  # (grades,) number of documents of each grade
+    queries_without_relevant: int  # number of queries whose documents all have grade 0
     dead: list[int]  # columns that are zero everywhere
-    constant: list[int]  # columns, not dead, that do not vary within any query
+    constant: list[int]  # columns that are not dead and do not vary within any query
     twins: list[tuple[int, int]]  # pairs of columns, neither dead nor constant, with the same values everywhere
-    missing: dict[int, int]  # NaNs in each column that has any
+    missing: dict[int, int]  # number of NaNs in each column that contains any
 
 
 def describe(dataset: Dataset) -> Description:
-    """Describe a corpus; reads every value once.
+    """Describe a corpus; every value is read once.
 
     Parameters
     ----------
@@ -233,7 +233,7 @@ def describe(dataset: Dataset) -> Description:
         elif not lost and np.all(np.maximum.reduceat(values, starts) == np.minimum.reduceat(values, starts)):
             constant.append(column)
         else:
-            digest = hashlib.sha256((values + np.float32(0)).tobytes()).digest()  # -0 and 0 are the same
+            digest = hashlib.sha256((values + np.float32(0)).tobytes()).digest()  # -0 and 0 are equal
             if digest in first_with:
                 twins.append((first_with[digest], column))
             else:

@@ -23,9 +23,9 @@ from ltr_duel.data.text.feature_buffers import MemoryBuffer
 from ltr_duel.data.text.options import ReadOptions
 from ltr_duel.data.text.reading import Naming, read_files
 
-KEPT_AFTER = 3.0  # seconds: text that took longer to read is kept in the cache
+KEPT_AFTER = 3.0  # seconds; text that takes longer to read is kept in the cache
 
-_MOST_GRADES = 2**15  # they are kept as int16
+_MOST_GRADES = 2**15  # grades are int16
 
 
 def load_dataset(
@@ -53,35 +53,35 @@ def load_dataset(
     ----------
     path : str or Path
         A file, plain or gzipped, or a pipe; a folder with some of the parts train, vali and test, which are joined in
-        this order (a query must not be in two of them); or a folder with Fold1 to Fold5, which is read as the five test
-        parts, each document once; or a folder made by ``ltr-duel data convert``.
+        this order (a query must not be in two parts); a folder with Fold1 to Fold5, of which the five test parts are
+        read, each document once; or a folder made by ``ltr-duel data convert``.
     name : str, optional
-        What plots and reports call the corpus; default: from the path.
+        Name of the corpus in plots and reports; by default from the path.
     split : {"train", "vali", "test"}, optional
         Read only this part of a folder.
     fold : int, optional
-        Of a folder with five folds: this one.
+        Read only this fold of a folder with five folds.
     grades : int, optional
-        Number of relevance grades; default: the next usual number (2, 3, 5) above the highest grade seen.
+        Number of relevance grades; by default the next usual number (2, 3, 5) above the highest grade in the data.
     feature_names : sequence of str, optional
-        One for each column; default: known ones where the corpus is recognised, else ``"1"``, ``"2"``, ...
+        One name for each column; by default the names of a recognised corpus, else ``"1"``, ``"2"``, ...
     jobs : int
-        Threads, -1 for all cores; the result does not depend on it.
+        Number of threads, -1 for all cores; the result does not depend on it.
     dialect, features, fill, labels, unlabelled, repeated, first_id, limit
-        See `ReadOptions`. What is converted already was read in its own way; another one is refused.
+        See `ReadOptions`. A converted corpus accepts only the options of its conversion.
     cache : bool
-        Keep in the cache (``LTR_DUEL_HOME``) what took more than 3 seconds to read, and open what is in the cache, kept
-        or converted, if the files have not changed since. False: read the text, and write nothing.
+        Keep in the cache (``LTR_DUEL_HOME``) corpora that took more than 3 seconds to read, and open kept or converted
+        corpora from the cache if their files have not changed. False: read the text, and write nothing.
 
     Returns
     -------
     Dataset
-        Its ``features`` are exactly ``float32(float(text))``; what a line leaves out is 0.
+        Its ``features`` are exactly ``float32(float(text))``; features missing from a line are 0.
 
     Raises
     ------
     InputError
-        If something is missing or breaks the format; the sentence names file, line and column.
+        If data are missing or break the format; the message names file, line and column.
 
     Examples
     --------
@@ -120,8 +120,8 @@ def load_dataset(
 def _opened(
     path: Path, files: Sequence[Path], name: str, options: ReadOptions, split: str | None, fold: int | None
 ) -> Dataset | None:
-    """Open what was converted or kept of these files, or of the whole corpus that they are parts of."""
-    with suppress(InputError):  # removed meanwhile
+    """Open the corpus that was converted or kept from these files, or their part of a whole converted corpus."""
+    with suppress(InputError):  # it was removed in the meantime
         if converted := find_converted(path, options, split, fold):
             return open_converted(converted)
         if (split or fold) and options.labels != "distinct" and (whole := find_converted(path, options)):
@@ -132,7 +132,7 @@ def _opened(
 
 
 def _read(files: Sequence[Path], name: str, options: ReadOptions, workers: int, *, cache: bool) -> Dataset:
-    """Read text; where that took long, keep it and return it as it lies in the cache."""
+    """Read text; if that takes long, write the corpus to the cache and open it there."""
     identity = _identity(files) if cache else None
     began = time.monotonic()
     with FileDigest(workers) as digest:
@@ -141,20 +141,20 @@ def _read(files: Sequence[Path], name: str, options: ReadOptions, workers: int, 
     if identity is None or time.monotonic() - began <= KEPT_AFTER:
         return dataset
     folder = keep_read(dataset, files, options, parts, digest.files, identity)
-    with suppress(InputError):  # evicted meanwhile
+    with suppress(InputError):  # it was evicted in the meantime
         return open_converted(folder) if folder else dataset
     return dataset
 
 
 def _identity(files: Sequence[Path]) -> Identity | None:
-    """Look at the files before they are read; the reader finds the words for what cannot be read."""
+    """Return the identity of the files before they are read; None if they cannot be read, which the reader reports."""
     with suppress(OSError):
         return identity_of(files)
     return None
 
 
 def _from_pipe(path: Path, options: ReadOptions, naming: Naming, **how: Any) -> Dataset:
-    """Read what comes out of a pipe; through a file, as the first line has to be read twice."""
+    """Read the output of a pipe, through a file, because the first line is read twice."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "pipe"
         with path.open("rb") as pipe, copy.open("wb") as file:
@@ -167,7 +167,7 @@ def _from_pipe(path: Path, options: ReadOptions, naming: Naming, **how: Any) -> 
 
 
 def _refuse_other_reading(folder: Path, options: ReadOptions) -> None:
-    """Refuse options that a converted corpus was not read with: its numbers are what they are."""
+    """Raise `InputError` if options differ from those of the conversion, because its numbers are fixed."""
     made = read_meta(folder)["options"]
     for key, wanted in options.chosen.items():
         if key != "limit" and made.get(key) != wanted:

@@ -1,7 +1,7 @@
 """Synthetic corpora: any shape, with the difficulties of real ones (ties, twins, dead columns, skewed grades).
 
-A document has a hidden quality. Its grade comes from the quality, and so does each feature, to a degree that
-differs from feature to feature: a few are excellent, many mediocre, some point the wrong way, some are noise.
+A document has a hidden quality, which determines its grade and, to a different degree, each feature: a few features
+are excellent, many mediocre, some have a negative correlation, some are noise.
 """
 
 from __future__ import annotations
@@ -40,31 +40,31 @@ def make_corpus(
     Parameters
     ----------
     queries, documents, features, grades : int
-        Shape; ``documents`` is the mean for a query, sizes vary between a half and one and a half of it.
+        Shape; ``documents`` is the mean per query, and sizes vary between half and one and a half times the mean.
     seed : int
         The same seed gives the same corpus.
     ties : float
         Share of features that are counts of small integers, so that many documents tie.
     dead, constant : float
-        Share of features that are zero everywhere, and of those that do not vary within a query.
+        Shares of features that are zero everywhere, and of features that do not vary within a query.
     twins : float
-        Share of features that nearly repeat another one.
+        Share of features that are near copies of another feature.
     sparsity : float
         Share of values set to zero.
     doc_ids : bool
         Whether documents have ids.
     name : str
-        What plots and reports call it.
+        Name of the corpus in plots and reports.
 
     Returns
     -------
     Dataset
-        Values have at most six decimals, so that text keeps them.
+        Values have at most six decimals, so that text represents them exactly.
 
     Raises
     ------
     InputError
-        If a number is out of its range or the shares add up to more than 1.
+        If a number is out of range or the shares add up to more than 1.
 
     Examples
     --------
@@ -101,7 +101,7 @@ def make_corpus(
             columns[column] = 0
         elif kind == "constant":
             columns[column] = _printed(rng.gamma(2.0, 3.0, queries)[query])
-        elif kind == "twin":  # comes after its model, see the order of the loop
+        elif kind == "twin":  # follows its model, because the loop sorts twins last
             columns[column] = _nudged(columns[model], rng)
         else:
             noise = rng.standard_normal(len(query))
@@ -131,7 +131,7 @@ def _query_ptr(queries: int, documents: int, seed: int) -> NDArray[np.int64]:
 def _plan(
     features: int, seed: int, *, ties: float, dead: float, constant: float, twins: float
 ) -> list[tuple[str, float, bool, int]]:
-    """Return for each feature its kind, its correlation with the quality, whether it counts, its model."""
+    """Return for each feature its kind, its correlation with the quality, whether it is a count, and its model."""
     rng = stream(seed, "plan")
     numbers = [round(features * share) for share in (dead, constant, twins)]
     plain = max(features - sum(numbers), 1)
@@ -153,7 +153,7 @@ def _plan(
 
 
 def _strengths(features: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return correlations with the quality: one best, a few good, many mediocre, some negative, shuffled."""
+    """Return shuffled correlations with the quality: one best, a few good, many mediocre, some negative."""
     ranked = np.sort(rng.beta(1.2, 2.0, features) * 0.85 - 0.2)[::-1]
     ranked[0] = _BEST
     return rng.permutation(ranked)
@@ -182,7 +182,7 @@ def _printed(values: NDArray[np.float64]) -> NDArray[np.float32]:
 
 
 def _grades(quality: NDArray[np.float64], grades: int, seed: int) -> NDArray[np.int16]:
-    """Cut the quality, with noise, into grades; high ones are rare, each occurs if there are enough documents."""
+    """Cut the quality plus noise into grades; high grades are rare, and all occur if there are enough documents."""
     noisy = quality + 0.5 * stream(seed, "grades").standard_normal(len(quality))
     shares = _GRADE_SHARES.get(grades) or tuple(np.full(grades, 1 / grades))
     cuts = np.quantile(noisy, np.minimum(np.cumsum(shares)[:-1], 1 - 0.5 / len(quality)))

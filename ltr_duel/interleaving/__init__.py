@@ -1,6 +1,6 @@
-"""Two or more rankings become one list; clicks on it become credit, and credit says who won.
+"""Merge two or more rankings into one list, credit the clicks on it, and derive the winner from the credit.
 
-One method, one file. Nothing here knows a bandit.
+Each method is one file. This package does not depend on bandits.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""The contract that every method keeps, as one call: `check_method`."""
+"""The contract of comparison methods, checked by one call: `check_method`."""
 
 from __future__ import annotations
 
@@ -11,31 +11,32 @@ from numpy.random import Generator
 from ltr_duel.clicks import ClickModel
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, SignMatrix, interpreted, kernel, stream
 from ltr_duel.interleaving.comparison import Comparer, Comparison, compare_pair, compare_slate
-from ltr_duel.interleaving.method import METHODS, Method, MethodError, draw_pair, draw_slate
+from ltr_duel.interleaving.hooks import draw_pair, draw_slate
+from ltr_duel.interleaving.method import METHODS, Method, MethodError
 from ltr_duel.rankers import Rankings, inverse
 
 _CLICKS = ClickModel("of the check", (0.3, 0.9), (0.1, 0.5))
-_TIMES = 2000  # comparisons behind a mean; a mean of outcomes in -1..1 is then known to 1 / sqrt(2000) = .022
-_FAR = 6.0  # standard errors that cannot be chance
+_TIMES = 2000  # comparisons per mean: outcomes in -1..1 have a standard error of at most 1 / sqrt(2000) = 0.022
+_FAR = 6.0  # standard errors; a larger deviation is not chance
 
 
 def check_method(method: str | Method) -> None:
-    """Test that a comparison method behaves.
+    """Test that a comparison method keeps the contract.
 
-    It shows lists of different documents, all of them the query's, as long as they can be; identical rankers win one
-    half each; swapping two rankers mirrors the outcome; outcomes lie in -1..1; the probabilities of a method that
-    solves for them add up to 1; the same seed gives the same list, and the same outcomes compiled and interpreted.
-    Queries of one document, fewer documents than places, twins, and several outcome rules are tried.
+    Its lists contain different documents of the query, and are as long as possible. Identical rankers win one half
+    each. Swapping two rankers mirrors the outcome. Outcomes are in -1..1. Probabilities that a method solves for add
+    up to 1. The same seed gives the same list, and the same outcomes compiled and interpreted. The check uses queries
+    with one document, with fewer documents than positions, identical rankers, and all outcome rules.
 
     Parameters
     ----------
     method : str or Method
-        A name with parameters, or a method of your own.
+        A name with parameters, or a custom method.
 
     Raises
     ------
     MethodError
-        Naming what does not hold.
+        If the method breaks the contract; the message names the broken rule.
 
     Examples
     --------
@@ -65,7 +66,7 @@ def check_method(method: str | Method) -> None:
 
 
 def _rankings(documents: int) -> Rankings:
-    """One query; rankers 0 and 1 differ, 2 is the twin of 0, 3 the reverse of 0."""
+    """Return rankings of one query; rankers 0 and 1 differ, 2 equals 0, and 3 is the reverse of 0."""
     rng = np.random.default_rng(documents)
     one, other = rng.permutation(documents), rng.permutation(documents)
     order = np.stack([one, other, one, one[::-1]]).astype(np.int16)
@@ -111,7 +112,7 @@ def _play_pairs(comparison: Comparison, first: int, second: int, outcomes: Float
 def _play_slates(
     comparison: Comparison, slate: IntVector, won: SignMatrix, times: int, total: FloatMatrix, rng: Generator
 ) -> None:
-    """Add to ``total[i, j]`` how often ranker i won against j, less how often it lost, where i stands before j."""
+    """Add to ``total[i, j]`` the wins of ranker i over j minus its losses, for i before j in the slate."""
     for _ in range(times):
         compare_slate(comparison, 0, slate, slate.shape[0], won, rng, rng)
         for a in range(slate.shape[0]):

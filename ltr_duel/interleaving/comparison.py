@@ -1,9 +1,9 @@
-"""One comparison: from the query to the outcome.
+"""One comparison, from the query to the outcome.
 
-Tied documents are ordered once and for all by the rankings, unless their tie rule says otherwise: ``resample``
-orders them anew for each impression, and infers with the same order; ``redraw_at_inference`` orders them a second
-time before the clicks are credited. The latter is an artifact of a public implementation, kept to reproduce its
-results: a ranker is then not recognised as the source of its own tied documents.
+The rankings order tied documents once, unless their tie rule differs: ``resample`` orders them again for each
+impression, and credits clicks with the same order; ``redraw_at_inference`` orders them a second time before it credits
+the clicks. The second rule reproduces an artifact of a public implementation: a ranker is then not recognised as the
+source of its own tied documents.
 """
 
 from __future__ import annotations
@@ -26,47 +26,39 @@ from ltr_duel.core import (
     dispatched_call,
     errors,
     implement,
+    inlined,
     kernel,
     mapped,
     numbered,
     random_below,
 )
 from ltr_duel.interleaving.compiling import compile_plugin, is_new_plugin
-from ltr_duel.interleaving.method import (
-    METHODS,
-    Lists,
-    Method,
-    Shown,
-    Size,
-    credit_pair,
-    credit_slate,
-    draw_pair,
-    draw_slate,
-)
+from ltr_duel.interleaving.hooks import Lists, Shown, Size, credit_pair, credit_slate, draw_pair, draw_slate
+from ltr_duel.interleaving.method import METHODS, Method
 from ltr_duel.rankers import REDRAWING, Rankings, require_rankings
 
-FIXED, RESAMPLED, REDRAWN = range(3)  # what happens to ties
-COMPARISON_NUMBERS = 1  # numbers version of a comparison, apart from its method and its users
+FIXED, RESAMPLED, REDRAWN = range(3)  # how ties are ordered
+COMPARISON_NUMBERS = 1  # version of a comparison's random numbers, apart from its method and its users
 
 
 class Comparison(NamedTuple):
-    """Everything one worker needs to compare rankers on simulated users. The last four are scratch."""
+    """The data that one worker needs to compare rankers on simulated users. The last four fields are scratch."""
 
     lists: Lists
     relevance: SmallIntVector  # (n_docs,)
     users: Users
     ties: int  # FIXED, RESAMPLED or REDRAWN
-    tied: MarkMatrix  # (K, n_docs) tied[ranker, r]: the document at this place of the order ties with the one above
+    tied: MarkMatrix  # (K, n_docs) tied[ranker, r]: the document at position r of the order ties with the previous one
     method: Any
     page: Shown
-    current: Lists  # `lists`, or (rankers, longest) one query with its ties as they are ordered now: one row for each
-    places: IntVector  # (rankers,) where the rankers of the slate stand in `current`
+    current: Lists  # `lists`, or (rankers, longest) the current tie orders of one query: one row per ranker
+    places: IntVector  # (rankers,) rows of the slate's rankers in `current`
     pair: IntVector  # (2,) the pair as a slate
 
 
 @dataclass(frozen=True)
 class Comparer:
-    """A choice of rankings, click model, method and outcome rule: how rankers are to be compared.
+    """A choice of rankings, click model, method and outcome rule for comparing rankers.
 
     Parameters
     ----------
@@ -74,18 +66,18 @@ class Comparer:
     clicks : ClickModel
         Must be defined for the grades of the corpus.
     method : str or Method
-        A name, with parameters if wanted (``probabilistic:tau=1``), or a method of your own.
+        A name, with optional parameters (``probabilistic:tau=1``), or a custom method.
     outcome : str, optional
-        Its outcome rule; the method's default if not given.
+        Outcome rule of the method; by default its first one.
     top : int
-        Documents shown, at most 1,000.
+        Number of documents shown, at most 1,000.
 
     Raises
     ------
     InputError
-        For an unknown method or rule, a wrong number of grades, or a corpus without any relevant document.
+        If the method or rule is unknown, the grades do not match, or the corpus has no relevant document.
     MethodError
-        If a method of a plug-in file cannot be compiled; the sentence names the line.
+        If a method of a plug-in file cannot be compiled; the message names the line.
 
     Examples
     --------
@@ -135,12 +127,12 @@ class Comparer:
 
     @property
     def compiled(self) -> bool:
-        """Whether kernels can use what `open` returns; if not, the same text runs as plain Python."""
+        """Whether kernels can use the result of `open`; otherwise the same code runs as plain Python."""
         return self.configured.component.compiled
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Everything that determines the law of an outcome, as JSON."""
+        """All facts that determine the distribution of an outcome, as JSON."""
         _, method, params = self.configured
         about = {
             **self.rankings.provenance,
@@ -165,7 +157,7 @@ class Comparer:
         return numbered(about, **versions)
 
     def open(self) -> Comparison:
-        """Return what kernels need, with scratch of its own."""
+        """Return the data that kernels need, with separate scratch."""
         rankings, (_, method, params) = self.rankings, self.configured
         mapped.expect_few_reads((rankings.order, rankings.rank))
         size = Size(self.top, rankings.longest_query, max(2, len(rankings)))
@@ -203,7 +195,7 @@ def compare_pair(
     query, first, second : int
         Positions of the query and of the two rankers.
     lists_rng, clicks_rng : numpy.random.Generator
-        For the list, and for the user.
+        Generators for the list and for the user's clicks.
 
     Returns
     -------
@@ -213,11 +205,11 @@ def compare_pair(
     Raises
     ------
     TypeError
-        If ``comparison`` is nothing of the kind.
+        If ``comparison`` has an unsupported type.
 
     Examples
     --------
-    See `Comparer`; compiled functions call it as well.
+    See `Comparer`. Compiled functions can call this function too.
 
     >>> callable(compare_pair)
     True
@@ -225,19 +217,25 @@ def compare_pair(
     raise TypeError("not a comparison")
 
 
+@inlined
+def click_list(c: Comparison, query: int, length: int, rng: Generator) -> int:
+    """Let a user click on the list on the page; return the number of clicks."""
+    start = c.lists.query_ptr[query]
+    return simulate_clicks(c.users, c.relevance, start, c.page.shown, length, c.page.clicks, rng)
+
+
 def _compare_pair(
     comparison: Comparison, query: int, first: int, second: int, lists_rng: Generator, clicks_rng: Generator
 ) -> float:
     c = comparison
-    row, i, j = query, first, second  # where they stand in `current`
+    row, i, j = query, first, second  # rows of the query and the rankers in `current`
     if c.ties != FIXED:
         c.pair[0] = first
         c.pair[1] = second
         redraw_ties(c, query, c.pair, 2, lists_rng)
         row, i, j = 0, 0, 1
     length = draw_pair(c.method, c.current, row, i, j, c.page, lists_rng)
-    start = c.lists.query_ptr[query]
-    n_clicks = simulate_clicks(c.users, c.relevance, start, c.page.shown, length, c.page.clicks, clicks_rng)
+    n_clicks = click_list(c, query, length, clicks_rng)
     if n_clicks == 0:
         return 0.0
     if c.ties == REDRAWN:
@@ -266,9 +264,9 @@ def compare_slate(
         Positions of the rankers: ``slate[:size]``, all different.
     size : int
     won : ndarray of int8, shape (size, size) or larger
-        Is filled for places a < b of the slate: +1 if ``slate[a]`` won, -1 if it lost, 0 for a tie.
+        Output for positions a < b of the slate: +1 if ``slate[a]`` won, -1 if it lost, 0 for a tie.
     lists_rng, clicks_rng : numpy.random.Generator
-        For the list, and for the user.
+        Generators for the list and for the user's clicks.
 
     Returns
     -------
@@ -278,7 +276,7 @@ def compare_slate(
     Raises
     ------
     TypeError
-        If ``comparison`` is nothing of the kind.
+        If ``comparison`` has an unsupported type.
 
     Examples
     --------
@@ -314,8 +312,7 @@ def _compare_slate(
         for a in range(size):
             c.places[a] = a
     length = draw_slate(c.method, c.current, row, c.places, size, c.page, lists_rng)
-    start = c.lists.query_ptr[query]
-    n_clicks = simulate_clicks(c.users, c.relevance, start, c.page.shown, length, c.page.clicks, clicks_rng)
+    n_clicks = click_list(c, query, length, clicks_rng)
     if n_clicks == 0:
         for a in range(size):
             for b in range(a + 1, size):
@@ -329,7 +326,7 @@ def _compare_slate(
 
 @kernel
 def redraw_ties(comparison: Comparison, query: int, slate: IntVector, size: int, rng: Generator) -> None:
-    """Write the orders of a query into `current`, tied documents shuffled: ranker ``slate[a]`` into row a."""
+    """Write the orders of a query into `current` with tied documents shuffled; row a holds ranker ``slate[a]``."""
     current = comparison.current
     for a in range(size):
         shuffle_ties(comparison.lists, comparison.tied, query, slate[a], a, current, rng)
@@ -339,11 +336,11 @@ def redraw_ties(comparison: Comparison, query: int, slate: IntVector, size: int,
 def shuffle_ties(
     lists: Lists, tied: MarkMatrix, query: int, ranker: int, row: int, current: Lists, rng: Generator
 ) -> None:
-    """Write one ranker's order of a query, tied documents shuffled, into row ``row`` of ``current``."""
+    """Write one ranker's order of a query, with tied documents shuffled, into row ``row`` of ``current``."""
     start = lists.query_ptr[query]
     size = lists.query_ptr[query + 1] - start
     current.query_ptr[1] = size
-    begin = 0  # of the run of tied documents
+    begin = 0  # start of the run of tied documents
     for r in range(size):
         if tied[ranker, start + r] == 0:
             begin = r

@@ -1,4 +1,4 @@
-"""A plug-in's functions are compiled one by one before anything calls them: an error names the function and why."""
+"""Compile a plug-in's functions one by one before their first call: an error names the function and the cause."""
 
 from __future__ import annotations
 
@@ -8,19 +8,20 @@ import numba
 import numpy as np
 
 from ltr_duel.core import IntVector, compile_error, jit, stream
-from ltr_duel.interleaving.method import Lists, Method, MethodError, Shown
+from ltr_duel.interleaving.hooks import Lists, Shown
+from ltr_duel.interleaving.method import Method, MethodError
 
 _compiled: set[type] = set()
 
 
 def is_new_plugin(method: Method) -> bool:
-    """Say whether a method is for numba, lies outside this package, and was not compiled before."""
+    """Return whether a method runs compiled, is defined outside this package, and has not been compiled before."""
     inside = method.state.__module__.startswith("ltr_duel.")
     return method.compiled and not inside and method.state not in _compiled and not numba.config.DISABLE_JIT
 
 
 def compile_plugin(method: Method, state: Any, lists: Lists, page: Shown, slate: IntVector) -> None:
-    """Compile the functions of a plug-in's method, with a state, lists and scratch of its kind.
+    """Compile the functions of a plug-in's method for its state, lists and scratch.
 
     Raises `MethodError` if numba cannot compile one of them.
     """

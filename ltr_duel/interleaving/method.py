@@ -1,14 +1,4 @@
-"""What an interleaving or multileaving method is.
-
-    query --draw--> shown list, owners --click model--> clicks --credit--> who won
-
-A method is a page: ``State``, a NamedTuple of constants and scratch arrays; ``init``, which makes it; and `draw_pair`
-and `credit_pair`, or `draw_slate` and `credit_slate`, or all four. Building the list and scoring the clicks are
-separate, so that each can be tested against enumeration. A state keeps nothing from one comparison to the next. What a
-draw leaves for the credit, beside the list and its owners, is a float array ``kept`` of the state: a `Page` of plain
-lists carries it along, for it is credited later, and maybe in another process. The functions are undecorated; numba
-compiles them with the loop that calls them, and plain Python runs the same text.
-"""
+"""Interleaving and multileaving methods as components: their declaration, their registry, and checks of each call."""
 
 from __future__ import annotations
 
@@ -17,113 +7,30 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.random import Generator
 
-from ltr_duel.core import (
-    InputError,
-    IntVector,
-    SignMatrix,
-    SmallIntMatrix,
-    components,
-    dispatched_call,
-    errors,
-    implement,
-    interpreted,
+from ltr_duel.core import InputError, components, errors, implement, interpreted
+from ltr_duel.interleaving.hooks import (
+    Lists,
+    credit_pair,
+    credit_slate,
+    draw_mirrored,
+    draw_pair,
+    draw_slate,
+    find_contributors,
 )
 
 
-class Lists(NamedTuple):
-    """The rankings as kernels see them; query q is columns ``query_ptr[q]:query_ptr[q + 1]``."""
-
-    order: SmallIntMatrix  # (K, n_docs) positions, best first
-    rank: SmallIntMatrix  # (K, n_docs) 1 = best
-    query_ptr: IntVector  # (n_queries + 1,)
-
-
-class Shown(NamedTuple):
-    """One shown list, as scratch: room for ``top`` documents."""
-
-    shown: IntVector  # (top,) document positions, from the top
-    owner: IntVector  # (top,) who contributed the document: 0, 1, ... within the pair or slate; -1 for nobody
-    clicks: IntVector  # (top,) places of the list that were clicked, ascending
-
-
-class Size(NamedTuple):
-    """What a method must make room for."""
-
-    top: int  # documents shown
-    longest: int  # documents of the largest query
-    rankers: int  # of the largest slate
-
-
 class MethodError(InputError):
-    """A comparison method breaks the contract; the message says which part of it.
+    """A comparison method breaks the contract; the message names the broken rule.
 
     Examples
     --------
     >>> issubclass(MethodError, InputError)
     True
     """
-
-
-@dispatched_call
-def draw_pair(state: Any, lists: Lists, query: int, first: int, second: int, page: Shown, rng: Generator) -> int:
-    """Interleave two rankers: fill ``page.shown`` and ``page.owner``, and return the length of the list."""
-    raise TypeError("this method does not compare two rankers")
-
-
-@dispatched_call
-def credit_pair(
-    state: Any, lists: Lists, query: int, first: int, second: int, page: Shown, length: int, n_clicks: int
-) -> float:
-    """Score one or more clicks: +1 if ``first`` won, -1 if ``second`` did, 0 for a tie, or a number between."""
-    raise TypeError("this method does not compare two rankers")
-
-
-@dispatched_call
-def draw_slate(state: Any, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:
-    """Multileave ``slate[:size]``: fill ``page.shown`` and ``page.owner``, and return the length of the list.
-
-    Parameters
-    ----------
-    state : State of a method
-    lists : Lists
-    query : int
-    slate : ndarray of int64
-        Positions of the rankers.
-    size : int
-    page : Shown
-    rng : numpy.random.Generator
-
-    Raises
-    ------
-    TypeError
-        If ``state`` is nothing of the kind.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> order = np.array([[0, 1, 2], [0, 1, 2]], np.int16)
-    >>> page = Shown(*np.zeros((3, 3), np.int64))
-    >>> state = METHODS["sosm"].init(Size(top=3, longest=3, rankers=2), METHODS["sosm"].params(), "credit")
-    >>> draw_slate(state, Lists(order, order + 1, np.array([0, 3])), 0, np.arange(2), 2, page, np.random.default_rng())
-    3
-    >>> page.shown.tolist()
-    [0, 1, 2]
-    """
-    raise TypeError("this method does not compare sets of rankers")
-
-
-@dispatched_call
-def credit_slate(
-    state: Any, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, length: int, n_clicks: int,
-    won: SignMatrix,
-) -> None:  # fmt: skip
-    """Score the clicks: for places a < b of the slate, ``won[a, b]`` is +1 if ``slate[a]`` won, -1 if lost, else 0."""
-    raise TypeError("this method does not compare sets of rankers")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -140,6 +47,10 @@ class Method(components.Component):
         ``init(size, params, outcome) -> state``, with scratch of its own; see `Size`. The only place that allocates.
     draw_pair, credit_pair, draw_slate, credit_slate : callable, optional
         See the functions of these names. Those for pairs, those for slates, or all.
+    find_contributors, draw_mirrored : callable, optional
+        See the functions of these names; for methods for pairs, to reduce the variance of estimates.
+    posterior : tuple of str
+        Outcome rules by the sign of the mean over contributors; see `find_contributors`.
     outcomes : tuple of str
         Its outcome rules for pairs; the first is the default for pages and logs of real users.
     unbiased : str
@@ -168,6 +79,9 @@ class Method(components.Component):
     credit_pair: Callable[..., Any] | None = field(default=None, repr=False)
     draw_slate: Callable[..., Any] | None = field(default=None, repr=False)
     credit_slate: Callable[..., Any] | None = field(default=None, repr=False)
+    find_contributors: Callable[..., Any] | None = field(default=None, repr=False)
+    draw_mirrored: Callable[..., Any] | None = field(default=None, repr=False)
+    posterior: tuple[str, ...] = ()
     outcomes: tuple[str, ...] = ("credit",)
     unbiased: str = ""
     biased: tuple[str, ...] = ()
@@ -190,17 +104,17 @@ class Method(components.Component):
 
     @property
     def research_outcome(self) -> str:
-        """The outcome rule of simulations and estimates that name none."""
+        """The default outcome rule of simulations and estimates."""
         return self.unbiased or self.outcomes[0]
 
     def caution(self, outcome: str) -> str:
-        """Return what who reads results by a rule has to know; empty where random clicks favour nobody."""
+        """Return a warning for readers of results by an outcome rule; empty if random clicks favour neither ranker."""
         rule = outcome if len(self.outcomes) > 1 else self.name
         warning = f"{rule}: random clicks do not give 0 here; the result does not show that users prefer one."
         return warning if outcome in self.biased else ""
 
     def facts(self) -> dict[str, str]:
-        """Return what a reader wants to know, by the words of a table's head."""
+        """Return the facts about the component, keyed by column heading."""
         known = super().facts()
         return {
             "compares": " and ".join(word for word, able in (("pairs", self.pairs), ("sets", self.slates)) if able),
@@ -215,9 +129,9 @@ class Method(components.Component):
 
 
 def bind(method: Method) -> None:
-    """Make a method's functions known to the stubs above.
+    """Register a method's functions with the stubs above.
 
-    Raises `InputError` if a list could be drawn but not credited, or the other way round, or neither.
+    Raises `InputError` if a drawing or crediting function lacks its counterpart, or all are missing.
     """
     pairs, slates = (method.draw_pair, method.credit_pair), (method.draw_slate, method.credit_slate)
     functions: list[Callable[..., Any] | None] = [*pairs, *slates]
@@ -233,10 +147,14 @@ def bind(method: Method) -> None:
     for stub, function in zip(stubs, functions, strict=True):
         if function is not None:
             implement(stub, method.state, _tested(method.name, stub, function) if foreign else function)
+    if method.find_contributors:
+        implement(find_contributors, method.state, method.find_contributors)
+    if method.draw_mirrored:
+        implement(draw_mirrored, method.state, method.draw_mirrored)
 
 
 def _tested(name: str, stub: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a plain function of a method from outside this package that tests what it gives at each call."""
+    """Wrap a plain function from outside this package, so that the result of each call is checked."""
     function = interpreted(function)
 
     @functools.wraps(function)
@@ -263,12 +181,12 @@ def _tested(name: str, stub: Callable[..., Any], function: Callable[..., Any]) -
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a number that can be credit."""
+    """Return whether a value is a finite real number."""
     return isinstance(value, Real) and math.isfinite(value)
 
 
 def require_list(name: str, shown: Any, documents: int, top: int) -> None:
-    """Refuse a list that is longer than the page, or shows a document twice or one that is not the query's."""
+    """Raise `MethodError` unless a list shows at most ``top`` different documents, all of the query."""
     listed = list(shown) if isinstance(shown, Sequence | np.ndarray) else [None]
     if not all(isinstance(one, int | np.integer) and 0 <= one < documents for one in listed):
         raise MethodError(f"method '{name}': it shows documents that are not the query's: {shown!r:.80}")
@@ -281,3 +199,16 @@ def require_list(name: str, shown: Any, documents: int, top: int) -> None:
 METHODS: components.Registry[Method] = components.Registry(
     "comparison method", "ltr_duel.interleaving.methods", bind, check="ltr_duel.interleaving.check:check_method"
 )
+
+
+def able_methods(*, sets: bool) -> list[str]:
+    """Return the names of the methods that compare sets of rankers, or of those that compare two."""
+    return [one.name for one in METHODS if (one.slates if sets else one.pairs)]
+
+
+def require_able(method: str | Method, *, sets: bool) -> None:
+    """Refuse a method that does not compare sets of rankers, or two of them."""
+    able = able_methods(sets=sets)
+    if METHODS.configure(method).component.name not in able:
+        kind = "sets of rankers" if sets else "two rankers"
+        raise InputError(f"'{method}' does not compare {kind}; methods that do: {', '.join(able)}")

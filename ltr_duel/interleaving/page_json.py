@@ -1,7 +1,7 @@
-"""A page of plain lists as JSON: what is written, and everything that is checked when it is read.
+"""A page of plain lists as JSON: the written form, and all checks on reading.
 
-The text may have been kept where others can write, so nothing in it is trusted: it is parsed as JSON, its sizes are
-limited, each value is checked, and nothing is executed or looked up but the name of the method.
+The text may have been stored where others can write, so nothing in it is trusted: it is parsed as JSON, its sizes are
+limited, each value is checked, and nothing is executed. Only the name of the method is looked up.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ltr_duel.core import InputError
 
 VERSION = 1
 MOST_RANKERS = 200
-MOST_DOCUMENTS = 10_000  # on all lists together
+MOST_DOCUMENTS = 10_000  # in all lists together
 MOST_PLACES = 500_000  # rankers times documents
 MOST_SHOWN = 1_000
 LONGEST_TEXT = 4_000_000  # characters
@@ -24,23 +24,23 @@ _LONGEST_METHOD = 200  # characters of a method with its parameters
 
 
 class Stored(NamedTuple):
-    """The content of a page, with the keys that it has in JSON; of any type until it is checked."""
+    """The content of a page, with the keys of its JSON form; of any type before the checks."""
 
     version: Any  # int
     method: Any  # str
     outcome: Any  # str
     rankers: Any  # list of str
     shown: Any  # list of document ids
-    owners: Any  # list of int: positions of rankers; -1 for nobody
+    owners: Any  # list of int: positions of rankers; -1 for no owner
     numbers: Any  # list of int: the shown documents as numbers
     orders: Any  # for each ranker the list of the numbers of all documents, best first
-    kept: Any  # list of float: what the method noted when it drew the list
+    kept: Any  # list of float: the numbers that the method stored when it drew the list
 
 
 def portable(document: Any) -> Any:
-    """Return a document id as JSON can keep it.
+    """Return a document id in a form that JSON can represent.
 
-    Raises `InputError` if it is neither a text nor a finite number.
+    Raises `InputError` unless the id is a text or a finite number.
     """
     value = document.item() if isinstance(document, np.generic) else document
     if not _is_id(value):
@@ -51,7 +51,7 @@ def portable(document: Any) -> Any:
 def write_page(stored: Stored) -> str:
     """Return the text of a page, in ASCII and without spaces.
 
-    Raises `InputError` if it would be longer than what `read_page` takes.
+    Raises `InputError` if the text is too long for `read_page`.
     """
     try:
         text = json.dumps(stored._asdict(), separators=(",", ":"), allow_nan=False)
@@ -65,7 +65,7 @@ def write_page(stored: Stored) -> str:
 def read_page(text: str) -> Stored:
     """Read and check the text of a page.
 
-    Raises `InputError` saying what is wrong with it.
+    Raises `InputError` if the text is not a valid page.
     """
     if not isinstance(text, str):
         raise InputError(f"a page is read from a text, not from {type(text).__name__}")
@@ -89,7 +89,7 @@ def read_page(text: str) -> Stored:
 
 
 def wrong_names(stored: Stored) -> str:
-    """Say what is wrong with method, outcome rule and rankers; nothing if they are right."""
+    """Return an error message about method, outcome rule and rankers; empty if they are valid."""
     if not isinstance(stored.method, str) or not isinstance(stored.outcome, str):
         return "method and outcome rule must be texts"
     if len(stored.method) > _LONGEST_METHOD or len(stored.outcome) > _LONGEST_METHOD:
@@ -102,7 +102,7 @@ def wrong_names(stored: Stored) -> str:
 
 
 def _wrong_orders(stored: Stored) -> str:
-    """Say what is wrong with the orders; the names are right already."""
+    """Return an error message about the orders; empty if they are valid. The names are checked before."""
     if not isinstance(stored.orders, list) or len(stored.orders) != len(stored.rankers):
         return "'orders' must be a list with one order for each ranker"
     size = len(stored.orders[0]) if isinstance(stored.orders[0], list) else 0
@@ -115,7 +115,7 @@ def _wrong_orders(stored: Stored) -> str:
 
 
 def _wrong_list(stored: Stored) -> str:
-    """Say what is wrong with the shown list; the other parts are right already."""
+    """Return an error message about the shown list; empty if it is valid. The other parts are checked before."""
     if not isinstance(stored.shown, list) or not 1 <= len(stored.shown) <= MOST_SHOWN:
         return f"'shown' must be a list of 1 to {MOST_SHOWN:,} documents"
     if not all(map(_is_id, stored.shown)):

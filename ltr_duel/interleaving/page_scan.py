@@ -1,8 +1,8 @@
-"""Many pages at once, read from exactly the text that `write_page` writes, without a Python object for a row.
+"""Read many pages at once from exactly the text that `write_page` writes, without a Python object for each row.
 
-What is read here is what `read_page` reads. A text that differs from what is written in anything (spaces, another order
-of keys, escapes, letters that are not ASCII, numbers out of range) is left to `read_page`, and so is a page of a method
-that notes something when it draws the list: so all that is wrong is said there.
+The result equals the result of `read_page`. A text that differs from the written form in any way (spaces, another order
+of keys, escapes, non-ASCII letters, numbers out of range) is left to `read_page`, and so are pages of methods that
+store numbers when they draw a list. Thus all error messages come from `read_page`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ltr_duel.core import InputError, IntVector, MarkVector, SmallIntVector, inlined, kernel, words
-from ltr_duel.interleaving.method import METHODS, Lists, Method
+from ltr_duel.interleaving.hooks import Lists
+from ltr_duel.interleaving.method import METHODS, Method
 from ltr_duel.interleaving.page_json import (
     LONGEST_TEXT,
     MOST_DOCUMENTS,
@@ -27,7 +28,7 @@ from ltr_duel.interleaving.page_json import (
 from ltr_duel.interleaving.workspace import workspace
 
 Bytes = NDArray[np.uint8]
-_DIGITS = 18  # of an id that is a whole number
+_DIGITS = 18  # longest id that is a whole number
 _QUOTE, _COMMA, _OPEN, _CLOSE, _MINUS, _ZERO, _NINE, _BACKSLASH = (ord(c) for c in '",[]-09\\')
 
 
@@ -47,9 +48,9 @@ _TO_END = _as_bytes(']],"kept":[]}')
 
 
 class Head(NamedTuple):
-    """What the first part of a page says: all but the documents."""
+    """The content of the first part of a page: everything except the documents."""
 
-    method: str  # with its parameters
+    method: str  # method with parameters
     component: Method
     params: Any
     outcome: str
@@ -57,7 +58,7 @@ class Head(NamedTuple):
 
 
 class Listed(NamedTuple):
-    """Documents by their ids: row n has ids ``first[n]:last[n]``, id k is the bytes ``data[ptr[k]:ptr[k + 1]]``."""
+    """Document ids: row n has ids ``first[n]:last[n]``; id k is the bytes ``data[ptr[k]:ptr[k + 1]]``."""
 
     ptr: IntVector
     data: Bytes
@@ -66,16 +67,16 @@ class Listed(NamedTuple):
 
 
 class Scanned(NamedTuple):
-    """Pages of one head; page n is query n of the lists."""
+    """Pages with the same head; page n is query n of the lists."""
 
     lists: Lists
-    fit: MarkVector  # (pages,) whether it was read
-    numbers: IntVector  # of the shown documents, of all rows of the batch
+    fit: MarkVector  # (pages,) 1 if the page was read
+    numbers: IntVector  # numbers of the shown documents, for all rows of the batch
     owners: NDArray[np.int32]
 
 
 def read_head(text: bytes) -> Head | None:
-    """Return what a head says, as `head_ends` cuts it off; None if such pages are to be read one by one."""
+    """Return the content of a head found by `head_ends`; None if its pages must be read one by one."""
     if len(text) > LONGEST_TEXT // 2:
         return None
     try:
@@ -95,16 +96,16 @@ def read_head(text: bytes) -> Head | None:
 def scan_pages(
     data: Bytes, at: IntVector, stop: IntVector, rankers: int, shown: Listed, numbers: IntVector, owners: Any
 ) -> Scanned:
-    """Read pages of one head.
+    """Read pages with the same head.
 
-    data: their texts.
-    at, stop: page n goes on behind its head at ``data[at[n]]``, and ends before ``data[stop[n]]``.
+    data: the texts of the pages.
+    at, stop: after its head, page n is ``data[at[n]:stop[n]]``.
     shown: the documents that each page must show, all different.
-    numbers, owners: to be filled in at ``shown.first[n]:shown.last[n]``.
+    numbers, owners: outputs, filled at ``shown.first[n]:shown.last[n]``.
     """
     room = np.minimum((stop - at) // (2 * rankers), min(MOST_DOCUMENTS, MOST_PLACES // rankers))
     room[stop - at > LONGEST_TEXT // 2] = 0  # a page with its head may be too long
-    order, rank = (np.empty((rankers, int(room.sum())), np.int16) for _ in range(2))  # memory that is not used is free
+    order, rank = (np.empty((rankers, int(room.sum())), np.int16) for _ in range(2))  # unused memory costs nothing
     found = Scanned(Lists(order, rank, np.zeros(len(at) + 1, np.int64)), np.zeros(len(at), np.uint8), numbers, owners)
     scan(data, at, stop, shown, room, order.reshape(-1), np.zeros(MOST_DOCUMENTS, np.int64), found)
     return found
@@ -112,7 +113,7 @@ def scan_pages(
 
 @kernel
 def head_ends(data: Bytes, begin: IntVector, stop: IntVector, ends: IntVector) -> None:
-    """Write where the documents of each page begin, or -1 where its text is not what is written."""
+    """Write the position at which the documents of each page begin, or -1 if the text differs from the written form."""
     for n in range(ends.shape[0]):
         size = ends[n - 1] - begin[n - 1] if n > 0 else -1
         if 0 < size <= stop[n] - begin[n] and words.same_bytes(data, begin[n - 1], data, begin[n], size):
@@ -132,7 +133,7 @@ def scan(
     data: Bytes, at: IntVector, stop: IntVector, shown: Listed, room: IntVector, flat: SmallIntVector, seen: IntVector,
     found: Scanned,
 ) -> None:  # fmt: skip
-    """Fill in what the pages say; ``flat`` is the orders, ``seen`` (documents,) scratch, all zero."""
+    """Fill ``found`` from the pages; ``flat`` is a view of the orders, ``seen`` (documents,) scratch, all zero."""
     order, rank, ptr = found.lists.order, found.lists.rank, found.lists.query_ptr
     rankers, width = order.shape
     for n in range(at.shape[0]):
@@ -180,7 +181,7 @@ def scan(
 
 @inlined
 def after(data: Bytes, at: int, stop: int, word: Bytes) -> int:
-    """Return where a text goes on after these bytes; -1 if it does not have them here."""
+    """Return the position after these bytes; -1 if the text at ``at`` differs."""
     size = word.shape[0]
     if at < 0 or stop - at < size:
         return -1
@@ -192,7 +193,7 @@ def after(data: Bytes, at: int, stop: int, word: Bytes) -> int:
 
 @inlined
 def text_end(data: Bytes, at: int, stop: int) -> int:
-    """Return where a text in quotes, within which ``at`` lies, has ended; -1 if it does not end."""
+    """Return the position after the quoted text that contains ``at``; -1 if it does not end."""
     if at < 0:
         return -1
     while at < stop:
@@ -204,7 +205,7 @@ def text_end(data: Bytes, at: int, stop: int) -> int:
 
 @inlined
 def same_documents(data: Bytes, at: int, stop: int, shown: Listed, first: int, last: int) -> int:
-    """Return where a list of documents ends; -1 if they are not these, or not written as plain as they could be."""
+    """Return the end of a list of documents; -1 if the documents differ or have escapes or unusual characters."""
     for k in range(first, last):
         if k > first:
             if at >= stop or data[at] != _COMMA:
@@ -232,7 +233,7 @@ def same_documents(data: Bytes, at: int, stop: int, shown: Listed, first: int, l
 
 @inlined
 def is_whole(data: Bytes, begin: int, size: int) -> bool:
-    """Say whether a text is a whole number as JSON and Python write it."""
+    """Return whether a text is a whole number in the form that JSON and Python write."""
     minus = 1 if size > 0 and data[begin] == _MINUS else 0
     if not 1 <= size - minus <= _DIGITS or (data[begin + minus] == _ZERO and size > 1):
         return False
@@ -246,9 +247,9 @@ def is_whole(data: Bytes, begin: int, size: int) -> bool:
 def whole_numbers(
     data: Bytes, at: int, stop: int, low: int, high: int, out: Any, begin: int, room: int
 ) -> tuple[int, int]:
-    """Read numbers from ``low`` (-1 or 0) to ``high``; return how many there are, and where the bracket stands.
+    """Read numbers from ``low`` (-1 or 0) to ``high``; return their count and the position of the closing bracket.
 
-    They are none if there is anything else, or are more than there is room for.
+    Returns (0, -1) if the text contains anything else, or more than ``room`` numbers.
     """
     count = 0
     while 0 <= at < stop and count < room:
@@ -261,7 +262,7 @@ def whole_numbers(
             digits += 1
             at += 1
             if value == 0:
-                break  # nothing follows a leading zero
+                break  # no digit may follow a leading zero
         if digits == 0 or at >= stop or (minus and value != 1) or (not minus and value > high):
             break
         out[begin + count] = -1 if minus else value

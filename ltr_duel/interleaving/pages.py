@@ -1,4 +1,4 @@
-"""Protocols of the page of a comparison method, for editors and type checkers; see `ltr_duel.bandits.pages`."""
+"""Protocols of the modules of comparison methods, for editors and type checkers; see `ltr_duel.bandits.pages`."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Protocol
 from numpy.random import Generator
 
 from ltr_duel.core import IntVector, SignMatrix
-from ltr_duel.interleaving.method import Lists, Shown, Size
+from ltr_duel.interleaving.hooks import Lists, Shown, Size
 
 
 class _Page(Protocol):
@@ -23,7 +23,7 @@ class _Page(Protocol):
 
 
 class PairMethodPage(_Page, Protocol):
-    """The page of a method that compares two rankers; `ltr_duel.interleaving.method` describes the functions.
+    """The module of a method that compares two rankers; `ltr_duel.interleaving.hooks` describes the functions.
 
     Examples
     --------
@@ -43,7 +43,7 @@ class PairMethodPage(_Page, Protocol):
 
 
 class SlateMethodPage(_Page, Protocol):
-    """The page of a method that compares sets of rankers.
+    """The module of a method that compares sets of rankers.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class SlateMethodPage(_Page, Protocol):
 
 
 class PlainMethodPage(Protocol):
-    """The page of a method in plain Python; see `ltr_duel.interleaving.registration`.
+    """The module of a method in plain Python; see `ltr_duel.interleaving.registration`.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Interleaving plain lists: two or more lists of document ids become one page to show, and clicks on it become credit.
+"""Interleave plain lists: merge two or more lists of document ids into one page, and credit the clicks on it.
 
-This is what a search page needs. The kernels are those of the simulation, and so is the law of the shown lists and of
-the credit: the lists are one query of a corpus whose documents are all that any of them holds. A document that a list
-does not hold comes below all that it holds, in random order, as in the rankings of run files.
+This is the interface for a search page. It uses the kernels of the simulation, so lists and credit have the same
+distribution: the lists are one query of a corpus that contains the documents of all lists. A document that is missing
+from a list is placed below the list's documents, in random order, as in the rankings of run files.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ from ltr_duel.interleaving.workspace import fresh_rng, workspace
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Page:
-    """A page to show, with all that is needed to credit its clicks later, in this process or another.
+    """A page to show, with all data for crediting its clicks later, in this process or another.
 
-    Made by `interleave`, or read by `from_json`. Documents have numbers from 0, in the order in which they are met on
-    the lists, ranker after ranker.
+    Made by `interleave`, or read by `from_json`. Documents are numbered from 0, in the order of their first appearance
+    on the lists, ranker after ranker.
 
     Parameters
     ----------
@@ -43,9 +43,9 @@ class Page:
     shown : tuple
         Document ids, from the top.
     owners : tuple of str or None
-        The ranker that contributed each shown document; None where nobody did or the method does not remember.
+        The ranker that contributed each shown document; None if no ranker did, or if the method does not record it.
     method : str or Method
-        The comparison method with its parameters; the object itself where it is not a registered one.
+        The comparison method with its parameters; the object itself if it is not registered.
     outcome : str
         The outcome rule.
     numbers : tuple of int
@@ -53,7 +53,7 @@ class Page:
     orders : ndarray of int16, shape (rankers, documents)
         For each ranker the numbers of all documents, best first.
     kept : tuple of float
-        What the method noted when it drew the list.
+        Numbers that the method stored when it drew the list.
 
     Examples
     --------
@@ -74,12 +74,12 @@ class Page:
     kept: tuple[float, ...] = field(repr=False)
 
     def credit(self, clicks: Iterable[Hashable]) -> dict[tuple[str, str], float]:
-        """Return who won: for each pair of rankers an outcome from -1 (the second won) to +1 (the first won).
+        """Return the outcome for each pair of rankers, from -1 (the second won) to +1 (the first won).
 
         Parameters
         ----------
         clicks : iterable of document ids
-            The shown documents that were clicked, in any order; a document that is clicked twice counts once.
+            The clicked documents, in any order; a document that is clicked twice counts once.
 
         Returns
         -------
@@ -104,13 +104,12 @@ class Page:
     def to_json(self) -> str:
         """Return the page as a small text (ASCII), for a session or a log.
 
-        It holds the shown ids, and a number of a few digits for each document and ranker.
+        The text contains the shown ids, and a short number for each document and ranker.
 
         Raises
         ------
         InputError
-            If a shown id is neither a text nor a finite number, the method is not a registered one, or the page is
-            too large.
+            If a shown id is neither a text nor a finite number, the method is not registered, or the page is too large.
         """
         if not isinstance(self.method, str):
             raise InputError(f"method '{self.method.name}' is not registered: a page of it cannot be kept as JSON")
@@ -130,9 +129,9 @@ class Page:
 
     @classmethod
     def from_json(cls, text: str) -> Page:
-        """Read a page that `to_json` wrote; what it says is checked, and nothing in it is executed.
+        """Read a page that `to_json` wrote; its content is checked, and nothing in it is executed.
 
-        Whoever can change the text can change the credit: sign it if it is kept where users can write.
+        Sign the text if it is stored where users can write: a user who changes it changes the credit.
 
         Parameters
         ----------
@@ -141,7 +140,7 @@ class Page:
         Raises
         ------
         InputError
-            If the text is no such page, or of another version.
+            If the text is not a valid page, or has another version.
         """
         stored = read_page(text)
         orders = np.array(stored.orders, np.int16)
@@ -171,7 +170,7 @@ class Page:
         return [-1 if owner is None else self.rankers.index(owner) for owner in self.owners]
 
     def _places(self, clicks: Iterable[Hashable]) -> list[int]:
-        """Return the clicked places, ascending."""
+        """Return the clicked positions, ascending."""
         if isinstance(clicks, str | bytes) or not isinstance(clicks, Iterable):
             raise InputError(f"clicks are a list of document ids, not {errors.shown(clicks)}")
         place = {document: k for k, document in enumerate(self.shown)}
@@ -193,24 +192,24 @@ def interleave(
     seed: int | None = None,
     rng: np.random.Generator | None = None,
 ) -> Page:
-    """Interleave the lists of two rankers, or multileave those of more, into one page.
+    """Interleave the lists of two rankers, or multileave the lists of more rankers, into one page.
 
     Parameters
     ----------
     rankings : mapping of str to sequence
-        For each of 2 to 200 rankers its document ids, best first. Lists may differ in length and in documents. Ids may
-        be anything that can be a key of a dictionary and equals itself; equal keys (``1`` and ``1.0``) are one
-        document. All lists together hold at most 10,000 documents.
+        The document ids of 2 to 200 rankers, best first. Lists may differ in length and in documents. An id is any
+        dictionary key that equals itself; equal keys (``1`` and ``1.0``) are one document. All lists together contain
+        at most 10,000 documents.
     method : str or Method
-        A comparison method, with parameters if wanted (``"probabilistic:tau=1"``).
+        A comparison method, with optional parameters (``"probabilistic:tau=1"``).
     outcome : str
-        Its outcome rule for pairs; the method's default if not given.
+        Outcome rule for pairs; by default the first rule of the method.
     top : int
-        Documents shown at most, from 1 to 1,000.
+        Largest number of documents shown, from 1 to 1,000.
     seed : int, optional
-        The same seed and lists give the same page. Without one, and without ``rng``, a new page each time.
+        The same seed and lists give the same page. Without ``seed`` and ``rng``, each page is random.
     rng : numpy.random.Generator, optional
-        In place of a seed, where many pages are made one after the other.
+        Generator to use instead of a seed, for many pages in a row.
 
     Returns
     -------
@@ -219,10 +218,10 @@ def interleave(
     Raises
     ------
     InputError
-        For fewer than two rankers, an empty list, a document that is twice on a list, an id that cannot be a key, an
-        unknown method, one that does not compare that many rankers, or numbers out of range.
+        For fewer than two rankers, an empty list, a repeated document, an id that cannot be a key, an unknown method, a
+        method that does not compare that many rankers, or numbers out of range.
     MethodError
-        If a method of a plug-in file cannot be compiled; the sentence names the line.
+        If a method of a plug-in file cannot be compiled; the message names the line.
 
     Examples
     --------
@@ -255,7 +254,7 @@ def interleave(
 
 
 def _orders(rankings: Mapping[str, Sequence[Hashable]]) -> tuple[list[Hashable], SmallIntMatrix]:
-    """Number all documents in the order in which they are met; return them, and the lists as numbers, -1 after each."""
+    """Number all documents by first appearance; return them, and the lists as numbers, padded with -1."""
     if not isinstance(rankings, dict | Mapping):
         raise InputError(f"rankings are a mapping of names to lists, not {type(rankings).__name__}")
     if not 2 <= len(rankings) <= MOST_RANKERS:
@@ -293,7 +292,7 @@ def _orders(rankings: Mapping[str, Sequence[Hashable]]) -> tuple[list[Hashable],
 
 
 def listed(name: str, ids: Any) -> list[Hashable]:
-    """Return the ids of a list that is an array, a column or another iterable with an order."""
+    """Return the ids of a list that is given as an array, a column or another ordered iterable."""
     if isinstance(ids, str | bytes | Set | Mapping) or not isinstance(ids, Iterable):
         raise InputError(f"the list of ranker '{name}' is not a list but {type(ids).__name__}")
     return list(ids)

@@ -1,9 +1,9 @@
-"""A page of fixed names becomes a method, and so does a pair of plain Python functions.
+"""Register a module, or a pair of plain Python functions, as a comparison method.
 
-The pair is enough for a method at interpreted speed:
+The pair of functions is enough for a method at interpreted speed:
 
     def draw(orders, top, rng): ...          # orders: best first, one list of documents for each ranker -> shown list
-    def credit(orders, shown, clicks): ...   # clicks: places of the list that were clicked -> one score for each ranker
+    def credit(orders, shown, clicks): ...   # clicks: clicked positions of the list -> one score for each ranker
 
 The ranker with the higher score wins.
 """
@@ -17,12 +17,16 @@ import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.core import InputError, IntVector, SignMatrix, components, vector
-from ltr_duel.interleaving.method import METHODS, Lists, Method, MethodError, Shown, Size, is_number, require_list
+from ltr_duel.interleaving.hooks import Lists, Shown, Size
+from ltr_duel.interleaving.method import METHODS, Method, MethodError, is_number, require_list
 
 Draw = Callable[[list[list[int]], int, Generator], Sequence[int]]
 Credit = Callable[[list[list[int]], list[int], list[int]], Sequence[float]]
 
-_PARTS = ("Params", "State", "init", "draw_pair", "credit_pair", "draw_slate", "credit_slate", "draw", "credit")
+_PARTS = (
+    *("Params", "State", "init", "draw_pair", "credit_pair", "draw_slate", "credit_slate", "draw", "credit"),
+    *("find_contributors", "draw_mirrored"),
+)
 
 
 def register(page: str, **about: Any) -> Method:
@@ -32,7 +36,8 @@ def register(page: str, **about: Any) -> Method:
     ----------
     page : str
         The module: ``__name__``. What it defines of ``Params``, ``State``, ``init``, ``draw_pair``, ``credit_pair``,
-        ``draw_slate`` and ``credit_slate``, or ``draw`` and ``credit`` as for `method_from_functions`, is found there.
+        ``draw_slate`` and ``credit_slate``, ``find_contributors`` and ``draw_mirrored``, or ``draw`` and ``credit`` as
+        for `method_from_functions`, is found there.
     **about
         The other parameters of `Method`: ``cite``, ``shows``, ``wins``, ``limits``, ... The name is that of the file if
         it is not given. A part that is given is not looked for.
@@ -71,18 +76,18 @@ def method_from_functions(name: str, draw: Draw, credit: Credit, **about: Any) -
     ----------
     name : str
     draw : callable
-        ``draw(orders, top, rng)`` returns at most ``top`` different documents. ``orders`` holds, for each ranker, all
-        documents of the query, best first.
+        ``draw(orders, top, rng)`` returns at most ``top`` different documents. ``orders`` contains, for each ranker,
+        all documents of the query, best first.
     credit : callable
-        ``credit(orders, shown, clicks)`` returns one score for each ranker; ``clicks`` are the clicked places of
+        ``credit(orders, shown, clicks)`` returns one score for each ranker; ``clicks`` are the clicked positions of
         ``shown``, ascending, at least one.
     **about
-        What else there is in `Method`: ``cite``, ``shows``, ``wins``, ...
+        Other parameters of `Method`: ``cite``, ``shows``, ``wins``, ...
 
     Returns
     -------
     Method
-        To be passed wherever the name of a method is expected; `check_method` tests it.
+        Accepted wherever the name of a method is; `check_method` tests it.
 
     Examples
     --------

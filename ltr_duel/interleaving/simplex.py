@@ -1,12 +1,11 @@
-"""A small linear program, solved by the revised simplex method in scratch memory: the fairest mixture of many columns.
+"""Solve a small linear program for the fairest mixture of columns, by the revised simplex method in scratch memory.
 
-Of all probabilities p over the columns those are wanted for which the sum of ``|table @ p|`` is least, nothing if that
-is possible, and among them those for which ``worth @ p`` is largest. At most one column more than there are rows has a
-probability above 0.
+Among all probabilities p over the columns, the program minimises the sum of ``|table @ p|`` (to 0 if possible); among
+the minimisers it maximises ``worth @ p``. At most rows + 1 columns get a positive probability.
 
-The basis begins with column 0 and, for each row, what is over or under in it. The first phase makes the sum of these
-least, the second the worth largest. Which variable leaves the basis is decided lexicographically, so that no basis
-comes twice (Dantzig, Orden, Wolfe. The generalized simplex method for minimizing a linear form under linear inequality
+The basis begins with column 0 and, for each row, the positive or negative part of its sum. The first phase minimises
+the total of these parts, the second maximises the worth. The leaving variable is chosen lexicographically, so no basis
+repeats (Dantzig, Orden, Wolfe. The generalized simplex method for minimizing a linear form under linear inequality
 restraints. Pacific Journal of Mathematics 1955).
 """
 
@@ -18,20 +17,20 @@ import numpy as np
 
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, MarkVector, kernel
 
-_EPS = 1e-11  # a reduced cost or a step that is closer to 0 differs by rounding alone
+_EPS = 1e-11  # reduced costs and steps that are closer to 0 are rounding errors
 _PIVOT = 1e-9  # smallest coefficient that a pivot divides by
-_MOST_PIVOTS = 10_000  # rounding cannot make it run for ever; 3,000 random programs of 10 places took 71 at most
+_MOST_PIVOTS = 10_000  # a limit in spite of rounding; 3,000 random programs with 10 positions took at most 71
 
 
 class Program(NamedTuple):
     """Scratch of programs with up to ``rows`` rows and as many columns as the table has; m is rows + 1.
 
-    Variables 0 to columns - 1 are the columns; then come, for each row, what is over and what is under in it.
+    Variables 0 to columns - 1 are the columns; then come, for each row, the positive and the negative part of its sum.
     """
 
-    inverse: FloatMatrix  # (m, m) of the basis
-    value: FloatVector  # (m,) of the variables in the basis
-    basis: IntVector  # (m,) which they are
+    inverse: FloatMatrix  # (m, m) inverse of the basis matrix
+    value: FloatVector  # (m,) values of the variables in the basis
+    basis: IntVector  # (m,) numbers of the variables in the basis
     price: FloatVector  # (m,) simplex multipliers
     entering: FloatVector  # (m,) the entering column, in terms of the basis
     reduced: FloatVector  # (columns,) reduced costs
@@ -54,7 +53,7 @@ def new_program(rows: int, columns: int) -> Program:
 
 @kernel
 def fairest(program: Program, table: FloatMatrix, worth: FloatVector, rows: int, columns: int) -> float:
-    """Solve the program of ``table[:rows, :columns]``; return the bias that is left.
+    """Solve the program of ``table[:rows, :columns]``; return the remaining bias.
 
     The solution is in ``program``: variable ``basis[i]`` has ``value[i]``, for i up to ``rows``; all others are 0.
     """
@@ -62,7 +61,7 @@ def fairest(program: Program, table: FloatMatrix, worth: FloatVector, rows: int,
         for k in range(rows + 1):
             program.inverse[i, k] = 0.0
     for k in range(rows):
-        side = -1.0 if table[k, 0] < 0.0 else 1.0  # over where the list favours the first ranker
+        side = -1.0 if table[k, 0] < 0.0 else 1.0  # the positive part if the list favours the first ranker
         program.basis[k] = columns + 2 * k + (0 if side > 0 else 1)
         program.inverse[k, k] = -side
         program.inverse[k, rows] = side * table[k, 0]
@@ -90,7 +89,7 @@ def fairest(program: Program, table: FloatMatrix, worth: FloatVector, rows: int,
 
 @kernel
 def walk(program: Program, table: FloatMatrix, worth: FloatVector, rows: int, columns: int, phase: int) -> None:
-    """Change the basis until nothing is gained: in phase 1 bias, in phase 2 worth."""
+    """Change the basis until nothing improves: the bias in phase 1, the worth in phase 2."""
     for _ in range(_MOST_PIVOTS):
         find_prices(program, worth, rows, columns, phase)
         enters = best_entry(program, table, worth, rows, columns, phase)
@@ -122,7 +121,7 @@ def find_prices(program: Program, worth: FloatVector, rows: int, columns: int, p
 
 @kernel
 def best_entry(program: Program, table: FloatMatrix, worth: FloatVector, rows: int, columns: int, phase: int) -> int:
-    """Return the variable that gains most for each unit of it; -1 if none gains."""
+    """Return the variable with the largest gain per unit; -1 if none gains."""
     one = program.price[rows]
     if phase == 1:
         for j in range(columns):
@@ -150,7 +149,7 @@ def best_entry(program: Program, table: FloatMatrix, worth: FloatVector, rows: i
 
 @kernel
 def express(program: Program, table: FloatMatrix, rows: int, columns: int, enters: int) -> None:
-    """Write the column of a variable in terms of the basis."""
+    """Write the column of the entering variable in terms of the basis."""
     if enters >= columns:
         k, sign = (enters - columns) // 2, 2.0 * ((enters - columns) % 2) - 1.0
         for i in range(rows + 1):
@@ -165,8 +164,8 @@ def express(program: Program, table: FloatMatrix, rows: int, columns: int, enter
 
 @kernel
 def leaving(program: Program, rows: int, columns: int, phase: int) -> int:
-    """Return the place of the basis that is the first to reach 0, in the order of the lexicographic rule; -1: none."""
-    if phase == 2:  # what is over or under, and barred, is 0: it must not grow
+    """Return the row of the basis that first reaches 0, by the lexicographic rule; -1 if none does."""
+    if phase == 2:  # barred parts of row sums are 0 and must not grow
         for i in range(rows + 1):
             j = program.basis[i]
             barred = j >= columns and program.barred[j] == 1 and program.value[i] < _PIVOT
@@ -181,7 +180,7 @@ def leaving(program: Program, rows: int, columns: int, phase: int) -> int:
 
 @kernel
 def sooner(program: Program, rows: int, i: int, other: int) -> bool:
-    """Whether place i reaches 0 before another, or with it and its row is lexicographically smaller."""
+    """Return whether row i reaches 0 first; if both reach it together, whether row i is lexicographically smaller."""
     a, b = program.entering[i], program.entering[other]
     difference = program.value[i] / a - program.value[other] / b
     for k in range(rows + 1):
@@ -193,7 +192,7 @@ def sooner(program: Program, rows: int, i: int, other: int) -> bool:
 
 @kernel
 def pivot(program: Program, rows: int, enters: int, leaves: int) -> None:
-    """Put a variable into the basis in place of another."""
+    """Replace a variable of the basis."""
     by = 1.0 / program.entering[leaves]
     for k in range(rows + 1):
         program.inverse[leaves, k] *= by

@@ -1,4 +1,4 @@
-"""The kernels of a method for one query at a time, called from Python, with the scratch that they need."""
+"""Calls from Python to the kernels of a method, for one query at a time, with the scratch that they need."""
 
 from __future__ import annotations
 
@@ -12,26 +12,17 @@ from numpy.random import Generator
 
 from ltr_duel.core import InputError, IntVector, SignMatrix, SmallIntMatrix, errors, interpreted, kernel, random_below
 from ltr_duel.interleaving.compiling import compile_plugin, is_new_plugin
-from ltr_duel.interleaving.method import (
-    METHODS,
-    Lists,
-    Method,
-    Shown,
-    Size,
-    credit_pair,
-    credit_slate,
-    draw_pair,
-    draw_slate,
-)
+from ltr_duel.interleaving.hooks import Lists, Shown, Size, credit_pair, credit_slate, draw_pair, draw_slate
+from ltr_duel.interleaving.method import METHODS, Method, able_methods
 
-_KEPT = 64  # workspaces of a thread, and solved programs of a workspace
+_KEPT = 64  # number of workspaces of a thread, and of states of a workspace
 
 
 class Workspace:
-    """What one thread needs to draw and credit lists of one length by one method, for one number of rankers.
+    """The scratch of one thread for drawing and crediting lists of one length by one method, for a number of rankers.
 
-    outcome: its rule for pairs; the default if empty.
-    top, rankers, longest: documents shown, rankers, and room for documents.
+    outcome: outcome rule for pairs; the default if empty.
+    top, rankers, longest: numbers of documents shown and of rankers, and the largest number of documents.
     """
 
     def __init__(self, method: str | Method, outcome: str, top: int, rankers: int, longest: int) -> None:
@@ -42,7 +33,7 @@ class Workspace:
             raise errors.unknown_name(f"outcome rule of {self.method.name} called", self.outcome, self.method.outcomes)
         self.pair = rankers == 2 and self.method.pairs
         if not self.pair and not self.method.slates:
-            able = ", ".join(one.name for one in METHODS if one.slates)
+            able = ", ".join(able_methods(sets=True))
             raise InputError(f"method '{self.method.name}' compares two rankers, not {rankers}; for more: {able}")
         if not self.pair and self.outcome != self.method.outcomes[0]:
             raise InputError(f"outcome rule '{self.outcome}' is for two rankers, not {rankers}")
@@ -63,9 +54,9 @@ class Workspace:
     def draw(self, orders: SmallIntMatrix, rng: Generator) -> tuple[list[int], list[int], tuple[float, ...]]:
         """Complete the orders in place, and draw a list.
 
-        orders: shape (rankers, documents); best first, -1 from where a ranker knows no more.
+        orders: shape (rankers, documents); best first, -1 after a ranker's last document.
 
-        Returns the shown documents, and who contributed them (-1: nobody); and what the method noted, for `credit`.
+        Returns the shown documents, their contributors (-1: none), and the numbers that the method stored for `credit`.
         """
         lists = self._lists(orders)
         if not self.method.compiled:
@@ -83,11 +74,11 @@ class Workspace:
         )
 
     def current(self) -> bool:
-        """Say whether its method is still the one of that name: a plug-in file may have been loaded anew."""
+        """Return whether the method is still registered under its name: a plug-in file may have been reloaded."""
         return not isinstance(self.named, str) or METHODS[self.method.name] is self.method
 
     def keeps(self) -> int:
-        """Return how many numbers the method notes when it draws a list."""
+        """Return how many numbers the method stores when it draws a list."""
         return len(getattr(self._state(np.zeros((1, 1), np.int16)), "kept", ()))
 
     def credit(
@@ -98,7 +89,7 @@ class Workspace:
         kept: Sequence[float],
         clicked: Sequence[int],
     ) -> SignMatrix | float:
-        """Return the outcome for two rankers, or the matrix of all pairs of more; ``clicked`` are places, ascending."""
+        """Return the outcome for two rankers, or all pairs of more as a matrix; ``clicked`` are ascending positions."""
         lists, state, page, length = self._lists(orders), self._state(orders), self._page, len(numbers)
         page.shown[:length] = numbers
         page.owner[:length] = owners
@@ -115,7 +106,7 @@ class Workspace:
         return Lists(orders, np.empty_like(orders), self._query_ptr)
 
     def _state(self, orders: SmallIntMatrix) -> Any:
-        """Return the method's state; one that solves programs has a state for each query, so that it knows them."""
+        """Return the method's state. A plain method has a state for each query, which keeps its solved programs."""
         key = b"" if self.method.compiled else orders.tobytes()
         state = self._states.get(key)
         if state is None:
@@ -126,12 +117,12 @@ class Workspace:
 
 
 def room_for(documents: int) -> int:
-    """Return for how many documents a workspace has room that must hold so many: few sizes, so that few are made."""
+    """Return the capacity of a workspace for so many documents: a power of two, so that workspaces are reused."""
     return 1 << (documents - 1).bit_length()
 
 
 class _Local(threading.local):
-    """What a thread has for itself."""
+    """Data of one thread."""
 
     def __init__(self) -> None:
         self.workspaces: dict[Any, Workspace] = {}
@@ -143,7 +134,7 @@ _local = _Local()
 
 
 def workspace(method: str | Method, outcome: str, top: int, rankers: int, documents: int) -> Workspace:
-    """Return this thread's workspace, with room for at least so many documents.
+    """Return this thread's workspace, with a capacity of at least `documents`.
 
     Raises `InputError` for an unknown method or rule, or a method that does not compare that many rankers, and
     `MethodError` if a method of a plug-in file cannot be compiled.
@@ -161,7 +152,7 @@ def workspace(method: str | Method, outcome: str, top: int, rankers: int, docume
 
 
 def fresh_rng() -> Generator:
-    """Return this thread's generator, seeded by the system; a process that was forked has one of its own."""
+    """Return this thread's generator, seeded by the system; a forked process gets a new generator."""
     if _local.process != os.getpid():
         _local.process, _local.rng = os.getpid(), np.random.default_rng()
     return _local.rng
@@ -169,7 +160,7 @@ def fresh_rng() -> Generator:
 
 @kernel
 def complete(orders: SmallIntMatrix, ranks: SmallIntMatrix, rng: Generator) -> None:
-    """Put the documents that a ranker does not know, shuffled, below those it knows; write the ranks (1 = best)."""
+    """Append a ranker's missing documents, shuffled, to the documents it ranks; write the ranks (1 = best)."""
     documents = orders.shape[1]
     for a in range(orders.shape[0]):
         for d in range(documents):

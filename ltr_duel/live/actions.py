@@ -28,7 +28,7 @@ from ltr_duel.live.outcomes import Outcomes
 from ltr_duel.live.rows import DAMAGED, Event, in_bytes, pack_page, read_ids, unpack_page, write_ids
 from ltr_duel.live.settings import Settings
 from ltr_duel.live.steps import Steps
-from ltr_duel.live.store import Store
+from ltr_duel.live.store import PageRow, Store
 from ltr_duel.live.switches import Switch, Switches, completed, switched
 from ltr_duel.live.tally import ALONE, CLICKED, EXPIRED, UNCLICKED
 from ltr_duel.live.tokens import NO_PAGE, Claim, Keys
@@ -118,7 +118,9 @@ class Actions:
             self._store.see(user, before | memory.tally.bits(key))
         chance = memory.turns.policy.chance()
         context = json.dumps(dict(call.context)) if call.context else None
-        self._store.add_page(number, now, query, user, key, text, sheet, chance, expires, seen, context, depth)
+        arms = array("H", key).tobytes()
+        row = PageRow(number, now, query, user or None, arms, text, sheet, chance, context, depth)
+        self._store.add_page(row, expires, seen)
         memory.show(number, key)
         memory.wait(number, expires, key)
         self._drafts.add(number, now, query, user)

@@ -10,7 +10,7 @@ from array import array
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ltr_duel.core import InputError, arguments, errors
 from ltr_duel.live.rows import DAMAGED, is_damaged, read_ids, read_key, settings_in, unpack_page
@@ -118,7 +118,7 @@ def _batches(
                 time = max(time, at)  # a clock may have been set back
                 around = dict(json.loads(context or "{}"))
                 more = [around.get(name) for name in settings.context]
-                lines.append((str(page), time, *_line(settings, user, key, *rest), *more))
+                lines.append((str(page), time, *_line(settings, user, key, _Shown(*rest)), *more))
                 happened += _events(db, settings, page, time, closed, *lines[-1][4:6])
             if lines:
                 yield lines, happened
@@ -128,17 +128,25 @@ def _batches(
         raise InputError(f"{path}: page {page} is damaged, so there is no log; see 'ltr-duel live check'") from None
 
 
-def _line(
-    settings: Settings, user: str | None, key: Key, query: str, text: str, sheet: bytes, clicks: bytes,
-    chance: float | None,
-) -> tuple[Any, ...]:  # fmt: skip
+class _Shown(NamedTuple):
+    """What the store has of a page and its clicks."""
+
+    query: str
+    ids: str
+    sheet: bytes
+    clicks: bytes
+    chance: float | None
+
+
+def _line(settings: Settings, user: str | None, key: Key, shown: _Shown) -> tuple[Any, ...]:
     """Return the cells of a row after its time."""
-    for one in (query, user or ""):
+    for one in (shown.query, user or ""):
         one.encode()  # a damaged text is none of Unicode
-    ids = read_ids(text)
-    page = unpack_page(settings, tuple([settings.rankers[arm] for arm in key]), ids, sheet)
-    places = [place + 1 for place in array("H", clicks)]
-    return query, user, [str(one) for one in ids], places, page.to_json(), settings.policy, chance and float(chance)
+    ids = read_ids(shown.ids)
+    page = unpack_page(settings, tuple([settings.rankers[arm] for arm in key]), ids, shown.sheet)
+    places = [place + 1 for place in array("H", shown.clicks)]
+    chance = shown.chance and float(shown.chance)
+    return shown.query, user, [str(one) for one in ids], places, page.to_json(), settings.policy, chance
 
 
 def _events(

@@ -26,7 +26,7 @@ from ltr_duel.experiment import (
     value,
     whole,
 )
-from ltr_duel.interleaving import METHODS
+from ltr_duel.interleaving import METHODS, able_methods
 from ltr_duel.logs import LOG_COLUMNS
 
 ORDERS = ("arrival", "shown")
@@ -180,7 +180,7 @@ class Settings:
         method = METHODS.configure(self.method).component
         if not (method.slates if slates else method.pairs):
             kind = "sets of rankers" if slates else "two rankers"
-            able = ", ".join(one.name for one in METHODS if (one.slates if slates else one.pairs))
+            able = ", ".join(able_methods(sets=slates))
             raise InputError(
                 f"method: '{self.method}' does not compare {kind}, as '{self.policy}' asks for; use {able}"
             )

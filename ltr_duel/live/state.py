@@ -7,7 +7,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy  # its modules load when they are used
+import scipy  # loads its modules on first use
 from numpy.typing import NDArray
 
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector

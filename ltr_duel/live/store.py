@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import io
-from array import array
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,18 +15,29 @@ from ltr_duel.live.transactions import Transactions
 from ltr_duel.live.turns import Key
 
 
+class PageRow(NamedTuple):
+    """A row of the table of pages, as it is stored."""
+
+    page: int
+    at: float
+    query: str
+    user: str | None
+    arms: bytes
+    shown: str  # the ids
+    sheet: bytes
+    chance: float | None
+    context: str | None
+    depth: int
+
+
 class Store(Transactions):
     """The rows of an open store."""
 
-    def add_page(
-        self, page: int, at: float, query: str, user: str, key: Key, shown: str, sheet: bytes, chance: float | None,
-        expires: int, seen: bytes | None, context: str | None, depth: int,
-    ) -> None:  # fmt: skip
-        """Write a page, which waits for its clicks from now on."""
-        row = (page, at, query, user or None, array("H", key).tobytes(), shown, sheet, chance, context, depth)
+    def add_page(self, row: PageRow, expires: int, seen: bytes | None) -> None:
+        """Write a page, which waits for its clicks from now on; ``seen``: see `page`."""
         self._db.execute("INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
-        self._db.execute("INSERT INTO waiting VALUES (?, ?, ?)", (page, expires, seen))
-        self._last, self._rows = (page, self._last[1]), self._rows + 1
+        self._db.execute("INSERT INTO waiting VALUES (?, ?, ?)", (row.page, expires, seen))
+        self._last, self._rows = (row.page, self._last[1]), self._rows + 1
 
     def recent(self, most: int) -> Iterator[tuple[int, Any, str, str]]:
         """Yield number, time, query and user of the latest pages of users, of those that were delivered."""

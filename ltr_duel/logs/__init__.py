@@ -1,7 +1,7 @@
-"""Click logs of real searches, or simulated ones: who won, how sure, when to stop.
+"""Click logs of real or simulated searches: the better ranker, its confidence interval, and when to stop.
 
-A log is read as a stream, and what is kept of it does not grow with its length. Nothing here draws lists for a search
-page; crediting is done by the kernels of the methods.
+A log is read as a stream, in memory that does not grow with its length. This package draws no lists for search pages;
+the kernels of the interleaving methods credit the clicks.
 """
 
 import lazy_loader

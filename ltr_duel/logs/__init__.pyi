@@ -1,7 +1,8 @@
+from .bets import Bets as Bets
 from .clicked import sessions_in_log as sessions_in_log
 from .clusters import Means as Means
-from .compare import LogComparison as LogComparison
 from .compare import compare_log as compare_log
+from .comparison import LogComparison as LogComparison
 from .describe import LogFacts as LogFacts
 from .describe import describe_log as describe_log
 from .describe import log_lines as log_lines
@@ -34,7 +35,6 @@ from .report import beside_note as beside_note
 from .report import comparison_lines as comparison_lines
 from .report import method_lines as method_lines
 from .report import save_comparison as save_comparison
-from .sequential import Bets as Bets
 from .sequential import Sequence as Sequence
 from .sequential import confidence_sequence as confidence_sequence
 from .sequential import observations_needed as observations_needed
@@ -51,7 +51,7 @@ from .stopping import RunningComparison as RunningComparison
 from .stopping import StoppingDecision as StoppingDecision
 from .stopping import impressions_to_go as impressions_to_go
 from .stopping import stopping_decisions as stopping_decisions
-from .stopping import stopping_sentence as stopping_sentence
+from .stopping_sentences import stopping_sentence as stopping_sentence
 from .sums import Sequences as Sequences
 from .table import LOG_COLUMNS as LOG_COLUMNS
 from .table import Impressions as Impressions

@@ -1,21 +1,22 @@
-"""Logs of a policy that chose the rankers by earlier outcomes: what their means and intervals are worth.
+"""Valid means and intervals for logs in which a policy chose the rankers by earlier outcomes.
 
-A pair that loses is shown less, and one that won by luck is shown until the luck is over. So the number of outcomes of
-a pair depends on the outcomes, its mean is biased (Nie, Tian, Taylor, Zou, AISTATS 2018), and an interval for a fixed
-number of outcomes does not hold. Two things do:
+A losing pair is shown less often, and a pair that wins by luck is shown until the luck ends. So the number of outcomes
+of a pair depends on the outcomes, its mean is biased (Nie, Tian, Taylor, Zou, AISTATS 2018), and an interval for a
+fixed number of outcomes is not valid. Two methods are:
 
-- The confidence sequence. A pair is chosen by the past, so the next outcome of a new user has the mean of the pair, and
-  bets on it cannot win in the mean, whatever the policy does. The interval holds at any time, so at this one.
-- Where the log has the probability e of each choice: the mean with weights w = 1 / sqrt(e). The sum of w (y - mean)
-  over the pair's outcomes is a martingale, and as the pair is chosen with probability e, each step has the same
+- The confidence sequence. The policy chooses a pair by past outcomes, so the next outcome of a new user has the pair's
+  mean, and a bet on it has no expected gain. The interval is valid at all times, and therefore at the end of the log.
+- The mean with weights w = 1 / sqrt(e), if the log has the probability e of each choice. The sum of w (y - mean) over
+  the pair's outcomes is a martingale, and as the pair is chosen with probability e, each step has the same
   conditional variance. So the studentised sum is normal in the limit (Hadad, Hirshberg, Zhan, Wager, Athey, PNAS 2021).
   Their estimator also uses the steps in which the pair is not shown; the log does not hold its probability there.
-  The limit needs a smallest probability: at e a pair is shown in e T of T impressions, and these carry weights of
-  1 / sqrt(e). So weights are used for all pairs of a log or for none, and never by how often a pair was shown, which
-  depends on its outcomes: who was dropped because he lost would else be judged by what he lost.
+  The limit needs a lower bound on e: a pair with probability e is shown in e T of T impressions, with weights of
+  1 / sqrt(e). Weights are therefore used for all pairs of a log or for none. The number of impressions of a pair must
+  not decide it: it depends on the outcomes, so a pair dropped after losses would be judged by these losses.
 
-Both take users for new: a policy that reacts to a user's outcomes chooses what this user sees next. Neither knows of
-queries: the answer is for the queries of the log, and where no user is known, impressions are taken for independent.
+Both methods assume that each impression has a new user: a policy that reacts to a user's outcomes chooses the lists
+that this user sees next. Neither accounts for queries, so the results hold for the queries of the log. Impressions
+without a user are treated as independent.
 """
 
 from __future__ import annotations
@@ -35,32 +36,32 @@ from ltr_duel.logs.sequential import confidence_sequence
 from ltr_duel.logs.sums import Sequences
 
 if TYPE_CHECKING:
-    from ltr_duel.logs.compare import LogComparison
+    from ltr_duel.logs.comparison import LogComparison
 
 COLUMNS = ("policy", "propensity")
 _GROUPS = 1024  # clusters of users
 _ROWS = 1 << 16
-_FEWEST = 30  # groups of users from which the limit is believed
+_FEWEST = 30  # groups of users for which the normal limit is used
 _FLOOR = 100.0  # impressions that the smallest propensity in the log would give a pair
 _WEIGH = "weigh impressions"
-_FARTHEST = 3.0  # errors by which the sum of 1 / e may be less than the impressions
+_FARTHEST = 3.0  # standard errors by which the sum of 1 / e may fall below the number of impressions
 
 
 class Weighed(NamedTuple):
-    """Sums of a log by the weights 1 / sqrt(propensity)."""
+    """Sums of a log with the weights 1 / sqrt(propensity)."""
 
     weight: FloatMatrix  # weights of each cluster, (pairs, clusters)
     total: FloatMatrix  # weighted outcomes
     square: FloatVector  # weighted squares of each pair
-    inverse: FloatVector  # of each pair, the sum of 1 / propensity: about the impressions of the log
-    impressions: float  # of the log, that is T
-    least: float  # the smallest propensity that the log shows some pair to have had, seen or by what others left
+    inverse: FloatVector  # sum of 1 / propensity for each pair; about the number of impressions of the log
+    impressions: float  # impressions of the log, T
+    least: float  # see `least_of`
 
     def doubt(self) -> str:
-        """Return why the limit is not to be believed, by T and the propensities alone; empty if it is.
+        """Return why the normal limit cannot be used, judged by T and the propensities alone; "" if it can.
 
-        A pair that was never as unlikely as ``least`` has a sum of 1 / e with mean T and a variance of at most
-        T / ``least``. If it has less, it was less likely than any impression tells.
+        If a pair's propensity is never below ``least``, its sum of 1 / e has mean T and a variance of at most
+        T / ``least``. A much smaller sum shows that its propensity was lower at times than in any logged impression.
         """
         expected = self.least * self.impressions
         if expected < _FLOOR:
@@ -76,16 +77,16 @@ class Weighed(NamedTuple):
 
 
 class Choices(NamedTuple):
-    """How the rankers of a log's rows were chosen."""
+    """The policies and probabilities by which the rankers of a log's rows were chosen."""
 
-    policies: list[str]  # those that react to outcomes
-    sums: Weighed | None  # where all probabilities are known
+    policies: list[str]  # policies that react to outcomes
+    sums: Weighed | None  # None unless all probabilities are known
 
 
 def choices_of(engine: Any, rows: Any, outcomes: Any, pairs: int) -> Choices:
-    """Read who chose the rankers of a log's rows, and sum its outcomes by the probabilities of the choices.
+    """Return the policies that chose the rankers of a log's rows, and sums of outcomes weighted by propensity.
 
-    rows, outcomes: See `ltr_duel.logs.outcomes.Credited`; the rows with `COLUMNS`, if the log has them.
+    rows, outcomes: See `ltr_duel.logs.outcomes.Credited`; rows include `COLUMNS` if the log has them.
     """
     named, policies = policies_of(engine, rows)
     if not policies or None in named or "propensity" not in rows.columns:
@@ -116,12 +117,12 @@ def choices_of(engine: Any, rows: Any, outcomes: Any, pairs: int) -> Choices:
 
 
 def least_of(low: float, high: float, pairs: int) -> float:
-    """Return the smallest propensity that some pair had, of those seen and those that the likeliest left to others."""
+    """Return the smallest propensity that the log implies: its lowest one, or an equal share of 1 - its highest."""
     return min(low, (1 - high) / max(pairs - 1, 1))
 
 
 def policies_of(engine: Any, rows: Any) -> tuple[list[str | None], list[str]]:
-    """Return the policies that rows name, None where one names none, and those that react to outcomes."""
+    """Return the policies in the rows (None for rows without a policy), and those that react to outcomes."""
     if "policy" not in rows.columns:
         return [], []
     named = engine.run(rows.group_by("policy").agg(first=rows.line.min()).order_by("first"))["policy"].to_pylist()
@@ -129,7 +130,7 @@ def policies_of(engine: Any, rows: Any) -> tuple[list[str | None], list[str]]:
 
 
 def adapted(found: LogComparison, choices: Choices) -> LogComparison:
-    """Return the comparison with what holds for an adaptive log, and a note; another one as it is."""
+    """Return the comparison with the means and intervals of an adaptive log and a note; unchanged for other logs."""
     if not choices.policies:
         return found
     means, low, high, p, _ = adaptive_means(found.sequences, choices.sums, found.confidence)
@@ -148,7 +149,7 @@ def adapted(found: LogComparison, choices: Choices) -> LogComparison:
 
 
 def note_at_any_time(found: LogComparison) -> str:
-    """Return the note of an adaptive log above a table of confidence sequences, which weigh nothing."""
+    """Return the note of an adaptive log for a table of confidence sequences, which are unweighted."""
     of = "users' first impressions" if first_impressions(found) else "impressions"
     how = f"the table has {of}, unweighted, by a confidence sequence"
     return _note(found.provenance["policies"], how, found.cluster)
@@ -160,24 +161,24 @@ def weighs(found: LogComparison) -> bool:
 
 
 def first_impressions(found: LogComparison) -> bool:
-    """Whether sequences of an adaptive log are of users' first impressions."""
+    """Whether the confidence sequences use users' first impressions only, as for an adaptive log."""
     return found.adaptive and found.cluster != "impression"
 
 
 class AdaptiveMeans(NamedTuple):
-    """What holds for the pairs of an adaptive log; each field has one entry a pair."""
+    """Valid means and intervals for the pairs of an adaptive log; each field has one entry per pair."""
 
     means: Means
     low: FloatVector
     high: FloatVector
     p: FloatVector
-    weighted: bool  # whether by weights, or by the confidence sequence
+    weighted: bool  # whether propensity weights were used, rather than the confidence sequence
 
 
 def adaptive_means(sequences: Sequences, sums: Weighed | None, confidence: float) -> AdaptiveMeans:
-    """Return means, intervals and p-values of pairs, each right alone.
+    """Return means, intervals and p-values of pairs, without a correction for the number of pairs.
 
-    sums: Used if there is no `doubt`.
+    sums: Weighted sums, used if `Weighed.doubt` returns "".
     """
     mean, low, high, log_e = sequences.mean, *confidence_sequence(*sequences, confidence=confidence)
     p: FloatVector = np.minimum(np.exp(-log_e), 1.0)
@@ -192,7 +193,7 @@ def adaptive_means(sequences: Sequences, sums: Weighed | None, confidence: float
 
 
 def _reacts(name: str) -> bool:
-    """Whether a policy's choices depend on outcomes; one that is not known here may be of any kind."""
+    """Whether a policy's choices depend on outcomes; assumed of a policy that is not registered."""
     try:
         return POLICIES.configure(name).component.adaptive
     except InputError:
@@ -200,7 +201,7 @@ def _reacts(name: str) -> bool:
 
 
 def _how(choices: Choices, cluster: str) -> str:
-    """Say whether means have weights, and why not."""
+    """Return a clause on how the means were computed, with the reason if propensity weights could not be used."""
     how = "means, intervals and p are those of the confidence sequence"
     how += ", over users' first impressions" if cluster == "user" else ""
     if choices.sums is None:

@@ -1,8 +1,8 @@
 """Exposures and events as one relation of DuckDB, in memory that does not grow with the log.
 
-Lists are wide, and an engine that joins or sorts them writes them to disk and reads them again. So events are joined to
-the numbers of exposures alone, and sorted by them; what was clicked is listed for some exposures at a time, and stands
-in a table beside them, row by row, as a file and its further columns would.
+Lists are wide, and an engine that joins or sorts them writes them to disk and reads them again. Events are therefore
+joined to row numbers only, and sorted by them. The clicks of a block of exposures at a time are collected into lists
+in the table ``log_events``, which has one row per exposure.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from ltr_duel.logs.engine import Engine, named, quoted
 from ltr_duel.logs.own import parquet_rows
 
 _AT_ONCE = 1 << 20  # exposures whose events are listed together
-_SHARE = 1 << 17  # exposures at least that a thread reads
+_SHARE = 1 << 17  # minimum number of exposures per thread
 
 
 class Rows(NamedTuple):
-    """A file or a table: the rows of exposures from one number to another."""
+    """A range of rows of exposures in a file or a table."""
 
-    source: str  # in SQL
-    number: str  # the column that numbers them
-    before: int  # row less number
+    source: str  # SQL
+    number: str  # column with the row numbers
+    before: int  # offset: row = number + before
     first: int
     last: int  # one after the last row
 
@@ -38,15 +38,16 @@ class Rows(NamedTuple):
 
 
 class Numbered(NamedTuple):
-    """Exposures whose rows are numbered from 1, as they are read."""
+    """Exposures whose rows are numbered from 1, in the order of the source."""
 
-    source: str  # all that is read, in SQL
+    source: str  # SQL of all rows
     files: list[Rows]
-    select: Callable[[str, dict[str, str]], str]  # the SQL of exposures, given the source of rows and further columns
+    select: Callable[[str, dict[str, str]], str]  # returns the SQL of exposures from a source of rows and extra columns
+    then: tuple[str, ...] = ("impression", "origin")  # columns that order rows of the same time
 
 
 def numbered_files(engine: Engine, names: str, select: Callable[[str, dict[str, str]], str]) -> Numbered:
-    """Make the view ``exposures`` of Parquet files, given the SQL of their names; the files are read where they are."""
+    """Create the view ``exposures`` over Parquet files without copying them; `names` is SQL."""
     files = engine.rows(f"SELECT file_name, num_rows FROM parquet_file_metadata({names})")
     paths = tuple(row["file_name"] for row in files)
     rows, before = parquet_rows(engine, paths)
@@ -65,8 +66,8 @@ def numbered_files(engine: Engine, names: str, select: Callable[[str, dict[str, 
     return Numbered(f"read_parquet([{', '.join(map(quoted, paths))}]{union})", each, select)
 
 
-def numbered_table(engine: Engine, sql: str) -> Numbered:
-    """Make the table ``exposures`` of a query."""
+def numbered_table(engine: Engine, sql: str, then: tuple[str, ...] = ("impression", "origin")) -> Numbered:
+    """Make the table ``exposures`` of a query; ``then``: see `Numbered`."""
     engine.execute(f"CREATE TABLE exposures AS SELECT *, row_number() OVER () AS row FROM ({sql})")
     columns = [row["column_name"] for row in engine.rows("DESCRIBE exposures")]
     (size,) = engine.rows("SELECT count(*) AS n FROM exposures")
@@ -75,24 +76,15 @@ def numbered_table(engine: Engine, sql: str) -> Numbered:
         made = dict(zip(columns, map(named, columns), strict=True)) | more
         return f"SELECT {', '.join(f'{value} AS {named(name)}' for name, value in made.items())} FROM {source}"
 
-    return Numbered("exposures", [Rows("exposures", "row", 0, 1, size["n"] + 1)], select)
+    return Numbered("exposures", [Rows("exposures", "row", 0, 1, size["n"] + 1)], select, then)
 
 
 def align(
-    engine: Engine,
-    shown: Numbered,
-    exposures: Any,
-    events: Any,
-    outcome: Outcome,
-    late: Late,
-    then: tuple[str, ...],
-    *,
-    items: bool,
+    engine: Engine, shown: Numbered, exposures: Any, events: Any, outcome: Outcome, late: Late, *, items: bool
 ) -> tuple[Any, Any, bool]:
     """Make the view ``log``; return what `met` and `attributed` do, and whether rows come in the order of their lines.
 
     exposures, events: See `placed`.
-    then: Columns that order rows of the same time.
     items: Whether any event names its item.
     """
     have = [name for name in engine.table("events").columns if name in EVENT and name != "impression"]
@@ -101,10 +93,10 @@ def align(
     if late.within:
         counting = engine.keep("attributed_events", counting)
     stop = shown.files[-1].last
-    lined = _in_order(engine, exposures, ("time", *then)) and engine.value(exposures.count()) == stop - 1
+    lined = _in_order(engine, exposures, ("time", *shown.then)) and engine.value(exposures.count()) == stop - 1
     if not lined:
-        narrow = exposures.select("row", "time", *then)
-        engine.keep("log_lines", numbered(narrow, *then).select("row", "line").order_by("row"))
+        narrow = exposures.select("row", "time", *shown.then)
+        engine.keep("log_lines", numbered(narrow, *shown.then).select("row", "line").order_by("row"))
     for first, last, lists in _lists(engine, shown, exposures, counting, outcome, items=items):
         line = rows = np.arange(first, last)
         if not lined:
@@ -125,7 +117,7 @@ def align(
 
 
 def _shares(engine: Engine, shown: Numbered) -> list[tuple[str, str]]:
-    """Return rows of exposures and of ``log_events`` in shares, as a single thread reads rows beside each other."""
+    """Split exposures and ``log_events`` into the same shares of rows, as a positional join runs in one thread."""
     (rows, *more), threads = shown.files, engine.rows("SELECT current_setting('threads') AS n")[0]["n"]
     number = 1 if more else min(threads, (rows.last - rows.first) // _SHARE)
     if number <= 1:
@@ -138,9 +130,9 @@ def _shares(engine: Engine, shown: Numbered) -> list[tuple[str, str]]:
 def _lists(
     engine: Engine, shown: Numbered, exposures: Any, found: Any, outcome: Outcome, *, items: bool
 ) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    """Yield what `placed` found as columns of lists, for all rows in turn: the first, one after the last, the columns.
+    """Yield (first row, row after the last, list columns from `placed`) for each block of rows.
 
-    Where positions are places, exposures are not read; else those of some rows are joined to the events.
+    If events give list positions, exposures are not read; otherwise each block of exposures is joined to its events.
     """
     if not items and {"shown", "owners"} & set(exposures.columns):
         yield from _listed(engine, placed(found, exposures, outcome, items=False), 1, shown.files[-1].last)
@@ -170,7 +162,7 @@ def _listed(engine: Engine, at: Any, first: int, last: int) -> Iterator[tuple[in
         cut = int(np.searchsorted(table["row"].to_numpy(), stop))
         table, rest = table.slice(0, cut), table.slice(cut)
         row, *values = (table[name].to_numpy() for name in ("row", *names))
-        new = np.ones(cut, np.bool_)  # a place counts once
+        new = np.ones(cut, np.bool_)  # each position counts once
         place = values[names.index("clicks")]
         new[1:] = (row[1:] != row[:-1]) | (place[1:] != place[:-1])
         begin = np.flatnonzero(new)
@@ -185,7 +177,7 @@ def _listed(engine: Engine, at: Any, first: int, last: int) -> Iterator[tuple[in
 
 
 def _in_order(engine: Engine, exposures: Any, order: tuple[str, ...]) -> bool:
-    """Return whether rows come in this order, without a value that is missing."""
+    """Return whether rows are in this order and none of its columns has missing values."""
     import ibis
 
     t = exposures.select(*order).mutate(**{f"before_{name}": ibis._[name].lag() for name in order})

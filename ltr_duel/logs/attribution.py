@@ -1,7 +1,7 @@
-"""Exposures and events become the table of a log: which places of a list have the outcome that counts.
+"""Join exposures and events into the table of a log, with the list positions that have the chosen outcome.
 
-An exposure is a list that was shown once; an event is something that a user did with an item of it, perhaps days later
-and in another table.
+An exposure is one display of a list. An event is a user's action on one of its items, perhaps days later and in
+another table.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ EVENT = {
     **dict.fromkeys(("impression", "user", "item"), "string"), "position": "int64", "owner": "string", "kind": "string",
     **dict.fromkeys(("value", "dwell", "time"), "float64"),
 }  # fmt: skip
-LISTS = {"shown", "owners"}  # without either, exposures have no lists
+LISTS = {"shown", "owners"}  # exposures have lists if they have either column
 WHICH = ("last", "first", "all")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
 class Outcome(NamedTuple):
-    """Which events count.
+    """The events that count.
 
     Examples
     --------
@@ -36,36 +36,36 @@ class Outcome(NamedTuple):
     """
 
     name: str
-    kind: str  # of event; empty for all with a value
-    dwell: float = 0.0  # seconds at least
+    kind: str  # kind of event; "" for all events with a value
+    dwell: float = 0.0  # minimum seconds
 
 
 class Late(NamedTuple):
-    """Where events without an impression go: to an exposure of that user and item, so many seconds before at most."""
+    """The exposures of the same user and item to which events without an impression are credited."""
 
-    within: float = 0.0  # 0 for nowhere
-    which: str = "last"  # of several: last, first or all
+    within: float = 0.0  # maximum seconds between exposure and event; 0: such events are not credited
+    which: str = "last"  # choice among several exposures: last, first or all
 
 
 def outcome_of(text: str) -> Outcome:
-    """Return the outcome that is meant: ``click`` or another kind of event, ``value``, or ``dwell>=30``."""
+    """Parse an outcome: ``click`` or another kind of event, ``value``, or ``dwell>=30``."""
     if match := re.fullmatch(r"dwell>=(\d+\.?\d*)", text.replace(" ", "")):
         return Outcome(text, "click", float(match[1]))
     if not text or re.search(r"[<>=]", text):
-        raise InputError(f"outcome '{text}' is none: give click or another kind of event, value, or dwell>=30")
+        raise InputError(f"'{text}' is not an outcome: give click or another kind of event, value, or dwell>=30")
     return Outcome(text, "" if text == "value" else text)
 
 
 def seconds_of(text: str) -> float:
-    """Return the seconds of a time such as 30m, 12h or 7d."""
+    """Return the seconds of a duration such as 30m, 12h or 7d."""
     match = re.fullmatch(r"(\d+\.?\d*)([smhdw])", text)
     if not match:
-        raise InputError(f"'{text}' is no length of time: write 30m, 12h or 7d")
+        raise InputError(f"'{text}' is not a length of time: write 30m, 12h or 7d")
     return float(match[1]) * _UNITS[match[2]]
 
 
 def completed(events: Any) -> Any:
-    """Return events with all columns of `EVENT`; where there are no kinds, all are clicks."""
+    """Return events with all columns of `EVENT`; without a column ``kind``, all events are clicks."""
     import ibis
 
     missing = {name: ibis.null(kind) for name, kind in EVENT.items() if name not in events.columns}
@@ -75,31 +75,31 @@ def completed(events: Any) -> Any:
 
 
 def counts(events: Any, outcome: Outcome) -> Any:
-    """Return the condition that an event counts."""
+    """Return the condition for events that count."""
     right = events.kind == outcome.kind if outcome.kind else events.value.notnull()
     return right & (events.dwell >= outcome.dwell) if outcome.dwell else right
 
 
 def counted(events: Any, outcome: Outcome) -> Any:
-    """Return the events that count, each with what it is worth in millionths."""
+    """Return the events that count, each with its value in millionths as ``worth``."""
     events = events.filter(counts(events, outcome))
     worth = (events.value * 1e6).round().cast("int64") if not outcome.kind else 1_000_000
     return events.mutate(worth=worth)
 
 
 def met(exposures: Any, events: Any) -> Any:
-    """Return the events that name an exposure, with its ``row``, null where it is not in the log, and its time."""
+    """Return the events with an impression, and the exposure's time and ``row``, null if it is not in the log."""
     named = events.filter(events.impression.notnull())
     shown = exposures.select("impression", "row", shown_at=exposures.time)
     return named.left_join(shown, "impression").drop("impression", "impression_right")
 
 
 def attributed(exposures: Any, found: Any, events: Any, outcome: Outcome, late: Late) -> Any:
-    """Return the events that count and belong to an exposure: its ``row``, what was met, and what it is worth.
+    """Return the events that count and belong to an exposure: its ``row``, the item or position, the owner, the worth.
 
-    found: What `met` returned. Events without an impression have a number, ``event``, where they may be given to some.
+    found: Result of `met`. If `late.within` is not 0, events without an impression get a number, ``event``.
 
-    Raises `InputError` if exposures lack what that needs.
+    Raises `InputError` if exposures lack the columns that late events need.
     """
     import ibis
 
@@ -123,7 +123,7 @@ def attributed(exposures: Any, found: Any, events: Any, outcome: Outcome, late: 
 
 
 def numbered(table: Any, *then: str) -> Any:
-    """Return the table of a log with its lines: the rows in the order of time, then of other columns."""
+    """Return the table of a log with line numbers, in the order of time, then of the other columns."""
     import ibis
 
     order = [table[name] for name in ("time", *then) if name in table.columns]
@@ -131,16 +131,16 @@ def numbered(table: Any, *then: str) -> Any:
 
 
 def placed(found: Any, exposures: Any, outcome: Outcome, *, items: bool = True) -> Any:
-    """Return the events with the ``row`` and place of their exposure as ``clicks``, which may be there several times.
+    """Return the events with the ``row`` of their exposure and their list position as ``clicks``, perhaps repeated.
 
-    Where exposures have no lists, only the owners of the items with events are known, and stand for the list. What
-    events are worth is returned where it counts.
+    If exposures have no lists, the owners of the items with events replace the list. ``worth`` is returned if the
+    outcome is ``value``.
 
     found: Events as `attributed` returns them.
-    exposures: With columns of `EXPOSURE`, and ``row``.
-    items: Whether any event names its item; where none does, positions are places, and lists need not be joined.
+    exposures: Table with ``row`` and columns of `EXPOSURE`.
+    items: Whether any event has an item; if none has, events give list positions, and lists are not joined.
 
-    Raises `InputError` if nothing says at which place an event was.
+    Raises `InputError` if exposures have neither lists nor rankers.
     """
     import ibis
 
@@ -166,18 +166,18 @@ def placed(found: Any, exposures: Any, outcome: Outcome, *, items: bool = True) 
 
 
 def listed(at: Any) -> Any:
-    """Return the lists of each row, of what `placed` returned."""
+    """Collect the result of `placed` into one row of lists per exposure."""
     names = [name for name in at.columns if name not in ("row", "worth")]
     worth = {"worth": at.worth.sum()} if "worth" in at.columns else {}
     each = at.group_by("row", *names).agg(**worth)
-    if names == ["clicks"] and not worth:  # Spark collects in no order
+    if names == ["clicks"] and not worth:  # sorted, because Spark collects in any order
         return each.group_by("row").agg(clicks=each.clicks.collect().sort())
-    order = each.clicks if worth else None  # else all that is listed counts, in any order
+    order = each.clicks if worth else None  # without worth, the order does not matter
     return each.group_by("row").agg(**{name: each[name].collect(order_by=order) for name in (*names, *worth)})
 
 
 def one_table(exposures: Any, clicks: Any) -> Any:
-    """Return the table of a log without ``line``: exposures with what `listed` returned."""
+    """Return the table of a log without ``line``: exposures joined to the result of `listed`."""
     import ibis
 
     table = exposures.left_join(clicks, "row").drop("row_right")

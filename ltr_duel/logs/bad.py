@@ -1,4 +1,4 @@
-"""Lines of a log that cannot be used: each reason has a sentence, and so many lines may be passed over."""
+"""Unusable lines of a log, grouped by reason, and the number of them that may be skipped."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import numpy as np
 from ltr_duel.core import InputError, IntVector, errors
 
 _KEPT = 20  # reasons
-_VALUES = re.compile(r"(?<!^)'[^']*'|\[.*\]|\{.*\}|-?\d[\w.:-]*")  # what differs between lines that are wrong alike
+_VALUES = re.compile(r"(?<!^)'[^']*'|\[.*\]|\{.*\}|-?\d[\w.:-]*")  # values that vary between lines of the same fault
 
 
 class Refused(NamedTuple):
-    """Lines that cannot be used."""
+    """Unusable lines."""
 
     lines: IntVector
-    reasons: list[tuple[int, int]]  # the first line of each, and how many lines it has
-    sentences: Callable[[list[int]], dict[int, str]]  # of some of the lines
+    reasons: list[tuple[int, int]]  # first line and number of lines of each reason
+    sentences: Callable[[list[int]], dict[int, str]]  # returns the error message of each given line
 
 
 def refused(wrong: dict[int, str]) -> Refused:
-    """Return the lines of these sentences."""
+    """Return unusable lines, grouped by reason, from an error message for each."""
     reasons: dict[str, list[int]] = {}
     for line in sorted(wrong):
         reasons.setdefault(_VALUES.sub("", wrong[line]), []).append(line)
@@ -32,29 +32,29 @@ def refused(wrong: dict[int, str]) -> Refused:
 
 
 class BadLines:
-    """Counts the bad lines of a log.
+    """Counter of the bad lines of a log.
 
-    find: Returns where a line of the log stands.
-    allowed: How many may be skipped; None for any number.
+    find: Function that returns the file and line of a line of the log.
+    allowed: Number of bad lines that may be skipped; None for any number.
     """
 
     def __init__(self, find: Callable[[int], Any], allowed: int | None) -> None:
         self.allowed, self._find = allowed, find
         self.count = 0
-        self.repeated = 0  # of these, rows whose impression had been there before
-        self._reasons: dict[str, tuple[str, int]] = {}  # sentence without values -> the first one, and how many
-        self._other = 0  # lines wrong for still other reasons
+        self.repeated = 0  # bad lines that repeat an impression
+        self._reasons: dict[str, tuple[str, int]] = {}  # message without values -> first message, number of lines
+        self._other = 0  # lines with reasons beyond the first `_KEPT`
 
     @property
     def sentences(self) -> list[str]:
-        """One sentence for each reason: the first line that is wrong for it, and how many are."""
+        """One message per reason: its first bad line, and the number of such lines."""
         listed = [first + (f"; {n:,} such lines" if n > 1 else "") for first, n in self._reasons.values()]
         return [*listed, f"{self._other:,} lines are wrong for other reasons"] if self._other else listed
 
     def add(self, *parts: Refused) -> None:
-        """Count more, or give up. Only the first line of each reason is looked up.
+        """Count bad lines. Only the first line of each reason is looked up.
 
-        Raises `InputError` if there are more than are allowed.
+        Raises `InputError` if more lines are bad than may be skipped.
         """
         if not any(len(part.lines) for part in parts):
             return

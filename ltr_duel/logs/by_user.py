@@ -1,6 +1,6 @@
-"""What groups of users were shown: for tests that hold where a user is shown one set of rankers again and again.
+"""Pages of groups of users, for tests that stay valid if a user is shown the same set of rankers repeatedly.
 
-Such pages are no independent draws, so all pages of a user are taken together.
+The pages of such a user are not independent draws, so the tests sum all pages of a user.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from ltr_duel.logs.findings import flipped
 from ltr_duel.logs.hashing import HashVector, hash_rows, hash_texts
 from ltr_duel.logs.table import ragged
 
-_GROUPS = 512  # of users: those whom a hash puts together count as one
+_GROUPS = 512  # groups of users, made by a hash; a group counts as one user
 _CELLS = 1_000_000  # groups of users and sets of rankers
-_UNIT = 1 << 30  # of a page: sums are whole numbers, the same in any order
-PERIODS = 240  # short parts of the time
+_UNIT = 1 << 30  # weight of a page; integer sums do not depend on their order
+PERIODS = 240  # short periods of the log's time
 
 Sets = list[tuple[str, ...]]
 
 
 class Users:
-    """Who was shown which set of rankers.
+    """The sets of rankers that each user was shown.
 
     Parameters
     ----------
     engine : Engine
     rows : ibis Table
-        With ``rankers``, ``line``, and, where users have names, ``user``.
+        Rows with ``rankers``, ``line`` and, if users have names, ``user``.
     orders : list of tuple of str
-        What the rows have as ``rankers``.
+        The values of ``rankers``.
     names : list of tuple of str
-        The sets of rankers, each sorted.
+        Sets of rankers, each sorted.
     """
 
     def __init__(self, engine: Any, rows: Any, orders: Sets, names: Sets) -> None:
@@ -46,10 +46,10 @@ class Users:
         self._hashes, self._numbers = hashes[order], numbers[order]
         self._engine, self.shape = engine, (int(np.clip(_CELLS // len(names), 32, _GROUPS)), len(names))
         user = rows.user if "user" in rows.columns else ibis.null("string")
-        self.rows = rows.mutate(user=user, own=user.isnull().ifelse(rows.line, -1))  # no name: each page is one's own
+        self.rows = rows.mutate(user=user, own=user.isnull().ifelse(rows.line, -1))  # a page without a user is a user
 
     def counted(self, rows: Any, keys: list[str], **sums: Any) -> Any:
-        """Yield group of users, number of the set, and further columns of rows that are alike in keys."""
+        """Group rows by user, rankers and `keys`; yield group of users, number of the set, keys, count and sums."""
         found = rows.group_by("user", "own", "rankers", *keys).agg(n=rows.count(), **sums)
         for batch in self._engine.stream(found, 1 << 16):
             own = batch.column("own").to_numpy()
@@ -60,7 +60,7 @@ class Users:
 
 
 def pages_of_users(users: Users, blocks: int) -> NDArray[np.int64]:
-    """Return numbers of pages, shape (groups of users, sets, blocks of time)."""
+    """Return the numbers of pages, shape (groups of users, sets, blocks of time)."""
     out = np.zeros((*users.shape, blocks), np.int64)
     for group, rankers, block, n in users.counted(users.rows, ["block"]):
         np.add.at(out, (group, rankers, np.minimum(block, blocks - 1)), n)
@@ -68,34 +68,34 @@ def pages_of_users(users: Users, blocks: int) -> NDArray[np.int64]:
 
 
 class EmptyPages(NamedTuple):
-    """Pages without a document, for a query for which the same rankers had shown documents before."""
+    """Counts and test of empty pages, for queries for which the same rankers had shown documents before."""
 
-    pages: int  # for such a query
+    pages: int  # pages for such queries
     empty: int
-    p: float  # of "no set of rankers has more of them"
+    p: float  # p-value of "no set of rankers has more empty pages"
 
 
 def empty_pages(users: Users) -> EmptyPages:
-    """Test whether pages without a document are more often those of some sets of rankers.
+    """Test whether some sets of rankers have more pages without a document than others.
 
-    Null: a page may be empty because its rankers find nothing for its query, and then all of their pages are. After
-    their first page with documents, a page of theirs is empty by an accident, and among pages of a query in a tenth of
-    the time it strikes all sets alike. Which pages are after the first one with documents depends on earlier pages
-    only, so these are no choice of full or empty ones. What users have more or less than their query's share gets
-    random signs, all of a user's together; and then all of a short time together, as where an outage of all meets the
-    pair of the hour. The larger p counts. In a cell each user counts once, by the share of empty pages: else one whose
-    pages all fail would be all that the cell expects.
+    If a set of rankers finds nothing for a query, all of its pages for the query are empty; so only pages after its
+    first page with documents are tested. That selection depends on earlier pages only, so it favours neither full nor
+    empty pages. Null hypothesis: these pages are empty by accident, and among the pages of a query in a tenth of the
+    time, accidents strike all sets alike. Each user's excess of empty pages over the share of the query gets one random
+    sign; a second test gives one sign to each short period, because a general outage may hit the pair that is shown at
+    that hour. The larger p-value counts. In each cell a user counts once, by the share of empty pages; otherwise a user
+    whose pages all fail would dominate the expected share.
 
-    It assumes that what rankers find for a query neither depends on the user nor changes: else one set may lose all
-    documents of a query where another keeps some. It finds a ranker that fails on some pages, so that nothing is shown,
-    where queries come back. It cannot find a failure on all pages of a query, nor one of all rankers alike. Pages that
-    show documents, of which no ranker owns one, are no part of it: rankers that agree on a query show such pages, and
-    two that are alike often do.
+    The test assumes that the documents a ranker finds for a query neither change nor depend on the user; otherwise one
+    set may lose all documents of a query while another keeps some. It detects a ranker that fails on some pages of
+    repeated queries, so that nothing is shown. It cannot detect a failure on all pages of a query, or of all rankers
+    alike. Pages with documents but without an owned one do not count as empty: rankers that agree on a query show such
+    pages, as similar rankers often do.
 
     Parameters
     ----------
     users : Users
-        Of rows with ``query``, ``block``, ``period`` (shorter, from 0 to `PERIODS`), and ``empty`` for 1 without a
+        Rows with ``query``, ``block``, ``period`` (shorter, from 0 to `PERIODS`), and ``empty``: 1 for a page without a
         document, else 0.
     """
     import ibis

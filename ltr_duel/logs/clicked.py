@@ -1,4 +1,4 @@
-"""A click log as sessions that click models are fitted to."""
+"""Conversion of a click log to the sessions that click models are fitted to."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ ITEMS = ("auto", "document", "grade")
 
 
 def sessions_in_log(log: ClickLog, by: str = "auto") -> Sessions:
-    """Read all lists and clicks of a log. What is kept grows with it, by about 20 bytes for each shown document.
+    """Read all lists and clicks of a log into memory, about 20 bytes for each shown document.
 
     Parameters
     ----------
     log : ClickLog
     by : {"auto", "document", "grade"}
-        Whether parameters belong to each document of each query, or to each relevance grade; by default to grades, if
-        every row has them.
+        Whether parameters belong to each document of each query, or to each relevance grade; by default to grades if
+        every row has grades.
 
     Returns
     -------
@@ -30,7 +30,7 @@ def sessions_in_log(log: ClickLog, by: str = "auto") -> Sessions:
     Raises
     ------
     InputError
-        If the log cannot be read or is empty, or grades are asked for that a row lacks.
+        If the log cannot be read or is empty, or `by` is "grade" and a row has no grades.
 
     Examples
     --------
@@ -104,5 +104,5 @@ def sessions_in_log(log: ClickLog, by: str = "auto") -> Sessions:
 
 
 def _numbered(hashes: HashVector) -> IntVector:
-    """Return a number from 0 for each different hash."""
+    """Replace each hash by a number; equal hashes get the same number, from 0."""
     return np.unique(hashes, return_inverse=True)[1].astype(np.int64)

@@ -1,23 +1,23 @@
-"""Looking at a running experiment as often as one likes, with every impression of users who return.
+"""Sequential test for any number of looks at a running experiment, with all impressions of returning users.
 
-At a look, S is the sum of a pair's n outcomes and V the variance of S, clustered by users. If users are many, S - n m
-is about normal, m being the mean over the impressions so far. If each user came once, the looks would see a Brownian
-motion at the times V, and the normal mixture of Robbins (Annals of Mathematical Statistics 1970),
+At a look, S is the sum of a pair's n outcomes and V the variance of S, clustered by users. With many users, S - n m is
+about normal, where m is the mean over the impressions so far. If each user came once, the looks would observe a
+Brownian motion at the times V, and the normal mixture of Robbins (Annals of Mathematical Statistics 1970),
 
     sqrt(rho / (V + rho)) exp(S^2 / (2 (V + rho))),
 
-would be an e-value. It is narrowest where V is about eight times rho, but users who come twice decide a clear result at
-a V of 30, and heavy users a subtle one at 100,000. So it is mixed over rho: half of the weight is at one rho, the other
-half is even over eleven powers of 4. No rho depends on outcomes, so the mixture is an e-value as well. It is so
-asymptotically, for any number of looks (Waudby-Smith, Arbour, Sinha, Kennedy, Ramdas. Time-uniform central limit theory
-and asymptotic confidence sequences. Annals of Statistics 2024). Where users return and what a user does later goes with
-what he did before, S at two looks is correlated more strongly than a Brownian motion with the same variances. By
-Slepian's inequality (Bell System Technical Journal 1962) S is then less likely ever to cross the boundary on one side,
-and so on the other. So the error of both sides, less the chance that a motion crosses both, holds for users of any
-taste; it would not if a user's outcomes were to alternate.
+would be an e-value. It is narrowest where V is about eight times rho. But V may be 30 when a clear result is decided by
+users who come twice, and 100,000 when a subtle result is decided by heavy users. So the e-value is mixed over rho: half
+of the weight is at one rho, the other half is spread evenly over eleven powers of 4. No rho depends on outcomes, so the
+mixture is an e-value too, asymptotically and for any number of looks (Waudby-Smith, Arbour, Sinha, Kennedy, Ramdas.
+Time-uniform central limit theory and asymptotic confidence sequences. Annals of Statistics 2024). If users return and
+the outcomes of a user are positively correlated, S at two looks is more strongly correlated than a Brownian motion with
+the same variances. By Slepian's inequality (Bell System Technical Journal 1962), S is then less likely ever to cross
+the boundary on one side, and likewise on the other. So the error bound of both sides, less the probability that a
+Brownian motion crosses both, holds however users' preferences differ; it would not if a user's outcomes alternated.
 
-For few users S is not normal. So S^2 / V is that of a normal variable with the p-value of `compare_log`, which has the
-degrees of freedom of the users and is never below an exact test.
+With few users S is not normal. S^2 / V is therefore replaced by the square of the normal deviate with the p-value of
+`compare_log`, which has the degrees of freedom of the users and is never below that of an exact test.
 """
 
 from __future__ import annotations
@@ -29,24 +29,25 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, statistics
+from ltr_duel.logs.bets import log_sum
 from ltr_duel.logs.clusters import Means
-from ltr_duel.logs.sequential import TUNED_AT, Sequence, log_sum
+from ltr_duel.logs.sequential import TUNED_AT, Sequence
 
-_LONGEST = 1e6  # times the log, after which a pair is given up
-_EVEN = 4.0 ** np.arange(11)  # of half of the mixture
+_LONGEST = 1e6  # multiple of the log's length beyond which a pair counts as never decided
+_EVEN = 4.0 ** np.arange(11)  # values of rho that share half of the weight evenly
 _LOG_WEIGHT = np.log(np.append(np.full(len(_EVEN), 0.5 / len(_EVEN)), 0.5))
 _STEPS = 50
 
 
 class Clustered(NamedTuple):
-    """What a look sees of several pairs; each field has one entry a pair."""
+    """The data of several pairs at a look; each field has one entry per pair."""
 
     means: Means  # see `cautious_means`
-    p: FloatVector  # of a single look
+    p: FloatVector  # p-value of a single look
     n: FloatVector  # impressions
 
     def sequence(self, confidence: float, tests: float, tuned_at: float = TUNED_AT) -> Sequence:
-        """Return intervals of the mean over impressions that hold at all looks, and e-values."""
+        """Return e-values, and intervals of the mean over impressions that hold at all looks."""
         alpha = (1 - confidence) / tests
         log_e, reach = self._log_e(np.ones(len(self.n)), alpha, tuned_at), self._reach(alpha, tuned_at)
         mean = np.where(np.isfinite(reach), self.means.mean, 0.0)
@@ -57,13 +58,13 @@ class Clustered(NamedTuple):
         )
 
     def ahead(self, confidence: float, tests: float, tuned_at: float = TUNED_AT) -> NDArray[np.int64]:
-        """Return the sign of each mean that is refuted to be 0, and 0 for the others."""
+        """Return the sign of each mean for which 0 is rejected, and 0 for the others."""
         alpha = (1 - confidence) / tests
         sure = self._log_e(np.ones(len(self.n)), alpha, tuned_at) >= -np.log(alpha)
         return np.where(sure, np.sign(self.means.mean), 0).astype(np.int64)
 
     def further(self, confidence: float, tests: float, margin: float = 0.0, tuned_at: float = TUNED_AT) -> FloatVector:
-        """Return by how many times as many impressions a pair is decided, if its mean and variance stay as they are."""
+        """Return the multiple of the present impressions that decides each pair, if its mean and variance persist."""
         alpha = (1 - confidence) / tests
 
         def decided(times: FloatVector) -> NDArray[np.bool_]:
@@ -79,15 +80,15 @@ class Clustered(NamedTuple):
         return np.where(never, np.inf, np.exp(high))
 
     def of(self, pairs: IntVector) -> Clustered:
-        """Return what it sees of some pairs."""
+        """Return the data of some of the pairs."""
         return Clustered(Means(*(part[pairs] for part in self.means)), self.p[pairs], self.n[pairs])
 
     def _variance(self) -> FloatVector:
-        known = np.isfinite(self.means.error)  # it is not of a pair without an impression
+        known = np.isfinite(self.means.error)  # infinite for a pair without impressions
         return np.multiply(self.means.error, self.n, out=np.ones(len(self.n)), where=known) ** 2
 
     def _log_e(self, times: FloatVector, alpha: float, tuned_at: float) -> FloatVector:
-        """Return the logarithm of the e-value of "the mean is 0" after so many times as many impressions."""
+        """Return the logarithm of the e-value of "the mean is 0" if impressions grow by the factor `times`."""
         square = special.ndtri(self.p / 2) ** 2 * times
         return np.where(self.means.freedom > 0, self._mixture(square, times, alpha, tuned_at), 0.0)
 
@@ -96,7 +97,7 @@ class Clustered(NamedTuple):
         return log_sum(constant + slope * square[..., None])
 
     def _within(self, times: FloatVector, alpha: float, tuned_at: float, margin: float) -> NDArray[np.bool_]:
-        """Return whether the interval is within the margin: the e-values of both ends of the margin are enough."""
+        """Return whether the interval is within the margin, as the e-values reject both ends of the margin."""
         room = np.maximum(margin - np.abs(self.means.mean), 0.0)
         known = self.means.freedom > 0
         error = np.where(known, self.means.error, np.inf) / np.sqrt(times)
@@ -110,10 +111,10 @@ class Clustered(NamedTuple):
 
 
 def normal_boundary(variance: ArrayLike, alpha: float, tuned_at: float) -> FloatVector:
-    """Return how many standard deviations a sum of that variance must be from 0, at both sides of error ``alpha``.
+    """Return the two-sided boundary of a sum at level ``alpha``, in standard deviations of the sum.
 
-    The logarithm of the mixture is convex in the square of that number. So Newton's steps come down to the square from
-    that with which one component alone reaches the level.
+    The logarithm of the mixture is convex in the square of the boundary. So Newton's method converges from above if it
+    starts at the square for which a single component reaches the level.
     """
     constant, slope = _components(variance, alpha, tuned_at)
     square = np.asarray(((-np.log(alpha) - constant) / slope).min(axis=-1))
@@ -128,12 +129,12 @@ def normal_boundary(variance: ArrayLike, alpha: float, tuned_at: float) -> Float
 
 
 def _components(variance: ArrayLike, alpha: float, tuned_at: float) -> tuple[FloatMatrix, FloatMatrix]:
-    """Return the logarithm of each part of the mixture as a constant, and its slope in the squared deviation."""
+    """Return the logarithm of each mixture component: a constant, and the slope in the squared deviation."""
     ratio = np.asarray(variance, np.float64)[..., None] / np.append(_EVEN, _rho(alpha, tuned_at))
     return _LOG_WEIGHT - np.log1p(ratio) / 2, ratio / (1 + ratio) / 2
 
 
 def _rho(alpha: float, tuned_at: float) -> float:
-    """Return the rho of which the boundary is about narrowest where the variance of the sum is ``tuned_at``."""
+    """Return the rho with about the narrowest boundary where the variance of the sum is ``tuned_at``."""
     log = -2 * np.log(alpha)
     return float(tuned_at / (log + np.log(1 + log)))

@@ -1,12 +1,12 @@
-"""Means whose error is right though outcomes of one user, or of one query, go together.
+"""Means with standard errors that allow for correlated outcomes of a user or a query.
 
 The mean of a pair is a ratio: the sum of all outcomes over their number. A cluster is a user, a query, or a group of
-users or queries that a hash has put together: clusters that are independent of each other stay so when they are
-grouped, so groups lose nothing but degrees of freedom, and there is a fixed number of them, however long the log.
+users or queries with the same hash. Independent clusters stay independent when they are grouped, so groups cost only
+degrees of freedom, and their number is fixed, however long the log.
 
-What a test sees of clusters depends on the sums of powers of their sizes: of the second power the error, of the third
-and the fourth its degrees of freedom. Gauss's quadrature finds a few sizes and shares with the same sums, a few kinds
-of users (Golub, Welsch, Mathematics of Computation 1969; by the steps of Lanczos, so that a histogram is enough).
+A test depends on the clusters through sums of powers of their sizes: the error on second powers, its degrees of freedom
+on third and fourth powers too. Gauss quadrature finds a few sizes and shares, the kinds of users, with the same sums
+(Golub, Welsch, Mathematics of Computation 1969; by Lanczos iterations, for which a histogram is enough).
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ import numpy as np
 
 from ltr_duel.core import FloatMatrix, FloatVector, errors, statistics, stream
 
-Kinds = tuple[tuple[float, float], ...]  # impressions of a user, and the share of impressions by users of that kind
-_MOST = 4  # kinds, which agree in the first eight powers
-_HEAVY = 0.05  # of the users are heavy
+Kinds = tuple[tuple[float, float], ...]  # impressions per user, and the share of impressions by users of that kind
+_MOST = 4  # maximum number of kinds; four match the first eight powers
+_HEAVY = 0.05  # share of users that are heavy
 
 
 class Means(NamedTuple):
-    """Means of several pairs; each field has one entry a pair."""
+    """Means of several pairs; each field has one entry per pair."""
 
     mean: FloatVector
-    error: FloatVector  # standard error; infinite where one cluster holds everything
-    freedom: FloatVector  # degrees of freedom: the number of clusters of equal size that would say as much, less one
+    error: FloatVector  # standard error; infinite if one cluster has all outcomes
+    freedom: FloatVector  # degrees of freedom: the equivalent number of clusters of equal size, less one
 
 
 def clustered_means(count: FloatMatrix, total: FloatMatrix, times: FloatVector | float = 1.0) -> Means:
     """Return means and cluster-robust standard errors.
 
-    count, total: shape (pairs, clusters); outcomes of each cluster, and their sums.
-    times: How many such clusters there are.
+    count, total: shape (pairs, clusters); number of outcomes in each cluster, and their sums.
+    times: Number of such clusters.
 
-    The error is that of Liang and Zeger (Biometrika 1986) with the correction CR2 of Bell and McCaffrey
+    The standard error is that of Liang and Zeger (Biometrika 1986) with the correction CR2 of Bell and McCaffrey
     (Survey Methodology 2002), which for a mean divides a cluster's squared residual by one less its share. Degrees of
-    freedom as in Carter, Schnepel, Steigerwald (Review of Economics and Statistics 2017), for clusters of unequal size
-    whose outcomes are independent (their Omega = I). They advise the worst case, outcomes of a cluster that are all
-    alike, which leaves fewer; `cautious_means`, on which tests and intervals rest, is in between, by the correlation
-    that it estimates.
+    freedom follow Carter, Schnepel, Steigerwald (Review of Economics and Statistics 2017), for clusters of unequal size
+    whose outcomes are independent (their Omega = I). They recommend the worst case, equal outcomes within a cluster,
+    which leaves fewer degrees of freedom. Tests and intervals use `cautious_means`, which estimates the correlation and
+    lies between the two.
     """
     n = (count * times).sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -60,17 +60,17 @@ def clustered_means(count: FloatMatrix, total: FloatMatrix, times: FloatVector |
 def cautious_means(
     count: FloatMatrix, total: FloatMatrix, square: FloatVector, times: FloatVector | float = 1.0
 ) -> Means:
-    """Return means and errors for intervals, which no data make certain: two clusters are added, one won and one lost.
+    """Return means and errors for intervals; a won and a lost cluster are added, so that no error is 0.
 
-    Few clusters, and outcomes that are nearly always equal, seem to vary less than they do: two impressions that were
-    won have an error of 0. So a whole cluster of outcomes of 1 and one of -1 are added (of matched pairs Agresti and
-    Min add half a pair of each kind; Statistics in Medicine 2005). Their size is 1 if the outcomes of a cluster are
-    independent, and the mean size of a cluster (weighted by size) if all are equal: the geometric mean of that size and
-    the design effect, which is estimated with two clusters of that size as prior. Degrees of freedom are (sum V)^2 /
-    sum V^2 - 1 for variances V of the clusters' sums at the correlation which that design effect means: a few large
-    clusters that are correlated count for few.
+    With few clusters, or nearly constant outcomes, the sample variance is too small: two impressions that were both won
+    have an error of 0. So one cluster of outcomes of 1 and one of -1 are added (Agresti and Min add half a matched pair
+    of each kind; Statistics in Medicine 2005). The size of the added clusters is the geometric mean of the mean cluster
+    size (weighted by size) and the design effect, which is estimated with two clusters of that mean size as prior. It
+    is 1 if the outcomes of a cluster are independent, and the mean size if they are equal. Degrees of freedom are
+    (sum V)^2 / sum V^2 - 1, where V are the variances of the clusters' sums at the correlation implied by the design
+    effect: a few large correlated clusters leave few degrees of freedom.
 
-    count, total, times: shape (pairs, clusters); as of `clustered_means`.
+    count, total, times: See `clustered_means`.
     square: shape (pairs,); sum of the squared outcomes.
     """
     all_n, all_y = count * times, total * times
@@ -90,10 +90,10 @@ def cautious_means(
 def cautious_of_kinds(
     size: FloatMatrix, number: FloatMatrix, total: FloatMatrix, squares: FloatMatrix, square: FloatVector
 ) -> Means:
-    """Return what `cautious_means` does, of kinds of clusters; those of a kind have the same size.
+    """Return `cautious_means` from kinds of clusters; all clusters of a kind have the same size.
 
-    size, number: shape (kinds, means); outcomes of a cluster, and clusters.
-    total, squares: shape (kinds, means); the sum of the clusters' sums, and of their squares.
+    size, number: shape (kinds, means); outcomes per cluster, and number of clusters.
+    total, squares: shape (kinds, means); sum of the clusters' sums, and of the squares of these sums.
     square: shape (means,); sum of the squared outcomes.
     """
     once, *powers = ((number * size**power).sum(axis=0) for power in (1, 2, 3, 4))
@@ -114,7 +114,7 @@ def _with_two_added(
     size: FloatVector,
     powers: Sequence[FloatVector],
 ) -> Means:
-    """Return error and degrees of freedom with two clusters added, given the residual of the others.
+    """Return means, errors and degrees of freedom with two clusters added, given the residual of the others.
 
     ``once`` is the number of outcomes without the two; ``powers`` are the sums of the second, third and fourth powers
     of the clusters' sizes.
@@ -128,17 +128,17 @@ def _with_two_added(
     rest = 1 - alike  # the variance of a cluster's sum is about count * (rest + alike * count)
     spread = rest * once + alike * squares + 2 * added**2
     freedom = spread**2 / (rest**2 * squares + 2 * rest * alike * cubes + alike**2 * fourths + 2 * added**4) - 1
-    alone = ~(once > size * (1 + 1e-12))  # one cluster holds everything
+    alone = ~(once > size * (1 + 1e-12))  # one cluster has all outcomes
     return Means(mean, np.where(alone, np.inf, error), np.where(alone, 0.0, freedom))
 
 
 def cautious_of_moments(
     n: FloatVector, total: FloatVector, square: FloatVector, nn: FloatVector, nt: FloatVector, tt: FloatVector
 ) -> Means:
-    """Return about what `cautious_means` does: correction and degrees of freedom are those of clusters of equal size.
+    """Approximate `cautious_means`, with the correction and degrees of freedom for clusters of equal size.
 
     n, total, square: Number of outcomes, their sum, and the sum of their squares.
-    nn, nt, tt: Sums over clusters of products of the clusters' numbers and sums.
+    nn, nt, tt: Sums over clusters of the products of n and total of a cluster.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         alone = ~(n**2 > nn * (1 + 1e-9))
@@ -163,7 +163,7 @@ def _design(
 
 
 def naive_means(n: FloatVector, total: FloatVector, square: FloatVector) -> Means:
-    """Return means with the errors that hold where all outcomes are independent, from sums of y and y^2."""
+    """Return means with the errors of independent outcomes, from sums of y and y^2."""
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = total / n
         variance = np.maximum(square / n - mean**2, 0) * n / (n - 1)
@@ -171,10 +171,11 @@ def naive_means(n: FloatVector, total: FloatVector, square: FloatVector) -> Mean
 
 
 def fewer_degrees(means: Means, slopes: int) -> Means:
-    """Return means of what is left of outcomes after so many slopes were fitted to them.
+    """Return means of residuals with errors corrected for the number of fitted slopes.
 
-    Of f degrees of freedom f - k are left. Residuals are too small by sqrt(1 - k / f), and the mean moves with the
-    slopes, which makes its variance about f / (f - k) times as large: together the error is f / (f - k) times as large.
+    Fitting k slopes leaves f - k of f degrees of freedom. Residuals are too small by the factor sqrt(1 - k / f), and
+    the mean varies with the slopes, which multiplies its variance by about f / (f - k). In sum, the error grows by the
+    factor f / (f - k).
     """
     if slopes == 0:
         return means
@@ -185,9 +186,10 @@ def fewer_degrees(means: Means, slopes: int) -> Means:
 
 
 def two_way(users: Means, queries: Means, cells: Means) -> Means:
-    """Return the error that is right under both kinds of clusters (Cameron, Gelbach, Miller, JBES 2011).
+    """Return errors clustered by users and queries at once (Cameron, Gelbach, Miller, JBES 2011).
 
-    The variance by users plus that by queries less that by user and query together; never less than one of the two.
+    The variance by users, plus the variance by queries, less the variance by (user, query); at least the larger of the
+    first two.
     """
     least = np.maximum(users.error, queries.error)
     with np.errstate(invalid="ignore"):
@@ -197,7 +199,7 @@ def two_way(users: Means, queries: Means, cells: Means) -> Means:
 
 
 def reach(means: Means, confidence: float) -> FloatVector:
-    """Return half the width of the confidence interval of each mean; infinite where nothing can be said."""
+    """Return half the width of the confidence interval of each mean; infinite without degrees of freedom."""
     return statistics.student_reach(means.error, means.freedom, confidence)
 
 
@@ -209,7 +211,7 @@ def interval_ends(cautious: Means, confidence: float) -> tuple[FloatVector, Floa
 
 
 def bootstrap_means(count: FloatMatrix, total: FloatMatrix, *, draws: int, seed: int) -> FloatMatrix:
-    """Draw clusters with replacement, and return the means; shape (draws, pairs), NaN where a pair was not drawn."""
+    """Sample clusters with replacement; return the means, shape (draws, pairs), NaN where a pair was not sampled."""
     rng = stream(seed, "logs", "bootstrap")
     held = np.flatnonzero(count.any(axis=0))
     count, total = count[:, held], total[:, held]
@@ -223,7 +225,7 @@ def bootstrap_means(count: FloatMatrix, total: FloatMatrix, *, draws: int, seed:
 
 
 def kinds_of(size: FloatVector, number: FloatVector) -> Kinds:
-    """Return kinds of clusters, the smallest first, from sizes of clusters and how many there are of each."""
+    """Return kinds of clusters, the smallest first, from the sizes of clusters and the number of each."""
     if not len(size):
         return ((1.0, 1.0),)
     direction = np.sqrt(size * number / (size @ number))
@@ -242,12 +244,13 @@ def kinds_of(size: FloatVector, number: FloatVector) -> Kinds:
 
 
 def kinds_by_share(visits: float, heavy: float, pairs: int) -> Kinds:
-    """Return kinds of users of a pair who have so many impressions in the mean, of all pairs, shown alike by chance.
+    """Return the kinds of users of one pair, if each impression shows one of the pairs at random.
 
-    The heaviest 5 % of the users make the share ``heavy`` of the impressions.
+    visits: Mean impressions per user, over all pairs.
+    heavy: Share of impressions of the heaviest 5 % of the users.
     """
     errors.require_between("the impressions of a user", visits, 1, 1e6)
     errors.require_between("the share of impressions of the heaviest 5 % of the users", heavy, _HEAVY, 1 - 1e-6)
-    heavy = min(heavy, 1 - (1 - _HEAVY) / visits)  # the others have one impression at least
+    heavy = min(heavy, 1 - (1 - _HEAVY) / visits)  # the other users have at least one impression each
     kinds = (visits * (1 - heavy) / (1 - _HEAVY), 1 - heavy), (visits * heavy / _HEAVY, heavy)
     return tuple((1 + (size - 1) / pairs, share) for size, share in kinds)

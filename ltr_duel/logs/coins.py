@@ -1,9 +1,9 @@
-"""Are the coins of the draft fair? Tests of who owns which place, together, over time, and by what users click on.
+"""Tests of whether the coins of the draft are fair: owners of positions in total, over time, and against clicks.
 
-Two tables leave the engine: how often each pattern of owners of the first ten places was shown, and how often each list
-of clicks was made. Where the tests of sets of rankers alarm, a third one does, of what each user was shown: users who
-come often may be shown one set again and again, as where sets are kept for a user. Then these pages are no independent
-draws, and the alarm stands only if it does with all pages of a user taken together.
+The engine returns two tables: how often each pattern of owners of the first ten positions was shown, and how often each
+list of clicks occurred. If a test of the sets of rankers alarms, a third table has the pages of each user: an
+experiment may show a user the same set every time, so that the user's pages are not independent draws. The alarm then
+stands only if a test that sums all pages of a user confirms it.
 """
 
 from __future__ import annotations
@@ -16,76 +16,46 @@ from ltr_duel.core import FloatVector, IntMatrix, IntVector
 from ltr_duel.logs.by_user import PERIODS, Users, empty_pages, pages_of_users
 from ltr_duel.logs.findings import ERROR, Finding, even, fair, least_p, mirrored, tested, unchanged, unchanged_by_users
 
-_BLOCKS = 10  # of time, for what should not change
+_BLOCKS = 10  # blocks of time, for shares that should not change
 _PLACES = 10
-_LISTS = 8_000_000  # the first ones, of which one of eight decides by its clicks what each place weighs
+_LISTS = 8_000_000  # lists at the start of the log of which one in eight is held out for its clicks (see `_weighs`)
 
 
 class _Patterns(NamedTuple):
-    """How often rankers were shown in a tenth of the time with the same owners; one entry each."""
+    """Patterns of owners: lists with the same rankers, owners and tenth of the time are one entry."""
 
-    owners: IntMatrix  # (patterns, 10) 1 and -1 for the ranker whose name comes first and the other one, else 0
-    first: IntVector  # who owns the first owned place; 0 of sets of more than two rankers, and without one
-    owned: IntVector  # 1 if a place is owned, 0 if none is, -1 without a document
+    owners: IntMatrix  # (patterns, 10) 1 for the ranker with the alphabetically first name, -1 for the other, else 0
+    first: IntVector  # owner of the first owned position; 0 without one and for sets of more than two rankers
+    owned: IntVector  # 1 if a position is owned, 0 if none is, -1 without a document
     rankers: IntVector  # number of the set
     block: IntVector
-    weighs: IntVector  # 1 for lists whose clicks decide what places weigh, else 0
-    n: IntVector
+    weighs: IntVector  # 1 for lists that are held out for their clicks, else 0
+    n: IntVector  # number of lists
 
 
 def owner_findings(
     engine: Any, rows: Any, ends: tuple[float, float], planned: str, policies: list[str], orders: list[tuple[str, ...]]
 ) -> list[Finding]:
-    """Check the coins of the draft and the sets of rankers, together and over time.
+    """Check the coins of the draft and the sets of rankers, in total and over time.
 
     Parameters
     ----------
     engine : Engine
     rows : ibis Table
-        With ``rankers`` and ``owners``.
+        Rows with ``rankers`` and ``owners``.
     ends : tuple of float
         Time of the first and of the last row.
     planned : {"", "even"}
     policies : list of str
-        Those that chose the rankers by earlier outcomes.
+        Policies that chose the rankers by earlier outcomes.
     orders : list of tuple of str
-        What the rows have as ``rankers``.
+        The values of ``rankers``.
     """
     names, seen = _patterns(engine, rows, ends, orders)
-    if not names:  # page tokens or rankings say how to credit
+    if not names:  # the log has page tokens or rankings instead of owners
         return []
-    shown = _sums(seen.rankers, seen.block, seen.n, (len(names), _BLOCKS))
-    p = {"shown": even(shown.sum(axis=1)) if planned == "even" else 1.0}
-    shifting = not policies and _propensities(engine, rows) > len(orders)
-    p["over time"] = 1.0 if policies or shifting else unchanged(shown)
     with_blocks = rows.mutate(**_columns(rows, ends, orders))
-    if "user" in rows.columns and min(p.values()) < ERROR:
-        by_user = pages_of_users(Users(engine, with_blocks, orders, names), _BLOCKS)
-        alike = np.full(len(names), 1 / len(names))
-        of_users = {"shown": unchanged_by_users(by_user.sum(axis=2)[:, :, None], alike)}
-        of_users["over time"] = unchanged_by_users(by_user)
-        p |= {name: float(np.maximum(p[name], one)) for name, one in of_users.items() if p[name] < ERROR}
-    found = []
-    kinds = f"{len(names)} set{'s' if len(names) > 1 else ''} of rankers"
-    if planned == "even":
-        found.append(tested("pairs shown", p["shown"], f"{kinds}, planned to be shown alike"))
-    elif len(names) > 1:
-        found.append(
-            Finding("pairs shown", "not checked", np.nan, f"{kinds}; --planned even checks that all were alike")
-        )
-    if shifting:
-        said = "propensities of the same rankers differ, so that shares change"
-        found.append(Finding("pairs over time", "not checked", np.nan, said))
-    elif policies:
-        shifts = f"{' and '.join(policies)} chose the rankers by earlier outcomes, so that shares change"
-        found.append(Finding("pairs over time", "not checked", np.nan, shifts))
-    elif len(names) > 1:
-        said = f"shares of {kinds}, in tenths of the time"
-        if p["over time"] < ERROR and _one_after_the_other(shown):
-            said += "; those of the first part of the time are never shown later: give each experiment its own folder"
-        found.append(tested("pairs over time", p["over time"], said))
-    else:
-        found.append(Finding("pairs over time", "sound", 1.0, "only one pair, nothing to test"))
+    found = _sets_shown(engine, with_blocks, orders, names, seen, planned, policies)
     if len(names) > 1:
         period = ((rows.time - ends[0]) / _span(ends) * PERIODS).floor().cast("int64")
         found.append(_empty(engine, with_blocks.mutate(period=period), orders, names, seen))
@@ -111,8 +81,52 @@ def owner_findings(
     return [*found, _identical_rankers(engine, rows, orders, names, seen)]
 
 
+def _sets_shown(
+    engine: Any,
+    rows: Any,
+    orders: list[tuple[str, ...]],
+    names: list[tuple[str, ...]],
+    seen: _Patterns,
+    planned: str,
+    policies: list[str],
+) -> list[Finding]:
+    """Test how often each set of rankers was shown, in all and over time. ``rows`` have the column ``block``."""
+    shown = _sums(seen.rankers, seen.block, seen.n, (len(names), _BLOCKS))
+    p = {"shown": even(shown.sum(axis=1)) if planned == "even" else 1.0}
+    shifting = not policies and _propensities(engine, rows) > len(orders)
+    p["over time"] = 1.0 if policies or shifting else unchanged(shown)
+    if "user" in rows.columns and min(p.values()) < ERROR:
+        by_user = pages_of_users(Users(engine, rows, orders, names), _BLOCKS)
+        alike = np.full(len(names), 1 / len(names))
+        of_users = {"shown": unchanged_by_users(by_user.sum(axis=2)[:, :, None], alike)}
+        of_users["over time"] = unchanged_by_users(by_user)
+        p |= {name: float(np.maximum(p[name], one)) for name, one in of_users.items() if p[name] < ERROR}
+    found = []
+    kinds = f"{len(names)} set{'s' if len(names) > 1 else ''} of rankers"
+    if planned == "even":
+        found.append(tested("pairs shown", p["shown"], f"{kinds}, planned to be shown alike"))
+    elif len(names) > 1:
+        found.append(
+            Finding("pairs shown", "not checked", np.nan, f"{kinds}; --planned even checks that all were alike")
+        )
+    if shifting:
+        said = "propensities of the same rankers differ, so that shares change"
+        found.append(Finding("pairs over time", "not checked", np.nan, said))
+    elif policies:
+        shifts = f"{' and '.join(policies)} chose the rankers by earlier outcomes, so that shares change"
+        found.append(Finding("pairs over time", "not checked", np.nan, shifts))
+    elif len(names) > 1:
+        said = f"shares of {kinds}, in tenths of the time"
+        if p["over time"] < ERROR and _one_after_the_other(shown):
+            said += "; those of the first part of the time are never shown later: give each experiment its own folder"
+        found.append(tested("pairs over time", p["over time"], said))
+    else:
+        found.append(Finding("pairs over time", "sound", 1.0, "only one pair, nothing to test"))
+    return found
+
+
 def _propensities(engine: Any, rows: Any) -> int:
-    """Return with how many propensities rankers were chosen, those of others counted apart; 0 if none is known."""
+    """Return the number of different pairs (rankers, propensity); 0 if the log has no propensities."""
     if "propensity" not in rows.columns:
         return 0
     known = rows.filter(rows.propensity.notnull()).select("rankers", "propensity")
@@ -120,7 +134,7 @@ def _propensities(engine: Any, rows: Any) -> int:
 
 
 def _one_after_the_other(shown: IntMatrix) -> bool:
-    """Return whether no set that was shown before some time is shown after it; rows are sets, columns are times."""
+    """Return whether the sets shown before some time are never shown after it; rows are sets, columns are times."""
     seen = shown > 0
     return any(
         not (seen[:, :k].any(axis=1) & seen[:, k:].any(axis=1)).any() and seen[:, :k].any() and seen[:, k:].any()
@@ -131,7 +145,7 @@ def _one_after_the_other(shown: IntMatrix) -> bool:
 def _empty(
     engine: Any, rows: Any, orders: list[tuple[str, ...]], names: list[tuple[str, ...]], seen: _Patterns
 ) -> Finding:
-    """Test pages without a document, and say how many have no owned place: their share depends on the rankers."""
+    """Test pages without a document; also report the share without an owned position, which depends on the rankers."""
     without = _sums((seen.owned == 1).astype(np.int64), seen.rankers, seen.n, (2, len(names)))
     share = without[0] / np.maximum(without.sum(axis=0), 1)
     said = f"{share.min():.1%} to {share.max():.1%} of a set's pages have no owned place, as where its rankers agree"
@@ -167,7 +181,7 @@ def _patterns(
 
 
 def _columns(rows: Any, ends: tuple[float, float], orders: list[tuple[str, ...]]) -> dict[str, Any]:
-    """Return the owners of the first places as a number, -1 without a document, and the tenth of the time."""
+    """Return two columns: owners of the first positions as an integer (-1 without a document); tenth of the time."""
     import ibis
 
     code = sum((rows.owners[k] + 1).coalesce(0) * 3**k for k in range(_PLACES))
@@ -182,7 +196,7 @@ def _span(ends: tuple[float, float]) -> float:
 
 
 def _counted(engine: Any, t: Any, orders: list[tuple[str, ...]]) -> dict[str, list[Any]]:
-    """Return the different rows and how often each is there; rankers are compared only where they differ."""
+    """Return the distinct rows with their counts; rankers are grouped only if they differ."""
     keys = [name for name in t.columns if name != "rankers" or len(orders) > 1]
     found: dict[str, list[Any]] = engine.run(t.group_by(*keys).agg(n=t.count())).to_pydict()
     return found if len(orders) > 1 else found | {"rankers": orders * len(found["n"])}
@@ -191,11 +205,11 @@ def _counted(engine: Any, t: Any, orders: list[tuple[str, ...]]) -> dict[str, li
 def _identical_rankers(
     engine: Any, rows: Any, orders: list[tuple[str, ...]], names: list[tuple[str, ...]], seen: _Patterns
 ) -> Finding:
-    """Compare rankers by clicks on lists whose owners are those of other lists of the pair: as identical ones would be.
+    """Simulate an A/A test: combine the owners of some lists with the clicks on other lists of the pair.
 
-    The mean is over all exchanges of owners of seven lists of eight with clicks of the eighth, so that no list's own
-    clicks say what its owners are worth. A fair draft makes a pattern of owners as likely as its mirror image, so the
-    mean outcome under a pattern is as likely as its negative, whatever is clicked on other lists.
+    The mean is over all combinations of the owners of seven lists in eight with the clicks on the held-out eighth, so
+    that no list's owners are credited with its own clicks. A fair draft makes a pattern of owners as likely as its
+    mirror image, so the mean outcome under a pattern is as likely as its negative, whatever is clicked on other lists.
     """
     clicked: dict[tuple[str, ...], dict[tuple[int, ...], int]] = {}
     found = _counted(engine, rows.filter(_weighs(rows)).select("rankers", "clicks"), orders)
@@ -217,12 +231,12 @@ def _identical_rankers(
 
 
 def _weighs(rows: Any) -> Any:
-    """Return which lists say by their clicks what places weigh: one of eight of the first ones, in no regular order."""
+    """Return the lists that are held out for their clicks: one in eight of the first `_LISTS`, spread irregularly."""
     return (rows.line * 48_271 // 1024 % 8 == 0) & (rows.line <= _LISTS)
 
 
 def _mean_outcomes(owners: IntMatrix, clicked: dict[tuple[int, ...], int]) -> FloatVector:
-    """Return the mean outcome over all lists of clicks, had each been made under a pattern; one entry a pattern."""
+    """Return for each pattern of owners the mean outcome over all lists of clicks."""
     marks = np.zeros((len(clicked), _PLACES), np.int64)
     for k, places in enumerate(clicked):
         marks[k, [place - 1 for place in places]] = 1

@@ -1,7 +1,7 @@
-"""Columns of files and tables become those of a log: an expression of DuckDB for each type, and what cannot be read.
+"""Conversion of the columns of files and tables to the columns of a log, by a DuckDB expression for each type.
 
-A value that is there and is none of the column's type is a fault of its row. ``fault`` holds in JSON the first one of
-a row, ``{column: value}``, or a text that says what is wrong with the row as a whole.
+A value that cannot be converted to its column's type is a fault of its row. ``fault`` holds the first fault of a row as
+JSON, ``{column: value}``, or a message about the row as a whole.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from ltr_duel.logs.attribution import EVENT
 from ltr_duel.logs.engine import NO_RANKER, Engine, named, quoted
 from ltr_duel.logs.table import LOG_COLUMNS
 
-LOG = {  # the type in SQL of each column
+LOG = {  # SQL type of each column
     name: str(column.kind)
     .replace("string", "VARCHAR")
     .replace("double", "DOUBLE")
@@ -23,18 +23,18 @@ LOG = {  # the type in SQL of each column
     .replace(">", "[]")
     for name, column in LOG_COLUMNS.items()
 }
-NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {  # of each line one
+NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {  # each line needs one column of each group
     "log": tuple((name,) for name, column in LOG_COLUMNS.items() if column.needed),
     "exposures": (("impression",), ("time",), ("query",)),
     "events": (("impression", "user"), ("item", "position")),
 }
 _RECORDS = {"query_id", "client_id"}
 _UBI = " (records of User Behavior Insights are read with --format ubi)"
-_NAMED = 12  # columns of a file that a sentence names
+_NAMED = 12  # columns of a file that a message lists
 _SQL = {"string": "VARCHAR", "float64": "DOUBLE", "int64": "BIGINT"}
 EVENTS = {name: _SQL[kind] for name, kind in EVENT.items()}
 _NUMBERS = ("BIGINT", "UBIGINT", "HUGEINT")
-_KINDS = {  # of JSON that may be an entry
+_KINDS = {  # JSON types that an entry may have
     "VARCHAR": ("VARCHAR", "DOUBLE", *_NUMBERS),
     "DOUBLE": ("DOUBLE", *_NUMBERS),
     "INTEGER": _NUMBERS,
@@ -43,9 +43,9 @@ _KINDS = {  # of JSON that may be an entry
 
 
 def require_columns(where: str | Path, have: Sequence[str], kind: str) -> None:
-    """Refuse a file or table that lacks columns in all of its rows.
+    """Raise `InputError` if a file or table lacks needed columns.
 
-    Raises `InputError`, which names all columns that are missing.
+    The error lists all missing columns.
     """
     missing = [
         f"'{first}'" + "".join(f" (or '{other}')" for other in others)
@@ -64,10 +64,10 @@ def require_columns(where: str | Path, have: Sequence[str], kind: str) -> None:
 
 
 def typed(engine: Engine, raw: str, types: dict[str, str] = LOG) -> str:
-    """Return the SQL of a query with columns of these types, and ``fault`` where there can be one.
+    """Return the SQL of a query whose columns have the given types, with ``fault`` if a row can have one.
 
-    raw: A query. Its columns ``line``, ``origin`` and ``fault`` stay as they are; further ones are texts.
-    types: Of the columns of a log, or of events.
+    raw: A query. Its columns ``line``, ``origin`` and ``fault`` stay unchanged; columns not in `types` become texts.
+    types: SQL types of the columns of a log, or of events.
     """
     kinds = {row["column_name"]: row["column_type"] for row in engine.rows(f"DESCRIBE {raw}")}
     made = {name: _made(name, kind, kinds, types) for name, kind in kinds.items() if name != "fault"}
@@ -85,7 +85,7 @@ def typed(engine: Engine, raw: str, types: dict[str, str] = LOG) -> str:
 
 
 def _made(name: str, kind: str, kinds: dict[str, str], types: dict[str, str]) -> str:
-    """Return the expression of a column of this type, given the types of all."""
+    """Return the expression that converts a column of type `kind`, given the types of all columns."""
     column, wanted = named(name), types.get(name, kind)
     if kind == wanted:
         return _text(column) if kind == "JSON" else column
@@ -97,7 +97,7 @@ def _made(name: str, kind: str, kinds: dict[str, str], types: dict[str, str]) ->
     if kind == "JSON":
         return _of_json(column, wanted, ["OBJECT"] if name == "page" else [])
     cast = f"try_cast({column} AS {wanted})"
-    if kind == "VARCHAR" and wanted.endswith("[]"):  # a list as a text
+    if kind == "VARCHAR" and wanted.endswith("[]"):  # a list written as text
         return f"CASE WHEN json_valid({column}) THEN {_of_json(f'{column}::JSON', wanted)} ELSE {cast} END"
     return cast
 
@@ -124,7 +124,7 @@ def _is(value: str, *kinds: str) -> str:
 
 
 def _owners(column: str, kind: str, rankers: str) -> str:
-    """Return the expression of owners by name or number: their places among the rankers, -1 for no ranker."""
+    """Return the expression of owners by name or number: their indices among the rankers, -1 for no ranker."""
     if kind == "VARCHAR[]":
         made = f"list_transform({column}, lambda one: CASE WHEN one IS NULL THEN -1 ELSE {_place('one', rankers)} END)"
     else:
@@ -143,7 +143,7 @@ def _place(name: str, rankers: str) -> str:
 
 
 def seconds(name: str, kind: str) -> str:
-    """Return the SQL of a time in seconds: dates and times, their texts, or numbers as they are."""
+    """Return the SQL of a time in seconds, from dates and times, their texts, or numbers."""
     if kind.startswith(("TIMESTAMP", "DATE")):
         return f"epoch_us({name}::TIMESTAMPTZ) / 1e6" if "TIME ZONE" in kind else f"epoch_us({name}::TIMESTAMP) / 1e6"
     return f"coalesce(try_cast({name} AS DOUBLE), epoch_us(try_cast({name} AS TIMESTAMPTZ)) / 1e6)"

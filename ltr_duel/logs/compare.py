@@ -1,185 +1,22 @@
-"""Who won, how sure: a whole log in one pass."""
+"""Comparison of a log's rankers in one pass over the log."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
-import pandas as pd
 
-from ltr_duel.core import FloatVector, InputError, IntVector, digest, errors, statistics
+from ltr_duel.core import InputError, digest, errors, statistics
 from ltr_duel.logs.adaptive import adapted
-from ltr_duel.logs.clusters import Kinds, Means, bootstrap_means, interval_ends
+from ltr_duel.logs.clusters import bootstrap_means
+from ltr_duel.logs.comparison import LogComparison, compared
 from ltr_duel.logs.history import History
 from ltr_duel.logs.log import ClickLog
-from ltr_duel.logs.looks import Look, drift_notes
+from ltr_duel.logs.looks import drift_notes
 from ltr_duel.logs.loose import uncounted
 from ltr_duel.logs.summed import summed, warnings_of
-from ltr_duel.logs.sums import CLUSTERS, PairSums, Sequences
-from ltr_duel.preferences import PreferenceMatrix
-
-
-@dataclass(frozen=True, eq=False)
-class LogComparison:
-    """What a log says of each pair of its rankers. Arrays have one entry a pair; outcomes are those of the first one.
-
-    Parameters
-    ----------
-    names : tuple of str
-        Rankers, in the order in which the log names them.
-    pairs : ndarray of int64, shape (pairs, 2)
-        Positions of the rankers.
-    wins, losses, ties : ndarray of int64
-        Impressions that the first of the pair won, lost, or neither.
-    means, cautious, naive : Means
-        Mean outcome (credit, -1 to 1) over impressions, with standard error and degrees of freedom: right under the
-        cluster; the same for intervals, with a won and a lost cluster added, so that no error is 0; and as if all
-        impressions were independent.
-    low, high : ndarray of float64
-        Confidence interval of the mean outcome, of ``cautious``; it holds 0 unless ``p`` is below the error.
-    p, p_corrected : ndarray of float64
-        Of the test that the mean is 0: the larger of Student's t and the exact test by signs of clusters. And
-        corrected for the number of pairs (Holm).
-    bootstrap : ndarray of float64, shape (2, pairs)
-        The same interval by drawing clusters with replacement; NaN where clusters are single impressions, where all
-        draws are the same, and of adjusted outcomes, whose slopes each draw would fit again.
-    sequences : Sequences
-        For `stopping_decisions`.
-    kinds : list of tuple
-        Of each pair: how often its clusters come, as some kinds of them: outcomes of a cluster, and the share of all.
-    half : list of float
-        Of each pair: half of its outcomes are of clusters with so many or more.
-    each : tuple of Means
-        Clustered both ways: ``cautious`` by users alone, and by queries alone. Else nothing.
-    looks : list of Look
-        How it came about.
-    impressions : int
-    confidence : float
-        Of the intervals.
-    cluster : str
-        What the errors are robust to.
-    provenance : dict
-        Of the log, as JSON.
-    warnings : list of str
-        What a reader should know before believing it.
-
-    Examples
-    --------
-    >>> "p_corrected" in LogComparison.__dataclass_fields__
-    True
-    """
-
-    names: tuple[str, ...]
-    pairs: IntVector
-    wins: IntVector
-    losses: IntVector
-    ties: IntVector
-    means: Means
-    cautious: Means
-    naive: Means
-    low: FloatVector
-    high: FloatVector
-    p: FloatVector
-    p_corrected: FloatVector
-    bootstrap: FloatVector
-    sequences: Sequences
-    kinds: list[Kinds] = field(repr=False)
-    half: list[float] = field(repr=False)
-    each: tuple[Means, ...] = field(repr=False)
-    looks: list[Look] = field(repr=False)
-    impressions: int
-    confidence: float
-    cluster: str
-    provenance: dict[str, Any] = field(repr=False)
-    warnings: list[str] = field(repr=False)
-
-    @property
-    def counts(self) -> IntVector:
-        """Outcomes of each pair."""
-        return self.wins + self.losses + self.ties
-
-    @property
-    def tests(self) -> int:
-        """Pairs that share the error of looking at any time: all pairs of the rankers, also those not met so far."""
-        return len(self.names) * (len(self.names) - 1) // 2
-
-    @property
-    def adaptive(self) -> bool:
-        """Whether a policy chose the rankers by earlier outcomes."""
-        return "policies" in self.provenance
-
-    @property
-    def adjusted(self) -> bool:
-        """Whether what the coin decided was taken out of the outcomes."""
-        return "adjusted" in self.provenance
-
-    @property
-    def unit(self) -> str:
-        """What counts once: ``impression`` or ``user``."""
-        return self.provenance.get("per", "impression")
-
-    @property
-    def preferences(self) -> PreferenceMatrix:
-        """The matrix: a tie is half a win; no error is 0, and that of a pair which one user or none met is infinite."""
-        size = len(self.names)
-        p, error = np.full((size, size), 0.5), np.full((size, size), np.inf)
-        comparisons = np.zeros((size, size), np.int64)
-        np.fill_diagonal(error, 0)
-        first, second = self.pairs.T
-        p[first, second] = (1 + self.means.mean) / 2
-        p[second, first] = 1 - p[first, second]
-        for matrix, values in ((error, self.cautious.error / 2), (comparisons, self.counts)):
-            matrix[first, second] = values
-            matrix[second, first] = values
-        return PreferenceMatrix(p, self.names, error, comparisons, self.provenance | self._undecided())
-
-    @property
-    def better(self) -> list[str]:
-        """The ranker of each pair that is better at one look; empty where neither is shown to be."""
-        sure, side = self.p_corrected < 1 - self.confidence, np.where(self.means.mean >= 0, 0, 1)
-        return [self.names[pair[k]] if one else "" for pair, k, one in zip(self.pairs, side, sure, strict=True)]
-
-    @property
-    def winner(self) -> str:
-        """The ranker that is better than all others at one look; empty for none."""
-        better = self.better
-        return next((name for name in self.names if better.count(name) == len(self.names) - 1), "")
-
-    def _undecided(self) -> dict[str, Any]:
-        """Say that the log decides nothing, for readers of the matrix, whose probabilities are one-sided."""
-        if self.winner:
-            return {}
-        by = f"p = {self.p_corrected[0]:.3g}"
-        if len(self.pairs) > 1:
-            decided = len(self.pairs) - self.better.count("")
-            by = f"{decided} of {len(self.pairs)} pairs {'is' if decided == 1 else 'are'} decided"
-        return {"rankers": len(self.names), "undecided": f"Not decided by the log: {by}"}
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the table: one row a pair, the clearest first."""
-        first, second = ([self.names[k] for k in side] for side in self.pairs.T)
-        frame = pd.DataFrame(
-            {
-                "first": first,
-                "second": second,
-                f"{self.unit}s": self.counts,
-                "wins": self.wins,
-                "losses": self.losses,
-                "ties": self.ties,
-                "mean": self.means.mean,
-                "standard_error": self.means.error,
-                "naive_error": self.naive.error,
-                "low": self.low,
-                "high": self.high,
-                "bootstrap_low": self.bootstrap[0],
-                "bootstrap_high": self.bootstrap[1],
-                "p": self.p,
-                "p_corrected": self.p_corrected,
-            }
-        )
-        return frame.sort_values(["p", "first", "second"], kind="stable", ignore_index=True)
+from ltr_duel.logs.sums import CLUSTERS, PairSums
 
 
 def compare_log(
@@ -196,34 +33,34 @@ def compare_log(
 ) -> LogComparison:
     r"""Credit the clicks of a log, and compare each pair of rankers that it interleaved.
 
-    Of a log whose column ``policy`` names a policy that reacts to outcomes, means and intervals are those that hold for
-    such a log (`ltr_duel.logs.adaptive`), and ``warnings`` says so.
+    If the log's column ``policy`` names a policy that reacts to outcomes, the means and intervals are valid for such a
+    log (`ltr_duel.logs.adaptive`), and ``warnings`` has a note.
 
-    An SQL engine reads the log, beyond memory if it must; sums are exact for each user and pair.
+    An SQL engine reads the log, which may be larger than memory; sums are exact for each user and pair.
 
     Parameters
     ----------
     log : ClickLog
     cluster : {"", "user", "query", "both", "impression"}
-        What outcomes may go together by: the users, the queries, both at once, or nothing. By default users where the
+        Groups within which outcomes may be correlated: users, queries, both at once, or none. By default users if the
         log has them, else queries.
     confidence : float
-        Of the intervals, above 0 and below 1.
+        Confidence of the intervals, above 0 and below 1.
     rankers : collection of str
         The only legal rankers; by default any.
     bootstrap : int
-        Draws of clusters; 0 for none.
+        Number of bootstrap draws; 0 for no bootstrap.
     seed : int
-        Of these draws.
+        Seed of the bootstrap.
     looks : bool
-        Whether to note how it came about, for the picture; it takes longer.
+        Whether to record the development over time, for the plot; it takes longer.
     history : History, optional
-        Take out of the outcomes what the coin of place 1 decided, alone and with what was known of users: narrower
+        Remove from the outcomes the effect of the coin of position 1, alone and times the users' covariates: narrower
         intervals of the same means. Needs ``owners``, users, and no policy that reacts to outcomes.
     per : {"impression", "user"}
-        What counts once. A user is won by the ranker with more credit in all of the user's impressions: the mean is the
-        net share of users. An impression without a user counts as one. For one look, without ``history`` and a policy
-        that reacts to outcomes.
+        The unit that counts once. A user is won by the ranker with more credit in all of the user's impressions: the
+        mean is the net share of users. An impression without a user counts as a user. Valid for a single look, without
+        ``history`` and without a policy that reacts to outcomes.
 
     Returns
     -------
@@ -232,8 +69,8 @@ def compare_log(
     Raises
     ------
     InputError
-        For numbers out of range, another cluster, users to cluster by that no impression names, more bad lines than the
-        log may have, or a log without a line that can be used.
+        For numbers out of range, an unknown cluster, a cluster by users if no impression has a user, more bad lines
+        than may be skipped, or a log without a usable line.
 
     Examples
     --------
@@ -272,7 +109,7 @@ def compare_log(
     if bootstrap and sums.cluster in ("user", "query") and history is None:
         drawn = bootstrap_means(*sums.drawn(seed), draws=bootstrap, seed=seed)
         limits = np.nanquantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
-        limits[:, limits[0] == limits[1]] = np.nan  # outcomes that are all alike do not make certain
+        limits[:, limits[0] == limits[1]] = np.nan  # no interval from outcomes that are all equal
     named = [(creditor.names[i], creditor.names[j]) for i, j in creditor.pairs]
     provenance = {
         "source": "click log",
@@ -294,15 +131,17 @@ def compare_log(
         provenance["per"] = per
     if history is not None:
         provenance["adjusted"] = ["coin", *history.names]
-    comparison = compared(
-        sums,
-        tuple(creditor.names),
-        np.array(creditor.pairs),
-        confidence=confidence,
+    comparison = replace(
+        compared(
+            sums,
+            tuple(creditor.names),
+            np.array(creditor.pairs),
+            confidence=confidence,
+            impressions=found.impressions,
+            provenance=provenance,
+        ),
         bootstrap=limits,
         looks=found.looks,
-        impressions=found.impressions,
-        provenance=provenance,
     )
     comparison.warnings.extend([*warnings_of(found, comparison.means), *drift_notes(found.looks, named)])
     if said := uncounted(log):
@@ -313,7 +152,7 @@ def compare_log(
 
 
 def _these_queries(sums: PairSums, found: LogComparison, names: Sequence[tuple[str, str]]) -> list[str]:
-    """Name the pairs that differ by impressions, though not by queries."""
+    """Return a warning that lists the pairs that differ by impressions, but not by queries."""
     error = 1 - found.confidence
     alone = statistics.holm(statistics.student_p(*replace(sums, cluster="impression").cautious()))
     differ = [f"{a} and {b}" for (a, b), p, q in zip(names, alone, found.p_corrected, strict=True) if p < error <= q]
@@ -324,50 +163,3 @@ def _these_queries(sums: PairSums, found: LogComparison, names: Sequence[tuple[s
         f"{which}: no difference is shown for queries in general, as these are few or unlike each other; impressions"
         " show one for these queries alone: --cluster impression"
     ]
-
-
-def compared(
-    sums: PairSums,
-    names: tuple[str, ...],
-    pairs: IntVector,
-    *,
-    confidence: float,
-    impressions: int,
-    provenance: dict[str, Any],
-    bootstrap: FloatVector | None = None,
-    looks: Sequence[Look] = (),
-) -> LogComparison:
-    """Return what the sums of pairs say, without a warning. A pair may be there several times, once for each slice."""
-    cautious = sums.cautious()
-    p: FloatVector = np.maximum(statistics.student_p(*cautious), sums.sign_p())
-    return LogComparison(
-        names,
-        pairs,
-        sums.wins,
-        sums.losses,
-        sums.ties,
-        sums.means(),
-        cautious,
-        sums.naive(),
-        *tested_ends(cautious, p, confidence),
-        p,
-        statistics.holm(p),
-        np.full((2, len(pairs)), np.nan) if bootstrap is None else bootstrap,
-        sums.sequences,
-        sums.sizes(),
-        sums.half(),
-        sums.cautious_of_each(),
-        list(looks),
-        impressions,
-        confidence,
-        sums.cluster,
-        provenance,
-        [],
-    )
-
-
-def tested_ends(cautious: Means, p: FloatVector, confidence: float) -> tuple[FloatVector, FloatVector]:
-    """Return the ends of the intervals: 0 is tested exactly, so the test decides whether it is in."""
-    low, high = interval_ends(cautious, confidence)
-    inside = p >= 1 - confidence
-    return np.where(inside, np.minimum(low, 0.0), low), np.where(inside, np.maximum(high, 0.0), high)

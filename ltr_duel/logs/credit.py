@@ -1,7 +1,7 @@
-"""Clicks of a log become outcomes: for each impression, who won among the rankers that it interleaved.
+"""Credit for the clicks of a log: outcomes of each impression for the rankers that it interleaved.
 
-What credit rests on is the first of page token, rankings and owners that a row has. All rows of a log are credited by
-one method and rule: outcomes of different ones cannot be added up.
+Credit is based on the first of page token, rankings and owners that a row has. All rows of a log are credited by one
+method and rule, because outcomes of different ones cannot be added up.
 """
 
 from __future__ import annotations
@@ -28,33 +28,33 @@ class Outcomes(NamedTuple):
 
     row: IntVector
     pair: IntVector  # numbers of pairs, as in `Creditor.pairs`
-    y: FloatVector  # +1: the first of the pair won, -1: the second
+    y: FloatVector  # +1: the first ranker of the pair won, -1: the second
 
 
 class Creditor:
-    """Credits batch after batch; rankers and pairs are numbered in the order in which they are met.
+    """Credits a log batch by batch; rankers and pairs are numbered in their order of appearance.
 
-    rankers: The only ones that are legal, or none for any.
-    needed: Whether a row without anything to credit by is wrong.
+    rankers: The only legal rankers; if empty, any.
+    needed: Whether a row without credit data is an error.
     """
 
     columns = ("impression", "time", "clicks", "shown", "page", "rankers", "owners", "rankings", "method", "outcome")
 
     def __init__(self, rankers: Collection[str] = (), *, needed: bool = True) -> None:
         self.names: list[str] = list(rankers)
-        self.pairs: list[tuple[int, int]] = []  # of rankers, the smaller number first
-        self.method = self.outcome = ""  # of the first row that is credited
+        self.pairs: list[tuple[int, int]] = []  # two rankers each, the smaller number first
+        self.method = self.outcome = ""  # method and rule of the first credited row
         self._closed, self.needed = bool(rankers), needed
         self._number: dict[tuple[int, int], int] = {}
         self._pages = PageReader()
 
     @property
     def caution(self) -> str:
-        """What who reads the outcomes has to know of their rule; mostly nothing."""
+        """A caution about the outcome rule for those who use the outcomes; mostly empty."""
         return METHODS.configure(self.method).component.caution(self.outcome) if self.method else ""
 
     def __call__(self, batch: Impressions) -> tuple[Outcomes, Wrong]:
-        """Credit the rows of a batch; return the outcomes, and what is wrong with rows that cannot be credited."""
+        """Credit the rows of a batch; return outcomes, and an error message for each row that cannot be credited."""
         table, n, wrong = batch.table, batch.table.num_rows, Wrong()
         have = {name: table.column(name) for name in table.schema.names if table.column(name).null_count < n}
         left = np.ones(n, np.bool_)
@@ -66,7 +66,7 @@ class Creditor:
                 if given.any():
                     rests.append((form, np.flatnonzero(given)))
         found: list[Outcomes] = []
-        for form, rows in sorted(rests, key=lambda one: one[1][0]):  # the first row decides what the method is
+        for form, rows in sorted(rests, key=lambda one: one[1][0]):  # the first row determines the method
             found += self._tokens(have, rows, wrong) if form == "page" else self._rows(have, rows, form, wrong)
         for r in np.flatnonzero(left & self.needed):
             wrong[int(r)] = NO_CREDIT
@@ -79,12 +79,12 @@ class Creditor:
         return Outcomes(row, pair, y), wrong
 
     def _tokens(self, have: dict[str, Any], rows: IntVector, wrong: Wrong) -> list[Outcomes]:
-        """Credit rows by their page tokens: those that are as written together, others one by one."""
+        """Credit rows by their page tokens: tokens in the usual form together, other tokens one by one."""
         together, alone = self._pages.read(have["page"], have["shown"], have["clicks"], rows)
         turns: list[tuple[int, Pages | None]] = [(int(one.clicked.rows[0]), one) for one in together]
         turns += [(int(row), None) for row in alone]
         found = []
-        for row, pages in sorted(turns, key=lambda turn: turn[0]):  # rankers are numbered as they are met
+        for row, pages in sorted(turns, key=lambda turn: turn[0]):  # rankers are numbered in their order of appearance
             try:
                 found += self._token(have, row) if pages is None else self._pages_of_one_head(pages)
             except InputError as error:
@@ -110,12 +110,12 @@ class Creditor:
         return self._outcomes(pages.clicked.rows, numbers, y)
 
     def _outcomes(self, rows: IntVector, numbers: list[int], y: FloatMatrix) -> list[Outcomes]:
-        """Return outcomes of rows; ``numbers`` are the rankers of a row, and column c of ``y`` is pair c of them."""
+        """Return outcomes of rows; ``numbers`` are the rankers of a row, and column c of ``y`` is their c-th pair."""
         pairs, signs = zip(*(self.pair(a, b) for a, b in combinations(numbers, 2)), strict=True)
         return [Outcomes(np.repeat(rows, len(pairs)), np.tile(pairs, len(rows)), (y * np.array(signs)).ravel())]
 
     def _rows(self, have: dict[str, Any], rows: IntVector, form: str, wrong: Wrong) -> list[Outcomes]:
-        """Credit rows that name their rankers, those of the same rankers and method together."""
+        """Credit rows by the column ``rankers``; rows with the same rankers and method are credited together."""
         if "rankers" not in have:
             wrong.update(dict.fromkeys(map(int, rows), NO_RANKERS))
             return []
@@ -153,9 +153,9 @@ class Creditor:
     def rules(
         self, form: str, rankers: list[str] | None, method: str | None, outcome: str | None
     ) -> tuple[Method, Any, str, list[int]]:
-        """Return method, parameters, outcome rule and the numbers of the rankers of rows that name them.
+        """Return method, parameters, outcome rule and the numbers of the rankers, for rows with the column ``rankers``.
 
-        Raises `InputError` if clicks cannot be credited so.
+        Raises `InputError` if clicks cannot be credited by these.
         """
         label, component, params = METHODS.configure(method or "team_draft")
         rule = outcome or component.outcomes[0]
@@ -169,7 +169,7 @@ class Creditor:
         if not (component.slates or (component.pairs and len(names) == 2)):
             raise InputError(f"method '{label}' compares two rankers, not {len(names)}")
         if form == "owners" and component.name != "team_draft" and rule != "sampled":
-            raise InputError(f"owners are no credit by '{label}' ({rule}): give rankings, or the page token")
+            raise InputError(f"'{label}' ({rule}) cannot credit by owners: give rankings, or the page token")
         if rule == "marginal_bernoulli":
             raise InputError(f"the rule '{rule}' of '{label}' tosses a coin with the list: give the page token")
         self._one_method(label, rule)
@@ -202,7 +202,7 @@ class Creditor:
         return Clicked(rows, query, ptr, found.numbers, owners, click_ptr, clicks), found.lists, rows
 
     def _one_method(self, label: str, rule: str) -> None:
-        """Refuse another method than that of the first row."""
+        """Raise `InputError` unless method and rule are those of the first row."""
         if not self.method:
             self.method, self.outcome = label, rule
         if (label, rule) != (self.method, self.outcome):
@@ -214,7 +214,7 @@ class Creditor:
     def _ranker(self, name: str) -> int:
         if name not in self.names:
             if self._closed:
-                raise InputError(f"'{name}' is no ranker of this experiment ({', '.join(self.names)})")
+                raise InputError(f"'{name}' is not a ranker of this experiment ({', '.join(self.names)})")
             if errors.in_one_line(name) != name:
                 raise InputError(f"the name of a ranker must be a line that can be printed, not {name!r}")
             if len(self.names) >= MOST_RANKERS:
@@ -223,7 +223,7 @@ class Creditor:
         return self.names.index(name)
 
     def pair(self, a: int, b: int) -> tuple[int, int]:
-        """Return the number of a pair, and whether the first of it is ``a`` (+1) or ``b`` (-1)."""
+        """Return the number of a pair, and +1 if its first ranker is ``a``, -1 if it is ``b``."""
         key = (min(a, b), max(a, b))
         if key not in self._number:
             self._number[key] = len(self.pairs)

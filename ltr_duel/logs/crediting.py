@@ -1,4 +1,4 @@
-"""The kernels of the methods over many rows of a log."""
+"""Application of the methods' credit kernels to many rows of a log."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ class Clicked(NamedTuple):
     """Rows to credit, within the arrays of their batch."""
 
     rows: IntVector
-    query: IntVector  # (rows,) of the lists
+    query: IntVector  # (rows,) index of the row's query in the lists
     ptr: IntVector  # row r shows entries ptr[r]:ptr[r + 1]
-    numbers: IntVector  # the shown documents
+    numbers: IntVector  # shown documents
     owners: NDArray[np.int32]
     click_ptr: IntVector
-    clicks: NDArray[np.int32]  # places from 1, in any order
+    clicks: NDArray[np.int32]  # positions from 1, in any order
 
 
 def credit_rows(method: Method, params: Any, outcome: str, lists: Lists, clicked: Clicked, rankers: int) -> FloatMatrix:
     """Return the outcome of each pair a < b of the rankers; shape (rows, rankers (rankers - 1) / 2).
 
-    Rows of different length, or with room for more documents, have states of their own, as a `Page` has: so what a row
-    is worth, to the last bit, does not depend on its neighbours.
+    Rows that differ in length or in room for documents get separate states, as pages do. So the outcome of a row does
+    not depend, to the last bit, on its neighbours.
     """
     out = np.zeros((len(clicked.rows), rankers * (rankers - 1) // 2))
     some = np.flatnonzero(np.diff(clicked.click_ptr)[clicked.rows])
@@ -55,7 +55,7 @@ def credit_rows(method: Method, params: Any, outcome: str, lists: Lists, clicked
 
 @kernel
 def fill_page(clicked: Clicked, row: int, page: Shown) -> int:
-    """Write a row into the page, clicks ascending and each once; return how many there are."""
+    """Write a row into the page, each click once in ascending order; return the number of clicks."""
     start = clicked.ptr[row]
     for k in range(clicked.ptr[row + 1] - start):
         page.shown[k] = clicked.numbers[start + k]

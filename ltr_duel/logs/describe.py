@@ -1,4 +1,4 @@
-"""What is in a log, and that in words."""
+"""Description of the content of a log."""
 
 from __future__ import annotations
 
@@ -20,43 +20,43 @@ _RESTS = {
     "page": "the page token",
     "rankings": "rankings and method",
     "owners": "the owners of the shown documents",
-    "nothing": "nothing: these impressions can tell about users, not about rankers",
+    "nothing": "nothing: these impressions describe users, but cannot compare rankers",
 }
 
 
 class LogFacts(NamedTuple):
-    """What `describe_log` found."""
+    """Result of `describe_log`."""
 
     format: str
     impressions: int
     first: float  # time of the first impression, seconds since 1970
     last: float
-    queries: int  # different ones
-    users: int  # different ones; 0 if the log does not say
-    largest_user: str  # a user with more than 5%, and than is usual among so many; empty if there is none
+    queries: int  # number of different queries
+    users: int  # number of different users; 0 without user names
+    largest_user: str  # a user with more impressions than is usual for this number of users; else ""
     largest_user_impressions: int
     shown: tuple[int, int]  # the shortest and the longest list; 0, 0 if the log has no lists
     clicks: int
     clicked: int  # impressions with a click
-    forms: dict[str, int]  # what credit rests on -> impressions; 'nothing' where it is not there
-    rankers: tuple[str, ...]  # that are credited
-    method: str  # by which, with the outcome rule; empty where there is no credit
-    columns: tuple[str, ...]  # those with a value in some row
-    other_columns: tuple[str, ...]  # those that are not read
+    forms: dict[str, int]  # basis of credit -> impressions; 'nothing' for impressions without one
+    rankers: tuple[str, ...]  # credited rankers
+    method: str  # method and outcome rule of the credit; "" without credit
+    columns: tuple[str, ...]  # columns with a value in some row
+    other_columns: tuple[str, ...]  # columns that are not read
     bad: int  # lines that cannot be used
-    sentences: tuple[str, ...]  # what is wrong with them: for each reason the first line, and how many there are
-    not_compared: int = 0  # of the bad lines, those that have to be skipped to compare rankers
-    caution: str = ""  # what to know of the outcome rule
-    outcome: str = "click"  # what stands for a click
+    sentences: tuple[str, ...]  # a message for each reason: its first bad line, and the number of such lines
+    not_compared: int = 0  # bad lines that are skipped in comparisons
+    caution: str = ""  # caution about the outcome rule
+    outcome: str = "click"  # the outcome that counts as a click
 
 
 def describe_log(log: ClickLog) -> LogFacts:
-    """Read a whole log, and say what is in it and what is wrong.
+    """Read a whole log, and describe its content and its bad lines.
 
     Parameters
     ----------
     log : ClickLog
-        Made with ``skip_bad=None`` it is read to its end, whatever is wrong.
+        With ``skip_bad=None``, the log is read to its end, however many lines are bad.
 
     Returns
     -------
@@ -137,7 +137,7 @@ def describe_log(log: ClickLog) -> LogFacts:
 
 
 def _not_compared(log: ClickLog) -> int | None:
-    """Return how many lines comparisons pass over; None where no line can be credited."""
+    """Return the number of lines that comparisons skip; None if no line can be credited."""
     try:
         credited(log)
     except InputError:
@@ -146,7 +146,7 @@ def _not_compared(log: ClickLog) -> int | None:
 
 
 def log_lines(facts: LogFacts) -> list[str]:
-    """Say what is in a log.
+    """Return the description of a log as lines of text.
 
     The bad lines come last.
 
@@ -172,7 +172,7 @@ def log_lines(facts: LogFacts) -> list[str]:
             share = facts.largest_user_impressions / n
             lines.append(
                 f"user '{facts.largest_user}' has {facts.largest_user_impressions:,} of the impressions ({share:.0%}):"
-                " what is said of users in general rests on fewer of them than it seems"
+                " results for users in general depend on fewer users than it seems"
             )
     else:
         hint = user_hint(facts.other_columns)
@@ -197,7 +197,7 @@ def log_lines(facts: LogFacts) -> list[str]:
 
 
 def user_hint(columns: Sequence[str]) -> str:
-    """Return what to do about a column, not read, that seems to name users; empty if there is none."""
+    """Return a hint to rename a column, not read, whose name suggests users; "" if there is none."""
     found = next((name for name in columns if _NAMES_USERS.search(name)), "")
     return f"call the column '{found}' 'user' in the file, or map it (--source)" if found else ""
 

@@ -1,4 +1,4 @@
-"""Which rankers a log's lists were shown for, query by query: all that the weights of two other rankers depend on."""
+"""The rankers for which a log's lists were shown, query by query, as needed for the weights of two other rankers."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.mixtures import Mixtures, chances_of, weights_of
 from ltr_duel.logs.targets import PageTargets, RankedTargets, Weighable, rows_with
 
-_UNLIKELY = 1e-3  # of logs whose lists were drawn anew, so many are refused for lists that come again
+_UNLIKELY = 1e-3  # probability of rejecting a log for repeated lists although its lists were sampled anew
 _COLUMNS = (
     "impression", "time", "query", "user", "shown", "clicks", "page", "rankers", "rankings", "method", "outcome",
 )  # fmt: skip
 
 
 class Repeats:
-    """Lists that were the same as the one before of their cell and rankers, and how many are expected.
+    """Count of lists equal to the previous list of their cell and rankers, and the expected count.
 
-    The mean weight of a log does not tell whether lists were kept: a list that is kept for a query is right in the mean
-    over queries, but a hundred impressions of it are one draw. A list that was drawn anew is the same as the one before
-    with the known chance of that one, whatever came before.
+    The mean weight of a log does not show whether lists were cached. A cached list of a query is unbiased over queries,
+    but a hundred impressions of it are one draw. A list that was sampled again equals the previous one with a known
+    probability, that of the previous list, whatever came before.
     """
 
     def __init__(self) -> None:
@@ -39,7 +39,7 @@ class Repeats:
         self._before: dict[tuple[int, tuple[str, ...]], tuple[bytes, float]] = {}
 
     def add(self, rankers: tuple[str, ...], cell: IntVector, lists: list[IntVector], chance: FloatVector) -> None:
-        """Add rows that were made for these rankers."""
+        """Add rows whose lists were made for these rankers."""
         for c, shown, here in zip(cell.tolist(), lists, chance.tolist(), strict=True):
             known = self._before.get((c, rankers))
             if known is not None:
@@ -48,7 +48,7 @@ class Repeats:
             self._before[c, rankers] = shown.tobytes(), here
 
     def refusal(self) -> str:
-        """Return why lists were not drawn anew, or nothing; the number of repeats is at most Poisson."""
+        """Return an error message if too many lists repeat, else ""; the number of repeats is at most Poisson."""
         if self.seen == 0 or special.gammainc(self.seen, self.expected) >= _UNLIKELY:
             return ""
         return (
@@ -58,23 +58,23 @@ class Repeats:
 
 
 class Used(NamedTuple):
-    """Some rows that carry the estimate."""
+    """Some rows on which the estimate is based."""
 
     users: HashVector
     cell: IntVector
-    begin: IntVector  # where each row's list begins in the numbers
+    begin: IntVector  # start of each row's list in the numbers
     found: Weighable
 
 
 class Source(NamedTuple):
-    """A log and what was learnt of its queries, for passes over its rows."""
+    """A log and the rankings learnt for its queries, for passes over its rows."""
 
     log: ClickLog
     targets: tuple[RankedTargets, PageTargets]
 
 
 def learnt(log: ClickLog, names: tuple[str, str]) -> tuple[RankedTargets, PageTargets]:
-    """Read how the rankers order the documents of each query."""
+    """Read each ranker's order of the documents of each query."""
     targets = RankedTargets(), PageTargets()
     for batch in log.batches(_COLUMNS):
         if not any(rows.any() for rows in rows_with(batch.table).values()) and batch.table.num_rows:
@@ -90,7 +90,7 @@ def learnt(log: ClickLog, names: tuple[str, str]) -> tuple[RankedTargets, PageTa
 
 
 class Design:
-    """What was shown for which rankers: all that the weights depend on."""
+    """The lists that were shown and their rankers, on which the weights depend."""
 
     def __init__(self, source: Source, names: tuple[str, str]) -> None:
         self._source, self._only = source, ("", "")
@@ -113,7 +113,7 @@ class Design:
             raise InputError(
                 f"{source.log.path}: weights need lists of 'probabilistic', whose chances are known; not '{label}'"
             )
-        # The mean of all other rules is that of `expectation`.
+        # All other rules have the mean of `expectation`.
         self.rule = "marginal_sign" if self._only[1] == "marginal_sign" else "expectation"
         self._cells = {key: c for c, key in enumerate(sorted(shown))}
         self.mixtures = self._mixtures(shown, names)
@@ -183,7 +183,7 @@ class Design:
             yield Used(users[clicked.rows], np.array(cell, np.int64), clicked.ptr[clicked.rows], found)
 
     def weighed(self, used: Used) -> tuple[FloatVector, FloatVector]:
-        """Return the weights of rows, and what their clicks mean for the two rankers; count repeated lists."""
+        """Return the weights of rows, and the outcomes of their clicks for the two rankers; count repeated lists."""
         clicked, rankers = used.found.clicked, tuple(sorted(used.found.rankers))
         arms = np.array([self._arms[name] for name in rankers])
         chance = chances_of(self.mixtures, arms, used.cell, used.begin, clicked.numbers)
@@ -201,7 +201,7 @@ class Design:
 
 
 def rows_of(used: Used, weights: FloatVector, y: FloatVector) -> Rows:
-    """Return rows as a click model is fitted to them."""
+    """Return rows in the form to which a click model is fitted."""
     clicked = used.found.clicked
     sizes = np.diff(clicked.ptr)[clicked.rows]
     ptr = np.concatenate([[0], np.cumsum(sizes)])

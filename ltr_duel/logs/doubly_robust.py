@@ -1,11 +1,11 @@
-"""Weighted outcomes with a click model: weights correct what the model gets wrong, so one of the two may be wrong.
+"""Doubly robust estimate from weighted outcomes and a click model; it is consistent if either of the two is right.
 
-The model predicts the outcome m of each list. The estimate is the mean of m over lists of the rankers wanted, plus the
+The model predicts the outcome m of each list. The estimate is the mean of m over lists of the target rankers, plus the
 mean of ``w (y - m)`` over the log (Dudík, Langford, Li, ICML 2011). The better the model, the less the weights matter.
-It is fitted to one half of the users and predicts for the other, and the other way round, so that no outcome has a part
-in its own prediction (Chernozhukov et al., Econometrics Journal 2018).
+The model is fitted to one half of the users and predicts for the other half, and vice versa, so that no outcome
+contributes to its own prediction (Chernozhukov et al., Econometrics Journal 2018).
 
-All rows that carry the estimate are held in memory, about 30 bytes for each shown document.
+All rows on which the estimate is based are held in memory, about 30 bytes for each shown document.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from ltr_duel.logs.crediting import Clicked
 from ltr_duel.logs.hashing import HashVector
 from ltr_duel.logs.mixtures import Mixtures, Reach
 
-_TIMES = 10  # clicks drawn on each list of the log: a tenth more variance than the exact prediction has
-_TIMES_DRAWN = 4  # and on each list that was drawn for the rankers wanted
-_FOLD = np.uint64(40)  # bit of a user's hash; the lower ones say the group
-Credit = Callable[[Clicked, IntVector], FloatVector]  # outcomes of rows, and the cell of each
+_TIMES = 10  # click samples for each list of the log; a tenth more variance than the exact prediction
+_TIMES_DRAWN = 4  # click samples for each list that was sampled for the target rankers
+_FOLD = np.uint64(40)  # bit of a user's hash that splits users into halves; lower bits give the group
+Credit = Callable[[Clicked, IntVector], FloatVector]  # returns the outcomes of rows, given the cell of each
 
 
 class Rows(NamedTuple):
-    """The rows that carry an estimate."""
+    """The rows on which an estimate is based."""
 
     users: HashVector
     cell: IntVector
@@ -45,24 +45,38 @@ class Rows(NamedTuple):
     click: NDArray[np.bool_]
 
 
-class Residuals(NamedTuple):
-    """What a doubly robust estimate is made of."""
+class ShownLists(NamedTuple):
+    """Lists that were shown, or might be: the cell of each, and its documents."""
 
-    value: FloatVector  # (rows,) whose mean is the estimate, of lists within reach
+    cell: IntVector
+    ptr: IntVector  # list n shows ``numbers[ptr[n]:ptr[n + 1]]``
+    numbers: IntVector
+
+    def items(self, mixtures: Mixtures) -> IntVector:
+        """Return a number for each shown document, over all queries."""
+        first = mixtures.lists.query_ptr[mixtures.query[self.cell]]
+        return self.numbers + np.repeat(first, np.diff(self.ptr))
+
+
+class Residuals(NamedTuple):
+    """Terms of a doubly robust estimate."""
+
+    value: FloatVector  # (rows,) the estimate is their mean, for lists within reach
     scatter: float  # weighted mean square of y - m
-    beyond: float  # the model's share of the mean outcome from lists out of reach
+    beyond: float  # part of the model's mean outcome from lists out of reach
 
 
 def residuals(rows: Rows, mixtures: Mixtures, within: Reach, model: str, credit: Credit, rng: Generator) -> Residuals:
-    """Fit the model twice, and return the terms of the estimate.
+    """Fit the model to each half of the users, and return the terms of the estimate.
 
-    rows: With weights of 0 out of reach.
-    model: A click model that `fit_clicks` fits, by document.
+    rows: Rows; the weights of rows out of reach are 0.
+    model: Name of a click model that `fit_clicks` fits, by document.
     """
     second = (rows.users >> _FOLD & np.uint64(1)).astype(np.bool_)
     cells, lengths = len(mixtures.query), mixtures.length[within.cell]
     flat = np.concatenate([[0], np.cumsum(lengths)])
     drawn = within.drawn[np.arange(within.drawn.shape[1]) < lengths[:, None]]
+    possible = ShownLists(within.cell, flat, drawn)
     inside = within.weight <= within.cap
     value, beyond = np.zeros(len(rows.y)), 0.0
     predicted = np.zeros(len(rows.y))
@@ -71,8 +85,9 @@ def residuals(rows: Rows, mixtures: Mixtures, within: Reach, model: str, credit:
             continue
         fitted = _fitted(rows, mixtures, ~mine if (~mine).any() else mine, FORMS[model])
         part = _part(rows, mine)
-        predicted[mine] = _outcomes(fitted, mixtures, part.cell, part.ptr, part.numbers, credit, _TIMES, rng)
-        wanted = _outcomes(fitted, mixtures, within.cell, flat, drawn, credit, _TIMES_DRAWN, rng)
+        lists = ShownLists(part.cell, part.ptr, part.numbers)
+        predicted[mine] = _outcomes(fitted, lists, lists.items(mixtures), credit, _TIMES, rng)
+        wanted = _outcomes(fitted, possible, possible.items(mixtures), credit, _TIMES_DRAWN, rng)
         number = np.maximum(np.bincount(within.cell, minlength=cells), 1)
         near, far = (np.bincount(within.cell, wanted * some, cells) / number for some in (inside, ~inside))
         value[mine] = near[part.cell]
@@ -97,18 +112,14 @@ def _part(rows: Rows, chosen: NDArray[np.bool_]) -> Rows:
     )
 
 
-def _items(mixtures: Mixtures, cell: IntVector, ptr: IntVector, numbers: IntVector) -> IntVector:
-    """Return a number for each shown document, over all queries."""
-    return numbers + np.repeat(mixtures.lists.query_ptr[mixtures.query[cell]], np.diff(ptr))
-
-
 def _fitted(rows: Rows, mixtures: Mixtures, chosen: NDArray[np.bool_], form: Form) -> tuple[Form, Fit]:
-    """Fit the model by document; a document that no row shows is as attractive as the mean.
+    """Fit the model by document; a document that no row shows gets the mean attractiveness.
 
     Standard errors, half of the time of `fit_clicks`, are not needed.
     """
     part = _part(rows, chosen)
-    item, documents = _items(mixtures, part.cell, part.ptr, part.numbers), int(mixtures.lists.query_ptr[-1])
+    item = ShownLists(part.cell, part.ptr, part.numbers).items(mixtures)
+    documents = int(mixtures.lists.query_ptr[-1])
     sessions = Sessions(part.ptr, item, part.click, mixtures.query[part.cell], documents, False)
     check_sessions(sessions)
     fit = fit_by_em(form, sessions, iterations=1000, tolerance=1e-9, smoothing=1.0)  # as `fit_clicks` does
@@ -120,27 +131,19 @@ def _fitted(rows: Rows, mixtures: Mixtures, chosen: NDArray[np.bool_], form: For
 
 
 def _outcomes(
-    fitted: tuple[Form, Fit],
-    mixtures: Mixtures,
-    cell: IntVector,
-    ptr: IntVector,
-    numbers: IntVector,
-    credit: Credit,
-    times: int,
-    rng: Generator,
+    fitted: tuple[Form, Fit], lists: ShownLists, item: IntVector, credit: Credit, times: int, rng: Generator
 ) -> FloatVector:
-    """Return the mean outcome of each list, of clicks drawn so many times."""
-    item, total = _items(mixtures, cell, ptr, numbers), np.zeros(len(cell))
-    form, fit = fitted
+    """Return the mean outcome of each list, of clicks drawn so many times. ``item``: see `ShownLists.items`."""
+    total, (form, fit) = np.zeros(len(lists.cell)), fitted
     for _ in range(times):
         click = np.zeros(len(item), np.bool_)
-        draw_clicks(form.code, fit.theta, fit.layout, item, ptr, click, rng)
-        total += credit(clicked_rows(ptr, numbers, click), cell)
+        draw_clicks(form.code, fit.theta, fit.layout, item, lists.ptr, click, rng)
+        total += credit(clicked_rows(lists.ptr, lists.numbers, click), lists.cell)
     return total / times
 
 
 def clicked_rows(ptr: IntVector, numbers: IntVector, click: NDArray[np.bool_]) -> Clicked:
-    """Return rows to credit, from marks of the places that were clicked."""
+    """Return rows to credit, from marks of the clicked positions."""
     n = len(ptr) - 1
     row = np.repeat(np.arange(n), np.diff(ptr))[click]
     places = (np.flatnonzero(click) - ptr[row] + 1).astype(np.int32)
@@ -150,7 +153,7 @@ def clicked_rows(ptr: IntVector, numbers: IntVector, click: NDArray[np.bool_]) -
 
 
 def joined(parts: list[Rows]) -> Rows:
-    """Put rows of several batches together."""
+    """Concatenate the rows of several batches."""
     sizes = np.concatenate([np.diff(part.ptr) for part in parts])
     whole: list[Any] = [np.concatenate(columns) for columns in zip(*parts, strict=True)]
     return Rows(*whole)._replace(ptr=np.concatenate([[0], np.cumsum(sizes)]))

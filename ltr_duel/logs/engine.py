@@ -1,6 +1,6 @@
-"""The SQL engine that reads a log: DuckDB in this process, beyond memory if it must.
+"""The SQL engine that reads a log: DuckDB in this process, also for logs larger than memory.
 
-Expressions are Ibis', so that the same ones run where a team keeps its tables.
+Expressions are Ibis expressions, so that they also run on the team's own database.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ltr_duel.logs.hashing import differ_in_rows
 from ltr_duel.logs.scratch import lack_of_disk, lack_of_memory, make_folder, memory_limit
 from ltr_duel.logs.table import ragged
 
-NO_RANKER = -2  # an owner who is none of the rankers
+NO_RANKER = -2  # code of an owner that is not a ranker of the row
 _HASHES = 1 << 17  # rows of a batch
 _LISTS = 1 << 14
 _HELD = 1 << 24  # hashes in memory: 134 MB, twice
@@ -33,8 +33,8 @@ _FULL = re.compile("max_temp_directory_size|No space left|not enough space|ENOSP
 class Engine:
     """DuckDB with a temporary folder.
 
-    damaged: Makes an `InputError` of what DuckDB says of a file that cannot be read to its end.
-    rows: How many there are in the log, about.
+    damaged: Function that converts a DuckDB error about an unreadable file to an `InputError`.
+    rows: Approximate number of rows in the log.
     """
 
     def __init__(self, damaged: Callable[[Exception], InputError], rows: int = 0) -> None:
@@ -42,13 +42,13 @@ class Engine:
 
         self._memory, self._folder = memory_limit(rows), make_folder()
         config = {"memory_limit": f"{self._memory}B", "temp_directory": self._folder}
-        self.duckdb: Any = duckdb.connect(f"{self._folder}/tables.db", config=config)  # on disk: not in the memory
+        self.duckdb: Any = duckdb.connect(f"{self._folder}/tables.db", config=config)  # on disk, to save memory
         self._damaged, self._tables = damaged, 0
         self.duckdb.execute("PRAGMA disable_checkpoint_on_shutdown")
         self.duckdb.execute("PRAGMA force_compression='uncompressed'")  # tables are read a few times only
-        with suppress(duckdb.Error):  # which a notebook without widgets does not let change
+        with suppress(duckdb.Error):  # a notebook without widgets does not allow the change
             self.duckdb.execute("SET enable_progress_bar = false")  # `python -c` is interactive to DuckDB
-        self.duckdb.execute("SET GLOBAL TimeZone = 'UTC'")  # of texts without a zone
+        self.duckdb.execute("SET GLOBAL TimeZone = 'UTC'")  # time zone of texts without one
         self.close = weakref.finalize(self, _close, self.duckdb, self._folder)
 
     def execute(self, sql: str) -> None:
@@ -61,12 +61,12 @@ class Engine:
 
     @contextmanager
     def guarded(self, sql: str = "") -> Iterator[None]:
-        """Turn an error of DuckDB into a sentence: on the file, unless memory or disk did not suffice."""
+        """Convert an error of DuckDB to an `InputError` about memory, disk or the file."""
         import duckdb
 
         try:
             yield
-        except duckdb.InterruptException:  # the user's wish
+        except duckdb.InterruptException:  # the user's interrupt
             raise
         except (duckdb.Error, pa.ArrowException, OSError) as error:
             _LOG.debug("%s\n%s", error, sql)
@@ -77,12 +77,12 @@ class Engine:
             raise self._damaged(error) from None
 
     def rows(self, sql: str, *values: Any) -> list[dict[str, Any]]:
-        """Return the rows of a query, the marks in which stand for the values."""
+        """Return the rows of a query; `values` replace its placeholders."""
         with self.guarded(sql):
             return self.raw_rows(sql, *values)
 
     def raw_rows(self, sql: str, *values: Any) -> list[dict[str, Any]]:
-        """Return the rows of a query of the user's, whose errors are DuckDB's."""
+        """Return the rows of a query written by the user; its errors are DuckDB's."""
         found = self.duckdb.execute(sql, values)
         names = [column[0] for column in found.description]
         return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
@@ -108,12 +108,12 @@ class Engine:
         return self.table(name)
 
     def drop(self, *names: str) -> None:
-        """Delete relations that were kept."""
+        """Delete stored relations."""
         for name in names:
             self.execute(f"DROP TABLE {name}")
 
     def insert(self, name: str, rows: Any, *, new: bool = False) -> None:
-        """Add an Arrow table to a relation, or make a new one of it."""
+        """Add an Arrow table to a relation, or create the relation from it."""
         sql = f"CREATE TABLE {name} AS" * new + f"INSERT INTO {name}" * (not new) + " FROM rows_to_insert"
         with self.guarded(sql), self.duckdb.cursor() as cursor:
             cursor.register("rows_to_insert", rows)
@@ -128,14 +128,14 @@ class Engine:
         return pa.Table.from_batches(self.stream(table, 1 << 20), table.schema().to_pyarrow())
 
     def value(self, expression: Any) -> Any:
-        """Return the one value of an expression."""
+        """Return the single value of an expression."""
         return self.run(expression).column(0)[0].as_py()
 
     def all_differ(self, table: Any, column: str) -> bool:
-        """Return whether all values of a column, but for null, surely differ: whether their 64-bit hashes do.
+        """Return whether the 64-bit hashes of all non-null values of a column differ, so that the values surely differ.
 
-        Of a column of lists: whether those of each list do. So many hashes are held at a time; with more rows the table
-        is read again for each part of the hashes.
+        For a column of lists, return whether the values within each list differ. At most `_HELD` hashes are in memory;
+        for more rows, the table is read once for each part of the hashes.
         """
         if table[column].type().is_array():
             return all(differ_in_rows(*ragged(batch.column(0))) for batch in self.stream(table.select(column), _LISTS))
@@ -145,7 +145,7 @@ class Engine:
         return all(self._differ(f"FROM ({hashes}) WHERE h % {parts} = {part}") for part in range(parts))
 
     def _differ(self, hashes: str) -> bool:
-        """Return whether the hashes of a query differ."""
+        """Return whether all hashes of a query differ."""
         with self.guarded(hashes), self.duckdb.cursor() as cursor:
             batches = _reader(cursor.sql(hashes), _HASHES)
             found = np.concatenate([np.zeros(0, np.uint64), *(batch.column(0).to_numpy() for batch in batches)])
@@ -153,10 +153,10 @@ class Engine:
         return bool((found[1:] != found[:-1]).all())
 
     def clustered(self, table: Any, keys: Collection[str], *, texts: bool) -> Iterator[Any]:
-        """Yield the other columns of a table, of which the first orders rows of the same keys, as Arrow batches.
+        """Yield the columns that are not keys, as Arrow batches; the first of them orders rows with the same keys.
 
-        Before them stands a number of the keys, by which rows are sorted: their hash, which is cheap, but may be that
-        of other keys too, or their rank as texts.
+        A number of the keys comes first and sorts the rows: a hash, which is cheap but may collide, or with `texts` the
+        rank of the keys.
         """
         rows, names = _sql(table.op()), ", ".join(map(named, keys))
         number = f"dense_rank() OVER (ORDER BY {names})" if texts else f"hash({names})"
@@ -167,7 +167,7 @@ class Engine:
 
     @contextmanager
     def _joins_as_written(self) -> Iterator[None]:
-        """Let joins hold their right side in memory: DuckDB expects no rows where rows are read beside each other."""
+        """Make joins keep their right side in memory: DuckDB estimates 0 rows for positional joins."""
         self.duckdb.execute("SET disabled_optimizers = 'build_side_probe_side'")
         try:
             yield
@@ -186,11 +186,11 @@ class Engine:
 
 
 class Warehouse:
-    """Where a team's tables are: any backend of Ibis. Nothing is written there.
+    """The team's own database: any backend of Ibis. It is only read.
 
-    url: As `ibis.connect` takes it: ``postgres://...``, ``bigquery://...``, ``trino://...``, a file of DuckDB.
+    url: URL for `ibis.connect`: ``postgres://...``, ``bigquery://...``, ``trino://...``, a DuckDB file; or a backend.
 
-    Raises `InputError` if it cannot be connected to.
+    Raises `InputError` if the connection fails.
     """
 
     def __init__(self, url: str | Any) -> None:
@@ -199,7 +199,7 @@ class Warehouse:
         self.name = re.sub(r"//[^/@]*@", "//", url) if isinstance(url, str) else url.name  # without a password
         try:
             self.backend: Any = ibis.connect(url) if isinstance(url, str) else url
-        except Exception as error:  # each backend has its own kinds
+        except Exception as error:  # each backend has its own exceptions
             raise InputError(f"{self.name}: {str(error).strip().splitlines()[0]}") from None
         if isinstance(url, str):  # a backend that was passed in stays open
             weakref.finalize(self, self.backend.disconnect)
@@ -208,7 +208,7 @@ class Warehouse:
         """Return a table as an Ibis table."""
         try:
             return self.backend.table(name)
-        except Exception as error:  # each backend has its own kinds
+        except Exception as error:  # each backend has its own exceptions
             raise InputError(f"{self.name}: no table '{name}' ({type(error).__name__})") from None
 
     def sql(self, text: str) -> Any:
@@ -226,16 +226,16 @@ class Warehouse:
         return self.backend.to_pyarrow(expression.as_table())
 
     def value(self, expression: Any) -> Any:
-        """Return the one value of an expression."""
+        """Return the single value of an expression."""
         return self.run(expression).column(0)[0].as_py()
 
     def all_differ(self, table: Any, column: str) -> bool:
-        """Return False: only a count of different rows tells."""
+        """Return False, so that callers count the different rows instead."""
         return False
 
     def stream(self, expression: Any, rows: int) -> Iterator[Any]:
         """Yield the result of an expression as Arrow batches."""
-        if self.backend.name == "duckdb":  # of which ibis 12 asks for a method that DuckDB 1.5 has no more
+        if self.backend.name == "duckdb":  # ibis 12 calls a method that DuckDB 1.5 has removed
             yield from self.run(expression).to_batches(max_chunksize=rows)
         else:
             yield from self.backend.to_pyarrow_batches(expression, chunk_size=rows)
@@ -260,10 +260,10 @@ def _close(duckdb: Any, folder: str) -> None:
 
 
 def quoted(text: str) -> str:
-    """Return a text as SQL writes it."""
+    """Return a text as an SQL string literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def named(name: str) -> str:
-    """Return a column's name as SQL writes it."""
+    """Return a column's name as an SQL identifier."""
     return '"' + name.replace('"', '""') + '"'

@@ -1,4 +1,4 @@
-"""Files of a log: which there are, which format they have, and which line of which file a line of the log is."""
+"""The files of a log, their format, and the file and line of each line of the log."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ FORMATS = ("jsonl", "csv", "parquet", "yandex", "ubi")
 _SUFFIX = {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "jsonl", ".csv": "csv", ".parquet": "parquet"}
 
 
-_LINE, _PACKED = 100, 20  # bytes of a line, and of one in a compressed file, at least in the mean
+_LINE, _PACKED = 100, 20  # lower bounds of the mean bytes per line, plain and compressed
 
 
 class Found(NamedTuple):
-    """Where a row of a log stands."""
+    """File and row of a line of a log."""
 
     file: str
     row: int | str
 
     def __str__(self) -> str:
-        """Return it as sentences begin with it."""
+        """Return the prefix of an error message."""
         return f"{self.file}:{self.row}" if isinstance(self.row, int) else f"{self.file}, {self.row}"
 
 
 class Files(NamedTuple):
-    """The files of a relation, and how many of its lines are in the files before each."""
+    """The files of a relation, and the number of lines in the files before each."""
 
     paths: tuple[Path, ...]
     before: tuple[int, ...]
@@ -43,14 +43,14 @@ class Files(NamedTuple):
 
 
 def open_text(path: Path) -> TextIO:
-    """Open a file of text, which may be compressed by gzip."""
+    """Open a text file, which may be compressed by gzip."""
     if path.suffix == ".gz":
         return gzip.open(path, "rt", encoding="utf-8", newline="")
     return path.open(encoding="utf-8", newline="")
 
 
 def rows_in(paths: Sequence[Path]) -> int:
-    """Return about how many rows files have."""
+    """Return the approximate number of rows in files."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -58,16 +58,16 @@ def rows_in(paths: Sequence[Path]) -> int:
     for path in paths:
         try:
             rows += pq.read_metadata(path).num_rows
-        except (OSError, pa.ArrowException):  # a text
+        except (OSError, pa.ArrowException):  # a text file
             with suppress(OSError):
                 rows += path.stat().st_size // (_PACKED if path.suffix == ".gz" else _LINE)
     return rows
 
 
 def files_of(path: str | Path) -> tuple[Path, ...]:
-    """Return a file, the logs below a folder, or the files that a pattern matches; ``day2`` before ``day10``.
+    """Return a single file, the logs below a folder, or the files that match a pattern; ``day2`` before ``day10``.
 
-    Raises `InputError` if there is none.
+    Raises `InputError` if no file is found.
     """
     given = Path(path)
     if given.is_file():
@@ -85,15 +85,15 @@ def files_of(path: str | Path) -> tuple[Path, ...]:
 
 
 def _natural(path: Path) -> list[tuple[int, str]]:
-    """Order names by their numbers."""
+    """Return a sort key that compares the numbers in names as integers."""
     parts = re.split(r"([0-9]+)", str(path))
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
 
 def format_of(paths: Sequence[Path], given: str = "") -> str:
-    """Return the one format of some files: as given, by their suffixes, or by how they begin.
+    """Return the common format of files: as given, by their suffixes, or by their first bytes.
 
-    Raises `InputError` if it cannot be told, files differ in it, or there is no such format.
+    Raises `InputError` if the format is unknown or cannot be recognised, or if files differ in it.
     """
     if given:
         errors.require_one_of("log format", given, FORMATS)
@@ -106,14 +106,14 @@ def format_of(paths: Sequence[Path], given: str = "") -> str:
 
 
 def _suffix(path: Path) -> str:
-    """Return the suffix of a file without that of a compression."""
+    """Return the suffix of a file, without a suffix of compression."""
     return next((suffix for suffix in reversed(path.suffixes) if suffix != ".gz"), "")
 
 
 def _format(path: Path) -> str:
-    """Return the format of a file: by the suffix, or by how it begins.
+    """Return the format of a file, by the suffix or by its first bytes.
 
-    Raises `InputError` if it cannot be told.
+    Raises `InputError` if the format cannot be recognised.
     """
     if _suffix(path) in _SUFFIX:
         return _SUFFIX[_suffix(path)]
@@ -129,4 +129,4 @@ def _format(path: Path) -> str:
         return "yandex"
     if parts and parts[0].startswith("{"):
         return "jsonl"
-    raise InputError(f"{path}: the format cannot be told; name the file .jsonl, .csv or .parquet (or say yandex)")
+    raise InputError(f"{path}: format not recognised; name the file .jsonl, .csv or .parquet, or give the format")

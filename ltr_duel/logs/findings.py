@@ -1,6 +1,6 @@
-"""What a check of an experiment finds: a sentence, a number and a verdict, and the tests behind it.
+"""Findings of the checks of an experiment (name, verdict, number and sentence), and the tests behind them.
 
-A test fails at p < 0.01, so that it alarms on one sound log of a hundred at most.
+A test fails at p < 0.01, so that at most one sound log in a hundred raises an alarm.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ from scipy import special
 
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, statistics, stream
 
-ERROR = 0.01  # chance of a false alarm of a test
-RATE = 0.01  # of rows or events, from which on a fault is more than an accident
-_HEAVY = 0.02  # share of a user that is not much, however many there are
-_FEW = 100_000  # coins that are tossed one by one
+ERROR = 0.01  # probability of a false alarm of a test
+RATE = 0.01  # share of rows or events above which a fault is more than an accident
+_HEAVY = 0.02  # share of the impressions that is always usual for a user
+_FEW = 100_000  # maximum number of coins that are simulated one by one
 _FLIPS = 1999
 
 
 class Finding(NamedTuple):
-    """What a check found.
+    """The finding of a check.
 
     Examples
     --------
@@ -36,7 +36,7 @@ class Finding(NamedTuple):
 
 
 def tested(name: str, p: float, sentence: str) -> Finding:
-    """Return the finding of a test; of one that few users cannot decide, p is not a number."""
+    """Return the finding of a test; p is NaN if there are too few users for the test."""
     if np.isnan(p):
         return Finding(name, "not checked", p, f"{sentence}; too few users to tell")
     near = next((said for digits in (2, 3, 4) if float(said := f"{p:.{digits}g}") != ERROR), f"{p:.6g}")
@@ -45,23 +45,23 @@ def tested(name: str, p: float, sentence: str) -> Finding:
 
 
 def limited(name: str, rate: float, most: float, sentence: str) -> Finding:
-    """Return the finding of a rate that may be at most so large."""
+    """Return the finding of a rate with an upper limit."""
     return Finding(name, "fails" if rate > most else "sound", rate, sentence)
 
 
 def seldom(name: str, number: int, total: int, most: float, sentence: str) -> Finding:
-    """Return the finding of a rate that is surely above its limit, by the exact binomial test, or not."""
+    """Return the finding of a rate, which fails if the exact binomial test shows it to be above its limit."""
     p = float(special.bdtrc(number - 1, total, most)) if number else 1.0
     return Finding(name, "fails" if p < ERROR else "sound", number / max(total, 1), sentence)
 
 
 def usual_share(users: int) -> float:
-    """Return the share of the impressions up to which a user among so many is usual; 1 if any is."""
+    """Return the largest share of the impressions that is usual for one user among `users`; 1 if any share is."""
     return min(max(_HEAVY, 20 / max(users, 1)), 1.0)
 
 
 def even(counts: IntVector) -> float:
-    """Return the p-value of "all were equally likely" (chi-squared); 1 if there is one only."""
+    """Return the p-value of "all are equally likely" (chi-squared); 1 for a single count."""
     if len(counts) < 2:
         return 1.0
     return float(special.chdtrc(len(counts) - 1, ((counts - counts.mean()) ** 2).sum() / counts.mean()))
@@ -73,7 +73,7 @@ def fair(heads: IntVector, tosses: IntVector) -> float:
 
 
 def mirrored(values: FloatVector, counts: IntVector) -> float:
-    """Return the p-value of "each value is as likely as its negative", of values that are there so many times."""
+    """Return the p-value of "each value is as likely as its negative"; `counts` are the frequencies of the values."""
     if counts.sum() <= _FEW:
         return statistics.sign_flip_p(np.repeat(values, counts))
     square = float(counts @ values**2)
@@ -81,12 +81,12 @@ def mirrored(values: FloatVector, counts: IntVector) -> float:
 
 
 def least_p(p: list[float]) -> float:
-    """Return the smallest p-value, corrected for their number (Bonferroni)."""
+    """Return the smallest p-value, corrected for the number of p-values (Bonferroni)."""
     return min(1.0, len(p) * float(min(p))) if p else 1.0
 
 
 def unchanged(table: IntMatrix) -> float:
-    """Return the p-value of "rows have the same shares in each column"; rows expected below 5 are put together."""
+    """Return the p-value of "rows have the same shares in each column"; rows expected below 5 are merged."""
     table = table[:, table.sum(axis=0) > 0]
     if not table.size:
         return 1.0
@@ -103,15 +103,15 @@ def unchanged(table: IntMatrix) -> float:
 
 
 def unchanged_by_users(tables: NDArray[np.int64], share: FloatVector | None = None) -> float:
-    """Return the p-value of "rows have these shares in each column", whatever a user's pages have in common.
+    """Return the p-value of "rows have these shares in each column", valid also if a user's pages are correlated.
 
-    What users have more or less than expected is given random signs, all of a user's together.
+    The test gives random signs to each user's deviations from the expected counts, one sign per user.
 
     Parameters
     ----------
     tables : ndarray of int64, shape (users, rows, columns)
     share : ndarray of float64, shape (rows,), optional
-        By default that of each row in all columns.
+        Expected share of each row; by default its share over all columns.
     """
     total = tables.sum(axis=0)
     rows: FloatVector = total.sum(axis=1) / max(total.sum(), 1) if share is None else share
@@ -120,7 +120,7 @@ def unchanged_by_users(tables: NDArray[np.int64], share: FloatVector | None = No
 
 
 def flipped(beyond: FloatMatrix, expected: FloatVector) -> float:
-    """Return the p-value of "what users have more or less than expected has random signs", all of a user's together.
+    """Return the p-value of "each user's deviations from the expected counts have a random sign", one sign per user.
 
     Parameters
     ----------
@@ -130,7 +130,7 @@ def flipped(beyond: FloatMatrix, expected: FloatVector) -> float:
     Returns
     -------
     float
-        Not a number where so few users have any that no signs would be an alarm.
+        NaN if so few users have deviations that no signs could raise an alarm.
     """
     beyond = beyond[:, expected > 0] / np.sqrt(expected[expected > 0])
     some = int(beyond.any(axis=1).sum())
@@ -142,7 +142,7 @@ def flipped(beyond: FloatMatrix, expected: FloatVector) -> float:
 
 
 def finding_lines(found: list[Finding], *, only_failures: bool = False) -> list[str]:
-    """Say what the checks found, failures first.
+    """Return the findings as lines of text, failures first.
 
     Examples
     --------

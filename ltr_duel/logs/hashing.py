@@ -1,8 +1,8 @@
-"""Texts as 64-bit numbers: the same text is the same number, in every process and on every machine.
+"""64-bit hashes of texts, equal in every process and on every machine.
 
-For counting users in fixed memory, and for seeing which rows say the same; where two must be the same, bytes are
-compared too. Each step can be undone, so nothing is lost
-in texts of up to eight bytes; there is no sum or product that could overflow, so that plain Python gives the same bits.
+They count users in fixed memory and find rows with equal content; where texts must be equal, bytes are compared too.
+Each step is invertible, so texts of up to eight bytes have no collisions. No sum or product can overflow, so plain
+Python computes the same bits.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ class Spans(NamedTuple):
 
 
 def spans_of(column: Any) -> Spans:
-    """Return an Arrow column of strings as it lies in memory; one that is null is empty."""
+    """Return the buffers of an Arrow column of strings without a copy; null becomes an empty text."""
     texts = texts_of(column)
     return Spans(texts.ptr[:-1], texts.ptr[1:], texts.data)
 
 
 def hash_texts(column: Any) -> HashVector:
-    """Return the number of each text of an Arrow column of strings; what is null has that of the empty text."""
+    """Return the hash of each text of an Arrow column of strings; null has the hash of the empty text."""
     texts = texts_of(column)
     out = np.full(len(column), _START)
     mix_bytes(texts.ptr, texts.data, out)
@@ -42,7 +42,7 @@ def hash_texts(column: Any) -> HashVector:
 
 
 def hash_rows(hashes: HashVector, ptr: IntVector) -> HashVector:
-    """Return a number for each row of a ragged column of hashed entries."""
+    """Return a hash of each row of a ragged column of hashed entries."""
     out = np.full(len(ptr) - 1, _START)
     mix_rows(ptr, hashes, out)
     return out
@@ -50,7 +50,7 @@ def hash_rows(hashes: HashVector, ptr: IntVector) -> HashVector:
 
 @kernel
 def mix(h: np.uint64) -> np.uint64:
-    """Shuffle the bits: the upper half decides which of the lower are turned, then a round of Marsaglia's generator."""
+    """Mix the bits: flip lower bits depending on the upper half, then apply a round of Marsaglia's xorshift."""
     h ^= (h >> np.uint64(32)) & (h >> np.uint64(45))
     h ^= h << np.uint64(13)
     h ^= h >> np.uint64(7)
@@ -82,10 +82,10 @@ def mix_rows(ptr: IntVector, hashes: HashVector, out: HashVector) -> None:
 def find_text(
     data: NDArray[np.uint8], begin: int, stop: int, known: Spans, first: int, table: IntVector, stamp: int
 ) -> int:
-    """Return which of the known texts from ``first`` on has the bytes ``data[begin:stop]``.
+    """Return the number of the known text, counted from ``first``, that has the bytes ``data[begin:stop]``.
 
-    ``table`` has 2^k entries, of which those with this ``stamp`` hold known texts, and one at least does not. If no
-    text has these bytes, the result is less than 0, and the text can be stored at ``table[-1 - result]``.
+    ``table`` has 2^k entries; entries with this ``stamp`` hold known texts, and at least one entry does not. If no text
+    has these bytes, the result is negative, and the text can be stored at ``table[-1 - result]``.
     """
     h = _START
     for k in range(begin, stop, 8):
@@ -103,7 +103,7 @@ def find_text(
 
 @kernel
 def first_alike(texts: Spans, table: IntVector, out: IntVector) -> None:
-    """Write for each text which is the first with the same bytes; ``table`` (2^k > texts,) is scratch, all zero."""
+    """Write for each text the index of the first equal text; ``table`` (2^k > texts,) is zeroed scratch."""
     for n in range(out.shape[0]):
         out[n] = find_text(texts.data, texts.begin[n], texts.stop[n], texts, 0, table, 1)
         if out[n] < 0:
@@ -113,7 +113,7 @@ def first_alike(texts: Spans, table: IntVector, out: IntVector) -> None:
 
 @kernel
 def count_different(texts: Spans, ptr: IntVector, table: IntVector) -> int:
-    """Return how many texts come before one that was in its row before; ``table`` is scratch, all zero."""
+    """Return the number of texts before the first one that repeats a text of its row; ``table`` is zeroed scratch."""
     for r in range(ptr.shape[0] - 1):
         for k in range(ptr[r], ptr[r + 1]):
             d = find_text(texts.data, texts.begin[k], texts.stop[k], texts, ptr[r], table, r + 1)
@@ -129,5 +129,5 @@ def differ_in_rows(texts: Any, ptr: IntVector) -> bool:
 
 
 def table_for(texts: int) -> IntVector:
-    """Return a table in which `find_text` finds so many texts."""
+    """Return an empty hash table of sufficient size for so many texts in `find_text`."""
     return np.zeros(1 << (2 * int(texts)).bit_length(), np.int64)

@@ -1,19 +1,19 @@
-"""Less variance by what was known before: the coin of each list, and what users did before the experiment.
+"""Variance reduction by two kinds of covariates: the coin of each list, and users' behaviour before the experiment.
 
-Who owns place 1 is a fair coin c = 1 or -1, whatever the user, the query and the past. So c, and c times anything that
-was known of the user, has the mean 0, and y - b c - b' c x has the mean of y. Users who click on place 1, whatever is
-there, let the coin decide; the share of their clicks at place 1 before the experiment, as x, says who they are. The
-slopes are those of least squares with an intercept: without one they would take covariates that are noise for a part of
-the mean, which would shrink. Each slope costs a degree of freedom (see `fewer_degrees`).
+A fair coin c = 1 or -1 decides which ranker owns position 1, independently of user, query and past. Hence c and c x
+have mean 0 for every covariate x known before the experiment, and y - b c - b' c x has the mean of y. For a user who
+clicks position 1 whatever it shows, the coin decides the outcome; x, the user's earlier share of clicks at position 1,
+identifies such users. The slopes are least-squares slopes with an intercept: without an intercept, noise covariates
+would absorb part of the mean and shrink it. Each slope costs a degree of freedom (see `fewer_degrees`).
 
-If rankers are the same, outcomes and coins of a user are together as likely as their negatives. Slopes without an
-intercept are the same for all these signs, so what they leave of a user's sum has the sign of the user, and counting
-signs of it is an exact test. With an intercept it would not be: of 30 users and three covariates it found a difference
-in 8 of 100 logs without one, at 5%.
+If the rankers are equal, negating all outcomes and coins of a user does not change their joint distribution. Slopes
+without an intercept do not change under these negations, so each user's residual sum changes sign with the user, and a
+sign test of the residual sums is exact. With an intercept the test is not exact: at the 5% level, with 30 users and
+three covariates, it rejected in 8 of 100 logs in which the rankers did not differ.
 
 Deng, Xu, Kohavi, Walker. Improving the Sensitivity of Online Controlled Experiments by Utilizing Pre-Experiment Data.
-WSDM 2013 (there x is balanced between two groups of users by the coin of each user; here all users are in one group,
-and a covariate without the coin would have to be compared with other users).
+WSDM 2013. (There a coin assigns each user to one of two groups, which balances x. Here every user is in the same group,
+so x enters only as the product with the coin of a list.)
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from ltr_duel.core import FloatMatrix, FloatVector, InputError
 from ltr_duel.logs.outcomes import UNIT
 from ltr_duel.logs.sums import PairSums
 
-_USERS_EACH = 10  # at least, for each covariate
+_USERS_EACH = 10  # minimum number of users for each covariate
 _GRID = 1 << 20  # slopes are rounded to it, so that the order of sums does not matter
 
 
 class History:
-    """What was known of users before the experiment.
+    """Covariates of users from before the experiment.
 
-    path: Parquet or CSV with a column ``user`` and columns of numbers, one row a user. Users who are not in it count as
-    average. Without it the coin alone is used.
+    path: Parquet or CSV with a column ``user`` and numeric columns, one row per user. Users without a row get the mean
+    of each column. Without a path, only the coin is used.
 
-    Raises `InputError` if it cannot be read, or has other columns or repeated users.
+    Raises `InputError` if the file cannot be read, or has non-numeric columns or repeated users.
 
     Examples
     --------
@@ -56,12 +56,12 @@ class History:
             try:
                 x = table.column(name).cast(pa.float64()).to_numpy(zero_copy_only=False).astype(np.float64)
             except (pa.ArrowException, ValueError):
-                raise InputError(f"{path}: column '{name}' is not of numbers") from None
+                raise InputError(f"{path}: column '{name}' is not numeric") from None
             known = np.isfinite(x)
             spread = x[known].std() if known.any() else 0.0
             self.columns[name] = np.where(known, x - x[known].mean(), 0.0) / (spread or 1.0) if known.any() else 0 * x
         if len(set(self.columns["user"].to_pylist())) < len(table):
-            raise InputError(f"{path}: a user is there twice; the history has one row for each user")
+            raise InputError(f"{path}: a user is repeated; the history has one row for each user")
 
 
 def _read(path: Path) -> Any:
@@ -80,13 +80,13 @@ def _read(path: Path) -> Any:
 def adjusted(
     log: Any, rows: Any, outcomes: Any, sets: list[tuple[str, str]], history: History, *, intercept: bool = True
 ) -> Any:
-    """Return outcomes less what the coin decided.
+    """Return outcomes minus their part explained by the coin and the covariates.
 
     rows, outcomes: See `Credited`.
     sets: The first and the second ranker of each pair.
-    intercept: Whether slopes are fitted with one: for means. Without it, for the test by signs.
+    intercept: Whether slopes are fitted with an intercept, as for means; the sign test needs slopes without one.
 
-    Raises `InputError` if the owners are not known, or lists have more than two rankers.
+    Raises `InputError` if rows lack owners, or lists have more than two rankers.
     """
     import ibis
 
@@ -113,7 +113,7 @@ def adjusted(
 
 
 def _slopes(engine: Any, t: Any, names: list[str], pairs: int, intercept: bool) -> FloatMatrix:
-    """Return the slopes of least squares, shape (pairs, covariates)."""
+    """Return the least-squares slopes, shape (pairs, covariates)."""
     t = t.mutate(one=1.0, outcome=t.y.cast("float64") / UNIT)
     order = ["one", *names, "outcome"]
     sums = {f"{a} {b}": (t[a] * t[b]).sum() for k, a in enumerate(order) for b in order[k:]}
@@ -125,7 +125,7 @@ def _slopes(engine: Any, t: Any, names: list[str], pairs: int, intercept: bool) 
 
 
 def slopes_of(products: FloatMatrix, *, intercept: bool = True) -> FloatVector:
-    """Return the slopes of the last column on those between the first, which is 1, and it.
+    """Regress the last column on the middle columns and return the slopes; the first column is the constant 1.
 
     products: shape (columns, columns); sums of products of the columns.
     intercept: Whether the first column is fitted too.
@@ -137,9 +137,9 @@ def slopes_of(products: FloatMatrix, *, intercept: bool = True) -> FloatVector:
 
 
 def combined(plain: PairSums, less: PairSums, signs: PairSums, history: History) -> PairSums:
-    """Return sums with means and errors of adjusted outcomes, and signs of those that were adjusted for them.
+    """Return `plain` with sums and errors of the adjusted outcomes (`less`) and sums for the sign test (`signs`).
 
-    Counts and sequences are those of the outcomes.
+    Counts and sequences stay those of `plain`.
     """
     slopes = 1 + len(history.names)
     return dataclasses.replace(
@@ -148,7 +148,7 @@ def combined(plain: PairSums, less: PairSums, signs: PairSums, history: History)
 
 
 def require_few_columns(path: Path, history: History, users: int) -> None:
-    """Refuse a history with more covariates than a tenth of the users."""
+    """Raise `InputError` if the history has more covariates than a tenth of the number of users."""
     covariates = 1 + len(history.names)
     if _USERS_EACH * covariates > users:
         raise InputError(
@@ -158,7 +158,7 @@ def require_few_columns(path: Path, history: History, users: int) -> None:
 
 
 def saving_note(plain: PairSums, less: PairSums, history: History) -> str:
-    """Say what the adjustment saved."""
+    """Return a note on the variance that the adjustment saves."""
     before, after = plain.means().error, less.means().error
     good = np.isfinite(before) & (before > 0)
     share = float(np.median((after[good] / before[good]) ** 2)) if good.any() else 1.0

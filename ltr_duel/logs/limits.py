@@ -1,4 +1,4 @@
-"""Intervals of a whole table, together wrong with one error, and guardrails: outcomes that must not get worse."""
+"""Simultaneous intervals of a whole table, and guardrails: outcomes that must not get worse."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from typing import NamedTuple
 import numpy as np
 
 from ltr_duel.core import FloatVector, IntVector, errors
-from ltr_duel.logs.compare import LogComparison, tested_ends
+from ltr_duel.logs.comparison import LogComparison, tested_ends
 from ltr_duel.logs.stopping import _seen
 
 
 class Limits(NamedTuple):
-    """Means with intervals; each field has one entry a pair."""
+    """Means with intervals; each field has one entry per pair."""
 
     mean: FloatVector
     low: FloatVector
     high: FloatVector
-    p: FloatVector  # of each pair alone
+    p: FloatVector  # p-value of each pair alone
 
     def turned(self, signs: IntVector) -> Limits:
-        """Return the same with the two rankers exchanged where the sign is -1."""
+        """Return the limits with the two rankers exchanged where the sign is -1."""
         low, high = np.sort([signs * self.low, signs * self.high], axis=0)
         return Limits(signs * self.mean, low, high, self.p)
 
 
 def limits(found: LogComparison, confidence: float, tests: float = 1.0, *, any_time: bool = False) -> Limits:
-    """Return intervals of which all hold with this confidence, where ``tests`` of them share the error (Bonferroni).
+    """Return intervals; ``tests`` intervals share the error (Bonferroni), so that all hold with this confidence.
 
-    any_time: Whether they hold at all looks together, instead of at one look. Those of an adaptive log always do.
+    any_time: Whether they hold at all looks together, rather than at one look. Those of an adaptive log always do.
     """
     if any_time or found.adaptive:
         seen, mean, _ = _seen(found)
@@ -39,7 +39,7 @@ def limits(found: LogComparison, confidence: float, tests: float = 1.0, *, any_t
 
 
 def places_in(primary: LogComparison, other: LogComparison) -> tuple[IntVector, IntVector]:
-    """Return where the pairs of one comparison are in another one, -1 for nowhere, and -1 for those turned round."""
+    """Return the index of each pair in another comparison (-1 if absent), and a sign, -1 for exchanged rankers."""
     known = {tuple(other.names[k] for k in pair): n for n, pair in enumerate(other.pairs)}
     found = []
     for pair in primary.pairs:
@@ -56,18 +56,18 @@ def ahead(mean: FloatVector) -> IntVector:
 
 
 class Guardrail(NamedTuple):
-    """What a second outcome says of a pair; the means are those of the ranker that the primary outcome puts ahead."""
+    """Test of a second outcome on a pair; means are from the view of the ranker that leads by the primary outcome."""
 
     outcome: str
-    ahead: str  # by the primary outcome
+    ahead: str  # the ranker that leads by the primary outcome
     behind: str
-    mean: float  # of this outcome
+    mean: float  # mean of the second outcome
     low: float  # one-sided limit
     margin: float
 
     @property
     def holds(self) -> bool:
-        """Whether the ranker that is ahead is surely no worse than the margin."""
+        """Whether the leading ranker is shown to be worse by less than the margin."""
         return self.low > -self.margin
 
 
@@ -80,19 +80,19 @@ def guardrails(
     confidence: float = 0.95,
     any_time: bool = False,
 ) -> list[Guardrail]:
-    """Test of each pair that the ranker ahead by the primary outcome is not inferior by another one.
+    """Test for each pair that the ranker that leads by the primary outcome is not inferior by another outcome.
 
-    The test is one-sided: its limit has all of the error on the side of harm, and no data make its error 0. A decision
-    needs the primary outcome and each guardrail, so each may have the whole error (intersection-union; Berger,
-    Technometrics 1982).
+    The test is one-sided: its limit has all of the error on the side of harm. The error of the mean is never 0,
+    whatever the data. A decision needs the primary outcome and each guardrail, so each test may have the whole error
+    (intersection-union; Berger, Technometrics 1982).
 
-    primary, other: Of the same log.
+    primary, other: Comparisons of the same log.
     outcome: Name of the other outcome.
-    margin: Mean outcome by which it may be worse; above 0.
-    confidence: Above 1/2.
-    any_time: Whether the limit holds at all looks together, instead of at one look.
+    margin: Loss in the mean outcome that is accepted; above 0.
+    confidence: Confidence of the one-sided limit, above 1/2.
+    any_time: Whether the limit holds at all looks together, rather than at one look.
 
-    Returned are those of the pairs that both comparisons have, in the order of ``primary``.
+    Return the guardrails of the pairs that both comparisons have, in the order of ``primary``.
 
     Raises `InputError` for a margin or a confidence out of range.
     """
@@ -100,7 +100,7 @@ def guardrails(
     errors.require_between("the confidence of a guardrail", confidence, 0.5 + 1e-9, 1 - 1e-9)
     places, signs = places_in(primary, other)
     leads = ahead(limits(primary, confidence, any_time=any_time).mean)
-    found = limits(other, 1 - 2 * (1 - confidence), any_time=any_time)  # one side has the error of both
+    found = limits(other, 1 - 2 * (1 - confidence), any_time=any_time)  # twice the error, for one-sided limits
     guards = []
     for pair, place, lead, sign in zip(primary.pairs, places, leads, signs, strict=True):
         if place < 0:
@@ -112,7 +112,7 @@ def guardrails(
 
 
 def guardrail_lines(found: list[Guardrail]) -> list[str]:
-    """Say whether guardrails hold.
+    """Return the guardrails as lines of text.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Rankings that rows of a log carry, as the lists that the kernels of the methods read.
+"""Conversion of the rankings in rows of a log to the lists that the methods' kernels read.
 
-The documents of a row have the numbers of their places in its first ranking. A kernel tells texts apart by their bytes.
+A document's number is its index in the first ranking of the row. A kernel compares texts by their bytes.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ltr_duel.logs.hashing import Spans, find_text, spans_of, table_for
 from ltr_duel.logs.table import ragged
 
 MOST_DOCUMENTS, MOST_RANKERS = 10_000, 200
-_NO_LIST, _TWICE, _OTHERS, _UNKNOWN = 1, 2, 3, 4  # what is wrong with a row
+_NO_LIST, _TWICE, _OTHERS, _UNKNOWN = 1, 2, 3, 4  # codes of the faults of a row
 _WRONG = {
     _NO_LIST: f"'rankings' must hold lists of 1 to {MOST_DOCUMENTS:,} documents",
     _TWICE: "a document is twice in a ranking",
@@ -31,7 +31,7 @@ class Ranked(NamedTuple):
     begin: IntVector
     end: IntVector
     ids: Spans  # the documents of the lists of all rows
-    shown: Spans  # and those that were shown
+    shown: Spans  # texts of the shown documents
 
     def of(self, rows: Any) -> Ranked:
         """Return some of the rows."""
@@ -39,16 +39,16 @@ class Ranked(NamedTuple):
 
 
 class RowLists(NamedTuple):
-    """The lists of some rows, each as a query of its own, and what was shown."""
+    """The lists of some rows, one query per row, and the shown documents."""
 
     lists: Lists
-    numbers: IntVector  # the shown documents, of all rows of the batch
-    wrong: IntVector  # what is wrong with each row, 0 if nothing
-    where: IntVector  # the shown document that is in no ranking
+    numbers: IntVector  # numbers of the shown documents, for all rows of the batch
+    wrong: IntVector  # code of the fault of each row, 0 if none
+    where: IntVector  # the shown document that no ranking has
 
 
 def ranked(column: Any, shown: Any) -> Ranked:
-    """Return the column ``rankings`` of a batch whose shown documents are these texts."""
+    """Return the rankings of a batch, given its columns ``rankings`` and ``shown``."""
     lists, ptr = ragged(column)
     texts, bounds = ragged(lists)
     return Ranked(ptr[:-1], ptr[1:], bounds[:-1], bounds[1:], spans_of(texts), spans_of(shown))
@@ -57,7 +57,7 @@ def ranked(column: Any, shown: Any) -> Ranked:
 def number_rows(rows: Ranked, rankers: int, first: IntVector, last: IntVector) -> RowLists:
     """Number the documents of rows that interleave so many rankers.
 
-    rankers: Of a row; the lists of one that has another number of them are checked alone.
+    rankers: Number of rankers of a row; rows with another number of lists are only checked.
     first, last: Row n shows ``rows.shown[first[n]:last[n]]``.
     """
     some = rows.stop > rows.ptr
@@ -74,7 +74,7 @@ def number_rows(rows: Ranked, rankers: int, first: IntVector, last: IntVector) -
 
 
 def wrong_rows(found: RowLists, rows: IntVector, lists: IntVector, rankers: int, shown: Any) -> dict[int, str]:
-    """Say what is wrong with rows, of which ``lists`` counts the rankings."""
+    """Return error messages for faulty rows; ``lists`` has the number of rankings of each row."""
     wrong = {}
     for n in np.flatnonzero((found.wrong > 0) | (lists != rankers)):
         code = int(found.wrong[n])
@@ -92,7 +92,7 @@ def wrong_rows(found: RowLists, rows: IntVector, lists: IntVector, rankers: int,
 def number_documents(
     rows: Ranked, first: IntVector, last: IntVector, table: IntVector, seen: IntVector, found: RowLists
 ) -> None:
-    """Fill in the lists of the rows; ``table`` and ``seen`` (documents,) are scratch, all zero."""
+    """Fill in the lists of the rows; ``table`` and ``seen`` (documents,) are zeroed scratch."""
     ids, shown = rows.ids, rows.shown
     rankers, lists = found.lists.order.shape[0], 0
     for n in range(rows.ptr.shape[0]):

@@ -1,4 +1,4 @@
-"""A click log on disk, as a relation that an SQL engine reads and as checked batches."""
+"""A click log on disk, read as a relation by an SQL engine or as checked batches."""
 
 from __future__ import annotations
 
@@ -34,42 +34,44 @@ from ltr_duel.logs.sources import Loaded, own, tables, ubi
 from ltr_duel.logs.table import LOG_COLUMNS, Impressions
 
 _ROWS = 1 << 16
-_LONG = {"rankings": 8, "page": 4}  # where rows are long, batches are so many times shorter
+_LONG = {"rankings": 8, "page": 4}  # factors by which batches are shorter if rows have these long columns
 
 
 class ClickLog:
-    """A click log. It can be read several times; each row that comes out is checked.
+    """A click log. It can be read several times; each returned row has been checked.
 
     Parameters
     ----------
     path : path, optional
         A file, folder or glob: JSON lines, CSV (both also with ``.gz``) or Parquet with the columns of `LOG_COLUMNS`;
         User Behavior Insights records; session logs of the Yandex challenges; or, with ``events`` or ``source``,
-        exposures as Parquet, CSV or JSON. With ``connect`` the name of a table. By default where ``source`` says.
+        exposures as Parquet, CSV or JSON. With ``connect``, the name of a table. By default the path is read from
+        ``source``.
     format : {"", "jsonl", "csv", "parquet", "yandex", "ubi"}
-        By default told by the suffix, or by how the file begins.
+        By default recognised by the suffix, or by the first bytes of the file.
     skip_bad : int or None
-        How many lines that cannot be used are passed over and counted; None for any number.
+        Number of unusable lines that may be skipped; None for any number.
     events : path, optional
-        What users did with the items of the exposures.
+        Events: users' actions on the items of the exposures.
     source : path, optional
         A TOML file that maps the columns of exposures and events.
     connect : str, optional
-        Where the tables are: a URL of an Ibis backend.
+        Connection to the database with the tables: a URL of an Ibis backend.
     outcome : str
-        Which events count: ``click`` or another kind, ``value`` (who has more), or ``dwell>=30`` for clicks of at least
-        so many seconds.
+        The events that count: ``click`` or another kind, ``value`` (the ranker with the larger sum wins), or
+        ``dwell>=30`` for clicks of at least so many seconds.
     within : str
-        Such as ``7d``: an event without an impression goes to an exposure of that user and item at most so long before.
+        A duration such as ``7d``: an event without an impression is credited to an exposure of the same user and item
+        at most this long before.
     which : {"last", "first", "all"}
-        To which of several such exposures.
+        The exposure that is credited if there are several.
     context : collection of str
-        Further columns to keep, of Parquet or of exposures, by which `sliced` divides the log.
+        Further columns of Parquet files or exposures to keep, by which `sliced` divides the log.
 
     Raises
     ------
     InputError
-        If there is no such file, its format cannot be told, or an option does not fit.
+        If the file does not exist, its format is not recognised, or an option does not fit.
 
     Examples
     --------
@@ -115,16 +117,16 @@ class ClickLog:
             kind = self.format
             self._source = ubi(files, self.context) if kind == "ubi" else own(files, kind, self.context)
         self._allowed = skip_bad
-        self.known: dict[Any, Any] = {}  # what was found out of it, and is asked for again
-        self.bad = BadLines(str, skip_bad)  # `rows` makes those that are used
+        self.known: dict[Any, Any] = {}  # cached results of queries about the log
+        self.bad = BadLines(str, skip_bad)  # replaced in each call of `rows`
 
     def find(self, line: int) -> Found:
-        """Return the file and the row in it of a line of the relation."""
+        """Return the file of a line of the relation, and its row there."""
         return self.loaded.find(int(line))
 
     @property
     def other_columns(self) -> tuple[str, ...]:
-        """Columns that are none of a log's and are not read."""
+        """Columns that are not columns of a log; they are not read."""
         return tuple(self.loaded.strange)
 
     @cached_property
@@ -134,31 +136,31 @@ class ClickLog:
 
     @property
     def engine(self) -> Any:
-        """Where the log is a relation."""
+        """The engine that has the log as a relation."""
         return self.loaded.engine
 
     @property
     def table(self) -> Any:
-        """The relation, an Ibis table with the columns of `LOG_COLUMNS` that there are, and ``line``."""
+        """The relation: an Ibis table with ``line`` and those columns of `LOG_COLUMNS` that the log has."""
         return self.loaded.table
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Columns of the table that rows can have: in Parquet those of the file, elsewhere any."""
+        """Columns that rows can have: the columns of a Parquet file, otherwise any column."""
         return tuple(self.table.columns)
 
     def rows(self, columns: Collection[str] = tuple(LOG_COLUMNS)) -> Any:
-        """Return the rows that can be used, as an Ibis table with a column ``line``; count the others.
+        """Return the usable rows as an Ibis table with a column ``line``; count the others.
 
         Parameters
         ----------
         columns : collection of str
-            Those to look at; those that the log lacks are left out.
+            Columns to read; columns that the log lacks are omitted.
 
         Raises
         ------
         InputError
-            If the file cannot be read, or has more bad lines than may be skipped; the sentence names the line.
+            If the file cannot be read, or has more bad lines than may be skipped; the message has the line number.
         """
         wanted = {*columns, "line", "worth", "fault"}
         table = self.table.select([name for name in self.table.columns if name in wanted])
@@ -172,7 +174,7 @@ class ClickLog:
         return table.anti_join(self.engine.small({"line": np.sort(list(lines))}), "line") if len(lines) else table
 
     def _wrong(self, table: Any) -> list[Refused]:
-        """Return the lines that repeat an impression, that a check refuses, or that go back in time."""
+        """Return the lines that repeat an impression, fail a check, or go back in time."""
         import ibis
 
         found = list[Refused]()
@@ -194,7 +196,7 @@ class ClickLog:
                 return checks[row["code"]].sentence(row | self._owner(row))
 
             take(marked(full, conditions), say, "code", "kind")
-        if "time" in table.columns and self.loaded.events is None:  # else rows are numbered by time
+        if "time" in table.columns and self.loaded.events is None:  # exposures are numbered by time
             take(going_back(table), back_sentence)
         return found
 
@@ -204,7 +206,7 @@ class ClickLog:
         return f"impression '{row['impression']}' is that of {of}{SHOWN_AGAIN}"
 
     def _owner(self, row: dict[str, Any]) -> dict[str, str]:
-        """Return who, by an event, owns an item of a row and is no ranker; nothing if there is no such event."""
+        """Return a phrase for an event that credits an item of a row to an unknown ranker; empty if there is none."""
         events = self.loaded.events
         if events is None or NO_RANKER not in (row.get("owners") or ()):
             return {}
@@ -218,15 +220,15 @@ class ClickLog:
         return {"named": f"owner {short(found[0]['owner'])}{where}"}
 
     def _any(self, full: Any, wrong: Any) -> bool:
-        """Return whether a row is wrong; the same scan finds who was interleaved, in what, and when."""
+        """Return whether a row is wrong; the same scan finds the kinds of rows, for `kinds` and `facts`."""
         if "owners" not in full.columns:
             return bool(self.engine.value(full.filter(wrong).count()))
         kinds = self.engine.run(kinds_of(full, facts_of(full), wrong=wrong)).to_pylist()
-        self.known["kinds", full.columns[:-1]] = kinds  # without the length
+        self.known["kinds", full.columns[:-1]] = kinds  # without ``length``, which `ready` adds
         return any(kind["wrong"] for kind in kinds)
 
     def facts(self, rows: Any, rankers: Collection[str] = ()) -> dict[str, Any]:
-        """Return what is in the rows credited to these rankers: `facts_of`, and how many queries and users differ."""
+        """Return facts of the rows credited to these rankers: `facts_of`, and the numbers of queries and users."""
         if ("facts", *rankers) not in self.known:
             texts = {"queries": rows["query"].nunique()}
             if "user" in rows.columns and isinstance(self.engine, Engine):  # in a pass that reads texts anyway
@@ -239,17 +241,17 @@ class ClickLog:
         return self.known["facts", *rankers]
 
     def kinds(self, rows: Any) -> list[dict[str, Any]]:
-        """Return the different ``rankers``, ``method`` and ``outcome`` of what `rows` returned, as they are met."""
+        """Return the different ``rankers``, ``method`` and ``outcome`` of rows from `rows`, in order of appearance."""
         kinds = None if self.bad.count else self.known.get(("kinds", rows.columns))
         return sorted(kinds or self.engine.run(kinds_of(rows)).to_pylist(), key=lambda kind: kind["first_line"])
 
     def batches(self, columns: Collection[str] = tuple(LOG_COLUMNS)) -> Iterator[Impressions]:
-        """Yield the rows that can be used, some thousand at a time, in the order of the file.
+        """Yield the usable rows in batches of some thousands, in the order of the file.
 
         Parameters
         ----------
         columns : collection of str
-            Those to read; those that the log lacks are left out (in Parquet) or null.
+            Columns to read; columns that the log lacks are omitted (in Parquet) or null.
 
         Yields
         ------
@@ -258,16 +260,16 @@ class ClickLog:
         Raises
         ------
         InputError
-            If the file cannot be read, or has more bad lines than may be skipped; the sentence names the line.
+            If the file cannot be read, or has more bad lines than may be skipped; the message has the line number.
         """
         yield from self.stream(self.rows(columns))
 
     def stream(self, rows: Any) -> Iterator[Impressions]:
-        """Yield what `rows` returned as `batches` does."""
+        """Yield rows from `rows` in batches, as `batches` does."""
         size = _ROWS // max([1, *(short for name, short in _LONG.items() if name in rows.columns)])
         names = [name for name in LOG_COLUMNS if name in rows.columns]
         rows = rows.select(*names, "line")
-        if self.bad.count or not self.loaded.ordered:  # a join keeps no order
+        if self.bad.count or not self.loaded.ordered:  # a join does not keep the order
             rows = rows.order_by("line")
         for batch in self.engine.stream(rows, size):
             yield Impressions(batch.select(names), batch.column("line").to_numpy())

@@ -1,9 +1,10 @@
-"""How a comparison came about: its state at the end of each hour, day or week, and whether its mean changed.
+"""Development of a comparison: its state at the end of each hour, day or week, and a test of drift.
 
-A test of drift compares the first half of the impressions of a pair with the second. Novelty wears off, heavy users
-come first, rankers are retrained: then no mean is the one that a decision will meet. The variance of the second half's
-sum is taken to be what the whole has more than the first. If outcomes of a user in both halves go together, that is too
-much, and so is the variance of the difference: the test errs on the quiet side.
+The test compares the first half of the impressions of a pair with the second. Novelty wears off, heavy users come
+first, rankers are retrained; then the mean of the log is not the mean after the decision. The variance of the second
+half's sum is estimated by the variance of the whole sum minus that of the first half. If a user's outcomes in the two
+halves are positively correlated, this estimate is too large, and so is the variance of the difference: the test is
+conservative.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from ltr_duel.core import FloatVector, statistics
 from ltr_duel.logs.clusters import Means, cautious_of_moments, naive_means, two_way
 from ltr_duel.logs.engine import Engine
 from ltr_duel.logs.outcomes import UNIT
-from ltr_duel.logs.sums import _KINDS, Sequences
+from ltr_duel.logs.sums import Grouping, Sequences
 from ltr_duel.logs.walk import products_of, walked
 
 _STEPS = (1, 10, 60, 600, 3600, 6 * 3600, 86400, 7 * 86400, 28 * 86400, 364 * 86400)  # seconds
-_MOST = 64  # looks
+_MOST = 64  # maximum number of looks
 CHANGED = "users or rankers changed"
 _LEVEL = 0.05
-_FEWEST = 20.0  # effective clusters
+_FEWEST = 20.0  # minimum number of effective clusters
 
 
 class Look(NamedTuple):
@@ -32,51 +33,39 @@ class Look(NamedTuple):
 
     time: float
     impressions: int
-    outcomes: FloatVector  # of each pair
+    outcomes: FloatVector  # number of outcomes of each pair
     mean: FloatVector
     cautious: Means  # for intervals
     sequences: Sequences
 
 
 def step_of(first: float, last: float) -> float:
-    """Return the seconds between two looks: as few as give at most 64 of them."""
+    """Return the shortest step, in seconds, that gives at most 64 looks."""
     return next((step for step in _STEPS if (last - first) / step < _MOST), max(last - first, 1.0) / (_MOST - 1))
 
 
 def days_to_a_whole_week(days: float) -> float:
-    """Return the days until two weeks or more end with a week, within a day; else 0: days of a week may differ."""
+    """Return the days left until the end of the week if a log of at least two weeks ends within a week; otherwise 0."""
     over = days % 7
     return 7 - over if days >= 14 and 1 < over < 6 else 0.0
 
 
-def looks_of(
-    engine: Any,
-    rows: Any,
-    outcomes: Any,
-    pairs: int,
-    cluster: str,
-    step: float,
-    *,
-    whole: bool = False,
-    named: bool = False,
-    users: int | None = None,
-) -> tuple[list[Look], list[Any]]:
+def looks_of(engine: Any, rows: Any, outcomes: Any, by: Grouping, step: float) -> tuple[list[Look], list[Any]]:
     """Return the state of a comparison at the end of each step of the clock (UTC), and the classes of `pair_sums`.
 
     The errors are those of `cautious_of_moments`; the comparison itself corrects each cluster by its own size. Classes
-    are counted on the way in this process; where the tables are a team's, there are none. The number of ``users`` is
-    given where it is known.
+    are counted on the way in this process; where the tables are a team's, there are none.
     """
     block = (rows.time / step).floor().cast("int64")
     seen = engine.run(
         rows.group_by(block=block).agg(n=rows.count(), last=rows.time.max()).order_by("block")
     ).to_pydict()
     number = {one: k for k, one in enumerate(seen["block"])}
-    shape = (len(number), pairs)
+    shape = (len(number), by.pairs)
 
     def running(found: Any, name: str) -> FloatVector:
         out = np.zeros(shape)
-        if name not in found.column_names:  # wins, losses and ties have none
+        if name not in found.column_names:  # absent if all are wins, losses and ties
             return out
         at = [number[one] for one in found["block"].to_pylist()], found["pair"].to_numpy()
         np.add.at(out, at, found[name].to_numpy().astype(np.float64))
@@ -84,14 +73,14 @@ def looks_of(
 
     t = outcomes.mutate(block=(outcomes.time / step).floor().cast("int64"))
     kinds, classes, sequences, n, total = [], list[Any](), None, np.empty(0), np.empty(0)
-    for keys in _KINDS.get(cluster, ()):
+    for keys in by.kinds:
         if isinstance(engine, Engine):
-            of = _clustered(t, keys, pairs, named)
-            clusters = users if list(of) == ["user"] else None
-            found, counted = walked(engine, t, of, np.array(seen["block"]), whole=whole, number=clusters)
+            of = _clustered(t, keys, by)
+            clusters = by.users if list(of) == ["user"] else None
+            found, counted = walked(engine, t, of, np.array(seen["block"]), whole=by.whole, number=clusters)
             classes.append(counted)
         else:
-            found = engine.run(_moments(t, _clustered(t, keys, pairs, named)))
+            found = engine.run(_moments(t, _clustered(t, keys, by)))
         moments = [running(found, name) for name in ("n", "total", "squares", "nn", "nt", "tt")]
         kinds.append(cautious_of_moments(*moments))
         n, total = moments[:2]  # the same for each kind of cluster
@@ -104,7 +93,7 @@ def looks_of(
             n, total, squares = (running(found, name) for name in ("n", "total", "squares"))
             kinds = [naive_means(n + 2, total, squares + 2)]
     mean = np.divide(total, n, out=np.full(n.shape, np.nan), where=n > 0)
-    means = two_way(*kinds) if cluster == "both" else kinds[0]
+    means = two_way(*kinds) if by.cluster == "both" else kinds[0]
     impressions = np.cumsum(seen["n"]).tolist()
     looks = [
         Look(
@@ -129,7 +118,7 @@ def _plain(t: Any) -> dict[str, Any]:
 
 
 def _sequence(y: Any, square: Any, where: Any = True) -> dict[str, Any]:
-    """Return the sums of a sequence, of the observations that are marked."""
+    """Return the sums for the confidence sequence over the marked observations."""
     between = where & (y.abs() != UNIT) & (y != 0)
     sums = {"wins": where & (y == UNIT), "losses": where & (y == -UNIT), "ties": where & (y == 0), "others": between}
     counts = {name: y.count(where=mark) for name, mark in sums.items()}
@@ -137,17 +126,17 @@ def _sequence(y: Any, square: Any, where: Any = True) -> dict[str, Any]:
     return counts | {name: value.sum(where=between).coalesce(0) / UNIT for name, value in both.items()}
 
 
-def _clustered(t: Any, keys: tuple[str, ...], pairs: int, named: bool) -> dict[str, Any]:
-    """Return the columns that tell clusters apart; who has no user is a cluster of one impression."""
-    own = {"own": t.user.isnull().ifelse(t.line, -1)} if "user" in keys and not named else {}
-    return ({"pair": t.pair} if pairs > 1 else {}) | {key: t[key] for key in keys} | own
+def _clustered(t: Any, keys: tuple[str, ...], by: Grouping) -> dict[str, Any]:
+    """Return the columns that identify a cluster; an impression without a user is a separate cluster."""
+    own = {"own": t.user.isnull().ifelse(t.line, -1)} if "user" in keys and not by.named else {}
+    return ({"pair": t.pair} if by.pairs > 1 else {}) | {key: t[key] for key in keys} | own
 
 
 def _moments(t: Any, of: dict[str, Any]) -> Any:
-    """Return by how much sums over clusters grow in each block: of outcomes, and of products of clusters' sums.
+    """Return the increments of sums over clusters in each block: of outcomes, and of products of clusters' sums.
 
-    An outcome adds to n n, n t and t t what they are with it less what they were before it. All outcomes are sorted, so
-    the table that is sorted is kept narrow.
+    The increments of n n, n t and t t by an outcome are their values with it minus their values before it. All outcomes
+    are sorted, so the sorted table is kept narrow.
     """
     import ibis
 
@@ -161,7 +150,7 @@ def _moments(t: Any, of: dict[str, Any]) -> Any:
 
 
 def drift_notes(looks: Sequence[Look], names: Sequence[tuple[str, str]]) -> list[str]:
-    """Return a sentence for each pair whose mean of the first half differs from that of the second."""
+    """Return a sentence for each pair whose mean differs between the first and the second half of its impressions."""
     if not looks:
         return []
     last = looks[-1]
@@ -178,7 +167,7 @@ def drift_notes(looks: Sequence[Look], names: Sequence[tuple[str, str]]) -> list
         means = sums[0] / n, sums[1] / later
         error = np.sqrt(variances[0] / n**2 + rest / later**2)
         p[k] = statistics.student_p(means[0] - means[1], error, half.cautious.freedom[k])
-        sign = 1 if last.mean[k] >= 0 else -1  # as in the table the ranker that is ahead comes first
+        sign = 1 if last.mean[k] >= 0 else -1  # as in the table, the leading ranker comes first
         ahead, behind = (first, second)[::sign]
         said[k] = (
             f"{ahead} against {behind}: the mean outcome of the first {n / last.outcomes[k]:.0%} of the impressions,"

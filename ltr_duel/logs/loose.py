@@ -1,4 +1,4 @@
-"""Events that count and name no impression: how many there are, and how many belong to an exposure all the same."""
+"""Number of counting events without an impression, and of those that are still credited to an exposure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from ltr_duel.logs.log import ClickLog
 
 
 def loose_sentence(log: ClickLog) -> str:
-    """Say how many events without an impression there are, and whether they count; empty if there is none."""
+    """Return a sentence on events without an impression and whether they count; "" if there are no such events."""
     number = log.loaded.number
     if number is None or not number.loose:
         return ""
@@ -21,14 +21,14 @@ def loose_sentence(log: ClickLog) -> str:
 
 
 def uncounted(log: ClickLog) -> str:
-    """Say the same if an event is not counted."""
+    """Return `loose_sentence` if some event is not counted, else ""."""
     number = log.loaded.number
     lost = number is not None and number.loose - _given(log) > 0
     return loose_sentence(log) if lost else ""
 
 
 def _given(log: ClickLog) -> int:
-    """Return how many events without an impression were given to exposures."""
+    """Return the number of events without an impression that were credited to exposures."""
     if not log.late.within:
         return 0
     if "given" not in log.known:

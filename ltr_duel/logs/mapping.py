@@ -1,4 +1,4 @@
-"""Any other table as exposures and events: a TOML file that maps their columns.
+"""Other tables as exposures and events: a TOML file that maps their columns.
 
 ```
 [exposures]
@@ -16,7 +16,7 @@ owner = "ranking_function"
 kind = "event"
 ```
 
-``file`` (a file, folder or glob) or ``table`` (of a connection) says where the rows are, if the command does not.
+``file`` (a file, folder or glob) or ``table`` (of a connection) gives the source of the rows, unless the command does.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from ltr_duel.logs.columns import EVENTS, NEEDED, require_columns, typed
 from ltr_duel.logs.engine import Engine, named, quoted
 from ltr_duel.logs.files import Found, files_of, format_of
 
-_ITEM = ("item", "position", "owner")  # of exposures of which each item has a row
+_ITEM = ("item", "position", "owner")  # columns of exposures with one row per item
 _WHERE = ("file", "table", "where")
-_OWNED = {"owners", "owner", "rankings", "page"}  # exposures with one of them say whose an item is
+_OWNED = {"owners", "owner", "rankings", "page"}  # columns that give the owner of an item
 
 
 def sections_of(path: Path) -> dict[str, Any]:
     """Return the sections of a mapping.
 
-    Raises `InputError` if it cannot be read, or names columns that a log does not have; exposures may have further
-    ones, whose names are unlike those of a log.
+    Raises `InputError` if it cannot be read or maps unknown columns. Exposures may have extra columns, unless their
+    names are close to those of a log.
     """
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -85,11 +85,11 @@ def sections_of(path: Path) -> dict[str, Any]:
 
 
 def place_of(path: Path, *, table: bool) -> str:
-    """Return where a mapping says that its exposures are.
+    """Return the file or table of the exposures that a mapping gives.
 
-    table: Whether in a connection.
+    table: Whether exposures are in a table of a connection.
 
-    Raises `InputError` as `sections_of`, and if it does not say it.
+    Raises `InputError` like `sections_of`, and if the mapping gives no such source.
     """
     key = "table" if table else "file"
     place = sections_of(path).get("exposures", {}).get(key)
@@ -99,14 +99,14 @@ def place_of(path: Path, *, table: bool) -> str:
 
 
 class Part:
-    """One of the two relations: where its rows are, and how its columns are made.
+    """One of the two relations: the source of its rows, and the expressions of its columns.
 
     name: {"exposures", "events"}
-    path: Of the mapping.
-    section: Of the mapping; empty if there is none.
-    given: Where the rows are, if the mapping does not say.
-    legal: The columns that it may have.
-    context: Further ones, which need not be mapped.
+    path: Path of the mapping.
+    section: Section of the mapping; may be empty.
+    given: Source of the rows, if the mapping gives none.
+    legal: Legal columns.
+    context: Extra columns, which need not be mapped.
     """
 
     def __init__(
@@ -127,14 +127,14 @@ class Part:
         self._named = "file" in section
 
     def add_context(self, have: Collection[str]) -> None:
-        """Take further columns that are not mapped as they are in the file or table."""
+        """Add the context columns that are not mapped but exist in the file or table."""
         self.columns |= {one: named(one) for one in self.context if one not in self.columns and one in have}
 
     def tried(self, make: Callable[[dict[str, str], str], Any]) -> Any:
-        """Return what is made of columns and condition; an error names the key of the mapping that is to blame."""
+        """Return the result of `make` for columns and condition; an error names the key of the mapping at fault."""
         try:
             return make(self.columns, self.where)
-        except Exception as error:  # each backend has its own kinds
+        except Exception as error:  # each backend has its own exceptions
             sentence = _first_line(error)
         one = {"impression": "'1'"}
         parts = [
@@ -155,21 +155,21 @@ class Part:
 
 
 def select(columns: dict[str, Any], where: str, source: str) -> str:
-    """Return the SQL of one relation of a mapping, with the columns as they are; without columns all that there are."""
+    """Return the SQL of one relation of a mapping; without mapped columns, all columns of the source."""
     chosen = []
     for name, value in columns.items():
         if isinstance(value, list):
-            value = f"ARRAY[{', '.join(map(quoted, value))}]"  # in DuckDB and in Postgres
+            value = f"ARRAY[{', '.join(map(quoted, value))}]"  # valid in DuckDB and in Postgres
         chosen.append(f"{value} AS {named(name)}")
     return f"SELECT {', '.join(chosen) or '*'} FROM {source}{f' WHERE {where}' * bool(where)}"
 
 
 def create_relation(engine: Engine, part: Part) -> tuple[Callable[[int], Found], Numbered | None]:
-    """Make a relation of a mapping, with ``origin``; return what finds the row of a file by it, and numbered exposures.
+    """Create a relation of a mapping; return a function from ``origin`` to file and row, and the numbered exposures.
 
-    Rows of CSV count from the line that names the columns.
+    Rows of CSV are counted from the header line.
 
-    Raises `InputError` if that cannot be done.
+    Raises `InputError` if the relation cannot be created.
     """
     read, names = _reader_of(part.file)
     csv, rows = (
@@ -185,7 +185,7 @@ def create_relation(engine: Engine, part: Part) -> tuple[Callable[[int], Found],
     found = part.tried(described)
     if not part.columns:
         have = [column for column in found if column not in ("ltr_line", "ltr_file")]
-        empty = read == "read_json" and have == ["json"]  # what DuckDB calls the column of a file without objects
+        empty = read == "read_json" and have == ["json"]  # DuckDB's column name for a file without objects
         require_columns(part.file, [] if empty else have, part.name)
         part.columns = {column: named(column) for column in found if column in part.legal}
     numbers: Numbered | None = None
@@ -214,7 +214,7 @@ def create_relation(engine: Engine, part: Part) -> tuple[Callable[[int], Found],
 
 
 def _require_places(engine: Engine, raw: str, given: str, find: Callable[[int], Found]) -> None:
-    """Refuse a position that is no whole number: the event would be lost."""
+    """Raise `InputError` for a position that is not an integer, because the event would be lost."""
     kind = engine.rows(f"DESCRIBE SELECT position FROM ({raw})")[0]["column_type"]
     if "INT" in kind and "[" not in kind:
         return
@@ -223,7 +223,7 @@ def _require_places(engine: Engine, raw: str, given: str, find: Callable[[int], 
     found = engine.rows(f"SELECT origin, position::VARCHAR AS value FROM ({raw}) WHERE {wrong} ORDER BY origin LIMIT 1")
     if found:
         place, value = find(found[0]["origin"]), found[0]["value"]
-        way = f'; of a column of lists take position = "unnest({given})"' if "[" in value else ""
+        way = f'; for a column of lists map position = "unnest({given})"' if "[" in value else ""
         raise InputError(
             errors.in_one_line(
                 f"{place}: 'position' of an event must be a whole number, 1 for the top, not {value!r}{way}"
@@ -232,7 +232,7 @@ def _require_places(engine: Engine, raw: str, given: str, find: Callable[[int], 
 
 
 def _reader_of(given: str) -> tuple[str, str]:
-    """Return the function of DuckDB that reads these files, and the SQL of their names."""
+    """Return the DuckDB function that reads these files, and the SQL of their names."""
     path, names = Path(given), quoted(given)
     if path.is_dir():
         files = files_of(path)
@@ -244,7 +244,7 @@ def _reader_of(given: str) -> tuple[str, str]:
 
 
 def _listed(columns: dict[str, Any], raw: str) -> str:
-    """Return the SQL of exposures of which each item has a row: one row for each, its items by position."""
+    """Return the SQL that groups exposures with one row per item into one row per exposure, items by position."""
     order = [named(name) for name in ("position", "origin") if name in (*columns, "origin")]
     item = "item" if "item" in columns else "position"
     once = f"SELECT *, row_number() OVER (PARTITION BY impression, {item} ORDER BY origin) AS turn FROM ({raw})"

@@ -1,13 +1,13 @@
-"""Weights of lists, and what they must be in the mean: what the rankers wanted would show against what was shown.
+"""Weights of lists: their probability under the target rankers, relative to the mixture of rankers that was shown.
 
-The rankers of a log's rows vary. Of the rows of one query, those of pair k are a share a_k, so all of them together
-are a sample of the mixture ``sum_k a_k P(list | k)``; a list has the weight ``w = P(list | wanted)`` over this mixture
-(the balance heuristic: Veach, Guibas, SIGGRAPH 1995). The mean of w is 1 for each query.
+The rankers of a log's rows vary. If a share a_k of the rows of a query was shown for pair k, all rows of the query are
+a sample of the mixture ``sum_k a_k P(list | k)``. A list has the weight ``w = P(list | target)`` divided by this
+mixture (the balance heuristic: Veach, Guibas, SIGGRAPH 1995). The mean of w is 1 for each query.
 
-Weights that were observed do not show that a log lacks lists: lists that are missing have no weight. But all chances
-are known. Lists are drawn for the rankers wanted, and their weights computed: the mean of w under these draws is the
-mean of w^2 in the log, and the share of draws with a weight above a cap is what the log does not reach. The cap is the
-one with the narrowest interval; neither clicks nor observed weights have a part in it.
+Observed weights do not show that a log lacks lists, because missing lists have no weight. But all probabilities are
+known. So lists are sampled for the target rankers, and their weights computed: the mean of w under these draws is the
+mean of w^2 in the log, and the share of draws with a weight above a cap is out of reach of the log. The cap is chosen
+for the narrowest interval; it depends on neither clicks nor observed weights.
 """
 
 from __future__ import annotations
@@ -21,43 +21,43 @@ from numpy.random import Generator
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, MarkVector, kernel
 from ltr_duel.interleaving import Lists, Shown, draw_slate
 
-_DRAWS, _FEWEST, _MOST = 20_000, 20, 2_000  # lists drawn in all, and of each cell
-LARGEST = 0.02  # of all weight, in one impression
-_SPREAD = 0.5  # of outcomes, to choose the cap by
+_DRAWS, _FEWEST, _MOST = 20_000, 20, 2_000  # sampled lists in total; minimum and maximum for each cell
+LARGEST = 0.02  # maximum share of all weight in one impression
+_SPREAD = 0.5  # standard deviation of outcomes that is assumed to choose the cap
 
 
 class Mixtures(NamedTuple):
-    """Cells of rows, each of one query and one length of lists, and the sets of rankers that they were shown for."""
+    """Cells of rows, each of one query and one length of lists, and the sets of rankers for which they were shown."""
 
-    lists: Lists  # of all rankers; 0 where a ranker does not rank a query
+    lists: Lists  # lists of all rankers; 0 where a ranker does not rank a query
     decay: FloatVector  # (longest + 1,) weight of each rank
-    wanted: IntVector  # (2,) the rankers wanted
+    wanted: IntVector  # (2,) the target rankers
     query: IntVector  # (cells,)
     length: IntVector  # (cells,)
     rows: FloatVector  # (cells,)
     set_ptr: IntVector  # (cells + 1,) the sets of each cell
-    share: FloatVector  # (sets,) of the cell's rows
+    share: FloatVector  # (sets,) share of the cell's rows
     arm_ptr: IntVector  # (sets + 1,)
     arms: IntVector  # rankers of the sets
 
 
 class Reach(NamedTuple):
-    """How much of what the rankers wanted would show is in reach of a log, and what its weights must be."""
+    """The part of the target rankers' lists that is in reach of a log, and the moments of the weights."""
 
-    cap: float  # a list of a larger weight is not counted
-    covered: FloatVector  # (cells,) mean weight: the share of lists up to the cap
+    cap: float  # lists with a larger weight are not counted
+    covered: FloatVector  # (cells,) mean weight up to the cap: the share of lists in reach
     square: FloatVector  # (cells,) mean squared weight
-    missing: float  # share of the impressions out of reach, with two errors of the draws
-    drawn: IntMatrix  # (lists, longest length) the draws
+    missing: float  # share of the impressions out of reach, plus two standard errors of the sampling
+    drawn: IntMatrix  # (lists, longest length) the sampled lists
     cell: IntVector  # (lists,)
     weight: FloatVector  # (lists,)
 
 
 def reach_of(mixtures: Mixtures, state: object, quantile: float, rng: Generator) -> Reach:
-    """Draw lists for the rankers wanted, and choose the cap.
+    """Sample lists for the target rankers, and choose the cap.
 
-    state: For lists of the longest length.
-    quantile: Of the normal distribution, for the interval.
+    state: State of the method for lists of the longest length.
+    quantile: Quantile of the normal distribution, for the interval.
     """
     cells, longest = len(mixtures.query), int(mixtures.length.max())
     each = int(np.clip(_DRAWS // cells, _FEWEST, _MOST))
@@ -81,18 +81,18 @@ def reach_of(mixtures: Mixtures, state: object, quantile: float, rng: Generator)
 
 
 def weights_of(mixtures: Mixtures, cell: IntVector, begin: IntVector, numbers: IntVector) -> FloatVector:
-    """Return the weights of lists: list n is ``numbers[begin[n]:]``, as long as those of its cell."""
+    """Return the weights of lists; list n is ``numbers[begin[n]:]`` up to the length of its cell."""
     out = np.zeros(len(cell))
     list_weights(mixtures, cell, begin, numbers, _scratch(mixtures), out)
     return out
 
 
 class Scratch(NamedTuple):
-    """What kernels write to and nothing else reads."""
+    """Scratch arrays of the kernels."""
 
     used: MarkVector  # (documents,) all zero between lists
-    chance: FloatMatrix  # (rankers, longest length) of each place by each ranker
-    done: IntVector  # (rankers,) the list that its row is of
+    chance: FloatMatrix  # (rankers, longest length) probability of each position's document under each ranker
+    done: IntVector  # (rankers,) the list for which the ranker's row of ``chance`` is valid
 
 
 def _scratch(mixtures: Mixtures) -> Scratch:
@@ -104,7 +104,7 @@ def _scratch(mixtures: Mixtures) -> Scratch:
 def chances_of(
     mixtures: Mixtures, arms: IntVector, cell: IntVector, begin: IntVector, numbers: IntVector
 ) -> FloatVector:
-    """Return the chances with which these rankers show lists; lists are given as to `weights_of`."""
+    """Return the probabilities that these rankers show the lists; lists are given as in `weights_of`."""
     out = np.zeros(len(cell))
     list_chances(mixtures, arms, cell, begin, numbers, _scratch(mixtures), out)
     return out
@@ -120,7 +120,7 @@ def list_chances(
     scratch: Scratch,
     out: FloatVector,
 ) -> None:
-    """Write the chances."""
+    """Write the probabilities of lists."""
     scratch.done[:] = -1
     for n in range(cell.shape[0]):
         shown = numbers[begin[n] : begin[n] + mixtures.length[cell[n]]]
@@ -131,7 +131,7 @@ def list_chances(
 def draw_wanted(
     state: object, mixtures: Mixtures, cell: IntVector, page: Shown, drawn: IntMatrix, rng: Generator
 ) -> None:
-    """Draw lists for the rankers wanted; the first places of a long list have the law of a short one."""
+    """Sample lists for the target rankers; a prefix of a long list is distributed like a shorter list."""
     for n in range(cell.shape[0]):
         draw_slate(state, mixtures.lists, mixtures.query[cell[n]], mixtures.wanted, 2, page, rng)
         for k in range(mixtures.length[cell[n]]):
@@ -142,7 +142,7 @@ def draw_wanted(
 def list_weights(
     mixtures: Mixtures, cell: IntVector, begin: IntVector, numbers: IntVector, scratch: Scratch, out: FloatVector
 ) -> None:
-    """Write the weights."""
+    """Write the weights of lists."""
     scratch.done[:] = -1
     for n in range(cell.shape[0]):
         c = cell[n]
@@ -161,10 +161,10 @@ def list_weights(
 
 @kernel
 def log_chance(mixtures: Mixtures, arms: IntVector, n: int, c: int, shown: IntVector, scratch: Scratch) -> float:
-    """Return the logarithm of the chance that probabilistic interleaving of the arms shows a list.
+    """Return the log probability that probabilistic interleaving of the arms shows a list.
 
-    The weight left to a ranker at a place is that of what is not shown and, added from the end, of what is shown from
-    there on; so nothing cancels, however steep the weights.
+    The weight left to a ranker at a position is the sum over documents that are not shown, plus, added from the end,
+    over the documents shown from this position. So nothing cancels, however steep the decay.
     """
     lists, length = mixtures.lists, shown.shape[0]
     used, chance, done = scratch.used, scratch.chance, scratch.done

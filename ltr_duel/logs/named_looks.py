@@ -1,11 +1,11 @@
-"""Looks that a team named before the experiment: fewer than any time, so each needs less evidence.
+"""Looks that a team planned before the experiment: each needs less evidence than one of unlimited looks.
 
-At a look after so many days, S is the sum of a pair's outcomes until then. The boundaries follow from the covariance of
-S between the looks that have been, by clusters: sums over clusters of products of their residuals. Error is spent by
-the part of the planned days that is over, so a look that has been keeps its boundary whatever comes later. A look is
-made once the log reaches its day, on what came before; so it says the same whenever, and however often, it is asked.
-Intervals at the boundaries hold at all looks together (Jennison, Turnbull. Interim analyses: the repeated confidence
-interval approach. JRSS B 1989).
+At the look after some days, S is the sum of a pair's outcomes until then. The boundaries follow from the covariance of
+S between the looks so far, clustered: sums over clusters of products of their residuals. Error is spent in proportion
+to the elapsed part of the planned days, so a past look keeps its boundary, whatever comes later. A look is computed
+once the log reaches its day, from the data before that day; so its result does not depend on when, or how often, the
+log is read. Intervals at the boundaries hold at all looks together (Jennison, Turnbull. Interim analyses: the repeated
+confidence interval approach. JRSS B 1989).
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ _KEYS = {"user": "user", "query": "query", "impression": "line"}
 
 
 class NamedLook(NamedTuple):
-    """What a look says of a pair."""
+    """The result of a look at a pair."""
 
     first: str
     second: str
     day: float
-    impressions: int  # of the pair
-    mean: float  # mean outcome of the impressions until then
+    impressions: int  # impressions of the pair
+    mean: float  # mean outcome of the impressions until the look
     low: float  # interval that holds at all looks
     high: float
-    deviations: float  # of the mean from 0, by p of the look; with the sign of the mean
-    boundary: float  # from which on, in either direction, there is a winner
-    winner: str  # by this look alone; empty for none
+    deviations: float  # distance of the mean from 0 in standard deviations, by p of the look; signed like the mean
+    boundary: float  # absolute deviations at which there is a winner
+    winner: str  # winner by this look alone; "" if none
 
 
 def look_at_days(
@@ -50,20 +50,20 @@ def look_at_days(
     rankers: Collection[str] = (),
     any_time: bool = False,
 ) -> list[NamedLook]:
-    r"""Say of each pair what was known at looks that were named beforehand, as far as the log reaches.
+    r"""Return the results of planned looks at each pair, up to the end of the log.
 
-    log: Of rankers that were not chosen by outcomes.
-    days: Days from the first impression to each look, increasing; the last one ends the experiment. They were chosen
-    before the data were seen.
-    confidence: Above 0 and below 1: the chance that none of the decisions on any pair, at any look, is wrong.
-    cluster: {"user", "query", "impression"}; what outcomes may go together by.
-    rankers: The only legal ones, or none for any. All their pairs share the error.
-    any_time: Whether days from two weeks on may be within a week.
+    log: Log of rankers that were not chosen by outcomes.
+    days: Days from the first impression to each look, increasing; the last one ends the experiment. They must be chosen
+    before the data are seen.
+    confidence: Probability that no decision on any pair at any look is wrong; above 0 and below 1.
+    cluster: {"user", "query", "impression"}; groups within which outcomes may be correlated.
+    rankers: The only legal rankers, or empty for any. All their pairs share the error.
+    any_time: Whether days after the first two weeks may be within a week.
 
-    They come by pair, and by look.
+    Results are ordered by pair, then by look.
 
-    Raises `InputError` for days that do not increase or are within a week, another cluster, numbers out of range, and
-    as `compare_log`.
+    Raises `InputError` for days that do not increase or are within a week, an unknown cluster, numbers out of range,
+    and like `compare_log`.
 
     Examples
     --------
@@ -105,16 +105,16 @@ def look_at_days(
 def looks_made(days: Sequence[float], reached: float) -> list[float]:
     """Return the days of the looks that a log which reaches so many days has made.
 
-    None is early: with what is known a little before its day a look would be taken again and again.
+    No look is made early: shortly before its day it would be repeated with new data again and again.
     """
     return [day for day in days if day <= reached]
 
 
 def require_days(days: Sequence[float], *, any_time: bool) -> None:
-    """Refuse days that cannot be those of looks.
+    """Raise `InputError` unless the days are valid for looks.
 
-    From two weeks on a look is at the end of a week, within a day. A log may go on within a week, as only what came
-    until a look counts for it. So no decision of looks waits.
+    After the first two weeks a look must be at the end of a week, to within a day. The log itself may end within a
+    week, because a look uses only the data before it. So decisions of looks never wait.
     """
     if not days or not days[0] > 0 or not np.all(np.diff(days) > 0):
         raise InputError(f"days of looks are above 0 and increase, which {', '.join(f'{d:g}' for d in days)} do not")
@@ -128,7 +128,7 @@ def require_days(days: Sequence[float], *, any_time: bool) -> None:
 
 
 def _classes(outcomes: Any, ends: list[float], key: str) -> Any:
-    """Return the expression that counts a pair's clusters with the same numbers and sums of outcomes at all looks."""
+    """Return the expression that counts a pair's clusters with equal numbers and sums of outcomes at all looks."""
     t = outcomes.filter(outcomes.time < ends[-1])
     sums: dict[str, Any] = {}
     for k, end in enumerate(ends):
@@ -181,16 +181,16 @@ def looks_at_pair(classes: dict[str, Any], names: tuple[str, str], days: list[fl
 
 
 def _alike(n: Any, total: Any, number: Any) -> tuple[FloatMatrix, FloatMatrix, Any]:
-    """Return numbers and sums of outcomes at a look, and how many clusters have them, whatever comes later."""
+    """Return the different (number, sum) of outcomes at a look and the clusters of each, ignoring later data."""
     different, of = np.unique([n, total], axis=1, return_inverse=True)
     return different[:1].astype(np.float64), different[1:] / UNIT, np.bincount(of.ravel(), number).astype(np.int64)
 
 
 def _covariance(count: Any, total: FloatMatrix, number: Any) -> FloatMatrix:
-    """Return the covariance of sums between looks, shape (looks, looks), by clusters.
+    """Return the clustered covariance of sums between looks, shape (looks, looks).
 
-    Where all outcomes are alike at a look, so that they say nothing of it, sums are taken to have independent
-    increments: what returning users make more alike is then not used.
+    If all outcomes at a look are equal, the covariance cannot be estimated, and sums are assumed to have independent
+    increments; the positive correlation from returning users is then not used.
     """
     n = (count @ number)[:, None]
     residual = total - count * ((total @ number)[:, None] / np.maximum(n, 1))

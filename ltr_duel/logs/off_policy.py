@@ -1,16 +1,17 @@
-"""Rankers that were never shown together, compared by weights on what others showed.
+"""Comparison of two rankers that were never shown together, by importance weights on the lists of other rankers.
 
-Probabilistic interleaving can show every list, each with a probability that is known. So an impression that rankers r
-produced stands for what rankers t would have produced, with weight P(list | t) / P(list | r): the user's clicks depend
-on the list alone. The outcome is what the clicks would mean had the list been drawn for t.
+Probabilistic interleaving can show every list, each with a known probability, and the user's clicks depend only on the
+list. So an impression of the rankers r represents an impression of the rankers t with weight P(list | t) / P(list | r).
+The outcome is the credit that the clicks would give if the list had been drawn for t.
 
 Hofmann, Schuth, Whiteson, de Rijke. Reusing Historical Interaction Data for Faster Online Learning to Rank for IR. WSDM
 2013.
 
 The estimand is the mean outcome of t over the impressions of the log whose query has both rankings, each query as often
-as in the log. Where t shows lists that the log does not hold, nothing is known: the interval is wider by twice that
-share, whose outcomes may be anything from -1 to 1, and with more than a tenth of it there is no answer. The mean weight
-must be what the known chances say (`ltr_duel.logs.mixtures`); if it is not, the lists were drawn otherwise.
+as in the log. For the lists of t that the log lacks, nothing is known: their outcomes may be anything from -1 to 1, so
+the interval is widened on each side by their share, and there is no answer if the share is above a tenth. The mean
+weight must equal its expectation from the known probabilities (`ltr_duel.logs.mixtures`); otherwise the lists were not
+drawn with them.
 """
 
 from __future__ import annotations
@@ -32,68 +33,67 @@ from ltr_duel.logs.mixtures import Reach, reach_of
 
 _GROUPS = 4096  # clusters, see `ltr_duel.logs.clusters`
 FEWEST = 100.0  # effective impressions
-FEWEST_USERS = 20.0  # of equal weight: with fewer, intervals by their scatter are too narrow
-MISSING = 0.1  # share of the lists wanted that may be out of reach
-FARTHEST = 3.0  # errors of the mean weight from its expectation
+FEWEST_USERS = 20.0  # effective users; with fewer, intervals from their scatter are too narrow
+MISSING = 0.1  # share of the target lists that may be out of reach
+FARTHEST = 3.0  # standard errors by which the mean weight may differ from its expectation
 
 
 class WeightedOutcome(NamedTuple):
-    """What a log says of two rankers by importance weights."""
+    """Estimate of the outcome of two rankers by importance weights."""
 
     first: str
     second: str
-    impressions: int  # that carry the estimate: their query has both rankings
+    impressions: int  # impressions in the estimate: the log has both rankings of their query
     log_impressions: int
-    queries: int  # of the impressions that carry the estimate
+    queries: int  # queries of the impressions in the estimate
     log_queries: int
-    effective: float  # sample size that the chances leave: (sum w)^2 / sum w^2 in expectation
-    weight: float  # mean weight, of lists within reach
-    expected_weight: float  # what it must be: the share of the lists wanted that is within reach
+    effective: float  # expected effective sample size: (sum w)^2 / sum w^2 in expectation
+    weight: float  # mean weight of the lists within reach
+    expected_weight: float  # its expectation: the share of the target lists within reach
     weight_error: float  # standard error of the mean weight
-    mean: float  # outcome, -1 to 1; of lists out of reach as of the others, or by the click model
+    mean: float  # outcome, -1 to 1; lists out of reach count like the others, or by the click model
     error: float
     low: float  # interval of the mean outcome of all lists
     high: float
-    click_model: str  # of a doubly robust estimate; empty for weights alone
-    refused: str  # why nothing should be made of it; empty if it may be believed
-    confidence: float = 0.95  # of the interval
-    caution: str = ""  # what to know of the outcome rule
+    click_model: str  # click model of a doubly robust estimate; "" for weights alone
+    refused: str  # reason why the estimate is not valid; "" if it is
+    confidence: float = 0.95  # confidence of the interval
+    caution: str = ""  # caution about the outcome rule
 
 
 def weigh_outcomes(
     log: ClickLog, first: str, second: str, *, confidence: float = 0.95, click_model: str = "", seed: int = 0
 ) -> WeightedOutcome:
-    """Estimate the outcome of two rankers from impressions that other rankers made by probabilistic interleaving.
+    """Estimate the outcome of two rankers from probabilistic interleaving of other rankers.
 
-    The log is read three times: for the rankings of all rankers, which may stand in any row of the same query, for the
-    rankers that each query was shown for, and for the outcomes.
+    The log is read three times: for the rankings of all rankers, which may be in any row of the same query; for the
+    rankers for which each query was shown; and for the outcomes.
 
     Parameters
     ----------
     log : ClickLog
-        With the columns ``rankers`` and ``rankings``, or page tokens, and the method ``probabilistic``.
+        Log with the columns ``rankers`` and ``rankings``, or page tokens, and the method ``probabilistic``.
     first, second : str
         Names of rankers in the log.
     confidence : float
-        Of the interval.
+        Confidence of the interval.
     click_model : str
-        A click model of `fit_clicks` that is fitted to the log by document, for a doubly robust estimate; the rows are
-        then held in memory. Empty for weights alone.
+        Click model of `fit_clicks` to fit to the log by document, for a doubly robust estimate; the rows are then held
+        in memory. Empty for weights alone.
     seed : int
-        Of the lists that are drawn to see how much of what the two would show is within reach.
+        Seed of the lists that are sampled to measure the part of the two rankers' lists within reach.
 
     Returns
     -------
     WeightedOutcome
-        With ``refused`` where a policy chose the rankers by earlier outcomes, lists come again more often than if each
-        was drawn anew, the effective sample size is below 100,
-        over a tenth of the lists wanted is out of reach, or the mean weight is more than three errors from its
-        expectation.
+        ``refused`` has a reason if a policy chose the rankers by earlier outcomes, lists repeat more often than if each
+        was drawn again, the effective sample size is below 100, more than a tenth of the target lists is out of reach,
+        or the mean weight is more than three standard errors from its expectation.
 
     Raises
     ------
     InputError
-        If the rankers are not in the log, another method made it, or more lines are bad than may be.
+        If the rankers are not in the log, the log has another method, or more lines are bad than may be skipped.
 
     Examples
     --------
@@ -163,7 +163,7 @@ def weigh_outcomes(
 
 
 class Estimate(NamedTuple):
-    """An estimate: of all lists, and of those within reach, whose interval is ``near`` plus and minus ``half``."""
+    """An estimate for all lists, and one for the lists within reach, with the interval ``near`` ± ``half``."""
 
     mean: float
     near: float
@@ -185,7 +185,7 @@ class Totals:
 
     @property
     def users(self) -> float:
-        """How many users with as much weight as each other there would be: (sum W)^2 / sum W^2."""
+        """The effective number of users, by their weights: (sum W)^2 / sum W^2."""
         return float(self._count.sum() ** 2 / max((self._count**2).sum(), 1e-300))
 
     def add(self, users: HashVector, weights: FloatVector, y: FloatVector) -> None:
@@ -196,7 +196,7 @@ class Totals:
         self._square += float(weights @ (y * y))
 
     def estimate(self, expected: float, effective: float, confidence: float) -> Estimate:
-        """Return the weighted mean; of lists within reach it is multiplied by their share, which is known."""
+        """Return the weighted mean; for the lists within reach, the mean is multiplied by their known share."""
         if not self.weight > 0:
             return Estimate(0.0, 0.0, math.inf, math.inf)
         means = clustered_means(self._count, self._total)
@@ -206,9 +206,10 @@ class Totals:
 
 
 def _error_and_reach(means: Means, scatter: float, effective: float, confidence: float) -> tuple[float, float]:
-    """Return error and half interval, at least of independent impressions by the chances: seen weights may hide some.
+    """Return the error and half the interval, at least those of independent impressions with the expected weights.
 
-    Two squared outcomes of 1 are added, so that outcomes without scatter are not taken for certain.
+    The observed weights may lack large ones. Two squared outcomes of 1 are added, so that constant outcomes have an
+    error.
     """
     floor = math.sqrt((max(scatter, 0.0) * effective + 2) / (effective + 2) / effective)
     half = max(float(reach(means, confidence)[0]), float(special.ndtri((1 + confidence) / 2)) * floor)
@@ -226,14 +227,14 @@ def robust_estimate(users: HashVector, found: Residuals, effective: float, confi
 
 
 def _chosen(policies: list[str]) -> str:
-    """Say that policies chose the rankers by outcomes, or nothing."""
+    """Return a sentence if policies chose the rankers by outcomes, else ""."""
     names = " and ".join(f"'{name}'" for name in policies)
-    why = "chose the rankers of this log by earlier outcomes, and the weights take them for chosen beforehand"
+    why = "chose the rankers of this log by earlier outcomes, and the weights assume that they were chosen beforehand"
     return f"{names} {why}" if names else ""
 
 
 def _refusal(effective: float, n: float, within: Reach, away: float, error: float, users: float) -> str:
-    """Return why there is no answer, or nothing."""
+    """Return the reason why the estimate is not valid, or ""."""
     if abs(away) > FARTHEST * error + 1e-9:
         return (
             f"the mean weight is {abs(away) / max(error, 1e-12):.1f} standard errors from what the method's chances"
@@ -242,19 +243,17 @@ def _refusal(effective: float, n: float, within: Reach, away: float, error: floa
     if within.missing > MISSING:
         return (
             f"{within.missing:.0%} of what the two would show is out of reach of the log, more than {MISSING:.0%};"
-            " the rest says nothing about it"
+            " the rest of the log gives no information on it"
         )
     if effective < FEWEST:
         return f"the weights leave {effective:.1f} of {n:,.0f} impressions, fewer than {FEWEST:.0f}"
     if users < FEWEST_USERS:
-        return (
-            f"the impressions are as those of {users:.1f} users who come equally often, fewer than {FEWEST_USERS:.0f}"
-        )
+        return f"the impressions are worth {users:.1f} users with equal weights, fewer than {FEWEST_USERS:.0f}"
     return ""
 
 
 def weighted_lines(found: WeightedOutcome) -> list[str]:
-    """Say in sentences what the weights say.
+    """Return the estimate as lines of text.
 
     Examples
     --------

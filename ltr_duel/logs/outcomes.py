@@ -1,7 +1,7 @@
 """The outcomes of a log as a relation: one row for each impression and pair of rankers that it compared.
 
-Where owners decide, the credit is an expression of the engine. Methods whose credit needs our kernels are credited in
-batches, and their outcomes are a table of the engine. Outcomes are whole numbers, so that sums are exact in any order.
+Credit by owners is an expression of the engine. Methods whose credit needs our kernels are credited in batches, and
+their outcomes are stored in a table of the engine. Outcomes are integers, so that sums are exact in any order.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.table import NO_CREDIT
 
 _AT_ONCE = 1 << 19  # outcomes that are stored together
-UNIT = 1 << 30  # of an outcome: one that is won is +UNIT
+UNIT = 1 << 30  # value of a won outcome
 _OUTCOMES = "line BIGINT, time DOUBLE, user VARCHAR, query VARCHAR, pair INTEGER, y BIGINT, square BIGINT"
 
 
 class Credited(NamedTuple):
-    """What a log says of its rankers, impression by impression."""
+    """The credited outcomes of a log."""
 
     outcomes: Any  # Ibis table: line, time, user, query, pair, y and its square (both in units of 1 / UNIT)
-    rows: Any  # Ibis table: the impressions that are credited
+    rows: Any  # Ibis table: the credited impressions
     creditor: Creditor  # names, pairs, method and outcome rule
     whole: bool  # whether all outcomes are wins, losses and ties
 
@@ -41,11 +41,11 @@ def credited(
 ) -> Credited:
     """Credit the clicks of a log; rows that cannot be credited are counted as bad lines.
 
-    rankers: The only ones that are legal, or none for any.
+    rankers: The only legal rankers, or empty for any.
     columns: Further columns to check and to keep.
-    needed: Whether a row without anything to credit by is wrong.
+    needed: Whether a row without credit data is an error.
 
-    Raises `InputError` for more bad lines than the log may have, or a log without a line that can be used.
+    Raises `InputError` for more bad lines than may be skipped, or a log without a usable line.
     """
     key = "credited", *rankers, *sorted(columns), needed
     if key in log.known:
@@ -54,10 +54,10 @@ def credited(
     have = log.columns
     wanted = {*Creditor.columns, "user", "query", "policy", "propensity", *columns, *log.context}
     if "owners" in have and not {"page", "rankings"} & set(have) and "shown" not in columns:
-        wanted.discard("shown")  # nothing depends on what the documents are
+        wanted.discard("shown")  # the documents themselves do not matter
     try:
         rows = log.rows(wanted)
-    except InputError:  # a line that is wrong; in vain is it mended where no other one can be credited
+    except InputError:  # a bad line, which is not worth mending if no other line can be credited
         if needed and not _says_how(log):
             raise InputError(f"{log.path}: {NO_CREDIT}") from None
         raise
@@ -80,7 +80,7 @@ def credited(
 
 
 def _says_how(log: ClickLog) -> bool:
-    """Return whether any row, right or wrong, says who was interleaved, or tries to."""
+    """Return whether any row, right or wrong, has credit data."""
     names = ("page", "rankings", "owners", "rankers", "fault")
     forms = [log.table[name].notnull().any() for name in names if name in log.columns]
     return bool(forms) and bool(log.engine.value(reduce(operator.or_, forms)))
@@ -93,7 +93,7 @@ def _text(rows: Any, name: str) -> Any:
 
 
 def _by_owners(log: ClickLog, rows: Any, creditor: Creditor) -> tuple[dict[int, str], Any]:
-    """Return what is wrong with lines, and the outcomes: more clicks on documents that one contributed."""
+    """Return error messages by line, and the outcomes: the ranker whose documents got more clicks wins."""
     import ibis
 
     keys = [name for name in ("rankers", "method", "outcome") if name in rows.columns]
@@ -138,7 +138,7 @@ def _by_owners(log: ClickLog, rows: Any, creditor: Creditor) -> tuple[dict[int, 
         good = good.mutate(first=good.rankers[good.a], second=good.rankers[good.b]).join(known, ["first", "second"])
         pair, sign = good.pair, good.sign
     lead = _lead(good, log.outcome.name == "value")
-    side = lead.sign().cast("int8").cast("int64")  # Ibis leaves out a cast to what it believes signs to be, int64
+    side = lead.sign().cast("int8").cast("int64")  # Ibis omits a cast to int64, the type that it assumes for signs
     y = (side * sign * UNIT).coalesce(0)
     columns = {"line": good.line, "time": good.time, "user": _text(good, "user"), "query": good.query, "pair": pair}
     outcomes = good.select(**columns, y=y)
@@ -146,9 +146,9 @@ def _by_owners(log: ClickLog, rows: Any, creditor: Creditor) -> tuple[dict[int, 
 
 
 def _lead(good: Any, by_value: bool) -> Any:
-    """Return the clicks on documents of ranker ``a`` less those of ranker ``b``, or the difference of their values.
+    """Return the clicks on documents of ranker ``a`` minus those of ranker ``b``, or the difference of their values.
 
-    Most impressions have two clicks or fewer, of which engines add up the owners much sooner than of any list.
+    Most impressions have at most two clicks; engines sum the owners of two clicks much faster than those of a list.
     """
     import ibis
 
@@ -160,13 +160,13 @@ def _lead(good: Any, by_value: bool) -> Any:
     if by_value:
         return clicks.map(lambda place, k: side(place) * good.worth[k]).sums()
     n, same = clicks.length(), clicks[0] == clicks[1]
-    several = (clicks if "worth" in good.columns else clicks.unique()).map(side).sums()  # of a join each is there once
+    several = (clicks if "worth" in good.columns else clicks.unique()).map(side).sums()  # joined clicks do not repeat
     one, two = side(clicks[0]), side(clicks[0]) + side(clicks[1])
     return ibis.cases((n == 0, 0), ((n == 1) | ((n == 2) & same), one), (n == 2, two), else_=several)
 
 
 def _by_kernels(log: ClickLog, rows: Any, creditor: Creditor) -> tuple[dict[int, str], Any]:
-    """Return what is wrong with lines, and the outcomes by the kernels of the methods."""
+    """Return error messages by line, and the outcomes by the kernels of the methods."""
     wrong: dict[int, str] = {}
     log.engine.execute(f"CREATE OR REPLACE TABLE outcomes ({_OUTCOMES})")
     some = list[Any]()

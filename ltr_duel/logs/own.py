@@ -1,4 +1,4 @@
-"""The one-table form: files of impressions, as text or as Parquet, become the relation ``log`` of an engine."""
+"""The one-table format: files of impressions, as text or as Parquet, become the relation ``log`` of an engine."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _SCHEMA = pa.schema({"line": pa.int64(), "text": pa.string(), "fault": pa.string
 
 
 def create_log(engine: Engine, paths: tuple[Path, ...], kind: str, context: tuple[str, ...]) -> tuple[Files, list[str]]:
-    """Make files a relation; return where its lines stand, and the columns that it leaves out.
+    """Create the relation ``log`` from files; return the files with their numbers of lines, and the omitted columns.
 
-    It has those columns of the table that the files have, further ones as texts, and ``line``: where a row stands
-    (in Parquet its number from 1), counted through all files.
+    The relation has the columns of `LOG_COLUMNS` that the files have, the context columns as texts, and ``line``: the
+    number of a row's line, counted through all files (for Parquet the row number, from 1).
 
     Raises `InputError` if a file cannot be read at all.
     """
@@ -54,13 +54,13 @@ def create_log(engine: Engine, paths: tuple[Path, ...], kind: str, context: tupl
     keys = "SELECT line, unnest(json_keys(CASE WHEN json_valid(text) THEN text END)) AS key FROM lines"
     met = engine.rows(f"SELECT key FROM ({keys}) GROUP BY key ORDER BY min(line), key")
     engine.drop("lines")
-    if met and kind == "jsonl":  # the first line of CSV has said it
+    if met and kind == "jsonl":  # for CSV, the header line was checked before
         require_columns(paths[0], [row["key"] for row in met], "log")
     return Files(paths, before), [row["key"] for row in met if row["key"] not in columns]
 
 
 def parquet_rows(engine: Engine, paths: tuple[Path | str, ...]) -> tuple[str, tuple[int, ...]]:
-    """Return the SQL of the rows of Parquet files with ``ltr_line``, and how many lines are before each file."""
+    """Return the SQL of the rows of Parquet files with ``ltr_line``, and the number of lines before each file."""
     names = f"[{', '.join(quoted(str(one)) for one in paths)}]"
     sizes = {
         row["file_name"]: row["num_rows"]
@@ -75,11 +75,11 @@ def parquet_rows(engine: Engine, paths: tuple[Path | str, ...]) -> tuple[str, tu
 
 
 def load_lines(engine: Engine, paths: tuple[Path, ...], kind: str) -> tuple[int, ...]:
-    """Make a table ``lines`` of files, and return how many lines are before each.
+    """Create a table ``lines`` from files, and return the number of lines before each file.
 
-    Its columns are ``line``, counted through all files, ``text``, and ``fault``, which says in JSON what is wrong.
+    Its columns are ``line``, counted through all files, ``text``, and ``fault``, an error message as JSON.
 
-    Raises `InputError` if a file is no text or cut short, or the first line of CSV does not name the columns that a log
+    Raises `InputError` if a file is not a text or is truncated, or if the header line of CSV lacks columns that a log
     needs.
     """
     before, last = [], 0
@@ -96,7 +96,7 @@ def load_lines(engine: Engine, paths: tuple[Path, ...], kind: str) -> tuple[int,
 
 
 def _whole(path: Path, lines: Iterable[Any]) -> Iterator[Any]:
-    """Pass lines on, and say so if the file ends too early or is no text."""
+    """Yield the lines; raise `InputError` if the file is truncated or not a text."""
     try:
         yield from lines
     except (EOFError, zlib.error, gzip.BadGzipFile):

@@ -1,4 +1,4 @@
-"""Page tokens of many rows: those that are written as `Page.to_json` writes them are read together."""
+"""Reader of page tokens: tokens in the form that `Page.to_json` writes are read many rows at a time."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ class Pages(NamedTuple):
 
 
 class PageReader:
-    """Reads the tokens of batch after batch, and remembers heads."""
+    """Reads page tokens batch by batch; parsed heads are cached."""
 
     def __init__(self) -> None:
         self._heads: dict[bytes, Head | None] = {}
 
     def read(self, tokens: Any, shown: Any, clicks: Any, rows: IntVector) -> tuple[list[Pages], IntVector]:
-        """Return the rows that can be read together, and those that must be read one by one.
+        """Return the rows that can be read together, and the rows that must be read one by one.
 
         tokens, shown, clicks: Columns of a batch.
-        rows: Those to read, ascending; their tokens are not null.
+        rows: Rows to read, ascending; their tokens are not null.
         """
         ids, ptr = ragged(shown)
         places, click_ptr = ragged(clicks)
@@ -63,9 +63,9 @@ class PageReader:
         return together, rows[~fit]
 
     def read_one(self, tokens: Any, shown: Any, clicks: Any, row: int) -> Pages:
-        """Return one row without its owners, however its token is written.
+        """Return one row without its owners, for a token in any form.
 
-        Raises `InputError` if the token is none, or of another list than that which was shown.
+        Raises `InputError` if the token is invalid, or belongs to another list than the one shown.
         """
         page = Page.from_json(tokens[row].as_py())
         if [str(document) for document in page.shown] != shown[row].as_py():

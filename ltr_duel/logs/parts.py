@@ -1,6 +1,6 @@
-"""How a log is divided: by day and week, by new and returning users, by how often users come, by any column.
+"""Division of a log: by day or week, by new and returning users, by users' frequency, or by any column.
 
-Each function returns the outcomes with a column ``part``, and the name of each part; one name or none if nothing is
+Each function returns the outcomes with a column ``part``, and the name of each part; at most one name if the log is not
 divided.
 """
 
@@ -16,9 +16,9 @@ from ltr_duel.core import InputError
 from ltr_duel.logs.log import ClickLog
 
 DAY = 86_400
-_MOST = 20  # values of a column; the others are one part
+_MOST = 20  # maximum number of parts by a column; the last one holds all rare values
 Labels = list[str]
-_VISITS = ["first 24 hours", "later"]  # of a user
+_VISITS = ["first 24 hours", "later"]  # names of the parts of a user's impressions
 USUAL = ("day", "week", "new", "heavy")
 
 
@@ -27,13 +27,13 @@ def divided(log: ClickLog, rows: Any, outcomes: Any, by: str) -> tuple[Any, Labe
 
     rows, outcomes: See `Credited`.
 
-    Raises `InputError` if there is no such column.
+    Raises `InputError` if the column does not exist.
     """
     return _WAYS.get(by, _by_column)(log, rows, outcomes, by)
 
 
 def usual_parts(first: float, last: float) -> list[str]:
-    """Return how a log is divided on a page: by days up to two months, by weeks from two weeks on."""
+    """Return the default divisions of a report: by day for up to two months, by week for about two weeks or more."""
     days = (last - first) / DAY
     return ["day"] * (days <= 62) + ["week"] * (days >= 13) + ["new", "heavy"]
 
@@ -53,7 +53,7 @@ def _dates(first: int, last: int) -> str:
 
 
 def _by_visit(log: ClickLog, rows: Any, outcomes: Any, by: str) -> tuple[Any, Labels]:
-    """Divide by the time since a user was first seen in the log."""
+    """Divide by the time since the user's first impression in the log."""
     if "user" not in rows.columns:
         return outcomes, []
     start = rows.filter(rows.user.notnull()).group_by("user").agg(start=lambda t: t.time.min())
@@ -62,13 +62,13 @@ def _by_visit(log: ClickLog, rows: Any, outcomes: Any, by: str) -> tuple[Any, La
 
 
 def _by_frequency(log: ClickLog, rows: Any, outcomes: Any, by: str) -> tuple[Any, Labels]:
-    """Divide by how often a user is in the log: the users who come most have half of the impressions."""
+    """Divide by users' frequency: the most frequent users, who have half of the impressions, and the others."""
     if "user" not in rows.columns:
         return outcomes, []
     each = rows.filter(rows.user.notnull()).group_by("user").agg(times=lambda t: t.count())
     found = log.engine.run(each.group_by("times").agg(users=lambda t: t.count()).order_by("times")).to_pydict()
     times, users = np.array(found["times"], np.int64), np.array(found["users"], np.int64)
-    above = np.cumsum((times * users)[::-1])[::-1]  # impressions of users who come at least so often
+    above = np.cumsum((times * users)[::-1])[::-1]  # impressions of users with at least this frequency
     least = times[above * 2 >= above[0]][-1] if len(times) > 1 else 1
     number = users[times >= least].sum()
     labels = [f"{least:,} or more times ({number:,} users)", f"less often ({users.sum() - number:,} users)"]
@@ -91,7 +91,7 @@ def _by_column(log: ClickLog, rows: Any, outcomes: Any, by: str) -> tuple[Any, L
 
 
 def _present(log: ClickLog, t: Any, labels: Labels) -> tuple[Any, Labels]:
-    """Return no label where all is one part."""
+    """Return no labels if all outcomes are in one part."""
     return t, labels if log.engine.value(t.part.nunique()) > 1 else []
 
 

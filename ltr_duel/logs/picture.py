@@ -1,4 +1,4 @@
-"""Pictures: the mean outcome over time and of each day, with the intervals that decide; plans by their effect."""
+"""Plots of the mean outcome over time and by part, with the intervals behind the decision, and of plans."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ltr_duel.analysis import COLOURS, DASHES, legend_beside, prepared_axes
 from ltr_duel.core import FloatVector, statistics
 from ltr_duel.logs.clustered_sequence import Clustered
 from ltr_duel.logs.clusters import Means, interval_ends
-from ltr_duel.logs.compare import LogComparison
+from ltr_duel.logs.comparison import LogComparison
 from ltr_duel.logs.looks import Look
 from ltr_duel.logs.power import ImpressionPlan
 from ltr_duel.logs.sequential import Observed
@@ -21,26 +21,26 @@ from ltr_duel.logs.slices import DATED, Beside
 from ltr_duel.logs.stopping import outcomes_go_together
 from ltr_duel.logs.sums import Sequences
 
-_MOST = 4  # pairs in a picture
-_DASHES = [dash for dash in DASHES if dash != ":"]  # the edges are dotted
-_DATES = 4e9  # later times are no seconds since 1970
+_MOST = 4  # maximum number of pairs in a plot
+_DASHES = [dash for dash in DASHES if dash != ":"]  # dotted lines are reserved for edges
+_DATES = 4e9  # seconds since 1970; larger times are not dates
 
 
 def plot_comparison(
     found: LogComparison, *, confidence: float | None = 0.95, margin: float = 0.0, ax: Axes | None = None
 ) -> Axes:
-    """Draw how the means of the clearest pairs came about.
+    """Plot the means of the clearest pairs over time.
 
     Parameters
     ----------
     found : LogComparison
     confidence : float, optional
-        Of the confidence sequence, which may be looked at at any time. None for intervals of ``found`` for one look
-        each; those of an adaptive log are sequences all the same.
+        Confidence of the confidence sequence, which is valid at any time. None for the intervals of ``found``, valid
+        for one look each; for an adaptive log they are sequences too.
     margin : float
-        Is shaded, if positive.
+        Margin to shade, if positive.
     ax : Axes, optional
-        A new one by default.
+        Axes to draw on; new ones by default.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def plot_comparison(
         pair_name = " > ".join(found.names[k] for k in found.pairs[pair][::sign])
         colour = COLOURS[place]
         ax.plot(at, mean, color=colour, ls=_DASHES[place], lw=1.6, label=pair_name)  # type: ignore[arg-type]
-        known = (low > -1) | (high < 1)  # bands that say nothing would hide each other
+        known = (low > -1) | (high < 1)  # intervals without information would hide each other
         ax.fill_between(at, low, high, where=known, color=colour, alpha=0.25, lw=0)  # type: ignore[arg-type]
         lows.append(low[-1])
         highs.append(high[-1])
@@ -101,7 +101,7 @@ def plot_comparison(
 def _course(
     found: LogComparison, looks: list[Look], pair: int, confidence: float | None
 ) -> tuple[FloatVector, FloatVector, FloatVector]:
-    """Return means and intervals of a pair at each look: those of `stopping_decisions`, or of a single look."""
+    """Return means and intervals of a pair at each look: as in `stopping_decisions`, or of a single look."""
     means = Means(*np.array([[part[pair] for part in look.cautious] for look in looks]).T)
     mean = np.array([look.mean[pair] for look in looks])
     if confidence is None and not found.adaptive:
@@ -118,10 +118,10 @@ def _course(
 
 
 def plot_parts(beside: Beside, ax: Axes | None = None, *, pairs: int = _MOST) -> Axes:
-    """Draw the means of the parts of a log, side by side, with their intervals.
+    """Plot the means of the parts of a log side by side, with their intervals.
 
-    ax: A new one by default.
-    pairs: At most so many, the clearest first; four can be told apart.
+    ax: Axes to draw on; new ones by default.
+    pairs: Maximum number of pairs, the clearest first; at most four are drawn.
 
     Examples
     --------
@@ -133,7 +133,7 @@ def plot_parts(beside: Beside, ax: Axes | None = None, *, pairs: int = _MOST) ->
     """
     ax = prepared_axes(ax, 8, 3.6)
     names = list(dict.fromkeys(beside.frame[beside.by]))
-    if beside.by in DATED:  # the clearest pair may be that of later days
+    if beside.by in DATED:  # frames are sorted by clearness, which may put later days first
         names.sort()
     for place, (pair, rows) in enumerate(beside.frame.groupby(["first", "second"], sort=False)):
         if place == min(pairs, _MOST):
@@ -147,16 +147,16 @@ def plot_parts(beside: Beside, ax: Axes | None = None, *, pairs: int = _MOST) ->
     ax.set_xticks(range(len(names)), ticks, rotation=45, ha="right")
     usual = 3 * float(np.median(np.abs(beside.frame[["low", "high"]].to_numpy()).max(axis=1)))
     bottom, top = ax.get_ylim()
-    ax.set_ylim(max(bottom, -usual), min(top, usual))  # a part of few impressions does not flatten the others
+    ax.set_ylim(max(bottom, -usual), min(top, usual))  # parts with few impressions do not flatten the others
     ax.set_ylabel("mean outcome")
     legend_beside(ax)
     return ax
 
 
 def plot_plans(plans: Sequence[ImpressionPlan], ax: Axes | None = None) -> Axes:
-    """Draw impressions against the effect.
+    """Plot impressions against the effect.
 
-    ax: A new one by default.
+    ax: Axes to draw on; new ones by default.
 
     Examples
     --------

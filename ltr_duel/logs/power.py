@@ -1,8 +1,8 @@
-"""How many impressions it takes: for a test at the end, and for one that may be looked at all the time.
+"""Sample sizes: the impressions needed by a test at the end, and by a test with any number of looks.
 
-All that matters of an outcome y in [-1, 1] is its mean, the effect, and the mean of its square, about the share of
-impressions that are no ties. Both come from a log, or from comparisons on simulated users (see `spread`). Numbers are
-impressions of the whole log: with K rankers a pair has a part of them, and all pairs share the error.
+Of an outcome y in [-1, 1], only two numbers matter: its mean, the effect, and its mean square, about the share of
+impressions that are not ties. Both come from a log, or from comparisons on simulated users (see `spread`). All numbers
+are impressions of the whole log: with K rankers, a pair has only a part of them, and all pairs share the error.
 """
 
 from __future__ import annotations
@@ -16,24 +16,25 @@ import pandas as pd
 from scipy import special, stats
 
 from ltr_duel.core import FloatVector, InputError, errors, statistics, stream
+from ltr_duel.logs.bets import Bets
 from ltr_duel.logs.clusters import naive_means
-from ltr_duel.logs.returning_users import Returning, clustered_times, impressions_needed, stopping_times
-from ltr_duel.logs.sequential import TUNED_AT, Bets
+from ltr_duel.logs.returning_users import Looking, Returning, clustered_times, impressions_needed, stopping_times
+from ltr_duel.logs.sequential import TUNED_AT
 from ltr_duel.logs.spread import Spread
 
-_NORMAL = 1500.0  # impressions from which on the tests are that of a normal mean
-_CLEAREST = 5.0  # an effect has at most so many standard deviations
-_LONGEST = 64.0  # times the fixed test, after which a simulated sequence is given up
+_NORMAL = 1500.0  # impressions above which both tests are approximated by that of a normal mean
+_CLEAREST = 5.0  # maximum effect in standard deviations
+_LONGEST = 64.0  # multiple of the fixed test at which a simulated sequence is abandoned
 
 
 class ImpressionPlan(NamedTuple):
-    """Impressions of the whole log, all its pairs included, to find one effect of one pair."""
+    """Impressions of the whole log, over all its pairs, to find one effect of one pair."""
 
     effect: float
     fixed: float  # for a test at the end
-    sequential_mean: float  # at which the sequential test stops, in the mean
-    sequential_power: float  # by which it has stopped with the power that is asked for
-    by_factors: float = math.nan  # of the fixed test, by mean square and factors alone, as with users without number
+    sequential_mean: float  # mean number until the sequential test stops
+    sequential_power: float  # number by which the sequential test has stopped with the requested power
+    by_factors: float = math.nan  # fixed test by the normal approximation, with unlimited users
 
 
 def plan_impressions(
@@ -48,39 +49,39 @@ def plan_impressions(
     draws: int = 4000,
     seed: int = 0,
 ) -> list[ImpressionPlan]:
-    """Say how many impressions it takes to find effects of a given size.
+    """Return the numbers of impressions needed to find effects of given sizes.
 
-    The fixed test is that of `compare_log`, the sequential one that of `stopping_decisions`, simulated. Impressions are
-    of the pair by chance. Users are taken to come as often as in the log so far.
+    The fixed test is the test of `compare_log`; the sequential test is the test of `stopping_decisions`, simulated.
+    Each impression is of the pair at random. Users are assumed to come as often as in the log so far.
 
     Parameters
     ----------
     spread : Spread
     effects : sequence of float
-        Mean outcomes, above 0 and at most ``spread.largest``; by default its effect.
+        Mean outcomes, above 0 and at most ``spread.largest``; by default the effect of ``spread``.
     power : float
-        The chance to find the effect, above 0 and below 1.
+        Probability of finding the effect, above 0 and below 1.
     confidence : float
-        One less the chance of an error where there is no effect.
+        One minus the probability of an error if there is no effect.
     tests : int
-        Pairs that share this error (Bonferroni; Holm's correction of `compare_log` needs no more): K (K - 1) / 2.
+        Pairs that share this error, K (K - 1) / 2 (Bonferroni; Holm's correction in `compare_log` needs no more).
     every : float
-        Impressions of the log between two looks of the sequential test; 0 to look after each.
+        Impressions of the log between two looks of the sequential test; 0 for a look after each impression.
     tuned_at : float
         See `confidence_sequence`.
     draws : int
-        Simulated sequences.
+        Number of simulated sequences.
     seed : int
 
     Returns
     -------
     list of ImpressionPlan
-        One for each effect.
+        One plan for each effect.
 
     Raises
     ------
     InputError
-        For numbers out of range, or an effect that outcomes of that spread cannot have.
+        For numbers out of range, or an effect that is impossible for outcomes of that spread.
 
     Examples
     --------
@@ -94,28 +95,27 @@ def plan_impressions(
     for effect in effects or (abs(spread.effect),):
         errors.require_between("the effect (a mean outcome)", effect, 1e-6, 1)
         if spread.square > 1:
-            raise InputError(f"outcomes of mean square {spread.square:.3g} are none from -1 to 1")
+            raise InputError(f"outcomes of mean square {spread.square:.3g} are not within -1 to 1")
         if effect > max(spread.largest, abs(spread.effect)):
-            why = "the mean outcome if all that are no ties are won"
+            why = "the mean outcome if all impressions except ties are won"
             if spread.between:
                 why = f"whose root, {spread.largest:.4g}, is the mean outcome if all are won by the same credit"
             raise InputError(
                 f"an effect of {effect:.4g} is impossible: outcomes of {spread.first} against {spread.second} have a"
                 f" mean square of {spread.square:.4g}, {why}"
             )
-        square = max(spread.square, effect, abs(spread.effect))  # in between a mean may be above the mean square
+        square = max(spread.square, effect, abs(spread.effect))  # fractional means may exceed the mean square
         alpha, rng = (1 - confidence) / tests, stream(seed, "logs", "power", str(effect))
         if spread.returning:
             users = Returning.of(spread, effect, square)
             fixed = spread.each * impressions_needed(users, power, alpha, rng)
-            most = (_LONGEST * fixed + every) / spread.each
-            times, right = clustered_times(users, alpha, tuned_at, every / spread.each, draws, rng, most)
+            looking = Looking(every / spread.each, (_LONGEST * fixed + every) / spread.each, draws)
+            times, right = clustered_times(users, alpha, tuned_at, looking, rng)
             times *= spread.each
         else:
             fixed = fixed_test(effect, square, power, alpha, 1 / spread.each)
-            bets, most = Bets.tuned(tuned_at, alpha / 2), _LONGEST * fixed + every
-            settings = (every, draws, rng, most, 1 / spread.each)
-            times, right = stopping_times(effect, square, bets, alpha / 2, *settings)
+            bets, looking = Bets.tuned(tuned_at, alpha / 2), Looking(every, _LONGEST * fixed + every, draws)
+            times, right = stopping_times(effect, square, bets, alpha / 2, looking, rng, 1 / spread.each)
         late = float(np.sort(np.where(right, times, np.inf))[int(np.ceil(power * draws)) - 1])
         reach = special.ndtri(1 - alpha / 2) + special.ndtri(power)
         by_factors = (reach / effect) ** 2 * (square - effect**2) * spread.design * spread.each
@@ -133,12 +133,12 @@ def smallest_effects(
     every: float = 0.0,
     seed: int = 0,
 ) -> tuple[float, float]:
-    """Return the smallest effects that so many impressions of the log find, by the fixed and the sequential test.
+    """Return the smallest effects found with this number of impressions, by the fixed and the sequential test.
 
-    impressions: Of the whole log: traffic a day times days.
-    power, confidence, tests, every, seed: As of `plan_impressions`.
+    impressions: Impressions of the whole log: traffic per day times days.
+    power, confidence, tests, every, seed: See `plan_impressions`.
 
-    They are mean outcomes; infinity where even the largest possible effect would not be found.
+    The effects are mean outcomes; infinity if even the largest possible effect would not be found.
 
     Examples
     --------
@@ -163,9 +163,9 @@ def smallest_effects(
 
 
 def least_effect(spread: Spread, impressions: int, *, power: float, confidence: float, tests: int) -> float:
-    """Return the mean outcome below which the clusters that a log has show nothing, however often they come.
+    """Return the smallest mean outcome that the clusters of a log can show, however many impressions each has.
 
-    Of N clusters whose outcomes have a correlation rho, the variance of the mean falls to rho / N times an outcome's.
+    With N clusters of correlation rho, the variance of the mean falls to rho / N times the variance of an outcome.
     """
     if not spread.returning or spread.visits <= 1:
         return 0.0
@@ -176,7 +176,7 @@ def least_effect(spread: Spread, impressions: int, *, power: float, confidence: 
 
 
 def _smallest(needed: Callable[[float], float], largest: float, impressions: float) -> float:
-    """Return the smallest effect that needs no more impressions, to a hundredth of it; infinity if there is none."""
+    """Return the smallest effect that needs at most `impressions`, to within 1%; infinity if there is none."""
     low, high = float(np.log(1e-4)), float(np.log(largest))
     if needed(largest) > impressions:
         return float("inf")
@@ -187,13 +187,13 @@ def _smallest(needed: Callable[[float], float], largest: float, impressions: flo
 
 
 def fixed_test(effect: float, square: float, power: float, alpha: float, share: float = 1.0) -> float:
-    """Return the impressions with which the test of `compare_log` finds a mean outcome of that mean square.
+    """Return the impressions with which the test of `compare_log` finds a mean outcome with this mean square.
 
-    They are independent, and each is one of the pair by a chance of ``share``.
+    Impressions are independent, and each is of the pair with probability ``share``.
     """
     ratio = effect / max(square - effect**2, effect**2 / _CLEAREST**2) ** 0.5
     about = ((special.ndtri(1 - alpha / 2) + special.ndtri(power)) / ratio) ** 2
-    if about > _NORMAL:  # there both tests are that of a normal mean
+    if about > _NORMAL:  # above this, both tests are that of a normal mean
         return float(about / share)
     low, high = 1.0, np.ceil(about / share)
     while found_by(effect, square, high, alpha, share) < power:
@@ -206,9 +206,9 @@ def fixed_test(effect: float, square: float, power: float, alpha: float, share: 
 
 
 def found_by(effect: float, square: float, n: float, alpha: float, share: float = 1.0) -> float:
-    """Return the chance that the test finds an effect with n impressions, of which a share are of the pair.
+    """Return the probability that the test finds an effect with n impressions, of which a share is of the pair.
 
-    All likely numbers of wins and losses are tried; ties are as many as are expected beside them.
+    The sum runs over all likely numbers of wins and losses; the number of ties is its expectation given these.
     """
     decided = _within(n, square * share)
     wins = np.arange(decided[0] // 2, _within(decided[-1], (1 + effect / square) / 2)[-1] + 1)
@@ -223,7 +223,7 @@ def found_by(effect: float, square: float, n: float, alpha: float, share: float 
 
 
 def _within(n: float, chance: float) -> FloatVector:
-    """Return the numbers of hits within 4.5 standard deviations, of n trials."""
+    """Return the numbers of successes in n trials within 4.5 standard deviations of the mean."""
     reach = 4.5 * (n * chance * (1 - chance)) ** 0.5 + 4
     return np.arange(max(0.0, np.floor(n * chance - reach)), min(n, np.ceil(n * chance + reach)) + 1)
 

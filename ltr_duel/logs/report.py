@@ -1,4 +1,4 @@
-"""The comparison in words and as one page: what its numbers estimate, which share an error, and what they assume."""
+"""The comparison as text and as one HTML page: the estimates, the error that they share, and their assumptions."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ import numpy as np
 
 from ltr_duel.core import files, several
 from ltr_duel.logs.adaptive import first_impressions, note_at_any_time, weighs
-from ltr_duel.logs.compare import LogComparison
+from ltr_duel.logs.comparison import LogComparison
 from ltr_duel.logs.findings import finding_lines
 from ltr_duel.logs.limits import guardrail_lines
-from ltr_duel.logs.stopping import two_tests
+from ltr_duel.logs.stopping_sentences import two_tests
 from ltr_duel.logs.table import date_words
 from ltr_duel.logs.tables import ROWS, beside_table, column_notes, comparison_table, rankers_in_table
 from ltr_duel.logs.verdict import Evidence, decision_of
 
-_PAIRS = {"day": 1, "week": 1, "outcome": ROWS}  # pairs in a table of parts, the clearest first; else 3
+_PAIRS = {"day": 1, "week": 1, "outcome": ROWS}  # pairs in a table of parts, the clearest first; 3 for other parts
 _TEMPLATE = Path(__file__).parent / "templates" / "log.html"
 _HEADINGS = {
     "outcome": "Secondary outcomes",
@@ -35,9 +35,9 @@ _WHOSE = {
 
 
 def comparison_lines(found: LogComparison, *, always: bool = False) -> list[str]:
-    """Say in sentences what a comparison rests on.
+    """Return sentences on the basis of a comparison.
 
-    always: Whether its table is of looks at any time.
+    always: Whether the comparison's table is valid at any time.
 
     Examples
     --------
@@ -72,7 +72,7 @@ def _robust(cluster: str) -> str:
 
 
 def save_comparison(evidence: Evidence, path: str | Path, *, title: str = "") -> None:
-    """Write a decision, and all that it rests on, as one self-contained HTML page."""
+    """Write a decision and its evidence as one self-contained HTML page."""
     from ltr_duel.analysis import png_bytes, render_page  # with matplotlib, which the terminal does not need
     from ltr_duel.logs.picture import plot_comparison, plot_parts
 
@@ -107,23 +107,23 @@ def save_comparison(evidence: Evidence, path: str | Path, *, title: str = "") ->
 
 
 def _capital(sentence: str, names: Sequence[str]) -> str:
-    """Begin a headline with a capital, unless it begins with the name of a ranker."""
+    """Capitalise a headline, unless it begins with the name of a ranker."""
     return sentence if sentence.startswith(tuple(names)) else sentence[:1].upper() + sentence[1:]
 
 
 def whose(found: LogComparison) -> str:
-    """Return for whom an answer holds, by how errors are clustered."""
+    """Return the users and queries for which an answer holds, by the clustering of the errors."""
     queries = found.provenance["queries"]
     return _WHOSE[found.cluster].format("this query" if queries == 1 else f"these {queries:,} queries")
 
 
 def rows_left_out(pairs: int) -> list[str]:
-    """Say how many pairs a page does not list."""
+    """Return a note if a page does not list all pairs."""
     return [f"The {ROWS} clearest of {pairs:,} pairs are shown; all of them share the error."] if pairs > ROWS else []
 
 
 def picture_caption(evidence: Evidence, most: int = 4) -> str:
-    """Say what the picture over time shows."""
+    """Return the caption of the plot over time."""
     found, pairs = evidence.found, len(evidence.found.pairs)
     of = "users' first impressions of the pair" if first_impressions(found) else "all its impressions"
     which = f"Of the {most} clearest of {pairs:,} pairs the" if pairs > most else "The"
@@ -136,7 +136,7 @@ def picture_caption(evidence: Evidence, most: int = 4) -> str:
 
 
 def beside_note(confidence: float) -> str:
-    """Say what intervals and p of a table of parts or of further outcomes are corrected for."""
+    """Return a note on the correction of intervals and p in a table of parts or of secondary outcomes."""
     return (
         f"The intervals of each such table hold together with {confidence:.0%} (Bonferroni). p is corrected for its"
         " rows by Holm's rule, which is sharper, so an interval may hold 0 beside a small p."
@@ -144,11 +144,11 @@ def beside_note(confidence: float) -> str:
 
 
 def method_lines(evidence: Evidence) -> list[str]:
-    """Return what the numbers estimate, which of them share an error, and what they assume."""
+    """Return lines on the estimand, the shared error and the assumptions."""
     about = evidence.found.provenance
     lines = [
         f"Outcome: {about['events']}, credited by {about['method']} ({about['outcome']}). The mean outcome is from"
-        " -1 to 1: the share of impressions won less the share lost; of rules with credit in between, the mean credit.",
+        " -1 to 1: the share of impressions won less the share lost; with fractional credit, the mean credit.",
         *([about["caution"]] if "caution" in about else []),
         f"{_estimand(evidence)} The answer is for {whose(evidence.found)}.",
         _family(evidence),
@@ -169,7 +169,7 @@ def method_lines(evidence: Evidence) -> list[str]:
         lines.append("Checks: each test fails for one sound log of a hundred.")
     if evidence.found.adjusted:
         lines.append(
-            "Adjusted: what the coin of place 1 decided, alone and with what was known of users before, is taken out of"
+            "Adjusted: the effect of the coin of place 1, alone and times the users' history, is removed from"
             " the primary outcome. The coin is fair, so the mean is the same, with less error. Parts are not adjusted."
         )
     return [*lines, _assumptions(evidence.found)]
@@ -203,7 +203,7 @@ def _weighted(evidence: Evidence) -> str:
 def _family(evidence: Evidence) -> str:
     error, pairs = f"{1 - evidence.confidence:.2g}", evidence.found.tests
     if evidence.decisions is None:
-        pairs = len(evidence.found.pairs)  # those that were shown
+        pairs = len(evidence.found.pairs)  # pairs that were shown
         corrected = f" p is corrected for the {pairs} pairs (Holm); each interval is for its pair alone." * (pairs > 1)
         return f"Error: at one planned look, a pair is decided wrongly with a chance of at most {error}.{corrected}"
     shared = f" of the {pairs} pairs" if pairs > 1 else ""
@@ -222,4 +222,4 @@ def _assumptions(found: LogComparison) -> str:
     who = {"user": "users are", "query": "queries are", "both": "users are, and queries are,"}
     if found.cluster not in who:
         return "Assumed: impressions are independent of each other."
-    return f"Assumed: {who[found.cluster]} independent of each other; outcomes of one may go together."
+    return f"Assumed: {who[found.cluster]} independent of each other; outcomes of one may be correlated."

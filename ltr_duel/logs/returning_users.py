@@ -1,9 +1,10 @@
-"""When sequential tests stop, and what the tests of users who return see, simulated for a plan.
+"""Simulations for plans: stopping times of sequential tests, and data of tests with returning users.
 
-Users who return are of a few kinds. They come one after the other; or a log has so many impressions, is filled up by
-users of the first kind, and has the others, who come more often, by chance. A user's mean outcome has a Beta
-distribution from -1 to 1. Of many users of a kind only the sum of their sums is drawn, as normal, and that of their
-squares. From these follow mean and error as the test has them, and nearly the exact test by signs.
+There are a few kinds of returning users. They arrive one after the other; or the log has a fixed number of impressions:
+the number of users of each other kind, who come more often, is random, and users of the first kind fill the log. A
+user's mean outcome has a Beta distribution from -1 to 1. For many users of a kind, only the sum of their sums, as
+normal, and the sum of the squares are sampled. These give the mean and error as the test computes them, and nearly the
+exact sign test.
 """
 
 from __future__ import annotations
@@ -15,21 +16,29 @@ from numpy.typing import NDArray
 from scipy import special
 
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, statistics
+from ltr_duel.logs.bets import Bets
 from ltr_duel.logs.clustered_sequence import Clustered
 from ltr_duel.logs.clusters import cautious_of_kinds
-from ltr_duel.logs.sequential import Bets
 from ltr_duel.logs.spread import Spread
 
-_NORMAL = 1500.0  # users that are equal
+_NORMAL = 1500.0  # effective users above which the normal approximation is used
 _DRAWS, _ROUGH = 20_000, 2000
-_FEW = 64  # users that are drawn one by one
-_GROWTH = 1.003  # simulated sequences are looked at each time they are so much longer
+_FEW = 64  # maximum number of users who are sampled one by one
+_GROWTH = 1.003  # factor between the lengths of simulated sequences at two looks
 _GROWTH_OF_USERS = 1.01
-_CLEAREST = 5.0  # an effect has at most so many standard deviations
+_CLEAREST = 5.0  # maximum effect in standard deviations
+
+
+class Looking(NamedTuple):
+    """How simulated experiments are looked at, in impressions of the pair or of the log."""
+
+    every: float  # from one look to the next; 0: after each
+    most: float  # an experiment that has not stopped until then never stops
+    draws: int  # experiments
 
 
 class Drawn(NamedTuple):
-    """Users of simulated experiments, and their sums; the shape of the first three is (kinds, experiments)."""
+    """Users of simulated experiments and their sums; the first three fields have shape (kinds, experiments)."""
 
     number: FloatMatrix
     total: FloatMatrix
@@ -38,27 +47,27 @@ class Drawn(NamedTuple):
 
     @classmethod
     def none(cls, kinds: int, draws: int) -> Drawn:
-        """Return experiments that nobody has seen."""
+        """Return experiments without users."""
         zeros = np.zeros((kinds, draws))
         return cls(zeros, zeros, zeros, np.zeros(draws))
 
     def of(self, chosen: NDArray[Any]) -> Drawn:
-        """Return those of some experiments."""
+        """Return the users of some of the experiments."""
         return Drawn(*(part[..., chosen] for part in self))
 
 
 class Returning(NamedTuple):
-    """Users who return; entries of the vectors are kinds of users."""
+    """Returning users; entries of the vectors are kinds of users."""
 
     effect: float  # mean outcome
     square: float  # mean squared outcome
-    size: FloatVector  # impressions of a user
-    share: FloatVector  # of the impressions
-    variance: FloatVector  # of a user's sum
+    size: FloatVector  # mean squared outcome
+    share: FloatVector  # share of the impressions
+    variance: FloatVector  # variance of a user's sum
 
     @classmethod
     def of(cls, spread: Spread, effect: float, square: float) -> Returning:
-        """Return the users of a pair, by their outcomes and how often they come."""
+        """Return the users of a pair, given its spread, effect and mean square."""
         size, share = np.array(spread.users).T
         size = size * spread.visits / (size @ share)
         single = max(square - effect**2, effect**2 / _CLEAREST**2)
@@ -67,22 +76,22 @@ class Returning(NamedTuple):
 
     @property
     def visits(self) -> float:
-        """Impressions of a user, in the mean."""
+        """Mean number of impressions of a user."""
         return float(1 / (self.share / self.size).sum())
 
     def filling(self, n: float, draws: int, rng: np.random.Generator) -> FloatMatrix:
-        """Draw the users of logs with n impressions."""
+        """Sample the numbers of users of each kind, in logs with n impressions."""
         size = self.size[1:, None]
         others = rng.poisson(n * self.share[1:, None] / size, (len(size), draws))
         first = np.maximum(np.round((n - (size * others).sum(axis=0)) / self.size[0]), 0)
         return np.vstack([first, others])
 
     def coming(self, users: int, draws: int, rng: np.random.Generator) -> FloatMatrix:
-        """Draw the kinds of users."""
+        """Sample the kinds of `users` users."""
         return rng.multinomial(users, self.share / self.size * self.visits, draws).T.astype(np.float64)
 
     def with_sums(self, known: Drawn, new: FloatMatrix, rng: np.random.Generator) -> Drawn:
-        """Draw the sums of new users, and return them with those that are known."""
+        """Sample the sums of new users, and add them to the known sums."""
         number = known.number + new
         sums = [self._sums(kind, number[kind], some, rng) for kind, some in enumerate(new)]
         total, squares, against = map(np.array, zip(*sums, strict=True))
@@ -91,14 +100,14 @@ class Returning(NamedTuple):
     def _sums(
         self, kind: int, number: FloatVector, new: FloatVector, rng: np.random.Generator
     ) -> tuple[FloatVector, FloatVector, FloatVector]:
-        """Draw the sum of the new users' sums, that of their squares, and how many are below 0."""
+        """Sample the sum of the new users' sums, the sum of their squares, and the number of sums below 0."""
         size, variance = self.size[kind], self.variance[kind]
         mean = size * self.effect
         if number.max() > _FEW:
             beyond = np.sqrt(variance * new) * rng.standard_normal(new.shape)
             rest = variance * 2 * rng.standard_gamma(np.maximum(new - 1, 0) / 2)
             squares = rest + beyond**2 / np.maximum(new, 1) + 2 * mean * beyond + new * mean**2
-            return new * mean + beyond, squares, np.minimum(new, 1.0)  # hardly ever are so many alike
+            return new * mean + beyond, squares, np.minimum(new, 1.0)  # so many users hardly ever all agree
         won = min((1 + self.effect) / 2, 1 - 1e-6)
         alike = max(won * (1 - won) * 4 * size**2 / variance - 1, 0.01)
         each = size * (2 * rng.beta(won * alike, (1 - won) * alike, (int(new.max()), len(new))) - 1)
@@ -106,7 +115,7 @@ class Returning(NamedTuple):
         return each.sum(axis=0), (each**2).sum(axis=0), (each < 0).sum(axis=0)
 
     def seen(self, sums: Drawn) -> Clustered:
-        """Return what a look sees; p by signs is exact where users agree, else normal."""
+        """Return the data of a look; the sign test is exact if all users agree, else by the normal approximation."""
         size, total, number = self.size[:, None], sums.total.sum(axis=0), sums.number.sum(axis=0)
         n = (size * sums.number).sum(axis=0)
         means = cautious_of_kinds(size, *sums[:3], n * self.square)
@@ -117,11 +126,11 @@ class Returning(NamedTuple):
 
 
 def impressions_needed(users: Returning, power: float, alpha: float, rng: np.random.Generator) -> float:
-    """Return the impressions of the pair with which the fixed test finds the effect, by bisection of experiments."""
+    """Return the impressions of the pair with which the fixed test finds the effect, by bisection over simulations."""
     each = users.variance / users.size
     about = float(special.ndtri(1 - alpha / 2) + special.ndtri(power)) ** 2 * (users.share @ each) / users.effect**2
     if about * (users.share @ each) ** 2 / (users.share * users.size @ each**2) > _NORMAL:
-        return float(about)  # there the test is that of a normal mean
+        return float(about)  # here the test is that of a normal mean
     unit = users.size[0]
 
     def found(number: float, draws: int = _DRAWS) -> float:
@@ -131,7 +140,7 @@ def impressions_needed(users: Returning, power: float, alpha: float, rng: np.ran
 
     high = np.ceil(
         3 * about / unit + 2
-    )  # from above, as a few impressions without a heavy user may show more than more
+    )  # from above, because a small log without a heavy user may have more power than a larger one
     while found(high, _ROUGH) < power:
         high = np.ceil(1.2 * high)
     while (low := np.floor(high / 1.2)) > 1 and found(low, _ROUGH) >= power:
@@ -144,22 +153,17 @@ def impressions_needed(users: Returning, power: float, alpha: float, rng: np.ran
 
 
 def clustered_times(
-    users: Returning,
-    alpha: float,
-    tuned_at: float,
-    every: float,
-    draws: int,
-    rng: np.random.Generator,
-    most: float,
+    users: Returning, alpha: float, tuned_at: float, looking: Looking, rng: np.random.Generator
 ) -> tuple[FloatVector, NDArray[np.bool_]]:
     """Simulate what `stopping_times` does, by the test of all impressions of users who return (see `Clustered`).
 
-    Times are impressions of the pair, as are ``every`` and ``most``, and multiples of ``every`` (0: of one).
+    Times are impressions of the pair, as are those of ``looking``, and multiples of its ``every`` (0: of one).
     ``alpha`` is the error of both sides together.
     """
+    every, most, draws = looking
     times, right = np.full(draws, np.inf), np.zeros(draws, np.bool_)
     sums, open_ones, known = Drawn.none(len(users.size), draws), np.arange(draws), 0
-    least = -2 * np.log(alpha)  # no boundary is nearer
+    least = -2 * np.log(alpha)  # lower bound of all boundaries
     for look in looks_until(every / users.visits, most / users.visits, _GROWTH_OF_USERS):
         sums = users.with_sums(sums, users.coming(int(look) - known, len(open_ones), rng), rng)
         known = int(look)
@@ -168,7 +172,7 @@ def clustered_times(
         if known < 2 or not len(far):
             continue
         hit = far[users.seen(sums.of(far)).ahead(1 - alpha, 1, tuned_at) != 0]
-        looks = np.floor(known * users.visits / every + 1e-9) if every > 0 else 0.0  # in the mean, so whole days
+        looks = np.floor(known * users.visits / every + 1e-9) if every > 0 else 0.0  # by mean visits, so whole days
         times[open_ones[hit]] = max(looks, 1.0) * every if every > 0 else users.size @ sums.number[:, hit]
         right[open_ones[hit]] = total[hit] > 0
         rest = np.delete(np.arange(len(open_ones)), hit)
@@ -183,24 +187,23 @@ def stopping_times(
     square: float,
     bets: Bets,
     alpha: float,
-    every: float,
-    draws: int,
+    looking: Looking,
     rng: np.random.Generator,
-    most: float,
     share: float = 1.0,
 ) -> tuple[FloatVector, NDArray[np.bool_]]:
     """Simulate after how many impressions sequences stop, infinity for never, and which name the right ranker.
 
     An impression is of the pair by a chance of ``share``. Its outcome is a win, a tie or a loss, with the mean and the
-    mean square that are given; ``alpha`` is the error of each side, ``every`` are the impressions between two looks.
+    mean square that are given; ``alpha`` is the error of each side.
     """
+    every, most, draws = looking
     won, lost = share * (square + effect) / 2, share * (square - effect) / 2
-    chances = np.array([won, lost, max(0.0, 1 - won - lost)])  # without ties it may round below 0
+    chances = np.array([won, lost, max(0.0, 1 - won - lost)])  # without ties, rounding may make it negative
     level = float(-np.log(alpha))
-    least = np.arange(1.0, 20 * level)  # some of these wins in a row are enough
+    least = np.arange(1.0, 20 * level)  # a run of some of these numbers of wins is enough
     most = max(most, 4.0 * float(bets.lead_needed(least, level).min()) / effect / share)
     grid = np.unique(np.round(np.geomspace(1, 2 * most, 2000)))
-    bound = np.minimum(bets.lead_needed(grid, level), 2 * grid)  # more than there can be where nothing is enough
+    bound = np.minimum(bets.lead_needed(grid, level), 2 * grid)  # unreachable if no lead is enough
     times, right = np.full(draws, np.inf), np.zeros(draws, np.bool_)
     n, lead, decided = 0.0, np.zeros(draws), np.zeros(draws)
     open_ones = np.arange(draws)
@@ -219,7 +222,7 @@ def stopping_times(
 
 
 def looks_until(every: float, most: float, growth: float = _GROWTH) -> IntVector:
-    """Return the times of looks: so far apart, and each so much later, until the end."""
+    """Return the times of looks until the end: multiples of `every`, each later by at least the factor `growth`."""
     looks = growth ** np.arange(np.ceil(np.log(most) / np.log(growth)) + 1)
     step = max(every, 1.0)
     return np.unique(np.ceil(step * np.ceil(looks / step)).astype(np.int64))

@@ -1,6 +1,6 @@
-"""What must hold in every row of a log, whatever it comes from: a condition for the engine, and a sentence.
+"""Checks of the rows of a log from any source: each has a condition for the engine, and an error message.
 
-The engine finds the rows that cannot be used; their sentences are made from their values.
+The engine finds the unusable rows; their messages are made from their values.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ SHOWN_AGAIN = (
     " (a page that is shown again is the same impression: keep its first row, or pass over the others with --skip-bad)"
 )
 _AS_JSON = "a list in JSON, such as [1, 3] (lists in another form: --source, see docs/logs.md)"
-_GRADES = 1000  # the largest
-_LATEST = 1e11  # where times in milliseconds have been made seconds, what is still so large is neither
+_GRADES = 1000  # largest grade
+_LATEST = 1e11  # in seconds, after times in milliseconds were converted; larger times are in neither unit
 
 
 class Check(NamedTuple):
-    """Something that makes a row wrong."""
+    """A condition that makes a row unusable."""
 
-    columns: tuple[str, ...]  # that it looks at; without them there is nothing to check
-    wrong: Callable[[Any], Any]  # of a relation with `ready` columns
+    columns: tuple[str, ...]  # columns that the check reads; without them there is no check
+    wrong: Callable[[Any], Any]  # condition, given a relation with `ready` columns
     sentence: Callable[[Row], str]
 
 
 def ready(rows: Any) -> Any:
-    """Return the relation with the length of each list that was shown."""
+    """Return the relation with the length of each shown list."""
     import ibis
 
     more: Row = {"length": ibis.null("int64")}
@@ -49,7 +49,7 @@ def ready(rows: Any) -> Any:
 
 
 def refused_in(engine: Any, rows: Any, sentence: Callable[[Row], str], but: IntVector, *kinds: str) -> Refused:
-    """Return the lines of a relation of bad rows, but for some; rows with the same ``kinds`` have one reason."""
+    """Return the lines of a relation of bad rows, except for `but`; rows with the same ``kinds`` share one reason."""
     found = engine.run(rows.select("line", *kinds))
     found = found.filter(~np.isin(found["line"].to_numpy(), but))
     alike = found.group_by(list(kinds)).aggregate([("line", "min"), ("line", "count")]).to_pylist() if found else []
@@ -61,7 +61,7 @@ def refused_in(engine: Any, rows: Any, sentence: Callable[[Row], str], but: IntV
 
 
 def marked(full: Any, conditions: list[Any]) -> Any:
-    """Return the rows that a check refuses, with ``code``, the number of the check, and ``kind``."""
+    """Return the rows that fail a check, with ``code``, the number of the check, and ``kind``."""
     import ibis
 
     code = ibis.cases(*((one, k) for k, one in enumerate(conditions)), else_=-1)
@@ -70,40 +70,40 @@ def marked(full: Any, conditions: list[Any]) -> Any:
 
 
 def going_back(rows: Any) -> Any:
-    """Return the lines whose time is before that of the row before; DuckDB keeps the rows of a file in their order."""
+    """Return the lines whose time is before that of the previous row; DuckDB keeps the order of the rows of a file."""
     timed = rows.select("line", "time").filter(lambda t: ~t.time.isnan())
     timed = timed.mutate(before=timed.time.lag())
     return timed.filter(timed.time < timed.before)
 
 
 def repeating(rows: Any) -> Any:
-    """Return the lines whose impression has been there before, and the line where it was ``first``."""
+    """Return the lines that repeat an impression, and its ``first`` line."""
     often = rows.group_by("impression").agg(first=rows.line.min(), n=rows.count())
     again = rows.join(often.filter(often.n > 1), "impression").select("line", "impression", "first")
     return again.filter(again.line > again.first)
 
 
 def kinds_of(rows: Any, facts: dict[str, Any] | None = None, **more: Any) -> Any:
-    """Return the expression of the different rankers and methods of rows, the line that has each first, and facts."""
+    """Return the expression of the different rankers and methods of rows, the first line with each, and facts."""
     keys = [name for name in ("rankers", "method", "outcome") if name in rows.columns]
     return rows.group_by(*keys, given=rows.owners.notnull(), **more).agg(first_line=rows.line.min(), **facts or {})
 
 
 def facts_of(rows: Any) -> dict[str, Any]:
-    """Return the expressions of what is in rows; of several parts of them `FACTS` makes that of all."""
+    """Return the expressions of facts about rows; `FACTS` combines the facts of several parts."""
     named = rows.user.count() if "user" in rows.columns else rows.count() - rows.count()
     clicked = (rows.clicks.length() > 0).any()
     return {"n": rows.count(), "named": named, "clicked": clicked, "first": rows.time.min(), "last": rows.time.max()}
 
 
 def back_sentence(row: Row) -> str:
-    """Say that time goes back."""
+    """Return the error message of a row whose time goes back."""
     before, time = (date_words(row[name], "milliseconds") for name in ("before", "time"))
     return f"the time goes back, from {before} to {time}; rows must be sorted by time"
 
 
 def fault_sentence(row: Row) -> str:
-    """Say which value of a row cannot be read."""
+    """Return the error message of a row with a value that cannot be read."""
     given = json.loads(row["fault"])
     if isinstance(given, str):
         return given
@@ -119,7 +119,7 @@ def fault_sentence(row: Row) -> str:
 
 
 def _has_names(value: Any) -> bool:
-    """Whether a list, perhaps in JSON, holds texts."""
+    """Whether a list, perhaps as JSON, contains texts."""
     if isinstance(value, str):
         with suppress(ValueError, RecursionError):
             value = json.loads(value)
@@ -127,13 +127,13 @@ def _has_names(value: Any) -> bool:
 
 
 def short(value: Any) -> str:
-    """Return a value as a sentence shows it."""
+    """Return a value as shown in messages."""
     text = repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 def checks_of(columns: tuple[str, ...]) -> list[Check]:
-    """Return the checks of a relation with these columns, in the order in which they are said."""
+    """Return the checks of a relation with these columns, in the order in which they are reported."""
     needed = [_needed(name) for name, column in LOG_COLUMNS.items() if column.needed]
     return [check for check in (_FAULT, *needed, *_CHECKS) if set(check.columns) <= set(columns)]
 
@@ -143,7 +143,7 @@ def _needed(name: str) -> Check:
 
 
 def _outside(name: str, low: int, high: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """Return the condition that a list of whole numbers has one outside of the limits, or null."""
+    """Return the condition that a list of integers contains null or a number outside the limits."""
 
     def wrong(t: Any) -> Any:
         top = high(t)
@@ -153,7 +153,7 @@ def _outside(name: str, low: int, high: Callable[[Any], Any]) -> Callable[[Any],
 
 
 def _first(values: list[int | None], low: int, high: float, null: int = 0) -> int:
-    """Return the first number outside of the limits; null counts as a number."""
+    """Return the first number outside the limits; null counts as the number `null`."""
     return next(k for k in (null if v is None else v for v in values) if not low <= k <= high)
 
 
@@ -175,7 +175,7 @@ def _names(rankers: list[str]) -> str:
 
 _LISTS = [name for name, column in LOG_COLUMNS.items() if "list" in str(column.kind)]
 _FAULT = Check(("fault",), lambda t: t.fault.notnull(), fault_sentence)
-SHOWN_TWICE = Check(  # engines take long for it
+SHOWN_TWICE = Check(  # slow in SQL engines
     ("shown",),
     lambda t: t.shown.unique().length() < t.shown.length(),
     lambda row: f"document '{_last_repeat(row['shown'])}' is shown twice",

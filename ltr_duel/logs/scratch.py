@@ -1,6 +1,6 @@
-"""What the engine in the process may take: memory by the size of the log, and a folder for what it puts on disk.
+"""Resources of the engine in this process: a memory limit by the size of the log, and a folder for temporary data.
 
-The folder is removed when the engine is closed. Of a process that was killed it stays, until another one makes its own.
+The folder is removed when the engine is closed. The folder of a killed process is removed by the next process.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from pathlib import Path
 from ltr_duel.core import InputError, host
 
 VARIABLE = "LTR_DUEL_LOGS_MEMORY"
-_USUAL, _MOST = 640_000_000, 2_500_000_000  # bytes, of logs up to 10^7 rows and of the longest
-_ROWS, _EACH = 10**7, 20  # bytes for each row from there on
-_SHARE = 0.5  # of the memory that is free
-_LEAST = 256_000_000  # with less some queries fail
+_USUAL, _MOST = 640_000_000, 2_500_000_000  # bytes, for logs of up to 10^7 rows and for the longest logs
+_ROWS, _EACH = 10**7, 20  # bytes for each further row
+_SHARE = 0.5  # share of the free memory
+_LEAST = 256_000_000  # some queries fail with less
 _PREFIX, _OWNER = "ltr_duel-logs-", "process.json"
 _UNITS = {"MB": 10**6, "GB": 10**9}
 
 
 def memory_limit(rows: int) -> int:
-    """Return the bytes of memory that DuckDB may take for a log of so many rows: more for long ones.
+    """Return the memory limit of DuckDB in bytes for a log of so many rows; long logs get more.
 
-    Raises `InputError` if the variable that sets it is no size.
+    Raises `InputError` if the environment variable that sets it is not a valid size.
     """
     if given := os.environ.get(VARIABLE, ""):
         with suppress(ValueError, KeyError):
@@ -39,9 +39,9 @@ def memory_limit(rows: int) -> int:
 
 
 def make_folder() -> str:
-    """Make a folder for this process, in the one for temporary files; remove those of processes that have ended."""
+    """Create a temporary folder for this process; remove those of processes that have ended."""
     for one in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        with suppress(OSError, ValueError, TypeError, KeyError):  # it is another user's, or was made just now
+        with suppress(OSError, ValueError, TypeError, KeyError):  # another user's folder, or one being created
             if host.still_runs(json.loads((one / _OWNER).read_bytes())) is False:
                 shutil.rmtree(one, ignore_errors=True)
     folder = tempfile.mkdtemp(prefix=_PREFIX)
@@ -50,7 +50,7 @@ def make_folder() -> str:
 
 
 def lack_of_memory(limit: int) -> str:
-    """Say that the memory did not suffice, and what to do."""
+    """Return an error message on lack of memory, with a remedy."""
     free = host.free_memory()
     return (
         f"DuckDB needs more memory than the {limit / 1e9:.2g} GB that it may take ({free / 1e9:.2g} GB are free):"
@@ -59,9 +59,9 @@ def lack_of_memory(limit: int) -> str:
 
 
 def lack_of_disk(folder: str) -> str:
-    """Say that the disk of the folder is full, and what to do."""
+    """Return an error message on a full disk, with a remedy."""
     place = Path(folder).parent
     return (
-        f"DuckDB puts aside on disk what exceeds its memory, and {place} has no more room for it"
+        f"DuckDB writes data that exceed its memory to disk, and {place} is full"
         f" ({shutil.disk_usage(place).free / 1e9:.2g} GB are free): set TMPDIR to a folder on another disk"
     )

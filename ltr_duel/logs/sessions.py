@@ -1,19 +1,19 @@
 """The session logs of the Yandex challenges: Relevance Prediction (WSCD 2012), Personalized Web Search (WSCD 2014).
 
-Lines are parted by tabs. The first contest has
+Fields are separated by tabs. The first challenge has
 
     SessionID  TimePassed  Q  QueryID  RegionID  URLID ...
     SessionID  TimePassed  C  URLID
 
-and the second one
+and the second has
 
     SessionID  M  Day  UserID
     SessionID  TimePassed  Q  SERPID  QueryID  TermID,TermID...  URLID,DomainID ...
     SessionID  TimePassed  C  SERPID  URLID
 
-A query action is an impression. A click goes to the last impression of its session that shows the document, in the
-second contest to that of its number; clicks on other documents (advertisements, later pages) are left out. There is
-no time of day: all impressions have time 0.
+A query action is an impression. A click is credited to the last impression of its session that shows the document; in
+the second challenge, to the impression with its SERPID. Clicks on other documents (advertisements, later pages) are
+omitted. The logs have no time of day, so all impressions have time 0.
 """
 
 from __future__ import annotations
@@ -46,5 +46,5 @@ DROP VIEW clicked; DROP VIEW shown; DROP TABLE actions; DROP TABLE lines
 
 
 def create_sessions(engine: Engine) -> None:
-    """Make the relation ``log`` of the table ``lines``."""
+    """Create the relation ``log`` from the table ``lines``."""
     engine.execute(_VIEWS)

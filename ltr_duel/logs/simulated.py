@@ -1,7 +1,7 @@
-"""A log of simulated users: every impression of a policy's run, as a search page would have logged it.
+"""A log of simulated users: every impression of a policy's run, in the form in which a search page would log it.
 
-The run is that of `simulate` with the same seed (its first repetition), list by list and click by click; or users
-return, each with a few queries that he asks again and again, so that his outcomes go together.
+The run equals that of `simulate` with the same seed (its first repetition), list by list and click by click.
+Alternatively users return, each with a few queries that are repeated, so that a user's outcomes are correlated.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 from ltr_duel.bandits import POLICIES, Policy, Run, duel, multiduel, new_recorder, relabelled
-from ltr_duel.clicks import ClickModel, simulate_clicks
+from ltr_duel.clicks import ClickModel
 from ltr_duel.core import (
     InputError,
     IntMatrix,
@@ -28,14 +28,23 @@ from ltr_duel.core import (
     stream,
     vector,
 )
-from ltr_duel.interleaving import METHODS, Comparison, Method, credit_pair, credit_slate, draw_pair, draw_slate
+from ltr_duel.interleaving import (
+    METHODS,
+    Comparison,
+    Method,
+    click_list,
+    credit_pair,
+    credit_slate,
+    draw_pair,
+    draw_slate,
+)
 from ltr_duel.logs.writer import write_log
 from ltr_duel.rankers import REDRAWING, Rankings
 from ltr_duel.simulation import Live, RunKey, checkpoints, run_order, run_streams
 
-BEGINS, SECONDS = 1_700_000_000.0, 10.0  # of the simulated clock
+BEGINS, SECONDS = 1_700_000_000.0, 10.0  # first time and step of the simulated clock
 _ROWS = 1 << 14
-_OWN_QUERIES = 3  # of a user who returns
+_OWN_QUERIES = 3  # queries of each returning user
 _COLUMNS = (
     "impression", "time", "query", "user", "shown", "clicks", "rankers", "owners", "rankings", "method", "outcome",
     "policy", "grades",
@@ -43,18 +52,18 @@ _COLUMNS = (
 
 
 class Record(NamedTuple):
-    """The impressions since the last were written; one row each."""
+    """The impressions that are not yet written; one row each."""
 
     used: IntVector  # (1,)
     query: IntVector  # (rows,)
     user: IntVector  # (rows,)
-    size: IntVector  # (rows,) rankers
+    size: IntVector  # (rows,) number of rankers
     rankers: IntMatrix  # (rows, K)
     length: IntVector  # (rows,)
     shown: IntMatrix  # (rows, top)
     owner: IntMatrix  # (rows, top)
     clicked: IntVector  # (rows,) number of clicks
-    clicks: IntMatrix  # (rows, top) places from 0
+    clicks: IntMatrix  # (rows, top) positions from 0
 
 
 class LoggedOracle(NamedTuple):
@@ -62,13 +71,13 @@ class LoggedOracle(NamedTuple):
 
     pairs: Comparison
     slates: Comparison
-    wants: IntMatrix  # (users, 3) queries of each user; no rows where nobody returns
+    wants: IntMatrix  # (users, 3) queries of each user; no rows if users do not return
     record: Record
 
 
 @kernel
 def next_visit(oracle: LoggedOracle, rng: np.random.Generator) -> int:
-    """Draw who comes with which query, and note it."""
+    """Sample the user and the query of the next impression, and record them."""
     record, users = oracle.record, oracle.wants.shape[0]
     row = record.used[0]
     record.used[0] += 1
@@ -82,10 +91,9 @@ def next_visit(oracle: LoggedOracle, rng: np.random.Generator) -> int:
 
 @kernel
 def show(oracle: LoggedOracle, c: Comparison, row: int, length: int, rng: np.random.Generator) -> int:
-    """Let the user click on the list that was drawn, and note both; return the number of clicks."""
+    """Simulate the user's clicks on the drawn list, and record list and clicks; return the number of clicks."""
     record = oracle.record
-    start = c.lists.query_ptr[record.query[row]]
-    n_clicks = simulate_clicks(c.users, c.relevance, start, c.page.shown, length, c.page.clicks, rng)
+    n_clicks = click_list(c, record.query[row], length, rng)
     record.length[row] = length
     record.clicked[row] = n_clicks
     for k in range(length):
@@ -155,32 +163,32 @@ def simulate_log(
     Parameters
     ----------
     path : path
-        A log's file, by the suffix JSON lines, CSV or Parquet.
+        Path of the log; the suffix selects JSON lines, CSV or Parquet.
     rankings : Rankings
-        With ties ordered once and for all.
+        Rankings with a fixed order of ties.
     clicks, pairs, outcome, slates, top
-        As of `Live`, but the outcome rule is by default the first of the method: ``marginal_sign`` for probabilistic
-        interleave, whose credit needs no page token.
+        See `Live`, but the outcome rule is by default the first of the method: ``marginal_sign`` for probabilistic
+        interleaving, whose credit needs no page token.
     policy : str or Policy
-        Which rankers are compared in each impression; ``"random"`` compares all pairs alike.
+        Policy that chooses the rankers of each impression; ``"random"`` samples all pairs uniformly.
     horizon : int
-        Steps. One in which a ranker is compared with itself is no impression.
+        Number of steps. A step that compares a ranker with itself is not an impression.
     users : int
-        If positive, so many users come back, each with three queries of his own; else nobody does.
+        If positive, the number of returning users, each with three queries; if 0, users do not return.
     seed : int
     compiled : bool
-        False runs the same text as plain Python, for the same log.
+        If False, run the same code as plain Python; the log is the same.
 
     Returns
     -------
     int
-        Impressions written.
+        Number of impressions written.
 
     Raises
     ------
     InputError
-        For what `Live` refuses, numbers out of range, rankings whose ties are ordered anew each time, or a rule whose
-        credit a log without page tokens cannot hold.
+        For arguments that `Live` rejects, numbers out of range, rankings with random order of ties, or a rule whose
+        credit needs page tokens.
 
     Examples
     --------
@@ -198,12 +206,10 @@ def simulate_log(
     errors.require_between("the horizon", horizon, 1)
     errors.require_between("the number of users", users, 0)
     if outcome == "marginal_bernoulli":
-        raise InputError(f"the rule '{outcome}' tosses a coin with the list, which a log without page tokens lacks")
+        raise InputError(f"the rule '{outcome}' uses a coin of the list, which a log without page tokens lacks")
     if rankings.provenance.get("ties") in REDRAWING:
-        raise InputError(
-            "a log holds one order of tied documents: take rankings whose ties are ordered once and for all"
-        )
-    # The first rule of each method needs no page token: without one a log cannot hold the coin of an unbiased rule.
+        raise InputError("a log holds one order of tied documents: use rankings with a fixed order of ties")
+    # The first rule of each method needs no page token; the coin of an unbiased rule would need one.
     outcome = outcome or METHODS.configure(pairs).component.outcomes[0]
     live = Live(rankings, clicks, pairs=pairs, outcome=outcome, slates=slates, top=top)
     label, component, params = POLICIES.configure(policy)
@@ -241,7 +247,7 @@ def _record(top: int, rankers: int) -> Record:
 def _columns(
     record: Record, before: int, rankings: Rankings, names: Any, about: dict[str, str], returning: bool
 ) -> dict[str, Any]:
-    """Return the rows as the columns of a log; ``before``: impressions written already."""
+    """Return the rows as the columns of a log; ``before``: number of impressions written before."""
     n = int(record.used[0])
     query, size, length = record.query[:n], record.size[:n], record.length[:n]
     by_owner = about["method"] == "team_draft" or about["outcome"] == "sampled"
@@ -277,7 +283,7 @@ def _columns(
 
 
 def _flat(table: IntMatrix, lengths: IntVector) -> IntVector:
-    """Return the first entries of each row, one row after the other."""
+    """Return the first entries of each row, concatenated."""
     flat: IntVector = table[np.arange(table.shape[1]) < lengths[:, None]]
     return flat
 

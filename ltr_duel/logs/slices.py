@@ -1,8 +1,8 @@
-"""Means beside those that decide: the primary outcome in parts of the log, and secondary outcomes.
+"""Means that do not decide: the primary outcome in parts of the log, and secondary outcomes.
 
-Each part of each pair is summed as a pair of its own, so that means, errors and sequences are those of the whole. The
-intervals of a table hold together (Bonferroni over all its rows), p-values are corrected by Holm's rule. One test of
-all parts of a pair shows whether they differ, though users are in several of them.
+Each part of each pair is summed as a separate pair, so that means, errors and sequences are computed as for the whole
+log. The intervals of a table hold together (Bonferroni over all its rows); p-values are corrected by Holm's rule. One
+test over all parts of a pair shows whether they differ, even if users are in several parts.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from scipy import special
 
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, statistics
 from ltr_duel.logs.adaptive import first_impressions
-from ltr_duel.logs.compare import LogComparison, compared
+from ltr_duel.logs.comparison import LogComparison, compared
 from ltr_duel.logs.limits import Limits, ahead, limits, places_in
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.outcomes import UNIT, credited
 from ltr_duel.logs.parts import divided
-from ltr_duel.logs.sums import _KINDS, pair_sums
+from ltr_duel.logs.sums import _KINDS, Grouping, pair_sums
 
 DATED = ("day", "week")
-_LEVEL = 0.05  # of the test of interaction
+_LEVEL = 0.05  # level of the test of interaction
 _WHAT = {
     "day": "days",
     "week": "weeks",
@@ -34,21 +34,21 @@ _WHAT = {
 
 
 class Beside(NamedTuple):
-    """Means beside those that decide: parts of the primary outcome, or secondary outcomes."""
+    """A table of means that do not decide: parts of the primary outcome, or secondary outcomes."""
 
     by: str  # the first column: day, week, new, heavy, outcome, or a column of the log
-    frame: pd.DataFrame  # a row for each pair and part; outcomes are those of the ranker that is ahead in the whole log
-    notes: list[str]  # on the table
-    differ: Sequence[str] = ()  # whether parts of a pair differ, the clearest pair first
-    of: str = ""  # of what the means are, where they are not of all impressions alike
+    frame: pd.DataFrame  # a row for each pair and part; the ranker that leads in the whole log comes first
+    notes: list[str]  # notes on the table
+    differ: Sequence[str] = ()  # for each pair, whether its parts differ; the clearest pair first
+    of: str = ""  # the unit of the means, unless all impressions count alike
 
     def shown(self, pairs: int) -> pd.DataFrame:
-        """Return the rows of at most so many pairs of rankers, which have a column ``pair``."""
+        """Return the rows of the first `pairs` pairs of rankers, with a column ``pair``."""
         frame = self.frame.assign(pair=self.frame["first"] + " > " + self.frame["second"])
         return frame[frame["pair"].isin(frame["pair"].drop_duplicates()[:pairs])]
 
     def lines(self, pairs: int) -> list[str]:
-        """Say what is below the table of so many pairs: on the table, and on each pair in it."""
+        """Return the lines below a table of so many pairs: notes on the table, and on each pair in it."""
         frame, rows = self.shown(pairs), len(self.frame)
         rest = f"{len(frame):,} of {rows:,} rows are shown; intervals and p are corrected for all {rows:,}"
         named = tuple(f"{pair}: " for pair in frame["pair"].unique())
@@ -66,17 +66,17 @@ def sliced(
 ) -> Beside | None:
     r"""Compare the rankers in each part of a log.
 
-    found: Of this log.
+    found: Comparison of this log.
     by: ``day`` or ``week`` (UTC; weeks count from the first day), ``new`` (the 24 hours from a user's first impression
-    in the log against what comes later), ``heavy`` (the users who come most and have half of the impressions against
-    all others), or a column that the log was opened with (``context``).
-    rankers: As given to `compare_log`.
-    confidence: Of all intervals of the table together.
-    any_time: Whether they hold at all looks together; those of days and weeks hold for one look, as what is over stays.
+    in the log against later ones), ``heavy`` (the most frequent users, with half of the impressions, against all
+    others), or a column with which the log was opened (``context``).
+    rankers: See `compare_log`.
+    confidence: Simultaneous confidence of all intervals of the table.
+    any_time: Whether they hold at all looks together; days and weeks hold for one look, as past days do not change.
 
-    The result is None if the log has one part only.
+    The result is None if the log has only one part.
 
-    Raises `InputError` if there is no such column.
+    Raises `InputError` if the column does not exist.
 
     Examples
     --------
@@ -100,7 +100,7 @@ def sliced(
     parts, pairs = len(labels), len(found.pairs)
     named = "user" in rows.columns and not log.engine.value(rows.user.isnull().sum())
     cells = t.mutate(pair=(t.pair * parts + t.part).cast("int64"))
-    sums = pair_sums(log.engine, cells, pairs * parts, found.cluster, whole=whole, named=named)
+    sums = pair_sums(log.engine, cells, Grouping(pairs * parts, found.cluster, whole, named))
     split = compared(
         sums,
         found.names,
@@ -111,7 +111,7 @@ def sliced(
     )
     met = split.counts > 0
     signs = np.repeat(ahead(limits(found, confidence, any_time=any_time).mean), parts)
-    looks = any_time and by not in DATED  # a day that is over does not change
+    looks = any_time and by not in DATED  # a past day does not change
     within = limits(split, confidence, float(met.sum()), any_time=looks).turned(signs)
     frame = _frame(split, {by: labels * pairs}, signs, within, _users(log, cells, parts, pairs) if by in DATED else {})
     order = [
@@ -134,11 +134,11 @@ def sliced(
 def secondary(
     found: LogComparison, others: dict[str, LogComparison], *, confidence: float = 0.95, any_time: bool = False
 ) -> Beside:
-    """Put further outcomes beside the primary one; they share an error that the primary one does not.
+    """Return a table of secondary outcomes, which share a separate error from that of the primary outcome.
 
-    found: By the primary outcome.
-    others: By further outcomes of the same log.
-    confidence: Of all intervals of the table together.
+    found: Comparison by the primary outcome.
+    others: Comparisons of the same log by secondary outcomes.
+    confidence: Simultaneous confidence of all intervals of the table.
     any_time: Whether they hold at all looks together.
     """
     leads = ahead(limits(found, confidence, any_time=any_time).mean)
@@ -158,7 +158,7 @@ def secondary(
 def _frame(
     found: LogComparison, labels: dict[str, Any], signs: IntVector, within: Limits, more: dict[str, Any] | None = None
 ) -> pd.DataFrame:
-    """Return the table, p-values not yet corrected; the ranker that is ahead by the primary outcome comes first."""
+    """Return the table, with uncorrected p-values; the ranker that leads by the primary outcome comes first."""
     both = [_pair(found, k, sign) for k, sign in enumerate(signs)]
     rankers = {"first": [pair[0] for pair in both], "second": [pair[1] for pair in both]}
     means = {"mean": within.mean, "low": within.low, "high": within.high, "p_corrected": within.p}
@@ -166,12 +166,12 @@ def _frame(
 
 
 def _pair(found: LogComparison, k: int, sign: int) -> list[str]:
-    """Return the two rankers of a pair, the one that is ahead by the primary outcome first."""
+    """Return the two rankers of a pair; the ranker that leads by the primary outcome comes first."""
     return [found.names[one] for one in found.pairs[k][::sign]]
 
 
 def _notes(p: FloatVector, found: LogComparison, signs: IntVector, by: str) -> list[str]:
-    """Say of each pair whether its parts differ, the clearest pair first."""
+    """Return for each pair a line on whether its parts differ, the clearest pair first."""
     return [
         f"{' > '.join(_pair(found, k, signs[k]))}: {_WHAT.get(by, f'parts by {by}')}"
         f" {'differ' if p[k] < _LEVEL else 'are not shown to differ'} (one look, p = {p[k]:.2g})"
@@ -181,7 +181,7 @@ def _notes(p: FloatVector, found: LogComparison, signs: IntVector, by: str) -> l
 
 
 def _users(log: ClickLog, cells: Any, parts: int, pairs: int) -> dict[str, Any]:
-    """Return how many users each part of each pair has, and how many of them were in no earlier part."""
+    """Return the numbers of users in each part of each pair, and of those who were in no earlier part."""
     t = cells.filter(cells.user.notnull())
     if not log.engine.value(t.count()):
         return {}
@@ -195,10 +195,10 @@ def _users(log: ClickLog, cells: Any, parts: int, pairs: int) -> dict[str, Any]:
 
 
 def interaction_tests(engine: Any, cells: Any, split: LogComparison, parts: int, whole: FloatVector) -> FloatVector:
-    """Return for each pair the p-value of "its parts have the same mean"; NaN where too few users are in two parts.
+    """Return for each pair the p-value of "its parts have the same mean"; NaN if too few users are in two parts.
 
     cells: Outcomes, where ``pair`` is the number of a pair times ``parts``, plus the number of a part.
-    split: Of these cells.
+    split: Comparison of these cells.
     whole: shape (pairs,); degrees of freedom of each pair in the whole log.
     """
     products = _products(engine, cells, split.cluster, len(split.pairs), parts)
@@ -214,17 +214,17 @@ def interaction_tests(engine: Any, cells: Any, split: LogComparison, parts: int,
 def interaction_p(
     mean: FloatVector, error: FloatVector, freedom: FloatVector, correlation: FloatMatrix, whole: float
 ) -> float:
-    """Return the p-value of "all these means are the same", of means whose errors differ and may go together.
+    """Return the p-value of "all these means are equal", for means with different errors that may be correlated.
 
-    Wald's statistic by the whole covariance. Its p-value is the larger one of Welch's (Biometrika 1951), right where
-    no cluster is in two parts, and Hotelling's (Annals of Mathematical Statistics 1931), right where each cluster is in
-    all of them. Parts with fewer than five degrees of freedom are left out.
+    The statistic is Wald's with the full covariance. The p-value is the larger of those of Welch (Biometrika 1951),
+    valid if no cluster is in two parts, and Hotelling (Annals of Mathematical Statistics 1931), valid if each cluster
+    is in all of them. Parts with fewer than five degrees of freedom are omitted.
 
     mean, error, freedom: shape (parts,)
     correlation: shape (parts, parts)
-    whole: Degrees of freedom of the mean of all parts.
+    whole: Degrees of freedom of the mean over all parts.
 
-    The result is NaN if fewer than two parts are left, or no more clusters than parts.
+    The result is NaN if fewer than two parts remain, or if `whole` is less than the number of parts.
     """
     good = np.flatnonzero((freedom >= 5) & np.isfinite(error) & (error > 0))
     k = len(good)
@@ -244,9 +244,9 @@ def interaction_p(
 
 
 def _products(engine: Any, cells: Any, cluster: str, size: int, parts: int) -> FloatMatrix:
-    """Return sums over clusters of products of what they have in two cells: n n, n y, y n, y y; shape (4, size, size).
+    """Return sums over clusters of products between two cells: n n, n y, y n, y y; shape (4, size, size).
 
-    Of clusters both ways those of users alone: what queries have in common only makes the test quieter.
+    With clusters both ways, only users are used; ignoring the correlation within queries makes the test conservative.
     """
     out = np.zeros((4, size, size))
     if cluster == "impression":
@@ -268,7 +268,7 @@ def _products(engine: Any, cells: Any, cluster: str, size: int, parts: int) -> F
 
 
 def _correlation(split: LogComparison, products: FloatMatrix, here: slice) -> FloatMatrix:
-    """Return the correlation of the means of a pair's parts, by the clusters that are in two of them."""
+    """Return the correlation of the means of a pair's parts, from the clusters that are in two parts."""
     mean, n = split.means.mean[here], split.counts[here]
     nn, ny, yn, yy = products
     together = yy - mean * yn - mean[:, None] * ny + np.outer(mean, mean) * nn

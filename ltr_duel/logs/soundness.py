@@ -1,7 +1,7 @@
-"""Is the experiment sound? Questions that a log answers before anyone reads its result.
+"""Checks of the experiment behind a log, to be made before its result is used.
 
-Tests fail at p < 0.01, so that each alarms on one sound log of a hundred; limits on rates are far above what sound logs
-have. Fabijan et al. Diagnosing Sample Ratio Mismatch in Online Controlled Experiments. KDD 2019.
+Tests fail at p < 0.01, so that each raises an alarm for one sound log in a hundred; limits on rates are far above those
+of sound logs. Fabijan et al. Diagnosing Sample Ratio Mismatch in Online Controlled Experiments. KDD 2019.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ from ltr_duel.logs.outcomes import credited
 from ltr_duel.logs.rows import repeating
 from ltr_duel.logs.sums import sorted_columns
 
-_STEPS = 240  # of time, for gaps
+_STEPS = 240  # steps of time, for gaps
 _OVERTAKEN = 0.05  # share of the clicked lists with a click after the user's next list; users have several windows
-_PAGES, _ROBOT = 50, 0.95  # pages from which one is judged; share of pages with a click
+_PAGES, _ROBOT = 50, 0.95  # minimum number of pages of a robot; minimum share of its pages with a click
 _NO_OWNERS = "pairs shown, owners of places and over time, A/A (needs the column owners, of all that was shown)"
-_LONELY = 1e-6  # chance of a gap in a day of even traffic
+_LONELY = 1e-6  # probability of a gap in a day of even traffic
 
 
 def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = "") -> list[Finding]:
     """Check whether the experiment behind a log is sound.
 
-    Tests of the coins assume that each list was drawn anew: where lists are kept for a user or query, so are their
-    coins. Rankers may be kept: their tests take all pages of a user together.
+    Tests of the coins assume that each list was drawn again: if lists are cached for a user or query, so are their
+    coins. The choice of rankers may be fixed for a user, as its tests sum all pages of a user.
 
     Parameters
     ----------
     log : ClickLog
-        Made with ``skip_bad=None``, so that repeated impressions are counted.
+        Log opened with ``skip_bad=None``, so that repeated impressions are counted.
     rankers : collection of str
-        The only legal ones, or none for any.
+        The only legal rankers, or empty for any.
     planned : {"", "even"}
-        Whether all sets of rankers were to be shown alike; by default that is not checked.
+        Whether all sets of rankers were planned to be shown equally often; by default this is not checked.
 
     Returns
     -------
@@ -77,11 +77,9 @@ def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = ""
         said = f"no impression has one ({log.outcome.name}): are they in another column, or other files?"
         found.append(Finding("clicks", "fails", 0.0, said))
     if "user" in rows.columns:
-        found += [
-            _same_moment(engine, rows, n, timed=log.loaded.ordered and not log.bad.count),
-            *_users(engine, rows, n, log.known.get(("users", *rankers))),
-        ]
-    whole = log.loaded.events is None or "owners" in log.loaded.exposures.columns  # not of clicked items only
+        found.append(_same_moment(engine, rows, n, timed=log.loaded.ordered and not log.bad.count))
+        found += _users(engine, rows, n, log.known.get(("users", *rankers)))
+    whole = log.loaded.events is None or "owners" in log.loaded.exposures.columns  # owners of all shown items
     coins = list[Finding]()
     if {"owners", "rankers"} <= set(rows.columns) and whole:
         owned = rows.filter(rows.owners.notnull() & rows.rankers.notnull())
@@ -95,7 +93,7 @@ def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = ""
 
 
 def _repeated_ids(log: ClickLog, impressions: int) -> Finding:
-    """Count the rows that were left out because their impression had been there before."""
+    """Count the rows that were skipped because they repeat an impression."""
     number = log.bad.repeated
     rate = number / max(impressions + number, 1)
     first = "; the first row of each counts" if number else ""
@@ -103,7 +101,7 @@ def _repeated_ids(log: ClickLog, impressions: int) -> Finding:
 
 
 def _same_moment(engine: Any, rows: Any, n: int, *, timed: bool) -> Finding:
-    """Count repeated rows; where rows come in the order of time, only those at the time of a neighbour can be."""
+    """Count repeated rows; if rows are in order of time, they are counted only if two neighbours have the same time."""
     named, number = rows.select("user", "query", "time"), 0
     times = rows.select("time")
     times = times.mutate(before=times.time.lag())
@@ -116,7 +114,7 @@ def _same_moment(engine: Any, rows: Any, n: int, *, timed: bool) -> Finding:
 
 
 def _users(engine: Any, rows: Any, n: int, known: tuple[int, int] | None) -> list[Finding]:
-    if known and known[1] < _PAGES:  # the comparison has counted users, and none has pages enough for a robot
+    if known and known[1] < _PAGES:  # the comparison has counted users, and none has enough pages for a robot
         users, most, robots, pages = *known, 0, 0
     else:
         named = rows.filter(rows.user.notnull())
@@ -131,7 +129,7 @@ def _users(engine: Any, rows: Any, n: int, known: tuple[int, int] | None) -> lis
         of = several(robots, "user")
         said = f"{of} with {_PAGES} or more pages: a click on nearly all of {several(pages, 'page')}"
     usual = f"; up to {limit:.1%} is usual" if limit < 1 else ""
-    share = f"{most / n:.1%} of the" if most / n >= 0.0005 else f"{most:,} of the {n:,}"  # not 0.0%
+    share = f"{most / n:.1%} of the" if most / n >= 0.0005 else f"{most:,} of the {n:,}"  # avoids "0.0%"
     heavy = f"one of {users:,} users has {share} impressions{usual}"
     return [
         limited("heaviest user", most / n, limit, heavy if users else "no impression names its user"),
@@ -140,16 +138,16 @@ def _users(engine: Any, rows: Any, n: int, known: tuple[int, int] | None) -> lis
 
 
 def robots_among(pages: IntVector, clicked: IntVector, users: IntVector) -> NDArray[np.bool_]:
-    """Return which users are robots: they click on nearly all of many pages, surely more often than other users would.
+    """Return the users who are robots: they click on nearly all of many pages, significantly more often than others.
 
-    The shares of pages with a click that users have are taken for a sample of a Beta distribution, with mean and
-    variance of the others; the chance that a user of many pages clicks as often is corrected for the number of these.
-    Where most users click on nearly all pages, as on a page of few results, no user is a robot.
+    The other users' shares of pages with a click are modelled by a Beta distribution with their mean and variance; the
+    probability that a user with many pages clicks as often is corrected for the number of such users. If most users
+    click on nearly all pages, as when pages have few results, no user is a robot.
 
     Parameters
     ----------
     pages, clicked, users : ndarray of int64
-        Of each kind of users: pages of one, those with a click, and how many users there are.
+        For each kind of users: pages of a user, pages with a click, and the number of users.
     """
     rate, many = clicked / np.maximum(pages, 1), pages >= _PAGES
     found = np.zeros(len(pages), np.bool_)
@@ -166,10 +164,10 @@ def robots_among(pages: IntVector, clicked: IntVector, users: IntVector) -> NDAr
 def _unlike_their_queries(
     engine: Any, named: Any, each: Any, alike: dict[str, IntVector], found: NDArray[np.bool_]
 ) -> tuple[int, int]:
-    """Return how many of the robots click more often than others do on the same queries, and their pages.
+    """Return the number of robots that click more often than others do on the same queries, and their pages.
 
-    Who asks the same few queries again and again, on which everybody clicks, is no robot, nor is one with a favourite
-    query. So all pages of a query that no other asked count as one, which is as likely as any page to have a click.
+    A user who repeats a few queries on which all users click is not a robot; nor is a user with a favourite query. So
+    all pages of a query that no other user has count as one, with the usual probability of a click.
     """
     of_user = named.select("user", "query", clicked=(named.clicks.length() > 0).cast("int64"))
     of_query = of_user.group_by("query").agg(all_n=of_user.count(), all_clicked=of_user.clicked.sum().cast("int64"))
@@ -198,7 +196,7 @@ def _unlike_their_queries(
 
 
 def _as_often(pages: float, clicked: float, mean: float, variance: float) -> float:
-    """Return the chance that a user clicks on so many pages or more, by mean and variance of users' shares."""
+    """Return the probability of at least so many pages with a click, given the mean and variance of users' shares."""
     from scipy import stats
 
     chance = mean * (1 - mean)
@@ -209,14 +207,14 @@ def _as_often(pages: float, clicked: float, mean: float, variance: float) -> flo
 
 
 def _gaps(engine: Any, rows: Any, first: float, last: float, n: int) -> Finding:
-    """Look for steps of the clock, and for time in which nothing was logged."""
+    """Check for steps of the clock, and for periods without rows."""
     span = max(last - first, 1e-9) * (1 + 1e-9)
     step = ((rows.time - first) / span * _STEPS).floor().cast("int64")
     found = engine.run(rows.group_by(step=step).agg(n=rows.count())).to_pydict()
     seen = np.zeros(_STEPS, np.bool_)
     seen[np.minimum(found["step"], _STEPS - 1)] = True
     longest = int(np.diff(np.flatnonzero(seen)).max(initial=1)) - 1
-    quiet = np.log(max(n, 2) / _LONELY) * 4 / max(n, 1)  # four times the longest gap of even traffic
+    quiet = np.log(max(n, 2) / _LONELY) * 4 / max(n, 1)  # four times the expected longest gap of even traffic
     share = longest / _STEPS
     sentence = f"the longest gap is {f'{share:.1%}' if longest else f'below {1 / _STEPS:.1%}'} of the log's time"
     return limited("gaps and clock steps", share, max(quiet, 0.2), sentence)
@@ -227,7 +225,7 @@ def _events(log: ClickLog) -> list[Finding]:
     about = events.aggregate(last=events.time.max(), timed=events.time.count(), total=events.impression.count())
     last, number, total = engine.run(about).to_pylist()[0].values()
     lost = engine.value(met.count(where=met.row.isnull()))
-    if log.bad.repeated:  # an event belongs to the first row of its impression alone
+    if log.bad.repeated:  # an event belongs only to the first row of its impression
         again = repeating(table.filter(table.impression.notnull()))
         table = table.anti_join(again.select("line"), "line")
         met = met.join(table.select("row", first="time"), "row")
@@ -236,7 +234,7 @@ def _events(log: ClickLog) -> list[Finding]:
     early, later = engine.run(about).to_pylist()[0].values()
     after = engine.value((table.time > last).sum().coalesce(0)) if number else 0
     shown = max(engine.value(table.count()), 1)
-    usual = max(RATE, -np.log(ERROR) / max(number, 1))  # where events are spread as the exposures are
+    usual = max(RATE, -np.log(ERROR) / max(number, 1))  # if events are spread over time like exposures
     to_come = f"{after:,} of {shown:,} exposures are later than the last event"
     found = [
         limited("events to come", after / shown, usual, to_come)
@@ -253,14 +251,14 @@ def _events(log: ClickLog) -> list[Finding]:
 
 
 def _seldom(name: str, number: int, total: int, are: str, what: str) -> Finding:
-    """Return the finding of events of which few may be so."""
+    """Return the finding for a share of events that should be small."""
     if not total:
         return Finding(name, "not checked", np.nan, f"no {what}")
     return seldom(name, number, total, RATE, f"{number:,} of {total:,} events {are}")
 
 
 def _overtaken(engine: Any, table: Any, met: Any) -> Finding:
-    """Count the clicked lists with a click after the next list of their user, as where a page keeps an old name."""
+    """Count the clicked lists with a click after the user's next list, as when a page keeps an old impression id."""
     import ibis
 
     named = table.filter(table.user.notnull())

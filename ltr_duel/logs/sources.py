@@ -1,7 +1,7 @@
-"""Where a log comes from: our one table, User Behavior Insights records, or exposures and events of any form.
+"""Sources of a log: the one-table format, User Behavior Insights records, or any exposures and events.
 
-Each source makes relations with the same columns in an engine: a table of impressions, or exposures and events, which
-are joined to it. What follows reads that table only.
+Each source creates relations with the same columns in an engine: a table of impressions, or exposures and events, which
+are joined into that table. Later steps read only that table.
 """
 
 from __future__ import annotations
@@ -36,39 +36,39 @@ from ltr_duel.logs.own import create_log, load_lines
 from ltr_duel.logs.sessions import create_sessions
 from ltr_duel.logs.ubi import create_views
 
-_MILLISECONDS = 1e11  # from here on a time is in milliseconds; seconds reach it in the year 5138
+_MILLISECONDS = 1e11  # larger times are in milliseconds; seconds reach this number in the year 5138
 
 
 class Number(NamedTuple):
-    """How many events there are."""
+    """Numbers of events."""
 
-    items: int  # that name their item
-    counted: int  # that count by the outcome
-    loose: int  # of these, that name no impression
-    known: int  # of these, with user and item
+    items: int  # events with an item
+    counted: int  # events that count by the outcome
+    loose: int  # of the counted events, those without an impression
+    known: int  # of those, events with user and item
 
 
 class Loaded(NamedTuple):
     """A log as a relation of an engine."""
 
     engine: Any
-    table: Any  # Ibis table: columns of `LOG_COLUMNS` that there are, ``line``, and ``fault`` where rows may have one
-    find: Callable[[int], Found]  # where a line of it stands
+    table: Any  # Ibis table: available columns of `LOG_COLUMNS`, ``line``, and ``fault`` if rows may have faults
+    find: Callable[[int], Found]  # returns the file and row of a line
     strange: list[str] = []  # noqa: RUF012  # never written to: columns that are not read
-    exposures: Any = None  # Ibis tables, where the log comes in two
+    exposures: Any = None  # Ibis tables, if the log has exposures and events
     events: Any = None
     met: Any = None  # see `ltr_duel.logs.attribution.met`
     counting: Any = None  # see `ltr_duel.logs.attribution.attributed`
-    number: Number | None = None  # of events
-    ordered: bool = True  # whether rows come in the order of their lines
-    find_event: Callable[[Any], Found] | None = None  # where an event stands, by its ``origin``
+    number: Number | None = None  # numbers of events
+    ordered: bool = True  # whether rows are in the order of their lines
+    find_event: Callable[[Any], Found] | None = None  # returns the file and row of an event, given its ``origin``
 
 
 Source: TypeAlias = Callable[[Outcome, Late], Loaded]
 
 
 def own(paths: tuple[Path, ...], kind: str, context: tuple[str, ...] = ()) -> Source:
-    """Return the source of files of the one-table form, or of sessions of the Yandex challenges."""
+    """Return the source of files in the one-table format, or of sessions of the Yandex challenges."""
 
     def load(outcome: Outcome, late: Late) -> Loaded:
         engine = Engine(damaged(paths[0], "no Parquet file, or not all of one"), rows_in(paths))
@@ -101,7 +101,7 @@ def ubi(paths: tuple[Path, ...], context: tuple[str, ...] = ()) -> Source:
         engine = Engine(damaged(paths[0]), rows_in(paths))
         files = Files(paths, load_lines(engine, paths, "ubi"))
         numbers = create_views(engine, context)
-        return _aligned(engine, numbers, outcome, late, files.find, ("origin",))
+        return _aligned(engine, numbers, outcome, late, files.find)
 
     return load
 
@@ -113,7 +113,7 @@ def tables(
     connect: str,
     context: tuple[str, ...] = (),
 ) -> Source:
-    """Return the source of exposures and events, by files or by tables of a connection."""
+    """Return the source of exposures and events, from files or from tables of a connection."""
 
     def load(outcome: Outcome, late: Late) -> Loaded:
         mapping = Path(source) if source is not None else None
@@ -134,14 +134,14 @@ def tables(
             return found._replace(strange=shown.strange)
         engine = Engine(damaged(Path(path)), sum(map(_rows_of, (shown, seen))))
         (find, numbers), (find_event, _) = (create_relation(engine, part) for part in (shown, seen))
-        loaded = _aligned(engine, numbers, outcome, late, find, ("impression", "origin"))
+        loaded = _aligned(engine, numbers, outcome, late, find)
         return loaded._replace(find_event=find_event, strange=shown.strange)
 
     return load
 
 
 def cleaned(table: Any) -> Any:
-    """Return a table whose times are seconds, and whose ids are null where they are empty."""
+    """Return a table with times in seconds, and with null for empty ids."""
     import ibis
 
     names = {name: table[name].nullif("") for name in ("impression", "user") if name in table.columns}
@@ -157,14 +157,13 @@ def _aligned(
     outcome: Outcome,
     late: Late,
     find: Callable[[Any], Found],
-    then: tuple[str, ...],
 ) -> Loaded:
-    """Put what was clicked beside exposures of files; rows of the same time are in the order of further columns."""
+    """Put what was clicked beside exposures of files."""
     exposures, events = _owned(cleaned(engine.table("exposures")), cleaned(engine.table("events")))
     number = _number(engine, events, outcome)
     assert numbers is not None
     items = number.items > 0
-    found, counting, ordered = align(engine, numbers, exposures, events, outcome, late, then, items=items)
+    found, counting, ordered = align(engine, numbers, exposures, events, outcome, late, items=items)
     table = cleaned(engine.table("log"))
 
     def find_line(line: int) -> Found:
@@ -176,7 +175,7 @@ def _aligned(
 def _joined(
     engine: Warehouse, shown: Any, seen: Any, outcome: Outcome, late: Late, find: Callable[[Any], Found]
 ) -> Loaded:
-    """Join exposures and events where the tables are; rows of the same time are in the order of impressions."""
+    """Join exposures and events in the team's database; rows of the same time are in the order of impressions."""
     exposures, events = _owned(cleaned(shown), cleaned(seen))
     exposures = exposures.mutate(row=exposures.impression)
     found, number = met(exposures, events), _number(engine, events, outcome)
@@ -192,9 +191,9 @@ def _joined(
 
 
 def _owned(exposures: Any, events: Any) -> tuple[Any, Any]:
-    """Return exposures, and events with all of their columns, which together say whose an item is.
+    """Return exposures, and events with all of their columns.
 
-    Raises `InputError` if they do not: no event would count.
+    Raises `InputError` if neither gives the owner of an item, as no event could be credited.
     """
     if not LISTS & set(exposures.columns) and "owner" not in events.columns:
         raise InputError(
@@ -238,13 +237,13 @@ def _table_of(engine: Warehouse, part: Part) -> Any:
 
 
 def _rows_of(part: Part) -> int:
-    with suppress(InputError):  # a sentence names the part when it is read
+    with suppress(InputError):  # the error is reported when the part is read
         return rows_in(files_of(part.file))
     return 0
 
 
 def damaged(path: Path, what: str = "cannot be read") -> Callable[[Exception], InputError]:
-    """Return what makes a sentence of an error of the engine: a file cannot be read, or a query not be run."""
+    """Return a function that converts an error of the engine to an `InputError`: unreadable file or failed query."""
 
     def sentence(error: Exception) -> InputError:
         import duckdb

@@ -1,13 +1,13 @@
-"""What a plan must know of the outcomes of a pair, from a log or from comparisons on simulated users.
+"""Statistics of a pair's outcomes for planning, from a log or from comparisons on simulated users.
 
-The pair that looks clearest looks clearer than it is, because it was chosen for that. So effects are shrunk: means of
-pairs are taken for draws around 0 with a common variance, which is what they vary more than their errors, and an effect
-is its expectation given the mean (empirical Bayes: Efron, Morris, JASA 1973; such expectations need no correction for
-the choice). Of a single pair, the variance is estimated from its one mean.
+The pair with the clearest result looks clearer than it is, because it was selected. So effects are shrunk: the means of
+pairs are modelled as draws around 0 with a common variance, estimated by the excess of their variation over their
+errors; an effect is its expectation given the mean (empirical Bayes: Efron, Morris, JASA 1973; such expectations need
+no correction for selection). For a single pair, the variance is estimated from its one mean.
 
-By how much clusters multiply the variance is hardly known from a few of them. A plan by the estimate itself is too
-short for half of the logs; so the upper end of what the clusters leave open is taken, with a confidence of 80 %
-(Browne. On the use of a pilot sample for sample size determination. Statistics in Medicine 1995).
+A few clusters give a poor estimate of the factor by which clusters multiply the variance. A plan with the estimate
+itself would be too short for half of the logs; so the upper end of an 80 % confidence interval is used (Browne. On the
+use of a pilot sample for sample size determination. Statistics in Medicine 1995).
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from scipy import special
 
 from ltr_duel.core import FloatVector, InputError, errors
 from ltr_duel.logs.clusters import Kinds, kinds_by_share
-from ltr_duel.logs.compare import LogComparison
+from ltr_duel.logs.comparison import LogComparison
 from ltr_duel.logs.stopping import outcomes_go_together
 from ltr_duel.preferences import PreferenceMatrix
 
-_SURE = 0.8  # that a design effect is not larger
+_SURE = 0.8  # confidence that the design effect is not larger
 
 
 class Spread(NamedTuple):
-    """What a plan must know of the outcomes of a pair.
+    """Statistics of a pair's outcomes for planning.
 
     Examples
     --------
@@ -40,30 +40,30 @@ class Spread(NamedTuple):
     second: str
     effect: float  # mean outcome, shrunk
     square: float  # mean squared outcome
-    design: float = 1.0  # variance of the mean, as a multiple of what independent impressions would have; 1 if below
-    users: Kinds = ((1.0, 1.0),)  # how often they come; impressions of the pair
-    each: float = 1.0  # impressions of the whole log for one of the pair
-    half: float = 0.0  # half of the impressions are by users with so many of the pair or more; 0 to go by ``users``
-    between: bool = False  # whether outcomes are also in between, such as credit by expectation
+    design: float = 1.0  # variance of the mean relative to independent impressions, at least 1
+    users: Kinds = ((1.0, 1.0),)  # kinds of users: impressions of the pair per user, and their share
+    each: float = 1.0  # impressions of the whole log per impression of the pair
+    half: float = 0.0  # users with at least this many impressions have half of them; 0: by ``users``
+    between: bool = False  # whether some outcomes are fractional, such as credit by expectation
 
     @property
     def largest(self) -> float:
-        """The largest effect there can be: of wins, losses and ties the mean square, else the root of that."""
+        """The largest possible effect: the mean square for wins, losses and ties, otherwise its root."""
         return self.square**0.5 if self.between else self.square
 
     @property
     def visits(self) -> float:
-        """Impressions of the pair by the user who made an impression, in the mean."""
+        """Mean number of impressions of the pair by the user of an impression."""
         return max(sum(size * share for size, share in self.users), self.design)
 
     @property
     def correlation(self) -> float:
-        """Of two outcomes of a user."""
+        """Correlation of two outcomes of a user."""
         return max(self.design - 1, 0.0) / (self.visits - 1) if self.visits > 1 else 0.0
 
     @property
     def how_often(self) -> str:
-        """How often users come, in words."""
+        """A phrase for how often users come."""
         if len(self.users) == 1:
             return f"with about {self.visits:,.0f} impressions of the pair each"
         shares = np.cumsum([share for _, share in self.users[::-1]])
@@ -72,7 +72,7 @@ class Spread(NamedTuple):
 
     @property
     def returning(self) -> bool:
-        """Whether clusters have several impressions, so that the tests are those of clusters."""
+        """Whether clusters have several impressions, so that the clustered tests apply."""
         return self.visits > 1
 
 
@@ -87,17 +87,17 @@ def shrunk(mean: FloatVector, error: FloatVector) -> FloatVector:
 
 
 def spreads_in_log(found: LogComparison) -> list[Spread]:
-    """Return what a log shows of the outcomes of its pairs, the largest effect first.
+    """Return the spreads of a log's pairs, the largest effect first.
 
-    Returned are the pairs that ever had a winner, and that more than one user met.
+    Pairs without a winner in any impression, and pairs seen by a single user, are omitted.
 
-    Raises `InputError` if there is none, and for a log whose rankers were chosen by earlier outcomes: there neither the
-    share of a pair nor its errors are those of an experiment that could be planned.
+    Raises `InputError` if no pair remains, and for a log whose rankers were chosen by earlier outcomes: its shares and
+    errors are not those of an experiment with a fixed plan.
     """
     if "policies" in found.provenance:
         names = " and ".join(found.provenance["policies"])
         raise InputError(
-            f"{names} chose the rankers of this log by earlier outcomes, so it is no sample of an experiment that shows"
+            f"{names} chose the rankers of this log by earlier outcomes, so it is no model of an experiment that shows"
             " all pairs alike: plan by another log, or by simulated users"
         )
     together = outcomes_go_together(found)
@@ -130,9 +130,9 @@ def spreads_in_log(found: LogComparison) -> list[Spread]:
 
 
 def spread_of(spreads: Sequence[Spread], pair: tuple[str, str]) -> Spread:
-    """Return the spread of two rankers, in either order; of the first pair if they are not named.
+    """Return the spread of two rankers, in either order; the first spread if the names are empty.
 
-    Raises `InputError` if the two are no pair of these.
+    Raises `InputError` if the pair has no spread.
 
     Examples
     --------
@@ -149,18 +149,18 @@ def spread_of(spreads: Sequence[Spread], pair: tuple[str, str]) -> Spread:
 def spreads_in_matrix(
     matrix: PreferenceMatrix, visits: float = 1.0, *, heavy: float = 0.5, correlation: float = 0.1
 ) -> list[Spread]:
-    """Return what estimated preferences show of the outcomes of pairs, the largest effect first.
+    """Return the spreads of the pairs of a matrix of estimated preferences, the largest effect first.
 
-    The experiment is planned to show each pair equally often.
+    The planned experiment shows each pair equally often.
 
-    matrix: From `estimate_preferences` with ``variance_reduction="none"``.
-    visits: Impressions of a user in the experiment, in the mean.
-    heavy: Share of the impressions that are made by the 5 % of the users who come most, if users return.
-    correlation: Of two outcomes of a user, if users return.
+    matrix: Result of `estimate_preferences` with ``variance_reduction="none"``.
+    visits: Mean number of impressions per user in the experiment.
+    heavy: Share of the impressions of the most frequent 5 % of the users, if users return.
+    correlation: Correlation of two outcomes of a user, if users return.
 
-    Returned are the pairs that ever had a winner.
+    Pairs without a winner in any comparison are omitted.
 
-    Raises `InputError` if there is none.
+    Raises `InputError` if no pair remains.
 
     Examples
     --------

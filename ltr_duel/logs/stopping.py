@@ -1,9 +1,8 @@
-"""May the experiment stop? For each pair, and for all of them together."""
+"""Stopping decisions: for each pair, and for all pairs together."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from itertools import combinations
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -11,17 +10,15 @@ from numpy.typing import NDArray
 
 from ltr_duel.core import FloatVector, IntMatrix, errors
 from ltr_duel.logs.clustered_sequence import Clustered
-from ltr_duel.logs.clusters import Means
-from ltr_duel.logs.compare import LogComparison
-from ltr_duel.logs.looks import CHANGED, days_to_a_whole_week
+from ltr_duel.logs.comparison import LogComparison
 from ltr_duel.logs.sequential import Observed
 from ltr_duel.logs.sums import Sequences
 
-FEWEST = 20.0  # impressions, or clusters of equal weight, from which on what is to come is projected
+FEWEST = 20.0  # impressions, or equivalent clusters of equal size, needed to project further impressions
 
 
 class RunningComparison(NamedTuple):
-    """What a decision rests on, of an experiment that has no log yet: the fields are those of `LogComparison`."""
+    """Data for a decision in an experiment without a log; the fields are those of `LogComparison`."""
 
     names: tuple[str, ...]
     pairs: IntMatrix
@@ -31,22 +28,22 @@ class RunningComparison(NamedTuple):
 
 
 class StoppingDecision(NamedTuple):
-    """What may be decided on a pair, whenever one looks."""
+    """The decision on a pair, valid at any look."""
 
     first: str
     second: str
     verdict: str  # "stop", "no difference" or "go on"
-    winner: str  # where the verdict is "stop"
-    observations: int  # impressions, or users where each counts once
+    winner: str  # winner if the verdict is "stop", else ""
+    observations: int  # impressions, or users if each counts once
     mean: float  # mean outcome of the observations so far
-    low: float  # confidence sequence of it
+    low: float  # confidence sequence of the mean
     high: float
-    e_value: float  # of "there is no difference"
-    more: float  # expected further impressions of the log until it can be decided, if the mean stays; inf for never
-    more_to_win: float = np.inf  # as `more`, until the ranker with the higher mean wins
-    independent: float = np.inf  # observations, or clusters of equal weight, that the mean rests on
-    per_user: float = np.nan  # mean outcome of users' first impressions so far, where ``mean`` is over impressions
-    per_user_low: float = np.nan  # confidence sequence of it
+    e_value: float  # e-value of "there is no difference"
+    more: float  # expected further impressions of the log until a decision, if the mean persists; inf for never
+    more_to_win: float = np.inf  # like `more`, until the ranker with the higher mean wins
+    independent: float = np.inf  # observations, or equivalent clusters of equal size, behind the mean
+    per_user: float = np.nan  # mean outcome of users' first impressions so far, if ``mean`` is over impressions
+    per_user_low: float = np.nan  # confidence sequence of this mean
     per_user_high: float = np.nan
 
 
@@ -57,27 +54,28 @@ def stopping_decisions(
     margin: float = 0.0,
     tuned_at: float = 1000.0,
 ) -> list[StoppingDecision]:
-    r"""Say of each pair whether to stop: the error holds however often it is asked while the log grows.
+    r"""Decide for each pair whether to stop; the error bound holds for any number of looks while the log grows.
 
     Parameters
     ----------
     found : LogComparison or RunningComparison
-        Of a log that is clustered by users or queries (or by both), every impression counts, with the error of the
-        clusters (see `Clustered`); by users alone, the mean of their first impressions is stated beside. Of a log
-        that is clustered by impressions, or whose clusters have one outcome each, every impression counts as
-        independent. Of a running comparison, the observations of its sequences count.
+        If the log is clustered by users or queries (or both), every impression counts, with clustered errors (see
+        `Clustered`); by users alone, the mean of their first impressions is added. If it is clustered by impressions,
+        or if each cluster has one outcome, all impressions count as independent. For a running comparison, the
+        observations of its sequences count.
     confidence : float
-        Above 0 and below 1: the chance that all intervals hold at all times, so that no decision on any pair is ever
-        wrong, nor a winner against all others, which wins each of its pairs.
+        Probability that all intervals hold at all times, so that no decision on a pair, and no winner against all
+        others, is ever wrong; above 0 and below 1.
     margin : float
-        A mean outcome that would not matter: "no difference" is said once the mean is surely within it. 0 for never.
+        A mean outcome that would not matter: the verdict is "no difference" once the mean is shown to be within it. 0:
+        never.
     tuned_at : float
-        See `confidence_sequence`; the same at every look.
+        See `confidence_sequence`; it must be the same at every look.
 
     Returns
     -------
     list of StoppingDecision
-        In the order of ``found.pairs``.
+        Decisions in the order of ``found.pairs``.
 
     Raises
     ------
@@ -105,7 +103,7 @@ def stopping_decisions(
     same = ~(won | lost) & (-margin < now.low) & (now.high < margin)
 
     def further(asked: NDArray[np.bool_], margin: float) -> FloatVector:
-        """Return how many impressions more the pairs that are asked for need; 0 for the others."""
+        """Return the further impressions that the marked pairs need; 0 for the others."""
         rows, more = np.flatnonzero(asked), np.zeros(len(n))
         more[rows] = (seen.of(rows).further(confidence, found.tests, margin, tuned_at) - 1) * max(found.impressions, 1)
         return more
@@ -126,7 +124,7 @@ def stopping_decisions(
 
 
 def _seen(found: LogComparison | RunningComparison) -> tuple[Clustered | Observed, FloatVector, FloatVector]:
-    """Return what a look sees, with means and numbers of observations."""
+    """Return the data of a look, with means and numbers of observations."""
     if isinstance(found, LogComparison) and outcomes_go_together(found):
         counts = found.counts.astype(np.float64)
         return Clustered(found.cautious, found.p, counts), found.means.mean, counts
@@ -134,36 +132,26 @@ def _seen(found: LogComparison | RunningComparison) -> tuple[Clustered | Observe
 
 
 def outcomes_go_together(found: LogComparison) -> bool:
-    """Whether the test is that of all impressions: if some user (or query) has several outcomes of a pair.
+    """Whether the clustered test of all impressions applies: some user (or query) has several outcomes.
 
-    Of logs whose rankers were chosen by earlier outcomes, users' first impressions count only: of these a sequence
-    holds whatever chose the pairs.
+    In a log whose rankers were chosen by earlier outcomes, only users' first impressions count, because their sequence
+    is valid whatever policy chose the pairs.
     """
     if found.cluster == "impression" or "policies" in found.provenance:
         return False
     return found.adjusted or not np.allclose(found.means.freedom + 1, found.counts)
 
 
-def two_tests(found: LogComparison) -> str:
-    """Say that one test decides before any user (or query) comes again, and another one after; empty if not."""
-    if found.cluster == "impression" or found.adaptive or found.adjusted:
-        return ""
-    who = {"user": "user", "query": "query"}.get(found.cluster, "user or query")
-    if outcomes_go_together(found):
-        return f"Until the first {who} returned another test was used"
-    return f"Once the first {who} returns another test is used"
-
-
 def impressions_to_go(names: Sequence[str], decisions: Sequence[StoppingDecision]) -> tuple[float, str]:
-    """Return the further impressions until the experiment may stop, and the ranker that will have won then.
+    """Return the further impressions until the experiment may stop, and the winner at that time.
 
-    It may stop once a ranker wins against each other one, or once every pair is decided, whichever comes first. Pairs
-    that the winner does not need do not count.
+    It may stop once a ranker wins against every other one, or once every pair is decided, whichever comes first. Pairs
+    without the winner are not needed.
 
-    decisions: From `stopping_decisions`.
+    decisions: Result of `stopping_decisions`.
 
-    The impressions hold if the means stay as they are: 0 if it may stop now, infinity for never, or where too few were
-    seen to say. The ranker is empty if none will have won against all others.
+    The number assumes that the means persist: 0 if the experiment may stop now, infinity if it never may, or if there
+    are too few observations for a projection. The winner is "" if no ranker wins against all others.
 
     Examples
     --------
@@ -173,13 +161,13 @@ def impressions_to_go(names: Sequence[str], decisions: Sequence[StoppingDecision
     >>> impressions_to_go(["a", "b", "c"], [won, soon, never])
     (300.0, 'a')
     """
-    further, winner = _projected(names, decisions)
-    return (np.inf if further and _too_few(winner, decisions) else further), winner
+    further, winner = projected(names, decisions)
+    return (np.inf if further and too_few(winner, decisions) else further), winner
 
 
-def _projected(names: Sequence[str], decisions: Sequence[StoppingDecision]) -> tuple[float, str]:
+def projected(names: Sequence[str], decisions: Sequence[StoppingDecision]) -> tuple[float, str]:
     """Return the same, however few were seen."""
-    met_all = len(decisions) == len(names) * (len(names) - 1) // 2  # of a pair never shown nothing can be said
+    met_all = len(decisions) == len(names) * (len(names) - 1) // 2  # no projection for pairs without impressions
     ways = [(max((one.more for one in decisions), default=np.inf) if met_all else np.inf, "")]
     for name in names:
         met = [one for one in decisions if name in (one.first, one.second)]
@@ -189,150 +177,7 @@ def _projected(names: Sequence[str], decisions: Sequence[StoppingDecision]) -> t
     return min(ways, key=lambda way: (way[0], not way[1]))
 
 
-def _too_few(winner: str, decisions: Sequence[StoppingDecision]) -> bool:
+def too_few(winner: str, decisions: Sequence[StoppingDecision]) -> bool:
     """Return whether a pair that is still needed was seen too seldom for a projection."""
     needed = [one for one in decisions if one.verdict == "go on" and (not winner or winner in one[:2])]
     return any(one.independent < FEWEST for one in needed)
-
-
-def stopping_sentence(
-    found: LogComparison | RunningComparison,
-    decisions: list[StoppingDecision],
-    margin: float = 0.0,
-    *,
-    any_time: bool = False,
-) -> str:
-    """Say in a sentence or two whether to stop, and by what mean.
-
-    decisions: From `stopping_decisions`.
-    margin: As given there.
-    any_time: Whether a log of two weeks or more may decide within a week.
-
-    Examples
-    --------
-    >>> decision = StoppingDecision("old", "new", "stop", "new", 900, -0.3, -0.4, -0.2, 1e9, 0.0, 0.0)
-    >>> from types import SimpleNamespace
-    >>> stopping_sentence(SimpleNamespace(names=("old", "new"), impressions=900), [decision])
-    'stop: new wins. So far its mean outcome is ahead; a later change of users or rankers is not ruled out.'
-    """
-    sentence = _sentence(found, decisions, margin)
-    missing = days_to_wait(found, any_time=any_time)
-    if missing and not sentence.startswith("go on"):
-        wait = f"{missing:.0f} day{'s' if missing >= 1.5 else ''}"
-        return f"wait {wait} for the week to be whole; --any-time decides now, and the result would be: {sentence}"
-    return sentence
-
-
-def days_to_wait(found: LogComparison | RunningComparison, *, any_time: bool) -> float:
-    """Return the days for which decisions wait, so that the week is whole; 0 for none."""
-    if any_time or not isinstance(found, LogComparison):
-        return 0.0
-    return days_to_a_whole_week((found.provenance["last"] - found.provenance["first"]) / 86_400)
-
-
-def _sentence(found: LogComparison | RunningComparison, decisions: list[StoppingDecision], margin: float) -> str:
-    further, winner = _projected(found.names, decisions)
-    if winner and further == 0:
-        beaten = f" against each of the {len(found.names) - 1} others" if len(found.names) > 2 else ""
-        return f"stop: {winner} wins{beaten}. {_by_what(found, winner, decisions)}"
-    if further == 0:
-        if all(one.verdict == "no difference" for one in decisions):
-            return f"no difference: the mean outcome of every pair is within {margin:g} of a tie."
-        return "stop: every pair is decided, and no ranker wins against all others."
-    what, each = to_go_in(found)
-    unseen = never_shown(found.names, [(one.first, one.second) for one in decisions if one.observations])
-    if np.isinf(further) and unseen:
-        return f"go on: {unseen}"
-    if _too_few(winner, decisions):
-        if isinstance(found, LogComparison) and outcomes_go_together(found):
-            queries = _queries_limit(found, lambda one: one.freedom)
-            who, more = ("queries", "; it takes other queries") if queries else ("users", "")
-            return f"go on: the {who} so far are too few, or too unequal, to say for how long{more}."
-        return f"go on: the {what} so far are too few to say for how long."
-    if np.isinf(further) or further > 1000 * found.impressions:
-        return f"go on: more than a thousand times as many {what} as there are{_of_pairs(decisions)}."
-    until = f" until {winner} wins against all others" if winner and len(decisions) > 1 else ""
-    if what == "queries":
-        until = f", with as many impressions each as these have,{until}"
-    about, stay = f"{further * each:,.0f} further {what}", "the means stay"
-    if isinstance(found, LogComparison) and found.adaptive:  # a policy changes them
-        about, stay = f"{about} of the log, all pairs together,", "the means and the pairs' shares of the log stay"
-    about = f"{about}{until}".removesuffix(",")
-    return f"go on: about {about}, if {stay} as they are{_of_pairs(decisions)}."
-
-
-def to_go_in(found: LogComparison | RunningComparison) -> tuple[str, float]:
-    """Return what is counted to say how long to go on, and how many of them there are to an impression.
-
-    More impressions of the same queries say little of queries in general: where errors rest on queries, other ones are
-    needed.
-    """
-    if not isinstance(found, LogComparison):
-        return "comparisons", 1.0  # a live page may compare nothing
-    if outcomes_go_together(found) and _queries_limit(found, lambda one: -one.error):
-        return "queries", found.provenance["queries"] / max(found.impressions, 1)
-    return "impressions", 1.0
-
-
-def _queries_limit(found: LogComparison, known: Callable[[Means], FloatVector]) -> bool:
-    """Return whether less is known by queries than by users, of most of the pairs."""
-    if found.cluster != "both":
-        return found.cluster == "query"
-    users, queries = map(known, found.each)
-    return bool((queries <= users).mean() >= 0.5)
-
-
-def _of_pairs(decisions: Sequence[StoppingDecision]) -> str:
-    """Say how many of several pairs are open."""
-    open_ones = sum(one.verdict == "go on" for one in decisions)
-    return f" (still open: {open_ones} of {len(decisions)} pairs)" if len(decisions) > 1 else ""
-
-
-def change_seen(found: LogComparison | RunningComparison, winner: str) -> str:
-    """Name the rivals against whom the winner's mean outcome changed while the log grew, by the notes of drift."""
-    notes = found.warnings if isinstance(found, LogComparison) else []
-    drifted = [note.partition(": ")[0] for note in notes if note.endswith(CHANGED)]
-    rivals = [one for one in found.names if {f"{one} against {winner}", f"{winner} against {one}"} & set(drifted)]
-    against = f" against {', '.join(rivals)}" if len(found.names) > 2 else ""
-    return f"that mean{against} changed while the log grew, as the note says, and may change again." if rivals else ""
-
-
-def _by_what(found: LogComparison | RunningComparison, winner: str, decisions: Sequence[StoppingDecision]) -> str:
-    """Name the estimand, and warn where the other one has the other sign."""
-    changed = change_seen(found, winner)
-    later = changed or "a later change of users or rankers is not ruled out."
-    if all(np.isnan(one.per_user) for one in decisions):
-        return f"So far its mean outcome is ahead; {later}"
-    met = [one for one in decisions if winner in one[:2]]
-    if any((one.per_user_high < 0) if winner == one.first else (one.per_user_low > 0) for one in met):
-        behind = "behind" if len(met) == 1 else "behind some ranker"
-        said = f"So far its mean outcome over impressions is ahead; per user, by first impressions, it is {behind}"
-        return f"{said}; {changed}" if changed else f"{said}."
-    if any((one.per_user < 0) if winner == one.first else (one.per_user > 0) for one in met):
-        return f"So far its mean outcome over impressions is ahead; per user it is not shown to be; {later}"
-    if unsure := [one for one in met if one.per_user_low <= 0 <= one.per_user_high]:
-        each = ", ".join(_not_yet_certain(one, winner, several=len(met) > 1) for one in unsure)
-        return f"So far its mean outcome over impressions is ahead; over users {each}; {later}"
-    return f"So far its mean outcome over impressions is ahead, and over users too; {later}"
-
-
-def _not_yet_certain(one: StoppingDecision, winner: str, *, several: bool) -> str:
-    """Return the winner's mean over users, whose interval holds 0."""
-    if winner == one.first:
-        rival, mean, low, high = one.second, one.per_user, one.per_user_low, one.per_user_high
-    else:
-        rival, mean, low, high = one.first, -one.per_user, -one.per_user_high, -one.per_user_low
-    against = f"against {rival} " if several else ""
-    return f"{against}{mean:+.3f}, not yet certain ({low:+.3f} to {high:+.3f})"
-
-
-def never_shown(names: Sequence[str], shown: Collection[tuple[str, str]]) -> str:
-    """Name the pairs that no impression compared, in a sentence; empty if there is none."""
-    met = {frozenset(pair) for pair in shown}
-    missing = [f"{a} and {b}" for a, b in combinations(names, 2) if frozenset((a, b)) not in met]
-    if not missing:
-        return ""
-    if len(missing) == 1:
-        return f"{missing[0]} have no impression that counts, so nothing is known of one against the other."
-    some = ", ".join([*missing[:3], *(["..."] if len(missing) > 3 else [])])
-    return f"{len(missing):,} pairs have no impression that counts ({some}), so nothing is known of them."

@@ -1,4 +1,4 @@
-"""A log as sums: the engine reads it, and what is known of each pair of rankers leaves the engine."""
+"""Sums of a log: its outcomes are credited and summed by the engine for each pair of rankers."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ from ltr_duel.logs.history import History, adjusted, combined, require_few_colum
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.looks import Look, looks_of, step_of
 from ltr_duel.logs.outcomes import credited
-from ltr_duel.logs.sums import PairSums, pair_sums
+from ltr_duel.logs.sums import Grouping, PairSums, pair_sums
 
-_FORGOTTEN = "forgotten-"  # begins the names that `ltr_duel.live` gives to users whom it has forgotten
-LARGE = 0.05  # share of the impressions above which a user is named
+_FORGOTTEN = "forgotten-"  # prefix of the names that `ltr_duel.live` gives to forgotten users
+LARGE = 0.05  # share of the impressions above which a user is reported
 
 
 class Users(NamedTuple):
-    """Who is in a log."""
+    """The users of a log."""
 
-    number: int  # different ones; 0 if the log does not say
-    largest: str  # one with so much of the log that a reader should know; empty if there is none
-    impressions: int  # of that one
+    number: int  # number of different users; 0 without user names
+    largest: str  # a user with a share of the log that must be reported, else ""
+    impressions: int  # impressions of that user
 
 
 class Summed(NamedTuple):
-    """The sums of a log, and what is in it."""
+    """The sums of a log, and facts about it."""
 
     creditor: Creditor  # names, pairs, method and outcome rule
     sums: PairSums
-    choices: Choices  # how the rankers were chosen
+    choices: Choices  # policies and propensities of the rankers
     looks: list[Look]
     impressions: int
     users: Users
     queries: int
     first: float  # time of the first impression
     last: float
-    notes: list[str]  # on what was taken out of the outcomes
+    notes: list[str]  # on adjustments of the outcomes
 
 
 def summed(
@@ -55,30 +55,25 @@ def summed(
 ) -> Summed:
     """Credit a log and sum its outcomes.
 
-    cluster: One of `CLUSTERS`; by default users, if any row of the log names one, else queries. Of a log whose policy
-    reacts to outcomes, queries cannot be clusters: it has users, or impressions where no user is known.
-    rankers: The only legal ones, or none for any.
-    looks: Whether to note how the comparison came about, which takes longer.
-    history: Of users, to take out of the outcomes what the coin of each list decided.
+    cluster: One of `CLUSTERS`; by default users, if any row of the log has a user, else queries. If a policy reacts to
+    outcomes, queries cannot be clusters and are replaced by users, or by impressions if no user is known.
+    rankers: The only legal rankers, or empty for any.
+    looks: Whether to record the development over time, which takes longer.
+    history: Covariates of users, to adjust outcomes by the coin of each list and by the covariates.
 
-    Raises `InputError` as `credited`; and if outcomes cannot be adjusted.
+    Raises `InputError` like `credited`, and if outcomes cannot be adjusted.
     """
     outcomes, rows, creditor, whole = credited(log, rankers)
     about = log.facts(rows, rankers)
     cluster = cluster or ("user" if about["named"] else "query")
     if cluster in ("query", "both") and policies_of(log.engine, rows)[1]:
-        cluster = "user" if about["named"] else "impression"  # what the sequence of a reacting policy's log rests on
+        cluster = "user" if about["named"] else "impression"  # the unit of the sequence of an adaptive log
     named = about["named"] == about["n"]
     step = step_of(about["first"], about["last"])
-
-    def looked(outcomes: Any, *, whole: bool) -> tuple[list[Look], list[Any]]:
-        known: dict[str, Any] = {"whole": whole, "named": named, "users": about.get("users")}
-        return looks_of(log.engine, rows, outcomes, len(creditor.pairs), cluster, step, **known)
-
-    noted, classes = looked(outcomes, whole=whole) if looks and history is None else ([], [])
-    settings: dict[str, Any] = {"whole": whole, "named": named, "classes": classes}
-    sums = pair_sums(log.engine, outcomes, len(creditor.pairs), cluster, **settings)
-    if len(creditor.pairs) == 1 and named and cluster in ("user", "both"):  # then impressions are outcomes
+    by = Grouping(len(creditor.pairs), cluster, whole, named, about.get("users"))
+    noted, classes = looks_of(log.engine, rows, outcomes, by, step) if looks and history is None else ([], [])
+    sums = pair_sums(log.engine, outcomes, by, classes)
+    if by.pairs == 1 and named and cluster in ("user", "both"):  # then impressions are outcomes
         number, most = int(sums.kinds[0].number.sum()), int(sums.kinds[0].n.max())
         log.known["users", *rankers] = number, most
         users = largest_of(log.engine, rows, number, most, about["n"])
@@ -90,13 +85,13 @@ def summed(
             raise InputError(f"{log.path}: outcomes are adjusted where users are known, and no policy reacts to them")
         require_few_columns(log.path, history, int(np.bincount(sums.kinds[0].pair, sums.kinds[0].number).max()))
         sets = [(creditor.names[a], creditor.names[b]) for a, b in creditor.pairs]
-        given: dict[str, Any] = {"pairs": len(sets), "cluster": cluster, "named": named}
+        by = by._replace(whole=False)  # what was adjusted is neither won nor lost
         flipped = adjusted(log, rows, outcomes, sets, history, intercept=False)
         outcomes = adjusted(log, rows, outcomes, sets, history)
-        less, signs = (pair_sums(log.engine, one, **given) for one in (outcomes, flipped))
+        less, signs = (pair_sums(log.engine, one, by) for one in (outcomes, flipped))
         less = combined(sums, less, signs, history)
         notes, sums = [*notes, saving_note(sums, less, history)], less
-        noted = looked(outcomes, whole=False)[0] if looks else []  # what was adjusted is neither won nor lost
+        noted = looks_of(log.engine, rows, outcomes, by, step)[0] if looks else []
         noted = [look._replace(cautious=fewer_degrees(look.cautious, sums.slopes)) for look in noted]
     return Summed(
         creditor, sums, choices, noted, about["n"], users, about["queries"], about["first"], about["last"], notes
@@ -113,7 +108,7 @@ def users_of(engine: Engine, rows: Any, impressions: int) -> Users:
 
 
 def forgotten_note(engine: Engine, rows: Any) -> list[str]:
-    """Say whether a live experiment has forgotten users: one who came back has two names."""
+    """Return a note if a live experiment has forgotten users, because a forgotten user who returns has two names."""
     if "policy" not in rows.columns or "user" not in rows.columns:
         return []
     forgotten = engine.value(rows.filter(rows.user.startswith(_FORGOTTEN)).user.nunique())
@@ -122,7 +117,7 @@ def forgotten_note(engine: Engine, rows: Any) -> list[str]:
 
 
 def largest_of(engine: Engine, rows: Any, number: int, most: int, impressions: int) -> Users:
-    """Name a user with many of the impressions, if there is one."""
+    """Return the users, with the name of a user with many of the impressions, if there is one."""
     if most <= LARGE * impressions:
         return Users(number, "", 0)
     each = rows.filter(rows.user.notnull()).group_by("user").agg(n=lambda t: t.count())
@@ -130,7 +125,7 @@ def largest_of(engine: Engine, rows: Any, number: int, most: int, impressions: i
 
 
 def warnings_of(found: Summed, means: Means) -> list[str]:
-    """Say what a reader should know before believing the errors."""
+    """Return warnings about the validity of the errors."""
     warnings = list(found.notes)
     number, name, most = found.users
     if not number:

@@ -1,8 +1,8 @@
-"""The sums of a log: what is known of each pair of rankers, exactly, and in whole numbers.
+"""The sums of a log for each pair of rankers, exact and in integers.
 
-Of each pair and cluster (a user, a query, or both) the engine sums outcomes; what leaves it is how many clusters have
-which sums. That is small, as outcomes are mostly wins, losses and ties, and nothing is lost: all statistics of
-independent clusters follow from it.
+For each pair and cluster (a user, a query, or both), the engine sums outcomes; it returns the number of clusters with
+each combination of sums. This table is small, as most outcomes are wins, losses and ties, and it loses nothing: all
+statistics of independent clusters follow from it.
 """
 
 from __future__ import annotations
@@ -29,55 +29,55 @@ from ltr_duel.logs.outcomes import UNIT
 
 CLUSTERS = ("user", "query", "both", "impression")
 _KINDS = {"user": (("user",),), "query": (("query",),), "both": (("user",), ("query",), ("user", "query"))}
-_GROUPS = 4096  # clusters that the bootstrap draws
+_GROUPS = 4096  # maximum number of clusters that the bootstrap samples from
 
 
 class Sequences(NamedTuple):
-    """The sums of a pair's sequence of observations, for tests at any time; each field has one entry a pair."""
+    """The sums of a pair's sequence of observations, for tests at any time; each field has one entry per pair."""
 
     wins: FloatVector  # outcomes of 1
-    losses: FloatVector  # of -1
-    ties: FloatVector  # of 0
-    others: FloatVector  # in between
-    lead: FloatVector  # sum of those in between
-    square: FloatVector  # sum of their squares
+    losses: FloatVector  # outcomes of -1
+    ties: FloatVector  # outcomes of 0
+    others: FloatVector  # other outcomes
+    lead: FloatVector  # sum of the others
+    square: FloatVector  # sum of the squares of the others
 
     @property
     def n(self) -> FloatVector:
-        """How many observations there are."""
+        """Number of observations."""
         return self.wins + self.losses + self.ties + self.others
 
     @property
     def mean(self) -> FloatVector:
-        """Their mean; 0 where there are none."""
+        """Mean of the observations; 0 without observations."""
         n = self.n
         return (self.wins - self.losses + self.lead) / np.where(n > 0, n, 1.0)
 
     def mirrored(self) -> Sequences:
-        """Return the same with the two rankers exchanged."""
+        """Return the sums with the two rankers exchanged."""
         return self._replace(wins=self.losses, losses=self.wins, lead=-self.lead)
 
 
 class Clusters(NamedTuple):
-    """Clusters of a kind, those of the same pair and sums together; sorted."""
+    """Clusters of one kind, sorted; clusters with the same pair and sums are one entry."""
 
     pair: IntVector
     n: IntVector  # outcomes of a cluster
     total: IntVector  # their sum, in units of 1 / UNIT
-    number: IntVector  # clusters
+    number: IntVector  # number of clusters
 
     def of(self, pair: int) -> tuple[FloatVector, FloatVector, FloatVector]:
-        """Return number and sum of the outcomes of a pair's clusters, and how many clusters have them."""
+        """Return number and sum of the outcomes of a pair's clusters, and the number of clusters with each."""
         part = slice(*np.searchsorted(self.pair, [pair, pair + 1]))
         return self.n[part].astype(np.float64), self.total[part] / UNIT, self.number[part].astype(np.float64)
 
     def sizes(self, pair: int) -> Kinds:
-        """Return how often the clusters of a pair come."""
+        """Return the kinds of a pair's clusters, by their sizes."""
         size, _, number = self.of(pair)
         return kinds_of(size, number)
 
     def half(self, pair: int) -> float:
-        """Return the size of the clusters of a pair that, with larger ones, have half of its outcomes."""
+        """Return the cluster size such that clusters of this size or more have half of the pair's outcomes."""
         size, _, number = self.of(pair)
         order = np.argsort(-size)
         size, held = size[order], (size * number)[order].cumsum()
@@ -89,12 +89,12 @@ class PairSums:
     """The sums of all pairs.
 
     cluster: {"user", "query", "both", "impression"}
-    wins, losses, ties: shape (pairs,); impressions with an outcome above, below and of 0.
-    sum, square: shape (pairs,); of the outcomes, and of their squares.
-    sequences: Of each user and pair the first outcome (clusters ``user`` and ``both``), else all outcomes.
-    kinds: Users; queries; users, queries, and user and query together; or none.
-    slopes: That were fitted to the outcomes, and taken out of them.
-    signs: As ``kinds``, for the test by signs, where it has sums to itself.
+    wins, losses, ties: shape (pairs,); impressions with a positive, negative and zero outcome.
+    sum, square: shape (pairs,); sums of the outcomes, and of their squares.
+    sequences: Sums of the first outcome of each user and pair (clusters ``user`` and ``both``), else of all outcomes.
+    kinds: Users; queries; or users, queries and (user, query); or empty, by ``cluster``.
+    slopes: Number of slopes by which the outcomes were adjusted.
+    signs: Like ``kinds``, for the sign test, if its sums differ.
     """
 
     cluster: str
@@ -109,15 +109,15 @@ class PairSums:
     signs: tuple[Clusters, ...] = ()
 
     def counts(self) -> FloatVector:
-        """Return how many outcomes each pair has."""
+        """Return the number of outcomes of each pair."""
         return (self.wins + self.losses + self.ties).astype(np.float64)
 
     def naive(self) -> Means:
-        """Return the means with errors as if all outcomes were independent."""
+        """Return the means with errors for independent outcomes."""
         return naive_means(self.counts(), self.sum, self.square)
 
     def means(self) -> Means:
-        """Return the means, with errors by the cluster."""
+        """Return the means with clustered errors."""
         return (
             self.naive() if self.cluster == "impression" else self._clustered(lambda _, *each: clustered_means(*each))
         )
@@ -129,7 +129,7 @@ class PairSums:
         return self._clustered(lambda p, n, total, times: cautious_means(n, total, self.square[p : p + 1], times))
 
     def per_user(self) -> PairSums:
-        """Return the sums of which each user is one outcome: won by the ranker with more credit in all, or a tie."""
+        """Return sums in which each user is one outcome: a win of the ranker with more credit in all, or a tie."""
         users = self.kinds[0]
         sign = np.sign(users.total)
         each = Clusters(users.pair, np.ones_like(users.n), sign * UNIT, users.number)
@@ -138,7 +138,7 @@ class PairSums:
             np.add.at(count, users.pair, np.where(sign == side, users.number, 0))
         wins, losses, ties = counts
         plain = wins.astype(np.float64) - losses, wins.astype(np.float64) + losses
-        none = Sequences(*np.zeros((len(Sequences._fields), len(wins))))  # earlier looks saw other outcomes of users
+        none = Sequences(*np.zeros((len(Sequences._fields), len(wins))))  # users' outcomes change over time
         return PairSums("user", wins, losses, ties, *plain, none, (each,))
 
     def _clustered(self, means: Callable[..., Means]) -> Means:
@@ -149,14 +149,14 @@ class PairSums:
         return fewer_degrees(two_way(*found) if self.cluster == "both" else found[0], self.slopes)
 
     def cautious_of_each(self) -> tuple[Means, ...]:
-        """Return the same by users alone and by queries alone, where clusters are both; else nothing."""
+        """Return `cautious` by users alone and by queries alone, if clusters are both; else ()."""
         if self.cluster != "both":
             return ()
         each = zip(CLUSTERS[:2], self.kinds[:2], strict=True)
         return tuple(replace(self, cluster=name, kinds=(kind,)).cautious() for name, kind in each)
 
     def sign_p(self) -> FloatVector:
-        """Return p-values by flipping the signs of clusters (of users, and of queries, where it is both)."""
+        """Return p-values of the sign test of clusters (with both kinds, the larger of users and queries)."""
         if self.cluster == "impression":
             return statistics.sign_p(self.wins, self.losses, self.sum, self.square)
         pairs = range(len(self.wins))
@@ -164,19 +164,18 @@ class PairSums:
         return np.asarray(np.max(kinds, axis=0), np.float64)
 
     def sizes(self) -> list[Kinds]:
-        """Return how often the clusters of each pair come; of users or queries, of those who come more often."""
+        """Return the kinds of clusters of each pair; with both, those with the larger mean size."""
         kinds = [[kind.sizes(p) for kind in self.kinds[:2]] or [((1.0, 1.0),)] for p in range(len(self.wins))]
         return [max(some, key=lambda kind: sum(n * share for n, share in kind)) for some in kinds]
 
     def half(self) -> list[float]:
-        """Return for each pair how often the clusters come that have half of its outcomes; the more frequent kind."""
+        """Return `Clusters.half` of each pair; with both kinds of clusters, the larger value."""
         return [max((kind.half(p) for kind in self.kinds[:2]), default=0.0) for p in range(len(self.wins))]
 
     def drawn(self, seed: int) -> tuple[FloatMatrix, FloatMatrix]:
-        """Return numbers and sums of clusters to draw from; shape (pairs, at most 4096).
+        """Return numbers and sums of the clusters for the bootstrap, shape (pairs, at most 4096).
 
-        Where there are more clusters, they are put together at random: clusters that are independent of each other
-        stay so when they are grouped.
+        More clusters are grouped at random; independent clusters stay independent when they are grouped.
         """
         rng = stream(seed, "logs", "groups")
         count, total = np.zeros((2, len(self.wins), _GROUPS))
@@ -189,26 +188,29 @@ class PairSums:
         return count, total
 
 
-def pair_sums(
-    engine: Engine,
-    outcomes: Any,
-    pairs: int,
-    cluster: str,
-    *,
-    whole: bool = False,
-    named: bool = False,
-    classes: Sequence[Any] = (),
-) -> PairSums:
+class Grouping(NamedTuple):
+    """By what outcomes are summed."""
+
+    pairs: int  # how many
+    cluster: str  # "user", "query", "both" or "impression"
+    whole: bool = False  # whether all outcomes are wins, losses and ties
+    named: bool = False  # whether every impression has a user
+    users: int | None = None  # how many, where it is known
+
+    @property
+    def kinds(self) -> Sequence[tuple[str, ...]]:
+        """The columns of each kind of cluster; none where each impression is one."""
+        return _KINDS.get(self.cluster, ())
+
+
+def pair_sums(engine: Engine, outcomes: Any, by: Grouping, classes: Sequence[Any] = ()) -> PairSums:
     """Sum outcomes.
 
     outcomes: See `Credited`.
-    cluster: {"user", "query", "both", "impression"}
-    whole: Whether all outcomes are wins, losses and ties.
-    named: Whether every impression has a user.
     classes: What `looks_of` has counted of them, if it did.
     """
-    kinds = _KINDS.get(cluster, ())
-    counted = classes or [engine.run(_classes(outcomes, keys, whole, named)) for keys in kinds or ((),)]
+    pairs, cluster, kinds = by.pairs, by.cluster, by.kinds
+    counted = classes or [engine.run(_classes(outcomes, keys, by.whole, by.named)) for keys in kinds or ((),)]
     found, *others = map(sorted_columns, counted)
 
     def by_pair(values: Any, where: Any = True) -> IntVector:
@@ -236,13 +238,13 @@ def _sequence(by_pair: Any, y: IntVector, number: IntVector, square: IntVector) 
 
 
 def _classes(outcomes: Any, keys: tuple[str, ...], whole: bool, named: bool) -> Any:
-    """Return the expression that counts clusters with the same sums; without keys each impression is one."""
+    """Return the expression that counts clusters with equal sums; without keys, each impression is a row."""
     t = outcomes
     sums = {"n": t.count(), "won": t.y.count(where=t.y > 0), "lost": t.y.count(where=t.y < 0)}
     if not whole:
         sums |= {"ones": t.y.count(where=t.y == UNIT), "minus": t.y.count(where=t.y == -UNIT)}
         sums |= {"total": t.y.sum().cast("int64"), "square": t.square.sum().cast("int64")}
-    order = t.line * (4 * UNIT) + (t.y + UNIT)  # of one line, and what happened there
+    order = t.line * (4 * UNIT) + (t.y + UNIT)  # sorts by line, and encodes the outcome
     own = {"own": t.user.isnull().ifelse(t.line, -1)} if "user" in keys and not named else {}
     each = t.group_by("pair", *keys, **own).agg(**sums, **({"begin": order.min()} if keys else {}))
     if whole:
@@ -264,7 +266,7 @@ def _clusters(found: dict[str, IntVector]) -> Clusters:
 
 
 def sorted_columns(table: Any) -> dict[str, IntVector]:
-    """Return the columns of an Arrow table of whole numbers, the rows in one order whatever the engine."""
+    """Return the columns of an Arrow table of integers, with rows in the same order for every engine."""
     columns = {name: table.column(name).to_numpy().astype(np.int64) for name in table.column_names}
     order = np.lexsort([columns[name] for name in sorted(columns, key=lambda name: (name == "pair", name))])
     return {name: values[order] for name, values in columns.items()}

@@ -1,7 +1,7 @@
-"""The table of a click log: one row is one impression. What a column is called, holds and means is declared here.
+"""The table of a click log, with one row per impression: names, types and meanings of its columns.
 
-The same table is a file of JSON lines, a CSV file or a Parquet file. Every reader makes record batches of these
-columns, in this order and of these types, so that what comes after the readers knows one form only.
+The table is stored as JSON lines, CSV or Parquet. Every reader makes record batches of these columns, in this order and
+with these types, so that later steps handle a single form.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from ltr_duel.core import IntVector, as_writable
 
 
 class LogColumn(NamedTuple):
-    """One column of a log: its Arrow type, whether each row must have it, and what it means.
+    """One column of a log: its Arrow type, whether each row must have it, and its meaning.
 
     Examples
     --------
@@ -59,7 +59,7 @@ LOG_COLUMNS: Final[dict[str, LogColumn]] = {
     "dwell": LogColumn(_REAL, False, "seconds spent on each click, in the order of `clicks`"),
     "grades": LogColumn(_WHOLE, False, "relevance grades of the shown documents, where they are known"),
 }
-LEGAL: Final = {  # what a column must be, for sentences
+LEGAL: Final = {  # legal values of a column, for messages
     **dict.fromkeys(("impression", "query", "user"), "a text or a number"),
     **dict.fromkeys(("shown", "rankers"), "a list of texts"),
     "clicks": "a list of places on the page, 1 for the top",
@@ -75,28 +75,28 @@ NO_CREDIT: Final = (
     "nothing says how to credit its clicks: no page token, no rankings and no owners; an A/B test (one ranker a list)"
     " is not interleaved, which is what this program compares"
 )
-NO_RANKERS: Final = (  # in any row, or in one
+NO_RANKERS: Final = (  # for a log or a row without rankers
     '\'rankers\' is missing; where all rows have the same, --source can map it: rankers = ["old", "new"]'
 )
 SCHEMA: Final = pa.schema([(name, column.kind) for name, column in LOG_COLUMNS.items()])
 
 
 class Texts(NamedTuple):
-    """Texts one after the other: text k is the bytes ``data[ptr[k]:ptr[k + 1]]``; one that is null is empty."""
+    """Concatenated texts: text k is the bytes ``data[ptr[k]:ptr[k + 1]]``; null is an empty text."""
 
     ptr: IntVector
     data: NDArray[np.uint8]
 
 
 class Impressions(NamedTuple):
-    """Some consecutive rows of a log, checked.
+    """Consecutive checked rows of a log.
 
     Parameters
     ----------
     table : pyarrow.RecordBatch
-        Columns of `LOG_COLUMNS`: those that were asked for and that the log has.
+        Columns of `LOG_COLUMNS` that were requested and that the log has.
     lines : ndarray of int64, shape (rows,)
-        The line of the file (in Parquet: the row, from 1) that each row stands on.
+        Line of each row in the file (for Parquet the row number, from 1).
 
     Examples
     --------
@@ -109,9 +109,9 @@ class Impressions(NamedTuple):
 
 
 def ragged(column: Any, missing: Any = 0) -> tuple[Any, IntVector]:
-    """Return the entries of a column of lists, and where each row's begin: row r has ``[ptr[r]:ptr[r + 1]]``.
+    """Return the entries of a column of lists, and their offsets: row r has the entries ``[ptr[r]:ptr[r + 1]]``.
 
-    An entry that is null becomes ``missing``; of texts the Arrow array is returned.
+    Null entries become ``missing``; entries that are texts or lists are returned as an Arrow array.
     """
     ptr = as_writable(column.offsets.to_numpy()).astype(np.int64)
     values = column.values
@@ -121,7 +121,7 @@ def ragged(column: Any, missing: Any = 0) -> tuple[Any, IntVector]:
 
 
 def texts_of(column: Any) -> Texts:
-    """Return an Arrow column of strings as it lies in memory."""
+    """Return the buffers of an Arrow column of strings without a copy."""
     n = len(column)
     _, offsets, data = column.buffers()
     if offsets is None or n == 0:
@@ -131,7 +131,7 @@ def texts_of(column: Any) -> Texts:
 
 
 def date_words(seconds: float, precision: str = "seconds") -> str:
-    """Return a time as a date in UTC that people read."""
+    """Return a time as a readable UTC date."""
     try:
         return datetime.fromtimestamp(seconds, UTC).replace(tzinfo=None).isoformat(" ", precision)
     except (ValueError, OverflowError, OSError):

@@ -1,4 +1,4 @@
-"""The tables of a comparison as people read them, and named looks as a table and in a sentence."""
+"""The tables of a comparison for readers, and planned looks as a table and as a sentence."""
 
 from __future__ import annotations
 
@@ -9,24 +9,25 @@ import numpy as np
 import pandas as pd
 
 from ltr_duel.logs.adaptive import first_impressions, weighs
-from ltr_duel.logs.compare import LogComparison
+from ltr_duel.logs.comparison import LogComparison
 from ltr_duel.logs.findings import Finding
 from ltr_duel.logs.named_looks import NamedLook
 from ltr_duel.logs.slices import Beside
-from ltr_duel.logs.stopping import FEWEST, StoppingDecision, never_shown, outcomes_go_together, to_go_in, two_tests
+from ltr_duel.logs.stopping import FEWEST, StoppingDecision, outcomes_go_together
+from ltr_duel.logs.stopping_sentences import never_shown, to_go_in, two_tests
 from ltr_duel.logs.verdict import Evidence, decision_of, failed_checks
 
-ROWS = 40  # pairs on a page
+ROWS = 40  # maximum number of pairs on a page
 
 
 def comparison_table(evidence: Evidence, rows: int = ROWS) -> pd.DataFrame:
-    """Return the table of the pairs as people read it, the clearest first, with what is decided of each.
+    """Return the table of the pairs for readers, the clearest first, with their verdicts.
 
-    evidence: Its decisions at any time, if there are any, else the test of one look.
-    rows: At most so many pairs.
+    evidence: Evidence; the table has its decisions at any time, if any, else the test of one look.
+    rows: Maximum number of pairs.
 
-    All entries are texts. The ranker that is ahead comes first. The mean is over impressions, or over users'
-    first ones.
+    All entries are texts. The leading ranker comes first. The mean is over impressions, or over users' first
+    impressions.
     """
     found, decisions, verdicts = evidence.found, evidence.decisions, decision_of(evidence).pairs
     of = _of(found, one_look=decisions is None)
@@ -50,7 +51,7 @@ def _clearest(evidence: Evidence) -> list[int]:
 
 
 def rankers_in_table(evidence: Evidence) -> list[str]:
-    """Return the rankers in the order in which `comparison_table` names them."""
+    """Return the rankers in their order of appearance in `comparison_table`."""
     found, decisions = evidence.found, evidence.decisions
     means = found.means.mean if decisions is None else [one.mean for one in decisions]
     named = [found.names[one] for k in _clearest(evidence) for one in found.pairs[k][:: 1 if means[k] >= 0 else -1]]
@@ -58,7 +59,7 @@ def rankers_in_table(evidence: Evidence) -> list[str]:
 
 
 def column_notes(evidence: Evidence) -> list[str]:
-    """Return what columns of `comparison_table` mean that its heads do not say."""
+    """Return notes on columns of `comparison_table` whose heads need explanation."""
     found, decisions, notes = evidence.found, evidence.decisions, list[str]()
     if decisions is None and len(found.pairs) > 1:
         notes.append("interval: each holds for its pair alone; verdicts are by p, corrected for all pairs.")
@@ -75,8 +76,8 @@ def column_notes(evidence: Evidence) -> list[str]:
         )
     if decisions is not None and (both := two_tests(found)):
         one, two = 1 - evidence.confidence, 2 - 2 * evidence.confidence
-        look = "looked" if outcomes_go_together(found) else "looks"
-        notes.append(f"{both}. Who {look} both before and after that has an error of {two:.2g}, not {one:.2g}.")
+        look = "looked" if outcomes_go_together(found) else "look"
+        notes.append(f"{both}. If you {look} both before and after, the error is {two:.2g}, not {one:.2g}.")
     if any(not math.isnan(one.per_user) for one in decisions or ()):
         notes.append(
             "per impression: each impression so far counts once; the decision is by this mean."
@@ -86,14 +87,14 @@ def column_notes(evidence: Evidence) -> list[str]:
 
 
 def _of(found: LogComparison, *, one_look: bool) -> str:
-    """Return of what a mean is, where it is not of all impressions alike."""
+    """Return the unit of a mean, unless all impressions count alike."""
     if one_look and found.adaptive and weighs(found):
         return "weighted"
     return "first impressions" if first_impressions(found) else ""
 
 
 def _head(found: LogComparison, k: int, mean: float, verdict: str, of: str) -> dict[str, str]:
-    """Return what rows begin with; wins and losses only where they give the mean, which no weights do."""
+    """Return the first cells of a row; wins and losses only for unweighted means, which they determine."""
     sign = 1 if mean >= 0 else -1
     won, lost = (found.wins[k], found.losses[k])[::sign]
     row = {
@@ -136,7 +137,7 @@ def _any_time(found: LogComparison, one: StoppingDecision, of: str) -> dict[str,
 def beside_table(beside: Beside, pairs: int = ROWS) -> pd.DataFrame:
     """Return the table of parts of a log, or of secondary outcomes.
 
-    pairs: At most so many pairs of rankers.
+    pairs: Maximum number of pairs of rankers.
 
     All entries are texts.
 
@@ -182,12 +183,12 @@ def _to_go(one: StoppingDecision, each: float) -> str:
 
 
 def named_looks_table(looks: Sequence[NamedLook], findings: Sequence[Finding] = ()) -> pd.DataFrame:
-    """Return the looks as people read them.
+    """Return the table of planned looks for readers.
 
-    findings: Of the checks of the experiment. Where one fails, nothing is decided.
+    findings: Findings of the checks of the experiment. If one fails, nothing is decided.
 
-    All entries are texts. The ranker that is ahead at the last look comes first. The first look that has a winner
-    decides the pair.
+    All entries are texts. The ranker that leads at the last look comes first. The first look with a winner decides the
+    pair.
 
     Examples
     --------
@@ -216,7 +217,7 @@ def named_looks_table(looks: Sequence[NamedLook], findings: Sequence[Finding] = 
 
 
 def _deciding(looks: Sequence[NamedLook]) -> dict[tuple[str, ...], NamedLook]:
-    """Return the first look of each pair that has a winner."""
+    """Return the first look with a winner for each pair."""
     found: dict[tuple[str, ...], NamedLook] = {}
     for look in sorted(looks, key=lambda one: one.day):
         if look.winner:
@@ -231,7 +232,7 @@ def _verdict(one: NamedLook, deciding: NamedLook | None) -> str:
 
 
 def _turned(one: NamedLook, sign: float) -> NamedLook:
-    """Return a look with the ranker first that has the sign."""
+    """Return a look with the rankers exchanged if `sign` is negative."""
     if sign >= 0:
         return one
     one = one._replace(first=one.second, second=one.first, mean=-one.mean)
@@ -241,13 +242,13 @@ def _turned(one: NamedLook, sign: float) -> NamedLook:
 def named_looks_sentence(
     looks: Sequence[NamedLook], days: Sequence[float], rankers: Sequence[str], findings: Sequence[Finding] = ()
 ) -> str:
-    """Say whether the experiment stops by the looks that have been.
+    """Return a sentence: whether the experiment stops by the looks so far.
 
-    The first look at which a pair has a winner decides the pair; a later one that differs is named.
+    The first look with a winner decides the pair; a later look that differs is mentioned.
 
-    looks: From `look_at_days`.
-    days: All looks that were named.
-    findings: Of the checks of the experiment. One that fails comes before any winner.
+    looks: Result of `look_at_days`.
+    days: All planned looks.
+    findings: Findings of the checks of the experiment. A failed check overrides any winner.
 
     Examples
     --------
@@ -283,7 +284,7 @@ def _by_looks(looks: Sequence[NamedLook], days: Sequence[float], rankers: Sequen
 
 
 def _contradictions(looks: Sequence[NamedLook], own: Sequence[NamedLook]) -> list[str]:
-    """Name for each pair that the winner decided the last look with a mean on the other side."""
+    """Return for each pair that the winner decided a sentence on the last look whose mean has the opposite sign."""
     said = []
     for one in own:
         side = 1 if one.winner == one.first else -1

@@ -1,8 +1,8 @@
-"""How all rankers of a query order its documents, learnt from a log, and the log's rows in the same numbers.
+"""The orders of each query's documents by all rankers, learnt from a log, and the log's rows in the same numbering.
 
-Each query numbers its documents once. Rows with rankings name all documents. A page token names the shown documents
-only, but holds the ranks of all of them by each of its rankers; so what joins two tokens of a query is a ranker that
-both have. A row can be used if its own rankers order the documents as they did when they were met first.
+The documents of each query are numbered once. Rows with rankings list all documents. A page token lists only the shown
+documents, but has the ranks of all documents by each of its rankers; so two tokens of a query are linked by a ranker
+that both have. A row can be used if its rankers order the documents as in their first row.
 """
 
 from __future__ import annotations
@@ -25,31 +25,31 @@ from ltr_duel.logs.table import ragged
 class Weighable(NamedTuple):
     """Rows that interleave the same rankers by one method, in the numbers of their queries' documents."""
 
-    method: str  # with its parameters
+    method: str  # method with parameters
     outcome: str
     rankers: tuple[str, ...]
     queries: HashVector  # (rows,)
-    clicked: Clicked  # `query` is the position of the row in `queries`
+    clicked: Clicked  # `query` is the index of the row in `queries`
 
 
 class Orders:
-    """The ranks of the documents of each query by each ranker, by the hash of the query."""
+    """The ranks of each query's documents by each ranker, keyed by the hash of the query."""
 
     def __init__(self) -> None:
         self.known: dict[int, dict[str, SmallIntVector]] = {}
 
     def weighable(self, table: Any, wrong: dict[int, str]) -> Iterator[Weighable]:
-        """Yield the rows of a batch whose query is known, group by group, and add what is wrong with others."""
+        """Yield the rows of a batch whose query is known, in groups; add error messages of bad rows to `wrong`."""
         raise NotImplementedError
 
     def keep(self, names: tuple[str, str]) -> None:
-        """Drop the queries that lack one of the names."""
+        """Drop the queries that lack one of the two rankers."""
         self.known = {q: ranks for q, ranks in self.known.items() if all(name in ranks for name in names)}
 
     def matched(
         self, method: str, outcome: str, rankers: tuple[str, ...], queries: HashVector, lists: Lists, clicked: Clicked
     ) -> Weighable:
-        """Return the rows whose query is known and whose rankers rank its documents as known, in its numbers."""
+        """Return the rows whose query and rankings are known, with documents in the known numbering."""
         different, inverse = np.unique(queries, return_inverse=True)
         ranks = [self.known.get(query, {}) for query in different.tolist()]
         tables = [np.stack([one[name] for name in rankers]) for one in ranks if all(name in one for name in rankers)]
@@ -75,9 +75,9 @@ def number_alike(
     numbers: IntVector,
     same: MarkVector,
 ) -> None:
-    """Mark the rows whose rankers have the ranks known, and write the known numbers of what they show.
+    """Mark the rows whose rankings are known, and write the known numbers of their shown documents.
 
-    Row n has list ``clicked.query[n]`` of its own lists; ``ranks[:, ptr[of[n]]:ptr[of[n] + 1]]`` is known.
+    Row n has list ``clicked.query[n]`` of `own`; its known ranks are ``ranks[:, ptr[of[n]]:ptr[of[n] + 1]]``.
     """
     rankers = own.order.shape[0]
     for n in range(same.shape[0]):
@@ -88,7 +88,7 @@ def number_alike(
         same[n] = 1
         row = clicked.rows[n]
         for f in range(size):
-            d = own.order[0, start + ranks[0, first + f] - 1]  # known as f
+            d = own.order[0, start + ranks[0, first + f] - 1]  # the document with the known number f
             for a in range(1, rankers):
                 if own.rank[a, start + d] != ranks[a, first + f]:
                     same[n] = 0
@@ -98,7 +98,7 @@ def number_alike(
 
 
 def rows_with(table: Any) -> dict[str, NDArray[np.bool_]]:
-    """Return which rows of a batch have rankings, and which of the others a page token."""
+    """Return the rows of a batch that have rankings, and the other rows that have a page token."""
 
     def valid(name: str) -> NDArray[np.bool_]:
         if name not in table.schema.names:
@@ -110,15 +110,15 @@ def rows_with(table: Any) -> dict[str, NDArray[np.bool_]]:
 
 
 class RankedTargets(Orders):
-    """Rankings, as the first rows that hold them have them; documents have the numbers of the first ranking."""
+    """Rankings as in the first row of each query and ranker; documents are numbered by the query's first ranking."""
 
     def __init__(self) -> None:
         super().__init__()
         self._numbers: dict[int, dict[str, int]] = {}
-        self._first: dict[int, dict[str, int]] = {}  # query -> ranker -> hash of its ranking
+        self._first: dict[int, dict[str, int]] = {}  # query -> ranker -> hash of the ranking
 
     def learn(self, table: Any) -> None:
-        """Take the rankings of a batch."""
+        """Learn the rankings of a batch."""
         held = rows_with(table)["rankings"]
         if not held.any():
             return
@@ -145,15 +145,15 @@ class RankedTargets(Orders):
                 self._first.setdefault(query, {})[name] = int(_list_hashes(texts, bounds[m : m + 2])[0])
 
     def keep(self, names: tuple[str, str]) -> None:
-        """Drop the queries that lack one of the names, and the ids."""
+        """Drop the queries that lack one of the two rankers, and the ids of all documents."""
         super().keep(names)
         self._numbers.clear()
 
     def weighable(self, table: Any, wrong: dict[int, str]) -> Iterator[Weighable]:
-        """Yield the rows whose query is known, group by group."""
+        """Yield the rows whose query is known, in groups."""
         queries = hash_texts(table.column("query"))
         hashes = np.array(list(self.known), np.uint64)
-        known = rows_with(table)["rankings"] & np.isin(queries, hashes, kind="sort")  # numpy 2.0: else it overflows
+        known = rows_with(table)["rankings"] & np.isin(queries, hashes, kind="sort")  # others overflow in numpy 2.0
         if not known.any():
             return
         texts, ptr = ragged(table.column("shown"))
@@ -181,7 +181,7 @@ class RankedTargets(Orders):
 
 
 def _list_hashes(texts: Any, bounds: IntVector) -> HashVector:
-    """Return a number for each ranking."""
+    """Return a hash of each ranking."""
     first = int(bounds[0])
     return hash_rows(hash_texts(texts[first : int(bounds[-1])]), bounds - first)
 
@@ -201,14 +201,14 @@ def _method(table: Any, rows: NDArray[np.bool_]) -> tuple[str, str]:
 
 
 class PageTargets(Orders):
-    """The ranks that page tokens hold; documents have the numbers of the query's first token."""
+    """The ranks in page tokens; documents are numbered by the query's first token."""
 
     def __init__(self) -> None:
         super().__init__()
         self._pages = PageReader()
 
     def learn(self, table: Any) -> None:
-        """Take the tokens of a batch."""
+        """Learn the tokens of a batch."""
         for pages in self._read(table, {}):
             queries = hash_texts(table.column("query"))[pages.clicked.rows]
             different, first = np.unique(queries, return_index=True)
@@ -222,7 +222,7 @@ class PageTargets(Orders):
                 )
 
     def weighable(self, table: Any, wrong: dict[int, str]) -> Iterator[Weighable]:
-        """Yield the rows whose query is known, group by group."""
+        """Yield the rows whose query is known, in groups."""
         for pages in self._read(table, wrong):
             queries = hash_texts(table.column("query"))[pages.clicked.rows]
             head = pages.head
@@ -242,12 +242,12 @@ class PageTargets(Orders):
 
 
 def _join(known: dict[str, SmallIntVector], rankers: tuple[str, ...], order: Any, rank: Any) -> None:
-    """Add the rankers of a token to those known, if it has one of them and agrees about all that it has."""
+    """Add the rankers of a token to the known ones, if they share a ranker and agree on all shared rankers."""
     here = {name: a for a, name in enumerate(rankers)}
     common = [name for name in rankers if name in known]
     if not known:
         known.update({name: rank[a].copy() for name, a in here.items()})
     elif common and len(common) < len(rankers) and len(known[common[0]]) == order.shape[1]:
-        number = order[here[common[0]], known[common[0]] - 1]  # in the token, of each document
+        number = order[here[common[0]], known[common[0]] - 1]  # number in the token, for each document
         if all((rank[here[name], number] == known[name]).all() for name in common):
             known.update({name: rank[a, number] for name, a in here.items()})

@@ -1,9 +1,9 @@
-"""User Behavior Insights 1.3: queries and events as JSON, one a line, or as a bulk request writes them.
+"""User Behavior Insights 1.3: queries and events as JSON, one per line, or in the form of a bulk request.
 
-A query is an exposure; records with the same ``query_id`` are one, of which the first value of each kind counts. What
-it showed are its ``query_response_hit_ids``, or else the objects of its events with the action ``impression`` in the
-order of their positions, which count from 0 or from 1, whichever the application does. Who was interleaved stands in
-``query_attributes``: ``page`` (a page token), or ``rankers`` and ``owners``, and the other columns of a log.
+A query is an exposure; records with the same ``query_id`` are merged, with the first value of each field. Its list is
+the ``query_response_hit_ids``, or else the objects of its events with the action ``impression`` in the order of their
+positions, which the application counts from 0 or 1. The interleaved rankers are in ``query_attributes``: ``page`` (a
+page token), or ``rankers`` and ``owners``, and the other columns of a log.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ltr_duel.logs.columns import EVENTS, seconds, typed
 from ltr_duel.logs.engine import Engine, named, quoted
 
 _TEXTS = ("page", "method", "outcome", "policy")
-_LISTS = ("rankers", "owners", "rankings", "propensity")  # in JSON
+_LISTS = ("rankers", "owners", "rankings", "propensity")  # as JSON
 _USER = "coalesce(nullif(json ->> '$.user_id', ''), json ->> '$.client_id')"
 _EVENTS = f"""CREATE TABLE all_events AS SELECT line, (json ->> '$.query_id') AS impression, {_USER} AS user,
   (json ->> '$.application') AS application, (json ->> '$.action_name') AS kind, (json ->> '$.timestamp') AS time,
@@ -39,7 +39,7 @@ _SHOWN = f"""SELECT q.* EXCLUDE (hits), coalesce(hits, listed) AS shown FROM
 
 
 def create_views(engine: Engine, context: tuple[str, ...] = ()) -> Numbered:
-    """Make ``exposures`` and ``events`` of the table ``lines``; further columns are attributes of queries."""
+    """Create ``exposures`` and ``events`` from the table ``lines``; context columns are attributes of queries."""
     engine.execute("CREATE TABLE records AS SELECT line, text::JSON AS json FROM lines WHERE json_valid(text)")
     engine.drop("lines")
     engine.execute(_EVENTS)
@@ -49,4 +49,4 @@ def create_views(engine: Engine, context: tuple[str, ...] = ()) -> Numbered:
     first = {name: f"nullif(({value}), '')" for name, value in texts.items()}
     first |= {name: f"nullif((json -> '$.query_attributes.{name}'), 'null')" for name in _LISTS}
     more = ", ".join(f"arg_min({value}, line) AS {named(name)}" for name, value in first.items())
-    return numbered_table(engine, typed(engine, _SHOWN.format(more=more)))
+    return numbered_table(engine, typed(engine, _SHOWN.format(more=more)), then=("origin",))

@@ -1,4 +1,4 @@
-"""What follows from a log: all that a decision rests on, and the decision."""
+"""The evidence from a log, and the decision made from it."""
 
 from __future__ import annotations
 
@@ -6,47 +6,41 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ltr_duel.core import several
-from ltr_duel.logs.compare import LogComparison
+from ltr_duel.logs.comparison import LogComparison
 from ltr_duel.logs.findings import Finding
 from ltr_duel.logs.limits import Guardrail
 from ltr_duel.logs.slices import Beside
-from ltr_duel.logs.stopping import (
-    StoppingDecision,
-    change_seen,
-    days_to_wait,
-    impressions_to_go,
-    never_shown,
-    stopping_sentence,
-)
+from ltr_duel.logs.stopping import StoppingDecision, impressions_to_go
+from ltr_duel.logs.stopping_sentences import change_seen, days_to_wait, never_shown, stopping_sentence
 
 
 class Evidence(NamedTuple):
-    """All that a decision rests on."""
+    """The evidence for a decision."""
 
-    found: LogComparison  # by the primary outcome
+    found: LogComparison  # comparison by the primary outcome
     confidence: float
-    decisions: list[StoppingDecision] | None = None  # at any time; None for one look
+    decisions: list[StoppingDecision] | None = None  # decisions at any time; None for one look
     margin: float = 0.0
-    any_time: bool = False  # whether to decide within a week
-    findings: Sequence[Finding] | None = None  # None where nothing was checked
+    any_time: bool = False  # whether to decide before the last week is complete
+    findings: Sequence[Finding] | None = None  # None if nothing was checked
     guards: Sequence[Guardrail] = ()
     beside: Sequence[Beside] = ()
 
 
 class Decision(NamedTuple):
-    """What follows from the evidence; the table, the last line and the page say this and nothing else."""
+    """The decision; the table, the last line and the report page all print it."""
 
-    winner: str  # against all others, by the primary outcome; empty for none
-    pairs: list[str]  # what is decided of each pair of the comparison, in its order, in a few words
-    lines: list[str]  # the decision as the last of some sentences
+    winner: str  # winner against all others by the primary outcome; "" if none
+    pairs: list[str]  # a short verdict per pair, in the order of the comparison's pairs
+    lines: list[str]  # sentences; the last one is the decision
 
 
 def decision_of(evidence: Evidence) -> Decision:
     """Decide by the checks, the primary outcome, the guardrails and the days of the week.
 
-    A pair is *open*, *no difference*, or has a ranker that *wins*, just as its interval says. Nothing is decided of a
-    pair whose guardrail is not shown to hold, and of no pair where a check fails or the winner breaks a guardrail;
-    before a week is whole, decided pairs wait.
+    A pair is *open*, *no difference*, or one of its rankers *wins*, according to its interval. All pairs are *no
+    decision* if a check fails or the winner breaks a guardrail. A pair with a winner is *no decision* if one of its
+    guardrails is not shown to hold. Decided pairs wait until the week is complete.
     """
     winner, found, sentence = _by_outcome(evidence)
     guards = [one for one in evidence.guards if one.ahead == winner]
@@ -77,13 +71,13 @@ def decision_of(evidence: Evidence) -> Decision:
 
 
 class _PairFound(NamedTuple):
-    """What the primary outcome says of a pair."""
+    """The result of the primary outcome for a pair."""
 
-    ahead: str = ""  # the ranker that wins; empty for none
-    decided: bool = False  # without a winner: no difference
+    ahead: str = ""  # the ranker that wins, "" if none
+    decided: bool = False  # True without a winner: no difference
 
     def words(self, *, waits: bool, harmed: bool) -> str:
-        """Say what is decided of the pair."""
+        """Return the verdict on the pair in a few words."""
         if not self.decided:
             return "open"
         if self.ahead and harmed:
@@ -94,14 +88,14 @@ class _PairFound(NamedTuple):
 
 
 def failed_checks(findings: Sequence[Finding]) -> str:
-    """Name the checks that fail, before which there is no decision; empty if none does."""
+    """Return a phrase that names the failed checks, which block the decision; "" if none failed."""
     failed = [one.name for one in findings if one.verdict == "fails"]
     fail = "fails" if len(failed) == 1 else "fail"
     return f"{several(len(failed), 'check')} of the experiment {fail} ({', '.join(failed)})" if failed else ""
 
 
 def _by_outcome(evidence: Evidence) -> tuple[str, list[_PairFound], str]:
-    """Return the winner by the primary outcome, or nothing, what it says of each pair, and the decision by it."""
+    """Return the winner by the primary outcome (or ""), the result of each pair, and the sentence of the decision."""
     found = evidence.found
     if evidence.decisions is not None:
         further, winner = impressions_to_go(found.names, evidence.decisions)

@@ -1,8 +1,9 @@
-"""Outcomes cluster by cluster: the engine sorts them, and one walk over them adds up what looks and comparison rest on.
+"""DuckDB sorts the outcomes by cluster; a single pass computes the sums for the looks and the comparison.
 
-A window of the engine over the same rows takes longer. What is sorted are two numbers for each outcome, a hash of its
-cluster, and its line with all that the walk takes, in one; texts would be sorted slowly, in several times the memory.
-Clusters are counted by their texts too: where that is another number, two have the same hash.
+An SQL window function over the same rows is slower. DuckDB sorts two integers per outcome: a hash of the cluster key,
+and a code that packs line, pair and block (and the sign of the outcome, if all are wins, losses and ties). Sorting
+texts would be slow and take several times the memory. The distinct cluster keys are counted too. If this count differs
+from the number of hashes, two clusters collided, and the pass is repeated with ranks of the keys.
 """
 
 from __future__ import annotations
@@ -18,24 +19,24 @@ from ltr_duel.core import FloatVector, IntVector
 from ltr_duel.logs.engine import Engine
 from ltr_duel.logs.outcomes import UNIT
 
-_ADDED = ("n", "total", "square", "won", "lost", "ones", "minus")  # of each cluster
+_ADDED = ("n", "total", "square", "won", "lost", "ones", "minus")  # sums of each cluster
 
 
 def products_of(n: Any, total: Any, value: Any) -> dict[str, Any]:
-    """Return how much products of a cluster's sums grow by an outcome, after which they are ``n`` and ``total``."""
+    """Return the increments of n*n, n*total and total*total by one outcome; `n` and `total` include that outcome."""
     return {"nn": 2 * n - 1, "nt": total + (n - 1) * value, "tt": value * (2 * total - value)}
 
 
 def walked(
     engine: Engine, t: Any, of: dict[str, Any], blocks: IntVector, *, whole: bool, number: int | None = None
 ) -> tuple[Any, Any]:
-    """Return the growth of sums in each block, as `looks_of` takes it, and the classes of clusters of `pair_sums`.
+    """Return the increments of the sums per block and pair for `looks_of`, and the classes for `pair_sums`.
 
     t: Outcomes with their ``block``.
-    of: That tell clusters apart.
+    of: Columns that identify a cluster.
     blocks: All blocks, ascending.
     whole: Whether all outcomes are wins, losses and ties.
-    number: Of clusters, where it is known.
+    number: Number of clusters; counted if None.
     """
     pairs = _power(engine.value(t.pair.max()) + 1) if "pair" in of else 1
     first, span = int(blocks[0]), _power(int(blocks[-1] - blocks[0]) + 1)
@@ -54,19 +55,19 @@ def walked(
 
 
 class _Walk:
-    """Adds up batch after batch; a cluster may go on in the next."""
+    """Sums up batches of outcomes; a cluster may continue in the next batch."""
 
     def __init__(self, pairs: int, first: int, span: int) -> None:
         self._pairs, self._first, self._span = pairs, first, span
-        self.number = 0  # of clusters
+        self.number = 0  # number of clusters
         self._grown: dict[str, FloatVector] = defaultdict(lambda: np.zeros(span * pairs))
         self._classes: list[Any] = []
-        self._cluster = np.zeros(0, np.int64)  # that may go on
+        self._cluster = np.zeros(0, np.int64)  # hash of the batch's last cluster, which may continue in the next batch
         self._open = np.zeros((len(_ADDED), 1), np.int64)  # its sums
         self._pair, self._seen = np.zeros((2, 1), np.int64)  # its pair, and its first outcome
 
     def add(self, cluster: IntVector, code: IntVector, y: IntVector | None = None, square: Any = None) -> None:
-        """Add outcomes, those of a cluster one after the other."""
+        """Add a batch of outcomes that is sorted by cluster."""
         if y is None:
             code, y = _split(code, 4)
             y = (y - 1) * UNIT
@@ -127,7 +128,7 @@ class _Walk:
         return found.filter(pc.greater(found["n"], 0))
 
     def classes(self) -> Any:
-        """Return how many clusters have which sums."""
+        """Return the numbers of clusters with equal sums."""
         found = _counted(pa.concat_tables(self._classes))
         for name, one in (("outcomes", "n"), ("sum", "total")):
             found = found.append_column(name, pc.multiply(found[one], found["clusters"]))
@@ -135,16 +136,16 @@ class _Walk:
 
 
 def _counted(each: Any) -> Any:
-    """Return classes of clusters, those of the same pair, number, sum and first outcome together."""
+    """Count the clusters that agree in pair, size, sum and first outcome."""
     keys, rest = ["pair", "n", "total", "seen"], ["clusters", *_ADDED[2:]]
     return each.group_by(keys).aggregate([(name, "sum") for name in rest]).rename_columns([*keys, *rest])
 
 
 def _power(size: int) -> int:
-    """Return the power of two that is not below a size."""
+    """Return the smallest power of two that is at least `size`."""
     return 1 << (size - 1).bit_length()
 
 
 def _split(code: IntVector, size: int) -> tuple[IntVector, IntVector]:
-    """Return quotient and rest by a power of two."""
+    """Return quotient and remainder of a division by a power of two."""
     return code >> (size.bit_length() - 1), code & (size - 1)

@@ -1,4 +1,4 @@
-"""Writing a log: the columns of the table as JSON lines, CSV or Parquet, or User Behavior Insights, by the suffix."""
+"""Writing of logs as JSON lines, CSV, Parquet or User Behavior Insights, selected by the suffix."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ import pyarrow.parquet as pq
 from ltr_duel.core import InputError, files
 from ltr_duel.logs.table import LOG_COLUMNS, SCHEMA
 
-_MORE = {"position": pa.int32(), "value": pa.float64()}  # columns of events; the other ones are texts
+_MORE = {"position": pa.int32(), "value": pa.float64()}  # columns of events; further columns are texts
 _KINDS = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet", ".ndjson": "ubi"}
 _UBI = {"impression": "query_id", "query": "user_query", "user": "client_id", "shown": "query_response_hit_ids"}
-_SIGNS = "=+\\-@\t\uff1d\uff0b\uff0d\uff20"  # begin what a spreadsheet works out; the last are wide
-_FORMULA = re.compile(f"\\A(?=[{_SIGNS}\r\n])|(?<=[\r\n;\t|])(?=[{_SIGNS}])")  # what follows may be taken for a cell
-_END = "\r\n"  # of a row while it is made: a cell is quoted if it holds one of the two
+_SIGNS = "=+\\-@\t\uff1d\uff0b\uff0d\uff20"  # first characters of formulas; the last ones are full-width
+_FORMULA = re.compile(f"\\A(?=[{_SIGNS}\r\n])|(?<=[\r\n;\t|])(?=[{_SIGNS}])")  # where a spreadsheet may begin a cell
+_END = "\r\n"  # line end while a row is formatted: cells with either of its characters are quoted
 
 
 class LogWriter:
-    """Takes batches of rows; made by `write_log`."""
+    """Writes batches of rows; created by `write_log`."""
 
     def __init__(self, path: Path, kind: str, columns: tuple[str, ...], *, spreadsheet: bool = False) -> None:
         self.rows, self._spreadsheet = 0, spreadsheet
@@ -65,21 +65,21 @@ class LogWriter:
         return _row(cells)
 
     def close(self) -> None:
-        """End the file."""
+        """Close the file."""
         for file in (self._parquet, self._text):
             if file is not None:
                 file.close()
 
 
 def _row(cells: Sequence[Any]) -> str:
-    """Return a row of CSV; cells with a break of a line, of either kind, are quoted."""
+    """Return a row of CSV; cells with a line break of either kind are quoted."""
     line = io.StringIO()
     csv.writer(line, lineterminator=_END).writerow(cells)
     return line.getvalue().removesuffix(_END) + "\n"
 
 
 def ubi_records(row: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return a row as a query of User Behavior Insights, and an event for each click; times are milliseconds."""
+    """Return a row as a query of User Behavior Insights and an event for each click, with times in milliseconds."""
     about: dict[str, Any] = {"application": "ltr_duel", "timestamp": round(row["time"] * 1000)}
     about |= {key: row[name] for name, key in _UBI.items() if name in row and name not in ("query", "shown")}
     query = about | {key: row.get(name, "") for name, key in _UBI.items() if name in ("query", "shown")}
@@ -99,30 +99,30 @@ def write_log(
     spreadsheet: bool = False,
     private: bool = False,
 ) -> Iterator[LogWriter]:
-    """Write a click log as JSON lines, CSV, Parquet or User Behavior Insights. It appears whole or not at all.
+    """Write a click log as JSON lines, CSV, Parquet or User Behavior Insights. The file appears complete or not at all.
 
     Parameters
     ----------
     path : path
-        Its suffix is the form: ``.jsonl``, ``.csv``, ``.parquet``, or ``.ndjson`` for User Behavior Insights, whose
-        times are whole milliseconds.
+        The suffix selects the format: ``.jsonl``, ``.csv``, ``.parquet``, or ``.ndjson`` for User Behavior Insights,
+        whose times are in whole milliseconds.
     columns : tuple of str
-        The columns that it will have, of `LOG_COLUMNS`, of a table of events, or further ones, which are texts.
+        Columns of `LOG_COLUMNS`, columns of a table of events, or further ones, which are texts.
     spreadsheet : bool
-        Put ``'`` before a text, and a line of one, that a spreadsheet would take for a formula, in CSV: queries are
-        those of strangers. Such a text is another one when the log is read again.
+        In CSV, put ``'`` before texts, and lines of texts, that a spreadsheet would read as formulas, because queries
+        come from strangers. Such texts have the ``'`` when the log is read again.
     private : bool
-        Whether the file is for its owner alone to read, also where it replaces one that others can read.
+        Whether only the owner may read the file, even if it replaces a file that others may read.
 
     Yields
     ------
     LogWriter
-        With a method ``write`` that takes a dictionary of columns, each a list with one entry for each row.
+        Its method ``write`` takes a dictionary of columns, each a list with one entry per row.
 
     Raises
     ------
     InputError
-        For another suffix, or a folder that cannot be written to.
+        For an unknown suffix, or a folder that is not writable.
 
     Examples
     --------

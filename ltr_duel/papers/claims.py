@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ltr_duel.core import columns as col
-from ltr_duel.papers.checks import MEASURES, Missing, Reading, Sample, format_value, in_words, select
+from ltr_duel.papers.claim_measures import MEASURES, Missing, Reading, Sample, format_value, in_words, select
 from ltr_duel.papers.claims_file import Claim
 from ltr_duel.papers.declaration import ORIGINAL
 from ltr_duel.papers.verdicts import INCOMPLETE, NEEDS_DATA, NEEDS_SCALE, NOT_MADE, Criterion, answer, hardest, verdict

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from ltr_duel.core import InputError, errors
-from ltr_duel.papers.checks import MEASURES
+from ltr_duel.papers.claim_measures import MEASURES
 from ltr_duel.papers.declaration import PAPERS
 from ltr_duel.papers.verdicts import Criterion
 
@@ -24,7 +24,7 @@ class Claim:
     id, paper, where, says: a name; the paper; section and figure; the claim in our words.
     figure: names of the figures whose tables it is tested on; if there are several, the column ``figure`` tells them
         apart.
-    rows: the selection of rows that the claim is about (`ltr_duel.papers.checks.rows`).
+    rows: the selection of rows that the claim is about (`ltr_duel.papers.claim_measures.rows`).
     panels: columns, and the values that each must have; every combination is measured on its own. Values that the table
         has besides make panels, too. Without columns all rows are one panel.
     truth: the number in a world in which the claim is true, for its reliability (`ltr_duel.papers.reliability`).

@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 
 from ltr_duel.core import FloatMatrix, InputError, stream
-from ltr_duel.papers.checks import MEASURES, Group, Missing, Reading, Sample
+from ltr_duel.papers.claim_measures import MEASURES, Group, Missing, Reading, Sample
 from ltr_duel.papers.claims import gather
 from ltr_duel.papers.claims_file import Claim
 from ltr_duel.papers.verdicts import Criterion

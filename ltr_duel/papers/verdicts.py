@@ -23,7 +23,7 @@ import math
 from collections.abc import Collection, Mapping
 from typing import NamedTuple
 
-from ltr_duel.papers.checks import Reading
+from ltr_duel.papers.claim_measures import Reading
 
 HOLDS, WEAKLY, MIXED = "holds", "only a weaker form holds", "mixed"
 UNDECIDED, FAILS = "undecided", "does not hold"

@@ -8,8 +8,6 @@ to be written in any language (docs/plans.md); `clients/js/plan.js` is the same 
 from __future__ import annotations
 
 import hashlib
-import hmac
-import json
 import threading
 import time
 from bisect import bisect_right
@@ -24,16 +22,12 @@ from typing import Any
 import numpy as np
 
 from ltr_duel.core import InputError, arguments, errors
-from ltr_duel.interleaving import METHODS, interleave, listed
+from ltr_duel.interleaving import Page, interleave, listed
 from ltr_duel.live import Keys
+from ltr_duel.plan.signing import FIELDS, signed, verified
 
-FORMAT = "ltr-duel plan 1"
 MOST_SETS = 100_000
-_MOST_SHOWN, _LARGEST = 1000, 1 << 53
 _IDS, _HALF = {str, int}, "half of a surrogate pair, which no text can hold"
-_LONGEST = 50_000_000  # characters of a file
-_TEXTS = ("format", "experiment", "policy", "method", "outcome", "salt", "recommended", "incumbent", "settings", "log")
-_WHOLE = ("version", "at", "until", "top", "draws", "learned")
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,18 +207,23 @@ class LivePlan:
             "query": query,
             "user": unit,
             "shown": shown,
+            **self._credit(names, page),
+        }
+        return PlanDecision(_part(page.shown, offset, limit), names, record, len(page.shown))
+
+    def _credit(self, names: tuple[str, ...], page: Page) -> dict[str, Any]:
+        """Return what a log says of how the clicks on a page are credited."""
+        credit = {
             "rankers": list(names),
             "method": self.method,
             "outcome": self.outcome,
             "policy": self.policy,
             "propensity": self._propensities[names],
         }
-        if self.method.partition(":")[0] == "team_draft":
-            place = {name: k for k, name in enumerate(names)}
-            record["owners"] = [-1 if owner is None else place[owner] for owner in page.owners]
-        else:
-            record["page"] = page.to_json()
-        return PlanDecision(_part(page.shown, offset, limit), names, record, len(page.shown))
+        if self.method.partition(":")[0] != "team_draft":
+            return credit | {"page": page.to_json()}
+        place = {name: k for k, name in enumerate(names)}
+        return credit | {"owners": [-1 if owner is None else place[owner] for owner in page.owners]}
 
     @cached_property
     def _propensities(self) -> dict[tuple[str, ...], float]:
@@ -255,11 +254,8 @@ class LivePlan:
 
     def to_json(self, keys: Keys) -> str:
         """Return the text of the plan, signed by the first of the keys."""
-        plan = {name: getattr(self, name) for name in (*_TEXTS[1:], *_WHOLE)} | {"format": FORMAT}
-        plan["sets"] = [{"rankers": list(names), "draws": count} for names, count in self.sets]
-        key = next(iter(keys))
-        signed = {"key": key, "plan": plan, "signature": _signature(keys[key], plan)}
-        return json.dumps(signed, indent=1, sort_keys=True) + "\n"
+        fields = {name: getattr(self, name) for name in FIELDS}
+        return signed(fields | {"sets": [{"rankers": list(names), "draws": count} for names, count in self.sets]}, keys)
 
     @classmethod
     def from_json(cls, text: str, keys: Keys, *, place: str = "the plan") -> LivePlan:
@@ -270,27 +266,8 @@ class LivePlan:
         InputError
             If it is none, or not signed by one of the keys.
         """
-        try:
-            if len(text) > _LONGEST:
-                raise ValueError
-            given = json.loads(text)
-            plan, key, signature = given["plan"], given["key"], given["signature"]
-            if not isinstance(key, str) or not isinstance(signature, str) or not isinstance(plan, dict):
-                raise TypeError
-        except (ValueError, TypeError, KeyError, RecursionError):
-            raise InputError(f"{place}: not a plan of 'ltr-duel live plan'") from None
-        if key not in keys:
-            raise InputError(f"{place}: signed by key {errors.shown(key)}, which is none of {', '.join(keys)}")
-        if not hmac.compare_digest(_signature(keys[key], plan).encode(), signature.encode("utf-8", "replace")):
-            raise InputError(f"{place}: changed since it was signed by key '{key}'")
-        if plan.get("format") != FORMAT:
-            raise InputError(f"{place}: a plan of another version: {errors.shown(plan.get('format'))}, not '{FORMAT}'")
-        try:
-            sets = tuple((tuple(one["rankers"]), one["draws"]) for one in plan["sets"])
-            fields = {name: plan[name] for name in (*_TEXTS[1:], *_WHOLE)}
-            _require_legal(fields, sets)
-        except (KeyError, TypeError, ValueError) as error:
-            raise InputError(f"{place}: signed, but no plan that can be followed ({error})") from None
+        fields = verified(text, keys, place)
+        sets = tuple((tuple(one["rankers"]), one["draws"]) for one in fields.pop("sets"))
         del fields["draws"]
         return cls(**fields, sets=sets)
 
@@ -305,31 +282,6 @@ class LivePlan:
         except UnicodeDecodeError:
             raise InputError(f"{path}: not a plan of 'ltr-duel live plan'") from None
         return cls.from_json(text, keys, place=str(path))
-
-
-def _require_legal(fields: Mapping[str, Any], sets: Sequence[tuple[tuple[Any, ...], Any]]) -> None:
-    """Refuse fields and sets of another type or range than `LivePlan` has. Raises `ValueError` or `TypeError`."""
-    for name in _TEXTS[1:]:
-        if type(fields[name]) is not str:
-            raise ValueError(name)
-    for name in _WHOLE:
-        if type(fields[name]) is not int or not 0 <= fields[name] <= _LARGEST:
-            raise ValueError(name)
-    draws = [count for _, count in sets]
-    if not draws or not all(type(count) is int and count > 0 for count in draws) or sum(draws) != fields["draws"]:
-        raise ValueError("draws")
-    for names, _ in sets:
-        if not names or len(set(names)) < len(names) or not all(isinstance(name, str) for name in names):
-            raise ValueError("rankers")
-    if not fields["version"] or not 1 <= fields["top"] <= _MOST_SHOWN:
-        raise ValueError("version or top")
-    METHODS.configure(fields["method"])
-
-
-def _signature(secret: bytes, plan: Mapping[str, Any]) -> str:
-    """Sign the canonical JSON: keys sorted, no spaces, ASCII. It holds texts and whole numbers only."""
-    text = json.dumps(plan, sort_keys=True, separators=(",", ":"))
-    return hmac.digest(secret, text.encode("ascii"), "sha256").hex()
 
 
 class _Local(threading.local):

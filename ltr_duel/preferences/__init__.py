@@ -24,7 +24,6 @@ __all__ = [
     "lower_bound",
     "matrix_properties",
     "multiduel_bound",
-    "random_condorcet_subset",
     "save_preferences",
     "strong_violations",
     "synthetic_preferences",
@@ -32,5 +31,4 @@ __all__ = [
     "total_order_share",
     "transitive_null",
     "triangle_violations",
-    "wins_beyond_noise",
 ]

@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy  # its modules load when they are used
+import scipy  # loads its modules on first use
 
 from ltr_duel.core import InputError
 from ltr_duel.preferences.matrix import PreferenceMatrix, require_matrix
-from ltr_duel.preferences.tally import Tally, errors_of, preferences_of
 
 # What makes two matrices estimates of the same thing.
 _LAW = (
@@ -76,36 +75,6 @@ def compare_matrices(a: PreferenceMatrix, b: PreferenceMatrix) -> Agreement:
     }
     rms = float(np.sqrt((difference**2).mean()))
     return Agreement(names, pairs.iloc[worst].reset_index(drop=True), rms, chance, settings)
-
-
-def pool(a: PreferenceMatrix, b: PreferenceMatrix) -> PreferenceMatrix:
-    """Add the counts of two independent estimates of the same thing, made with different seeds.
-
-    Raises `InputError` if an outcome rule or anything else differs but the seed, if the seed does not, or counts are
-    missing.
-    """
-    if a.tally is None or b.tally is None or a.names != b.names:
-        raise InputError("only estimated matrices of the same rankers can be pooled")
-    if "stratified" in a.provenance.get("variance_reduction", ()):
-        raise InputError(
-            "stratified estimates cannot be pooled: their passes over the queries do not continue; extend one"
-        )
-    varying = {"seed", "comparisons", "pooled", "versions", "tied_share"}
-    for key in sorted((set(a.provenance) | set(b.provenance)) - varying):
-        if a.provenance.get(key) != b.provenance.get(key):
-            one, other = a.provenance.get(key), b.provenance.get(key)
-            versions = f"different numbers versions of {renumbered(one, other)}" if key == "numbers" else ""
-            said = versions or f"{key} = {one} and {other}"
-            raise InputError(f"the matrices were estimated with {said}; they must not be mixed")
-    seeds = [seed for m in (a, b) for seed in m.provenance.get("pooled", [m.provenance.get("seed")])]
-    if len(set(seeds)) < len(seeds):
-        raise InputError(f"both matrices hold the comparisons of seed {a.provenance.get('seed')}; use different seeds")
-    tally = Tally(*(x + y for x, y in zip(a.tally, b.tally, strict=True)))
-    comparisons = a.provenance.get("comparisons", 0) + b.provenance.get("comparisons", 0)
-    about = {**a.provenance, "comparisons": comparisons, "pooled": seeds}
-    lists_of_a_unit = 2 if "antithetic" in a.provenance.get("variance_reduction", ()) else 1
-    error = errors_of(tally, lists_of_a_unit, 0)
-    return PreferenceMatrix(preferences_of(tally), a.names, error, a.comparisons + b.comparisons, about, tally)
 
 
 def renumbered(one: dict[str, int] | None, other: dict[str, int] | None) -> str:

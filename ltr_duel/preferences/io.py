@@ -21,8 +21,8 @@ import pyarrow.parquet as pq
 from ltr_duel.core import InputError, errors, files, places
 from ltr_duel.preferences.entries import SUM_TOLERANCE, require_room
 from ltr_duel.preferences.matrix import PreferenceMatrix
-from ltr_duel.preferences.plain import NPY, read_npy, read_text, require_few
 from ltr_duel.preferences.tally import Tally, preferences_of
+from ltr_duel.preferences.text_tables import NPY, read_npy, read_text, require_few
 
 FORMAT = "ltr_duel.preferences/2"
 _READABLE = ("ltr_duel.preferences/1", FORMAT)  # 1 has no exact counts

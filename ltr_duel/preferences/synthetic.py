@@ -10,7 +10,7 @@ from functools import partial
 from typing import Literal
 
 import numpy as np
-import scipy  # its modules load when they are used
+import scipy  # loads its modules on first use
 from numpy.typing import ArrayLike
 
 from ltr_duel.core import FloatMatrix, FloatVector, InputError, IntMatrix, errors, stream

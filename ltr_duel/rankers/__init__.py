@@ -1,6 +1,6 @@
 """Rankers: the documents of each query in the order of a feature, a run, a model. Rankings, tie rules, measures.
 
-Nothing here clicks or compares.
+This package does not simulate clicks or compare rankers.
 """
 
 import lazy_loader
@@ -13,7 +13,6 @@ __all__ = [
     "RankerKind",
     "Rankings",
     "Run",
-    "constant_features",
     "evaluate_rankers",
     "feature_rankers",
     "measure_by_query",

@@ -20,11 +20,9 @@ import pandas as pd
 
 from ltr_duel.core import InputError, errors
 from ltr_duel.core import digest as core_digest
-from ltr_duel.data import Dataset
+from ltr_duel.data import Dataset, usual_grades
 from ltr_duel.rankers.runs import Line, Run, document_rows, lines_of, matched, words_of
 from ltr_duel.rankers.sources import RANKER_KINDS
-
-_USUAL_GRADES = (2, 3, 5)
 
 
 class Pool(NamedTuple):
@@ -101,7 +99,7 @@ def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: st
         query_ids=np.array(queries),
         doc_ids=ids,
         name=name or (Path(qrels).name if isinstance(qrels, str | Path) else "pooled runs"),
-        grades=next((usual for usual in _USUAL_GRADES if usual >= most), most),
+        grades=usual_grades(most - 1),
         sha256=_digest(
             [*zip(np.repeat(queries, [len(documents[query]) for query in queries]), ids, grades, strict=True)]
         ),

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import gzip
 import math
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,14 +20,13 @@ from typing import Any
 
 import numpy as np
 
-from ltr_duel.core import FloatVector, InputError, arguments
+from ltr_duel.core import FloatVector, InputError, arguments, files
 from ltr_duel.core import digest as core_digest
 from ltr_duel.data import Dataset
 from ltr_duel.rankers.rankings import Rankings
 from ltr_duel.rankers.scores import rankings_from_scores
 from ltr_duel.rankers.ties import TieRule
 
-_GZIP = b"\x1f\x8b"
 _SHAPE = "'<query> Q0 <document> <rank> <score> <tag>'"
 
 Line = tuple[str, str, str, float]  # where it stands, query, document, score
@@ -277,19 +275,9 @@ def document_rows(dataset: Dataset) -> Places:
 
 
 def _lines(path: Path) -> Iterator[str]:
-    try:
-        with path.open("rb") as raw:
-            zipped = raw.read(2) == _GZIP
-            raw.seek(0)
-            with gzip.GzipFile(fileobj=raw) if zipped else raw as source:
-                for line in source:
-                    yield line.decode("utf-8", "surrogateescape")
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(f"{path}: the gzip stream is damaged or cut short ({error}); get the file again") from None
-    except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file") from None
-    except IsADirectoryError:
-        raise InputError(f"{path}: this is a directory, a run file is needed") from None
+    with files.reading(path, "a run file") as raw:
+        for line in gzip.GzipFile(fileobj=raw) if files.is_gzipped(raw) else raw:
+            yield line.decode("utf-8", "surrogateescape")
 
 
 def _number(text: str) -> float:

@@ -80,7 +80,7 @@ class RankerKind(components.Component):
     example: Callable[[Dataset, Path], str] | None = field(default=None, repr=False)
 
     def facts(self) -> dict[str, str]:
-        """Return what a reader wants to know, by the words of a table's head."""
+        """Return the facts about the component, keyed by column heading."""
         return {"written": f"{self.name}:{self.takes}" if self.takes else self.name, "what it is": self.means}
 
 

@@ -77,9 +77,8 @@ def replay(
 ) -> Replayed:
     """Let simulated users search and click at a service.
 
-    One at a time (``concurrency=1``) the service takes the path of the first repetition of `simulate` with its seed. A
-    page of one ranker alone is nothing that the simulation asks users about: its query is asked again, and it is
-    reported without clicks.
+    With ``concurrency=1`` the service takes the path of the first repetition of `simulate` with its seed. A page of one
+    ranker alone, which is no comparison of the simulation, is reported without clicks, and its query is asked again.
 
     Parameters
     ----------

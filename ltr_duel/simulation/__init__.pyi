@@ -2,7 +2,6 @@ from .best import compare_with_best as compare_with_best
 from .distortion import distortion_table as distortion_table
 from .distortion import measure_distortion as measure_distortion
 from .labels import AS_GIVEN as AS_GIVEN
-from .live import Live as Live
 from .oracle import COINS_LABEL as COINS_LABEL
 from .oracle import COINS_NOTE as COINS_NOTE
 from .oracle import INDEPENDENT_COINS as INDEPENDENT_COINS
@@ -17,9 +16,6 @@ from .regret import reference_errors as reference_errors
 from .results import Results as Results
 from .run import check_fits as check_fits
 from .run import checkpoints as checkpoints
-from .run import run_once as run_once
-from .run import run_order as run_order
-from .run import run_streams as run_streams
 from .run import simulate as simulate
 from .run_result import RunKey as RunKey
 from .run_result import RunResult as RunResult
@@ -28,6 +24,10 @@ from .run_result import lateness_note as lateness_note
 from .run_result import source_of as source_of
 from .sensitivity import measure_sensitivity as measure_sensitivity
 from .sensitivity import sensitivity_table as sensitivity_table
+from .simulated_users import Live as Live
+from .single_run import run_once as run_once
+from .single_run import run_order as run_order
+from .single_run import run_streams as run_streams
 from .statistics import SPREADS as SPREADS
 from .statistics import averaged as averaged
 from .statistics import comparable_rows as comparable_rows

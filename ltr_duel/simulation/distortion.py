@@ -19,7 +19,7 @@ import pandas as pd
 
 from ltr_duel.clicks import ClickModel, click_model
 from ltr_duel.core import InputError, IntVector, Streams, arguments, checked_seed, errors, interpreted, parallel, stream
-from ltr_duel.interleaving import METHODS, Comparer
+from ltr_duel.interleaving import METHODS, Comparer, require_able
 from ltr_duel.preferences import PreferenceMatrix, draw_winner_set, estimate_preferences
 from ltr_duel.rankers import Rankings, require_rankings
 from ltr_duel.simulation.repeated import multileave_often
@@ -189,11 +189,8 @@ def distortion_table(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _multileaver(rankings: Rankings, model: ClickModel, method: str, top: int) -> Comparer:
-    comparer = Comparer(rankings, model, method, "", top)
-    if not comparer.configured.component.slates:
-        able = ", ".join(one.name for one in METHODS if one.slates)
-        raise InputError(f"'{method}' does not compare sets of rankers; methods that do: {able}")
-    return comparer
+    require_able(method, sets=True)
+    return Comparer(rankings, model, method, "", top)
 
 
 def _winner_set(matrix: PreferenceMatrix, clicks: str, size: int, repetition: int, seed: int) -> IntVector:

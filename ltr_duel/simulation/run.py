@@ -3,44 +3,19 @@
 from __future__ import annotations
 
 import math
-import threading
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from ltr_duel.bandits import (
-    POLICIES,
-    Lateness,
-    Policy,
-    Run,
-    new_recorder,
-    random_order,
-    relabelled,
-    require_room,
-    suited,
-)
-from ltr_duel.core import (
-    FloatMatrix,
-    InputError,
-    IntVector,
-    Streams,
-    checked_seed,
-    components,
-    errors,
-    handed_over,
-    parallel,
-    stream,
-)
+from ltr_duel.bandits import POLICIES, Policy, require_room
+from ltr_duel.core import InputError, IntVector, checked_seed, components, errors, parallel
 from ltr_duel.preferences import PreferenceMatrix
-from ltr_duel.simulation.labels import AS_GIVEN
 from ltr_duel.simulation.oracle import INDEPENDENT_COINS, FromMatrix, OracleSource
 from ltr_duel.simulation.regret import places
 from ltr_duel.simulation.results import Results
-from ltr_duel.simulation.run_result import RunKey, RunResult, source_of
-
-_kept = threading.local()  # of each thread, room for a relabelled matrix: a run after another takes the same memory
-_MOST_KEPT = 1000  # arms
+from ltr_duel.simulation.run_result import RunKey, source_of
+from ltr_duel.simulation.single_run import run_once
 
 _LONGEST = 10**15  # pulls of 2 T must fit in 64 bits with room to spare
 _DENSEST = 10_000  # checkpoints per decade
@@ -66,7 +41,7 @@ def simulate(
     Parameters
     ----------
     source : PreferenceMatrix or OracleSource
-        Who answers: the coins of a matrix, or for example simulated users (`ltr_duel.simulation.live.Live`), or the
+        Who answers: the coins of a matrix, or for example simulated users (`ltr_duel.simulation.Live`), or the
         coins of a matrix in whole sweeps, ``FromMatrix(matrix, in_sweeps=True)`` (`ltr_duel.simulation.oracle`).
         Policies of sets are compared on a matrix only by ``FromMatrix(matrix, sets="independent_coins")``.
     policies : str, Policy, or sequence of them
@@ -110,30 +85,8 @@ def simulate(
     >>> run.checkpoints[-1], run.recommended[-1], run.exposure[-1].sum()
     (np.int64(1000), np.int64(0), np.float64(1000.0))
     """
-    if not isinstance(source, PreferenceMatrix | OracleSource):
-        raise InputError(
-            f"a PreferenceMatrix or an oracle answers comparisons, not {errors.shown(source)};"
-            " give PreferenceMatrix(p) for an array p of win probabilities; a custom oracle inherits from OracleSource"
-        )
-    oracle: OracleSource = FromMatrix(source) if isinstance(source, PreferenceMatrix) else source
-    known = isinstance(oracle, FromMatrix) and (preferences is None or isinstance(source, PreferenceMatrix))
-    own = oracle.matrix if isinstance(oracle, FromMatrix) and known else None
-    matrix = preferences if own is None else own
-    if matrix is None:
-        raise InputError("regret of a live simulation is measured by a preference matrix: give preferences=")
-    if not isinstance(matrix, PreferenceMatrix):
-        raise InputError(f"regret is measured by a PreferenceMatrix, not by {errors.shown(matrix)}")
-    if tuple(oracle.names) != tuple(matrix.names):
-        counts = f"{len(matrix.names)}, where the problem has {len(oracle.names)}"
-        raise InputError(f"the preference matrix has other rankers, or in another order ({counts}); give both the same")
-    given = [policies] if isinstance(policies, str | Policy) else policies
-    if not isinstance(given, Iterable):
-        raise InputError(f"policies are given by name, one or a list of them, not as {errors.shown(policies)}")
-    wanted = [POLICIES.configure(one) for one in given]
-    if not wanted:
-        raise InputError("there is no policy to simulate")
-    if len({one.label for one in wanted}) < len(wanted):
-        raise InputError("a policy is named twice")
+    oracle, matrix, other = _problem(source, preferences)
+    wanted = _wanted(policies)
     for one in wanted:
         check_fits(one, oracle, batch, delay)
     times = checkpoints(horizon, checkpoints_per_decade)
@@ -158,7 +111,7 @@ def simulate(
                 repetition,
                 seed,
                 checkpoints_per_decade,
-                "" if own is not None else matrix.digest,
+                other,
                 source_of(one.component, late=(batch, delay) != (1, 0)),
                 batch=batch,
                 delay=delay,
@@ -179,6 +132,42 @@ def simulate(
         first_alone=False,
     )
     return Results(list(runs), matrix)
+
+
+def _problem(
+    source: PreferenceMatrix | OracleSource, preferences: PreferenceMatrix | None
+) -> tuple[OracleSource, PreferenceMatrix, str]:
+    """Return who answers, the matrix that regret is measured by, and its digest where it is not the oracle's own."""
+    if not isinstance(source, PreferenceMatrix | OracleSource):
+        raise InputError(
+            f"a PreferenceMatrix or an oracle answers comparisons, not {errors.shown(source)};"
+            " give PreferenceMatrix(p) for an array p of win probabilities; a custom oracle inherits from OracleSource"
+        )
+    oracle: OracleSource = FromMatrix(source) if isinstance(source, PreferenceMatrix) else source
+    known = isinstance(oracle, FromMatrix) and (preferences is None or isinstance(source, PreferenceMatrix))
+    own = oracle.matrix if isinstance(oracle, FromMatrix) and known else None
+    matrix = preferences if own is None else own
+    if matrix is None:
+        raise InputError("regret of a live simulation is measured by a preference matrix: give preferences=")
+    if not isinstance(matrix, PreferenceMatrix):
+        raise InputError(f"regret is measured by a PreferenceMatrix, not by {errors.shown(matrix)}")
+    if tuple(oracle.names) != tuple(matrix.names):
+        counts = f"{len(matrix.names)}, where the problem has {len(oracle.names)}"
+        raise InputError(f"the preference matrix has other rankers, or in another order ({counts}); give both the same")
+    return oracle, matrix, "" if own is not None else matrix.digest
+
+
+def _wanted(policies: str | Policy | Sequence[str | Policy]) -> list[components.Configured[Policy]]:
+    """Return the policies, each once."""
+    given = [policies] if isinstance(policies, str | Policy) else policies
+    if not isinstance(given, Iterable):
+        raise InputError(f"policies are given by name, one or a list of them, not as {errors.shown(policies)}")
+    wanted = [POLICIES.configure(one) for one in given]
+    if not wanted:
+        raise InputError("there is no policy to simulate")
+    if len({one.label for one in wanted}) < len(wanted):
+        raise InputError("a policy is named twice")
+    return wanted
 
 
 def check_fits(configured: components.Configured[Policy], oracle: OracleSource, batch: int = 1, delay: int = 0) -> None:
@@ -235,86 +224,3 @@ def checkpoints(horizon: int, per_decade: int = 20) -> IntVector:
     count = math.ceil(math.log10(horizon) * per_decade) + 1
     spaced = np.rint(10 ** np.linspace(0, math.log10(horizon), count)).astype(np.int64)
     return np.unique(np.concatenate([spaced[spaced < horizon], [horizon]]))
-
-
-def run_once(
-    configured: components.Configured[Policy],
-    key: RunKey,
-    oracle: OracleSource,
-    times: IntVector,
-    place: IntVector | None = None,
-    *,
-    compiled: bool = True,
-) -> RunResult:
-    """Run one policy once, or what takes its place where the oracle compares sets.
-
-    ``place`` tells which arm of a slate is the best, see `places`.
-
-    The policy numbers the arms by `run_order`; the result has the order of the oracle's names.
-    Not ``compiled``, the policy and all that it calls run as plain Python.
-    """
-    configured = suited(configured, to_sets=not oracle.refuses_sets and len(oracle.names) > 2)
-    policy, size = configured.component, len(oracle.names)
-    order = run_order(key, size)
-    back = np.argsort(order)
-    counts = new_recorder(size, times, order if place is None else place[order])
-    run = Run(
-        policy,
-        configured.params,
-        size,
-        relabelled(oracle.open(), order, _room(size)),
-        run_streams(key),
-        counts,
-        horizon=key.horizon,
-        compiled=oracle.compiled,
-        plain=not compiled,
-        in_sweeps=oracle.in_sweeps,
-        late=lateness(key),
-    )
-    run.advance(int(times[-1]))
-    return RunResult(
-        key,
-        configured.label,
-        times,
-        handed_over(counts.pulls.take(back, 1)),
-        handed_over(counts.exposure.take(back, 1)),
-        handed_over(order[counts.recommended]),
-        run.decisions,
-        handed_over(counts.best.take(back, 1)),
-        handed_over(counts.worst.take(back, 1)),
-        counts.outcomes,
-    )
-
-
-def lateness(key: RunKey) -> Lateness | None:
-    """Return how late the outcomes of a run are, if they are."""
-    if key.batch == 1 and key.delay == 0:
-        return None
-    return Lateness(key.batch, key.delay, stream(key.seed, key.repetition, "batches", key.configuration))
-
-
-def _room(size: int) -> FloatMatrix | None:
-    if size > _MOST_KEPT:
-        return None
-    room: FloatMatrix | None = getattr(_kept, "matrix", None)
-    if room is None or len(room) != size:
-        room = _kept.matrix = np.empty((size, size))
-    return room
-
-
-def run_streams(key: RunKey) -> Streams:
-    """Return the streams of a run. All but the policy's own are common to all policies of a repetition."""
-    own = {"policy": stream(key.seed, key.repetition, "policy", key.configuration)}
-    return Streams(**own, **{name: stream(key.seed, key.repetition, name) for name in Streams._fields[1:]})
-
-
-def run_order(key: RunKey, size: int) -> IntVector:
-    """Return the order in which a run's policy numbers the arms, the same for all policies of a repetition.
-
-    size: how many arms there are.
-
-    The policy's arm k is arm ``order[k]`` of the oracle.
-    """
-    if key.labels == AS_GIVEN:
-        return np.arange(size)
-    return random_order(size, stream(key.seed, key.repetition, "labels"))

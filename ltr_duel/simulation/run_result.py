@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,13 +9,13 @@ import numpy as np
 
 from ltr_duel.bandits import BATCH_NUMBERS, LOOP_NUMBERS, Policy
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, errors, frozen, numbered
+from ltr_duel.core import digest as core_digest
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.labels import AS_GIVEN
 from ltr_duel.simulation.oracle import tosses_coins
 from ltr_duel.simulation.regret import REGRETS, cumulative_regret, loss_per_arm
 
 _AS_EVER = (("labels", AS_GIVEN), ("batch", 1), ("delay", 0))
-_canonical = json.JSONEncoder(sort_keys=True).encode
 
 
 @dataclass(frozen=True)
@@ -51,12 +49,12 @@ class RunKey:
     @property
     def digest(self) -> str:
         """SHA-256 of the key as canonical JSON; ``labels`` are part of it where they are random."""
-        return hashlib.sha256(_canonical(key_fields(self)).encode()).hexdigest()
+        return core_digest.digest_of(key_fields(self))
 
     @property
     def configuration(self) -> str:
         """The policy with all its parameters, in one canonical form however the user wrote it."""
-        return f"{self.policy}:{_canonical(self.params)}"
+        return f"{self.policy}:{core_digest.canonical(self.params)}"
 
 
 def key_fields(key: RunKey) -> dict[str, Any]:

@@ -2,16 +2,11 @@
 
 Within a slate each arm draws once a step, so the outcomes of its pairs are correlated. Two families:
 
-- `FromUtilities`: a link turns the two utilities u, v of a pair into the probability that the first wins, ``(1 + u -
-v) / 2``
-  (linear), ``1 / (1 + exp(v - u))`` (logistic) or ``u / (u + v)`` (natural; 1/2 if both are 0). Utilities are
-  Bernoulli, or drawn from a table of samples. This is the model of the utility-based papers (Ailon et al.;
-  Wolfenfeld).
-- `NormalScores`: scores with unit variance around the means, and the higher score wins, p = Phi((mu_i - mu_j) / sqrt
-2).
-  This is the model of the multi-dueling paper's Table 1, whose sets are in `preferences.synthetic.UTILITY_SETS`.
-
-Each knows its preference matrix exactly, which is what regret is measured by.
+- `FromUtilities`: a link turns the utilities u, v of a pair into the probability that the first wins: ``(1 + u - v) /
+  2`` (linear), ``1 / (1 + exp(v - u))`` (logistic) or ``u / (u + v)`` (natural; 1/2 if both are 0). Utilities are
+  Bernoulli, or drawn from a table of samples, as in the papers on utilities (Ailon et al.; Wolfenfeld).
+- `NormalScores`: scores with unit variance, of which the higher wins, ``p = Phi((mu_i - mu_j) / sqrt 2)``, as in Table
+  1 of the paper on multi-dueling (`preferences.synthetic.UTILITY_SETS`). The matrix of either family is exact.
 """
 
 from __future__ import annotations
@@ -22,7 +17,7 @@ from math import exp, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy  # its modules load when they are used
+import scipy  # loads its modules on first use
 from numpy.typing import ArrayLike, NDArray
 
 from ltr_duel.bandits import duel, multiduel

@@ -10,8 +10,9 @@ from ltr_duel.bandits import POLICIES
 from ltr_duel.core import parallel, progress
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.oracle import FromMatrix
-from ltr_duel.simulation.run import checkpoints, run_once
+from ltr_duel.simulation.run import checkpoints
 from ltr_duel.simulation.run_result import RunKey
+from ltr_duel.simulation.single_run import run_once
 
 
 def warm_up(policies: Iterable[str] = (), *, jobs: int = -1) -> list[str]:

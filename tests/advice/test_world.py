@@ -161,7 +161,7 @@ def test_a_run_that_is_prolonged_is_the_run_that_was_long(rankings):
         (("mdb/balanced",), "policy 'mdb' compares sets, which method 'balanced' does not; methods that do:"),
         (("rucb/sosm",), "policy 'rucb' compares pairs, which method 'sosm' does not"),
         (("rucb/team_draft", "rucb/team_draft"), "the candidate 'rucb/team_draft' is named twice"),
-        (("a/b",), "'a/b' is only there to be compared with"),
+        (("a/b",), "'a/b' is only for comparison"),
     ],
 )
 def test_a_candidate_that_cannot_be_is_refused_in_a_sentence(words, sentence):
@@ -172,5 +172,5 @@ def test_a_candidate_that_cannot_be_is_refused_in_a_sentence(words, sentence):
 
 def test_ties_that_are_drawn_anew_are_refused():
     corpus = make_corpus(queries=4, documents=6, features=3)
-    with pytest.raises(InputError, match="ordered once and for all"):
+    with pytest.raises(InputError, match="fixed order of ties"):
         world_of(feature_rankers(corpus, ties="resample"))

@@ -15,7 +15,8 @@ from ltr_duel.analysis.html import render_page
 from ltr_duel.analysis.identification import plot_accuracy, plot_identification
 from ltr_duel.analysis.matrix import plot_preferences
 from ltr_duel.analysis.measures import plot_measures
-from ltr_duel.analysis.rankers import property_lines, rankers_table, winner_sentence
+from ltr_duel.analysis.properties import property_lines
+from ltr_duel.analysis.rankers import rankers_table, winner_sentence
 from ltr_duel.analysis.regret import BOUND, plot_against_arms, plot_regret
 from ltr_duel.analysis.report import render_report, save_study, study_answer
 from ltr_duel.analysis.style import look_of
@@ -26,9 +27,9 @@ from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.properties.bounds import lower_bound
 from ltr_duel.rankers.evaluate import evaluate_rankers
 from ltr_duel.rankers.features import feature_rankers
-from ltr_duel.simulation.live import Live
 from ltr_duel.simulation.results import Results
 from ltr_duel.simulation.run import simulate
+from ltr_duel.simulation.simulated_users import Live
 from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry, coins
 
 
@@ -56,7 +57,7 @@ def test_regret_can_be_drawn_against_the_outcomes_that_were_received(results):
     assert "outcomes" in axes.get_xlabel()
     with pytest.raises(InputError, match="no abscissa 'outcome'; did you mean 'outcomes'"):
         plot_regret(results, x="outcome")
-    with pytest.raises(InputError, match="before it was recorded"):
+    with pytest.raises(InputError, match="that did not record it"):
         plot_regret(frame.assign(outcomes=np.nan), x="outcomes")
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ltr_duel.bandits.check import check_policy
-from ltr_duel.bandits.live import LivePolicy
+from ltr_duel.bandits.live_policy import LivePolicy
 from ltr_duel.bandits.policy import POLICIES, Policy, PolicyError
 from ltr_duel.core import interpreted, kernel
 from ltr_duel.core.errors import InputError

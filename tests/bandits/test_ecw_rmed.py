@@ -9,7 +9,7 @@ import pytest
 
 from ltr_duel.bandits import POLICIES
 from ltr_duel.bandits.compiling import plain_text
-from ltr_duel.bandits.plans import cheapest_plan, insert, new_estimates, new_plans, record
+from ltr_duel.bandits.ecw_plans import cheapest_plan, insert, new_estimates, new_plans, record
 from ltr_duel.preferences.synthetic import arithmetic
 from ltr_duel.simulation import FromMatrix, simulate
 

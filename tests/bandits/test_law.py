@@ -64,8 +64,7 @@ def assert_same_law(one, other, level):
 @pytest.mark.parametrize("steps", [3, 30, 300])
 @pytest.mark.parametrize("text", LITERAL)
 def test_choices_have_the_literal_law(text, steps):
-    _, policy, params = POLICIES.configure(text)
-    state = play(policy, params, bradley_terry(K), steps, seed=steps).state
+    state = play(POLICIES.configure(text), bradley_terry(K), steps, seed=steps).state
     draws = 1500
     fast = fast_choices(text, state, steps + 1, draws, seed=1)
     assert_same_law(fast, literal_choices(text, state, steps + 1, draws, seed=2), level=1e-4)
@@ -84,14 +83,14 @@ def test_choices_have_the_literal_law_where_winners_and_losers_are_known(text, n
 @pytest.mark.parametrize("text", LITERAL)
 def test_whole_runs_have_the_literal_law(text):
     """Two thousand runs each: how often each pair was compared in 60 steps, pair by pair."""
-    _, policy, params = POLICIES.configure(text)
+    given = POLICIES.configure(text)
     p, runs, steps = bradley_terry(K, spread=3), 2000, 60
     counts = np.zeros((2, runs, K, K))
     for run in range(runs):
         for side, path in enumerate(
             (
-                play(policy, params, p, steps, seed=run).path,
-                walk(LITERAL[text], params, p, steps, seed=runs + run),
+                play(given, p, steps, seed=run).path,
+                walk(LITERAL[text], given.params, p, steps, seed=runs + run),
             )
         ):
             np.add.at(counts[side, run], (path[:, 0], path[:, 1]), 1)
@@ -103,8 +102,7 @@ def test_whole_runs_have_the_literal_law(text):
 
 @pytest.mark.parametrize("text", ["rcs", "double_thompson", "double_thompson_plus", "merge_dts"])
 def test_coins_have_the_probability_of_the_posterior(text):
-    _, policy, params = POLICIES.configure(text)
-    state = play(policy, params, bradley_terry(K, spread=0.5), 3000, seed=3).state
+    state = play(POLICIES.configure(text), bradley_terry(K, spread=0.5), 3000, seed=3).state
     known = getattr(state, "known", state)
     wins = known.wins - (text == "merge_dts")  # that one starts with a win each
     np.fill_diagonal(wins, 0)

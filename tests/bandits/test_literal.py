@@ -5,7 +5,7 @@ import pytest
 
 from ltr_duel.bandits import compiling
 from ltr_duel.bandits.check import play
-from ltr_duel.bandits.policies import auto, doubler, self_sparring, sparring
+from ltr_duel.bandits.policies import auto_sets, doubler, self_sparring, sparring
 from ltr_duel.bandits.policy import POLICIES
 from ltr_duel.core.draws import beta_draw
 from tests.bandits.matrices import bradley_terry, cycle
@@ -68,7 +68,7 @@ def every_sample_is_drawn(monkeypatch):
         samples = [beta_draw(a + 1.0, b + 1.0, rng) for a, b in zip(boxes.good[box], boxes.bad[box], strict=True)]
         return int(np.argmax(samples))
 
-    for page in (sparring, doubler, self_sparring, auto):
+    for page in (sparring, doubler, self_sparring, auto_sets):
         monkeypatch.setattr(page, "thompson_advance", advance)
     compiling._plain_loop.cache_clear()
     yield
@@ -80,7 +80,7 @@ def assert_same_path(text, p, steps, seed):
     follow = walk if given.component.feedback == "duel" else walk_slates
     literal = follow(LITERAL[text], given.params, p, steps, seed)
     for jump in (False, True):
-        path = play(given.component, given.params, p, steps, seed, jump=jump, plain=name in IN_BOXES).path
+        path = play(given, p, steps, seed, jump=jump, plain=name in IN_BOXES).path
         wrong = np.flatnonzero((path != literal).any(axis=1))
         assert not wrong.size, f"{text}, step {wrong[0] + 1}: {path[wrong[0]]}, not {literal[wrong[0]]}"
 

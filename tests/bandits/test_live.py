@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ltr_duel.bandits.live import LivePolicy
+from ltr_duel.bandits.live_policy import LivePolicy
 from ltr_duel.bandits.policy import POLICIES
 from ltr_duel.core.errors import InputError
 from ltr_duel.core.random import stream

@@ -98,8 +98,7 @@ def test_an_edited_file_is_compiled_anew(load):
     paths = []
     for number, text in enumerate((TEXT, TEXT.replace("return best, random_below", "return 0 * best, random_below"))):
         load(text.replace("(__name__", f'(__name__, name="mine_{number}"'), "mine")
-        policy = POLICIES[f"mine_{number}"]
-        paths.append(play(policy, policy.params(), bradley_terry(3), 50).path)
+        paths.append(play(POLICIES.configure(f"mine_{number}"), bradley_terry(3), 50).path)
     assert paths[0][:, 0].any()
     assert not paths[1][:, 0].any()
 

@@ -15,8 +15,7 @@ K = 5
 
 
 def state_after(steps):
-    _, policy, params = POLICIES.configure("double_thompson_plus")
-    return play(policy, params, bradley_terry(K, spread=2), steps, seed=steps).state
+    return play(POLICIES.configure("double_thompson_plus"), bradley_terry(K, spread=2), steps, seed=steps).state
 
 
 def toss(state, rng):

@@ -8,6 +8,7 @@ from scipy import stats
 
 from ltr_duel.bandits import POLICIES
 from ltr_duel.bandits.batches import largest_batch
+from ltr_duel.bandits.coin_words import fair_odds, gather, new_seed, odds_of, toss_block
 from ltr_duel.bandits.compiling import plain_text
 from ltr_duel.bandits.tournament import (
     MOST,
@@ -18,7 +19,6 @@ from ltr_duel.bandits.tournament import (
     seat,
     toss_arm,
 )
-from ltr_duel.bandits.words import fair_odds, gather, new_seed, odds_of, toss_block
 from ltr_duel.core import InputError, compare_words, kernel
 from ltr_duel.core.random import stream
 from tests.bandits.matrices import bradley_terry

@@ -66,9 +66,7 @@ def test_the_plugins_in_the_docs_keep_the_contracts(write, page, number):
 
 def test_only_what_the_file_adds_is_counted_even_if_it_is_the_first_to_look(tmp_path):
     path = tmp_path / "users.py"
-    path.write_text(
-        "from ltr_duel.interleaving import METHODS, Probabilistic\nMETHODS['sosm']\n" + CLICKS.format(name="a")
-    )
+    path.write_text("from ltr_duel.interleaving import METHODS, Comparer\nMETHODS['sosm']\n" + CLICKS.format(name="a"))
     script = f"from ltr_duel.core import load_plugin; print(load_plugin({str(path)!r}).components)"
     found = subprocess.check_output([sys.executable, "-c", script], text=True)
     assert found.strip() == "(('click model', 'a'),)"

@@ -36,14 +36,14 @@ def test_the_command_ranks_a_policy_of_the_users(ltr_duel, tmp_path):
 @pytest.mark.parametrize(
     "words, said",
     [
-        (("--problems", "nothing"), "no problem is called nothing; there are published"),
-        (("--problems", "nothing", "--problems", "arxiv"), "no problem is called nothing; there are published"),
+        (("--problems", "nothing"), "there is no problem nothing; there are published"),
+        (("--problems", "nothing", "--problems", "arxiv"), "there is no problem nothing; there are published"),
         (("--runs", "1", "--problems", "arxiv"), "the number of runs"),
         (("--steps", "3", "--problems", "arxiv"), "the number of steps"),
         (("--policy", "rubc", "--problems", "arxiv"), "did you mean 'rucb'"),
         (
             ("--policy", "rucb/sosm", "--problems", "arxiv"),
-            "method 'sosm' does not compare what policy 'rucb' asks for",
+            "method 'sosm' cannot compare what policy 'rucb' chooses",
         ),
     ],
 )

@@ -8,7 +8,7 @@ import sys
 import platformdirs
 import pytest
 
-from ltr_duel.core import InputError, alone, home, kernel_cache, mapped
+from ltr_duel.core import InputError, alone, cache_folder, kernel_cache, mapped
 from ltr_duel.core.kernel_cache import KernelCacheWarning
 
 
@@ -16,7 +16,7 @@ from ltr_duel.core.kernel_cache import KernelCacheWarning
 def nowhere(request, monkeypatch):
     """Take the home away; return what is said of it."""
     for module in (kernel_cache, alone, mapped):
-        monkeypatch.setattr(module, "cache_home", home.cache_home)
+        monkeypatch.setattr(module, "cache_home", cache_folder.cache_home)
     if request.param == "nobody":
         monkeypatch.setenv("LTR_DUEL_HOME", "~no-such-user/x")
         return "LTR_DUEL_HOME is '~no-such-user/x': no such user; set LTR_DUEL_HOME to a folder of yours"
@@ -31,7 +31,7 @@ def nowhere(request, monkeypatch):
 
 def test_a_missing_home_is_said(nowhere):
     with pytest.raises(InputError, match=f"^{nowhere} for what is kept$"):
-        home.cache_home()
+        cache_folder.cache_home()
 
 
 def test_what_only_saves_time_is_done_without_a_home(nowhere, tmp_path):

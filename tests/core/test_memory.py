@@ -10,7 +10,7 @@ import pytest
 
 import ltr_duel.core.host as host
 from ltr_duel.bandits import POLICIES, LivePolicy, Run
-from ltr_duel.bandits.room import run_bytes
+from ltr_duel.bandits.memory_needs import run_bytes
 from ltr_duel.bandits.state import arrays_in
 from ltr_duel.core import InputError, require_memory
 from ltr_duel.preferences import PreferenceMatrix

@@ -7,7 +7,17 @@ import pytest
 
 from ltr_duel.core import interpreted, stream
 from ltr_duel.core.random import random_below
-from ltr_duel.core.vector import add_up_to, draw_up_to, find_at, find_up_to, nth_at, nth_bit, nth_up_to, random_highest
+from ltr_duel.core.vector import (
+    add_up_to,
+    draw_up_to,
+    find_at,
+    find_up_to,
+    first_above,
+    nth_at,
+    nth_bit,
+    nth_up_to,
+    random_highest,
+)
 
 SIZES = (1, 5, 31, 32, 33, 63, 64, 65, 100)
 
@@ -56,3 +66,13 @@ def test_every_set_bit_is_found_by_its_number() -> None:
         places = [k for k in range(32) if mask >> k & 1]
         assert [nth_bit(mask, n) for n in range(len(places))] == places
         assert [interpreted(nth_bit)(mask, n) for n in range(len(places))] == places
+
+
+@pytest.mark.parametrize("size", [1, 2, 5, 64])
+@pytest.mark.parametrize("kind", [np.int64, np.float64])
+def test_the_first_sum_above_a_value_is_found(size: int, kind: type) -> None:
+    sums = np.random.default_rng(size).integers(0, 3, size).cumsum().astype(kind)
+    for value in range(int(sums[-1])):
+        assert (
+            first_above(sums, value) == np.searchsorted(sums, value, "right") == interpreted(first_above)(sums, value)
+        )

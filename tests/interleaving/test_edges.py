@@ -12,7 +12,8 @@ from ltr_duel.core import interpreted
 from ltr_duel.core.random import stream
 from ltr_duel.interleaving import comparison
 from ltr_duel.interleaving.comparison import Comparer, compare_pair, compare_slate, shuffle_ties
-from ltr_duel.interleaving.method import METHODS, credit_pair, credit_slate, draw_pair, draw_slate
+from ltr_duel.interleaving.hooks import credit_pair, credit_slate, draw_pair, draw_slate
+from ltr_duel.interleaving.method import METHODS
 from ltr_duel.preferences.estimate.api import estimate_preferences
 from ltr_duel.rankers.scores import rankings_from_scores
 from tests.conftest import random_rankings

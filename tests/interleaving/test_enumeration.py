@@ -10,7 +10,8 @@ import pytest
 from ltr_duel.clicks.model import ClickModel, click_model
 from ltr_duel.core import interpreted
 from ltr_duel.interleaving.comparison import Comparer
-from ltr_duel.interleaving.method import METHODS, credit_pair, credit_slate, draw_pair, draw_slate
+from ltr_duel.interleaving.hooks import credit_pair, credit_slate, draw_pair, draw_slate
+from ltr_duel.interleaving.method import METHODS
 from ltr_duel.interleaving.methods import balanced, document_constraints, pairwise_preference, sosm, team_draft
 from ltr_duel.interleaving.methods.optimized import CREDITS, credit_of, merge, sensitivity, slot_of
 from tests.conftest import make_rankings

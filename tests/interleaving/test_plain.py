@@ -31,7 +31,7 @@ from ltr_duel.interleaving import (
     page_json,
     workspace,
 )
-from ltr_duel.interleaving.method import credit_pair, credit_slate, draw_pair, draw_slate
+from ltr_duel.interleaving.hooks import credit_pair, credit_slate, draw_pair, draw_slate
 from tests.interleaving.test_enumeration import opened, optimized_law, patterns
 from tests.reference import interleaving as literal
 

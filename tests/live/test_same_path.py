@@ -13,7 +13,7 @@ from ltr_duel.data import make_corpus
 from ltr_duel.live import Settings
 from ltr_duel.rankers import feature_rankers
 from ltr_duel.simulation import Live, RunKey, run_order, run_streams
-from ltr_duel.simulation.live import draw_query
+from ltr_duel.simulation.simulated_users import draw_query
 from tests.live.shop import opened
 
 SEED, STEPS = 3, 150

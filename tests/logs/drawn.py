@@ -23,7 +23,7 @@ from ltr_duel.logs.clusters import (
     naive_means,
     reach,
 )
-from ltr_duel.logs.compare import compared
+from ltr_duel.logs.comparison import compared
 from ltr_duel.logs.named_looks import looks_at_pair, looks_made
 from ltr_duel.logs.outcomes import UNIT
 from ltr_duel.logs.slices import interaction_tests

@@ -7,7 +7,7 @@ import numpy as np
 from ltr_duel.clicks import click_model
 from ltr_duel.core import kernel, random_below, stream
 from ltr_duel.interleaving import Comparer, compare_pair
-from ltr_duel.logs.sequential import Bets
+from ltr_duel.logs.bets import Bets
 from tests.conftest import random_rankings
 
 

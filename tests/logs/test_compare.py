@@ -38,7 +38,7 @@ from ltr_duel.logs.looks import looks_of
 from ltr_duel.logs.outcomes import UNIT, credited
 from ltr_duel.logs.rows import SHOWN_AGAIN
 from ltr_duel.logs.summed import summed
-from ltr_duel.logs.sums import pair_sums
+from ltr_duel.logs.sums import Grouping, pair_sums
 from ltr_duel.preferences import PreferenceMatrix, condorcet_confidence, estimate_preferences
 from ltr_duel.rankers import feature_rankers
 from ltr_duel.simulation import Live, simulate
@@ -113,8 +113,8 @@ TOSSED = {"method": "probabilistic", "outcome": "marginal_bernoulli", "rankings"
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"rankers": ["a", "x"]}, "'x' is no ranker of this experiment (a, b)"),
-        ({"method": "balanced"}, "owners are no credit by 'balanced' (credit): give rankings, or the page token"),
+        ({"rankers": ["a", "x"]}, "'x' is not a ranker of this experiment (a, b)"),
+        ({"method": "balanced"}, "'balanced' (credit) cannot credit by owners: give rankings, or the page token"),
         ({"method": "nonsense"}, "no comparison method 'nonsense'"),
         ({"outcome": "nonsense"}, "no outcome rule of team_draft called 'nonsense'"),
         ({"rankers": ["a", "a"]}, "'rankers' must name from 2 to 200 different rankers, not ['a', 'a']"),
@@ -195,7 +195,7 @@ def summed_outcomes(cluster, **columns):
     given |= {"pair": [0] * n} | columns
     given |= {"y": (y * UNIT).astype(int), "square": (y**2 * UNIT).astype(int)}
     engine = Engine(InputError)
-    return pair_sums(engine, engine.small({name: list(values) for name, values in given.items()}), 1, cluster)
+    return pair_sums(engine, engine.small({name: list(values) for name, values in given.items()}), Grouping(1, cluster))
 
 
 def test_sequences_part_wins_losses_and_ties_from_other_outcomes():
@@ -671,13 +671,13 @@ def test_the_walk_of_the_looks_counts_what_expressions_count(monkeypatch, cluste
         engine.execute("CREATE MACRO hash(a, b := 0, c := 0, d := 0) AS 7::UBIGINT")
     given = {name: list(values) for name, values in columns.items()}
     rows, theirs = engine.small(given), team.small(given)
-    settings = {"whole": unit == UNIT, "named": named}
-    looks, classes = looks_of(engine, rows, rows, pairs, cluster, 60.0, **settings)
-    sums, taken = (pair_sums(engine, rows, pairs, cluster, **settings, classes=one) for one in ([], classes))
+    by = Grouping(pairs, cluster, whole=unit == UNIT, named=named)
+    looks, classes = looks_of(engine, rows, rows, by, 60.0)
+    sums, taken = (pair_sums(engine, rows, by, one) for one in ([], classes))
     assert len(classes) == len(sums.kinds) == (3 if cluster == "both" else 1)
     for name, values in vars(sums).items():
         np.testing.assert_equal(getattr(taken, name), values, name)
-    other, none = looks_of(team, theirs, theirs, pairs, cluster, 60.0, **settings)
+    other, none = looks_of(team, theirs, theirs, by, 60.0)
     assert len(looks) == 50 and not none
     for one, apart in zip(looks, other, strict=True):
         np.testing.assert_allclose(

@@ -159,7 +159,7 @@ def test_files_that_are_cut_short(tmp_path):
     (tmp_path / "cut.csv").write_text('impression,time,query,shown,clicks\n1,2,q,"[""a""]",[]\n2,3,q,"[""a')
     (tmp_path / "bytes.jsonl").write_bytes(b"\xff\xfe\x00")
     for name, says in [
-        ("cut.parquet", "no Parquet file, or not all of one"),
+        ("cut.parquet", "not a Parquet file, or truncated"),
         ("cut.jsonl.gz", "the compressed file is cut short or damaged"),
         ("cut.csv", "3: not all of a CSV row"),
         ("bytes.jsonl", "not a text in UTF-8"),
@@ -201,7 +201,7 @@ def test_formats_are_told_or_asked_for(tmp_path):
     (tmp_path / "log").write_text(json.dumps(LINE))
     (tmp_path / "other").write_text("hello")
     assert ClickLog(tmp_path / "log").format == "jsonl"
-    with pytest.raises(InputError, match="the format cannot be told"):
+    with pytest.raises(InputError, match="format not recognised"):
         ClickLog(tmp_path / "other")
     with pytest.raises(InputError, match="no log format 'jason'; did you mean 'jsonl'"):
         ClickLog(tmp_path / "log", format="jason")
@@ -258,7 +258,7 @@ def test_check_says_what_is_in_a_log(tmp_path):
     row = {"rankers": ["a", "b"], "owners": [0, 1]}
     facts = describe_log(ClickLog(json_log(tmp_path, row, row | {"method": "balanced"}, {}), skip_bad=None))
     assert (facts.rankers, facts.method, facts.impressions) == (("a", "b"), "team_draft (credit)", 1)
-    assert ":2: owners are no credit by 'balanced'" in facts.sentences[0]
+    assert ":2: 'balanced' (credit) cannot credit by owners" in facts.sentences[0]
     assert ":3: nothing says how to credit its clicks" in facts.sentences[1]
     with pytest.raises(InputError, match=r"no impression that can be used; .*:1: no JSON"):
         describe_log(ClickLog(json_log(tmp_path, "{"), skip_bad=None))

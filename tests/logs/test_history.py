@@ -67,7 +67,7 @@ def test_half_of_the_variance_explained_is_half_of_the_impressions(tmp_path):
     assert (found.wins[0], found.losses[0]) == (plain.wins[0], plain.losses[0])
     one, less = (stopping_decisions(each)[0] for each in (plain, found))
     assert less.high - less.low < 0.85 * (one.high - one.low) and less.per_user == one.per_user
-    assert "Adjusted: what the coin of place 1 decided" in " ".join(method_lines(Evidence(found, 0.95)))
+    assert "Adjusted: the effect of the coin of place 1" in " ".join(method_lines(Evidence(found, 0.95)))
 
 
 def test_the_coin_alone_takes_out_what_all_users_have_in_common(tmp_path):
@@ -208,8 +208,8 @@ def test_a_log_whose_coin_is_not_known_is_refused(tmp_path, more, says):
 
 @pytest.mark.parametrize(("table", "says"), [
     ({"name": ["a"], "x": [1]}, "needs a column 'user'"), ({"user": ["a"]}, "and columns of numbers"),
-    ({"user": ["a", "a"], "x": [1, 2]}, "a user is there twice"),
-    ({"user": ["a"], "x": ["much"]}, "'x' is not of numbers"),
+    ({"user": ["a", "a"], "x": [1, 2]}, "a user is repeated"),
+    ({"user": ["a"], "x": ["much"]}, "'x' is not numeric"),
 ])  # fmt: skip
 def test_a_history_that_cannot_be_used_is_refused(tmp_path, table, says):
     pd.DataFrame(table).to_csv(tmp_path / "history.csv", index=False)

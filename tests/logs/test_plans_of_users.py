@@ -112,7 +112,9 @@ def test_outcomes_in_between_may_have_a_mean_above_their_mean_square():
     assert plan_impressions(between, [0.5], draws=10)[0].fixed > 0
     with pytest.raises(InputError, match=r"whose root, 0\.5, is the mean outcome if all are won by the same credit"):
         plan_impressions(between, [0.51], draws=10)
-    with pytest.raises(InputError, match=r"mean square of 0\.25, the mean outcome if all that are no ties are won"):
+    with pytest.raises(
+        InputError, match=r"mean square of 0\.25, the mean outcome if all impressions except ties are won"
+    ):
         plan_impressions(between._replace(between=False), [0.3], draws=10)
     assert 0.5 > smallest_effects(between, 18)[0] > 0.25 > smallest_effects(between, 200)[0]
 

@@ -85,7 +85,7 @@ def test_too_little_memory_is_named_with_the_limit_and_the_variable_and_the_quer
 
 def test_a_full_disk_is_named_with_its_folder_and_what_to_do(engine):
     engine.execute("SET memory_limit = '40MB'; SET max_temp_directory_size = '1MB'; SET threads = 1")
-    with pytest.raises(InputError, match=r"^DuckDB puts aside on disk what exceeds .* has no more room"):
+    with pytest.raises(InputError, match=r"^DuckDB writes data that exceed .* is full"):
         engine.execute("CREATE TABLE t AS SELECT hash(range) AS h, range::VARCHAR AS s FROM range(3000000) ORDER BY 1")
 
 

@@ -11,9 +11,10 @@ from scipy.integrate import quad
 
 from ltr_duel.core import InputError, statistics, stream
 from ltr_duel.logs import Spread, confidence_sequence, plan_impressions, smallest_effects
+from ltr_duel.logs.bets import Bets
 from ltr_duel.logs.clusters import naive_means
 from ltr_duel.logs.power import fixed_test, found_by, least_effect
-from ltr_duel.logs.sequential import Bets, observations_needed
+from ltr_duel.logs.sequential import observations_needed
 from ltr_duel.logs.spread import shrunk
 from ltr_duel.logs.sums import Sequences
 from tests.logs.drawn import winner_found

@@ -139,7 +139,7 @@ def test_late_events_go_to_the_last_the_first_or_all_exposures_of_that_user_and_
         settings = {"outcome": "purchase", "within": within, "which": which}
         assert outcome_of(tmp_path, exposures, late, **settings) == expected
     assert outcome_of(tmp_path, exposures, late, outcome="purchase") == (0, 0, 5)
-    with pytest.raises(InputError, match="'soon' is no length of time"):
+    with pytest.raises(InputError, match="'soon' is not a length of time"):
         outcome_of(tmp_path, exposures, late, within="soon")
 
 
@@ -420,7 +420,7 @@ def test_a_position_that_is_no_whole_number_is_refused_and_a_log_without_a_click
         Path("my.toml").write_text(exposures + f'owners = "own"\n{more}' + events)
         return ClickLog("my.jsonl", source="my.toml", skip_bad=None)
 
-    way = '; of a column of lists take position = "unnest(clicked)"'
+    way = '; for a column of lists map position = "unnest(clicked)"'
     for position, value in (("clicked", f"'[2]'{way}"), ("half", "'1.5'"), ("word", "'top'")):
         with pytest.raises(InputError, match=r"^my\.jsonl:1: 'position' of an event must be a whole number") as error:
             check_log(log(position))

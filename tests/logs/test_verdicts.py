@@ -195,11 +195,11 @@ def test_the_means_per_impression_and_per_user_are_explained_where_both_are_colu
 
 
 @pytest.mark.parametrize(("name", "says"), [
-    ("decided", "Once the first user returns another test is used. Who looks"),
-    ("returning", "Until the first user returned another test was used. Who looked"),
+    ("decided", "Once the first user returns, a different test is used. If you look"),
+    ("returning", "Before the first user returned, a different test was used. If you looked"),
 ])  # fmt: skip
 def test_the_error_of_looks_by_two_tests_is_stated_on_terminal_and_page(comparisons, tmp_path, name, says):
-    both = " both before and after that has an error of 0.1, not 0.05."
+    both = " both before and after, the error is 0.1, not 0.05."
     assert column_notes(evidence_of(comparisons[name], stop=True))[0] == says + both
     save_comparison(evidence_of(comparisons[name], stop=True), tmp_path / "page.html")
     page = text_of(tmp_path / "page.html")

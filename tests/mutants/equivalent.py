@@ -11,7 +11,7 @@ PIECES = "pieces of work may be of any size; a test demands that nothing depends
 NOBODY = "any negative owner means nobody"
 EQUIVALENT = {  # (page, the changed line): why nobody can tell
     ("bandits/batches", "beaten |= doubts[arm, batches.arms[other]] >= bonus"): BOUND,
-    ("bandits/check", "plain = play(policy, params, p, steps, seed=5, plain=False)"): (
+    ("bandits/check", "plain = play(given, p, steps, seed=5, plain=False)"): (
         "where nothing is compiled, plain and not plain are the same; compiled, the tests of whole runs see it"
     ),
     ("bandits/check", "cycle = np.array([[0.5, 0.7, 0.3], [0.3, 0.5, 1.0499999999999998], [0.7, 0.3, 0.5]])"): (

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from ltr_duel.papers.checks import MEASURES
-from ltr_duel.papers.checks.measure import Group, Missing, Sample, format_value, in_words, means, reading
-from ltr_duel.papers.checks.rows import is_policy, select
+from ltr_duel.papers.claim_measures import MEASURES
+from ltr_duel.papers.claim_measures.measure import Group, Missing, Sample, format_value, in_words, means, reading
+from ltr_duel.papers.claim_measures.rows import is_policy, select
 from tests.papers.claim_tables import jittered, runs
 
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from ltr_duel.core.errors import InputError
-from ltr_duel.papers.checks.measure import Reading
+from ltr_duel.papers.claim_measures.measure import Reading
 from ltr_duel.papers.claims import _briefly, check_claims
 from ltr_duel.papers.claims_file import Claim, read_claims
 from ltr_duel.papers.ledger import ledger_json, ledger_markdown, ledger_text, save_ledger

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from ltr_duel.papers.checks import MEASURES
+from ltr_duel.papers.claim_measures import MEASURES
 from ltr_duel.papers.claims import check_claims
 from ltr_duel.papers.claims_file import read_claims
 from ltr_duel.papers.declaration import PAPERS

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from ltr_duel.core.errors import InputError
-from ltr_duel.papers.checks import MEASURES as CHECKS
+from ltr_duel.papers.claim_measures import MEASURES as CHECKS
 from ltr_duel.papers.figure_files import figures_folder, list_figures
 from ltr_duel.papers.measures import MEASURES
 from ltr_duel.preferences.io import save_preferences

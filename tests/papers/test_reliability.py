@@ -11,7 +11,7 @@ import pytest
 from ltr_duel.cli.reproduce import _try_criteria
 from ltr_duel.core.errors import InputError
 from ltr_duel.papers import reliability
-from ltr_duel.papers.checks import MEASURES, Group, Sample
+from ltr_duel.papers.claim_measures import MEASURES, Group, Sample
 from ltr_duel.papers.claims import check_claims, gather
 from ltr_duel.papers.measures.properties import _gammas_of_subsets
 from ltr_duel.papers.reliability import inside, judge_worlds, outside, read_tried, redraw, try_criteria

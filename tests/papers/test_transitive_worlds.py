@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ltr_duel.papers.checks import MEASURES
+from ltr_duel.papers.claim_measures import MEASURES
 from ltr_duel.papers.expand import Found
 from ltr_duel.papers.measures import properties, subset_order
 

@@ -20,7 +20,7 @@ from ltr_duel.interleaving import interleave
 from ltr_duel.live import Keys, Settings
 from ltr_duel.logs import ClickLog, write_log
 from ltr_duel.plan import LivePlan, Planner, PlanSettings, check_plans, next_plan
-from ltr_duel.plan.plan import _signature
+from ltr_duel.plan.signing import _signature
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.rankers import feature_rankers
 from ltr_duel.replay import EVENTS, EXPOSURES, Loop, follow_plans

@@ -1,12 +1,14 @@
-"""Two matrices: differences in errors, and what may be added up."""
+"""Two matrices: differences in errors."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from ltr_duel.core.errors import InputError
-from ltr_duel.preferences.compare import compare_matrices, pool
+from ltr_duel.preferences.compare import compare_matrices
 from ltr_duel.preferences.estimate.api import estimate_preferences, extend_preferences
 from ltr_duel.preferences.synthetic import equal_gaps
 from tests.conftest import bradley_terry, random_rankings
@@ -35,8 +37,6 @@ def test_other_rules_are_named():
         for rule in ("sampled", "marginal_sign")
     )
     assert compare_matrices(one, other).settings == {"outcome": ("sampled", "marginal_sign")}
-    with pytest.raises(InputError, match="outcome = sampled and marginal_sign; they must not be mixed"):
-        pool(one, other)
 
 
 def test_matrices_known_exactly_have_no_scores():
@@ -46,15 +46,7 @@ def test_matrices_known_exactly_have_no_scores():
         compare_matrices(bradley_terry(2), bradley_terry(2).relabelled(["x", "y"]))
 
 
-def test_pooled_counts_add_up(estimates):
-    both = pool(*estimates)
-    assert both.comparisons[0, 1] == 4000 and both.provenance["pooled"] == [1, 2]
-    assert (both.wins == estimates[0].wins + estimates[1].wins).all()
-    assert both.p == pytest.approx((estimates[0].p + estimates[1].p) / 2)
-    for refused in (estimates[0], both):
-        with pytest.raises(InputError, match="comparisons of seed 1"):
-            pool(refused, estimates[0])
+def test_a_matrix_that_an_earlier_version_added_up_is_not_extended(estimates):
+    pooled = replace(estimates[0], provenance=estimates[0].provenance | {"pooled": [1, 2]})
     with pytest.raises(InputError, match="a pooled matrix has no random stream of its own"):
-        extend_preferences(both, random_rankings(6, 8, 12), comparisons=9000)
-    with pytest.raises(InputError, match="only estimated matrices"):
-        pool(bradley_terry(2), bradley_terry(2))
+        extend_preferences(pooled, random_rankings(6, 8, 12), comparisons=9000)

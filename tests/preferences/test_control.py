@@ -12,7 +12,6 @@ from ltr_duel.interleaving.comparison import Comparer
 from ltr_duel.preferences.estimate import control
 from ltr_duel.preferences.estimate.api import estimate_preferences
 from ltr_duel.preferences.estimate.control import fitted_slope, gains_of, random_rankers, taken_off
-from ltr_duel.preferences.estimate.sampling import open_evaluator
 from ltr_duel.preferences.estimate.settings import make_settings
 from ltr_duel.preferences.tally import SCALE, Tally, preferences_of
 from ltr_duel.rankers import feature_rankers
@@ -40,8 +39,8 @@ def test_a_gain_adds_up_clicks_by_rank():
 
 def test_what_is_taken_off_is_given_back():
     settings = settings_of(random_rankings(5, 30, 12, seed=2))
-    taken, gains = taken_off(settings, open_evaluator), gains_of(settings.comparer)
-    slope = fitted_slope(settings, open_evaluator)
+    taken, gains = taken_off(settings), gains_of(settings.comparer)
+    slope = fitted_slope(settings)
     assert slope > 0.3
     assert taken.mean(axis=1) == pytest.approx(0, abs=1e-14)
     assert taken == pytest.approx(slope * (gains - gains.mean(axis=1, keepdims=True)), abs=1e-12)
@@ -67,7 +66,7 @@ def test_the_slope_of_rankers_at_random_is_about_the_best_for_others(users, monk
     """No other slope gives clearly less variance, and none at all gives much more."""
     rankings = feature_rankers(make_corpus(queries=120, documents=20, features=4, dead=0, constant=0, seed=3))
     options = {"clicks": users, "outcome": "marginal_sign", "comparisons": 4000, "variance_reduction": WAY, "jobs": 1}
-    slope = fitted_slope(settings_of(rankings, users=users), open_evaluator)
+    slope = fitted_slope(settings_of(rankings, users=users))
     variance = {}
     for factor in (0.0, 0.7, 1.0, 1.4):
         monkeypatch.setattr(control, "fitted_slope", lambda *given, factor=factor: factor * slope)
@@ -89,8 +88,8 @@ def test_a_set_of_rankers_changes_no_pair():
 def test_where_queries_say_nothing_nothing_is_taken_off():
     rankings = make_rankings([(0, 1, 2), (2, 1, 0)], 3, [2, 2, 2])
     settings = settings_of(rankings, top=3)
-    assert fitted_slope(settings, open_evaluator) == 0
-    assert not taken_off(settings, open_evaluator).any()
+    assert fitted_slope(settings) == 0
+    assert not taken_off(settings).any()
 
 
 def test_rankers_at_random_have_every_order():

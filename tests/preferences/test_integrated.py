@@ -10,7 +10,7 @@ import pytest
 from ltr_duel.clicks.model import ClickModel, click_model
 from ltr_duel.core.random import stream
 from ltr_duel.interleaving.comparison import Comparer, draw_pair
-from ltr_duel.interleaving.method import credit_pair
+from ltr_duel.interleaving.hooks import credit_pair
 from ltr_duel.preferences.estimate.integrated import mean_over_users
 from ltr_duel.preferences.estimate.tree import open_tree
 from tests.conftest import make_rankings
@@ -21,9 +21,8 @@ LEAVING = ClickModel("leaving", (0.2, 0.5, 0.9), (0.3, 0.1, 0.5), position_bias=
 USERS = {name: click_model(name, 3) for name in ("perfect", "navigational", "informational")} | {"leaving": LEAVING}
 
 
-def opened(users="navigational", rule="", method="probabilistic"):
-    comparer = Comparer(make_rankings([FIRST, SECOND], 3, RELEVANCE), USERS[users], method, rule, 4)
-    return comparer.open()
+def comparer_of(users="navigational", rule="", method="probabilistic"):
+    return Comparer(make_rankings([FIRST, SECOND], 3, RELEVANCE), USERS[users], method, rule, 4)
 
 
 def mean_by_enumeration(shown, users, outcome_of):
@@ -35,7 +34,8 @@ def mean_by_enumeration(shown, users, outcome_of):
 @pytest.mark.parametrize("users", USERS)
 @pytest.mark.parametrize("rule", ["marginal_sign", "sampled", "marginal_bernoulli", "expectation"])
 def test_the_whole_tree_is_the_mean_over_all_users(users, rule):
-    c, tree = opened(users, rule), open_tree(4, rare=0.0)
+    comparer = comparer_of(users, rule)
+    c, tree = comparer.open(), open_tree(comparer, rare=0.0)
     for shown in itertools.permutations(range(4)):
         c.page.shown[:] = shown
 
@@ -49,7 +49,8 @@ def test_the_whole_tree_is_the_mean_over_all_users(users, rule):
 
 
 def test_other_methods_are_credited_pattern_by_pattern():
-    c, tree, rng = opened("informational", method="team_draft"), open_tree(4, rare=0.0), stream(3)
+    comparer = comparer_of("informational", method="team_draft")
+    c, tree, rng = comparer.open(), open_tree(comparer, rare=0.0), stream(3)
     for _ in range(20):
         length = draw_pair(c.method, c.lists, 0, 0, 1, c.page, rng)
 
@@ -64,10 +65,11 @@ def test_other_methods_are_credited_pattern_by_pattern():
 @pytest.mark.parametrize("users", ["informational", "leaving"])
 def test_one_user_followed_from_the_top_speaks_for_all(users):
     orders, grades = [range(7), (6, 1, 4, 3, 5, 2, 0)], [1, 0, 2, 0, 1, 2, 0]
-    c = Comparer(make_rankings(orders, 3, grades), USERS[users], "probabilistic", "marginal_sign", 7).open()
+    comparer = Comparer(make_rankings(orders, 3, grades), USERS[users], "probabilistic", "marginal_sign", 7)
+    c = comparer.open()
     c.page.shown[:] = (1, 6, 0, 4, 2, 5, 3)
-    exact = mean_over_users(c, open_tree(7, rare=0.0), 0, 0, 1, 7, stream(0))
-    tree, rng = open_tree(7, rare=1.01), stream(1)
+    exact = mean_over_users(c, open_tree(comparer, rare=0.0), 0, 0, 1, 7, stream(0))
+    tree, rng = open_tree(comparer, rare=1.01), stream(1)
     draws = np.array([mean_over_users(c, tree, 0, 0, 1, 7, rng) for _ in range(60_000)])
     assert set(np.unique(draws)) <= {-1.01, 0.0, 1.01}
     assert abs(draws.mean() - exact) < 4.5 * draws.std() / np.sqrt(len(draws))
@@ -75,10 +77,11 @@ def test_one_user_followed_from_the_top_speaks_for_all(users):
 
 @pytest.mark.parametrize("users", ["informational", "leaving"])
 def test_rare_branches_are_represented_without_bias(users):
-    c = opened(users, "marginal_sign")
+    comparer = comparer_of(users, "marginal_sign")
+    c = comparer.open()
     c.page.shown[:] = (1, 2, 0, 3)
-    exact = mean_over_users(c, open_tree(4, rare=0.0), 0, 0, 1, 4, stream(0))
-    tree, rng = open_tree(4, rare=0.4), stream(1)
+    exact = mean_over_users(c, open_tree(comparer, rare=0.0), 0, 0, 1, 4, stream(0))
+    tree, rng = open_tree(comparer, rare=0.4), stream(1)
     draws = np.array([mean_over_users(c, tree, 0, 0, 1, 4, rng) for _ in range(20_000)])
     assert 0 < draws.std() < 0.9
     assert abs(draws.mean() - exact) < 4.5 * draws.std() / np.sqrt(len(draws))

@@ -19,8 +19,9 @@ from ltr_duel.core import as_writable, implement, stream
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.simulation.labels import AS_GIVEN
 from ltr_duel.simulation.oracle import FromMatrix, OracleSource
-from ltr_duel.simulation.run import checkpoints, run_once, run_order, run_streams, simulate
+from ltr_duel.simulation.run import checkpoints, simulate
 from ltr_duel.simulation.run_result import RunKey
+from ltr_duel.simulation.single_run import run_once, run_order, run_streams
 from tests.bandits.matrices import bradley_terry
 from tests.conftest import coins
 

@@ -9,8 +9,8 @@ from ltr_duel.bandits.oracle import duel, multiduel
 from ltr_duel.clicks.model import click_model
 from ltr_duel.core.errors import InputError
 from ltr_duel.core.random import Streams, stream
-from ltr_duel.simulation.live import Live
 from ltr_duel.simulation.run import simulate
+from ltr_duel.simulation.simulated_users import Live
 from tests.conftest import bradley_terry, make_rankings, random_rankings
 from tests.reference.interleaving import click_patterns, expected_outcome, sosm_scores, team_draft_lists
 
@@ -103,7 +103,7 @@ def test_half_ties_leave_ties_to_policies_that_count_them():
 
 
 def test_queries_are_drawn_by_weight():
-    from ltr_duel.simulation.live import draw_query
+    from ltr_duel.simulation.simulated_users import draw_query
 
     rng, cumulative = stream(0, "queries"), np.cumsum([1.0, 0.0, 3.0])
     counts = np.bincount([draw_query(3, cumulative, rng) for _ in range(4000)], minlength=3)

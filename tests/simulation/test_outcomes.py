@@ -11,8 +11,9 @@ from ltr_duel.bandits.loop import Run
 from ltr_duel.bandits.policy import POLICIES
 from ltr_duel.bandits.recorder import count_met, new_recorder
 from ltr_duel.simulation.oracle import FromMatrix
-from ltr_duel.simulation.run import run_streams, simulate
+from ltr_duel.simulation.run import simulate
 from ltr_duel.simulation.run_result import RunKey
+from ltr_duel.simulation.single_run import run_streams
 from tests.conftest import bradley_terry, coins
 
 STEPS = 400

@@ -5,16 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ltr_duel.bandits.hooks import select, select_slate, update, update_slate
 from ltr_duel.bandits.labels import relabelled
 from ltr_duel.bandits.oracle import duel, multiduel
-from ltr_duel.bandits.policy import POLICIES, select, select_slate, update, update_slate
+from ltr_duel.bandits.policy import POLICIES
 from ltr_duel.core import interpreted
 from ltr_duel.core.errors import InputError
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.simulation.oracle import FromMatrix
 from ltr_duel.simulation.regret import REGRETS, loss_per_arm, places
 from ltr_duel.simulation.results import Results
-from ltr_duel.simulation.run import run_order, run_streams, simulate
+from ltr_duel.simulation.run import simulate
+from ltr_duel.simulation.single_run import run_order, run_streams
 from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry, coins
 
 # The best arm stands last, so that an order of the arms by number would be wrong.

@@ -7,10 +7,10 @@ import pytest
 from ltr_duel.bandits.policy import POLICIES
 from ltr_duel.core.errors import InputError
 from ltr_duel.preferences.estimate.api import estimate_preferences
-from ltr_duel.simulation.live import Live
 from ltr_duel.simulation.oracle import FromMatrix
 from ltr_duel.simulation.run import simulate
 from ltr_duel.simulation.run_result import RunKey
+from ltr_duel.simulation.simulated_users import Live
 from tests.conftest import bradley_terry, coins, random_rankings
 
 

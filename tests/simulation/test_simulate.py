@@ -17,8 +17,9 @@ from ltr_duel.bandits.recorder import new_recorder
 from ltr_duel.bandits.state import arrays_in
 from ltr_duel.core.errors import InputError
 from ltr_duel.simulation.oracle import FromMatrix
-from ltr_duel.simulation.run import checkpoints, run_streams, simulate
+from ltr_duel.simulation.run import checkpoints, simulate
 from ltr_duel.simulation.run_result import RunKey
+from ltr_duel.simulation.single_run import run_streams
 from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry, coins
 
 POLICIES = ["rucb", "mdb"]
@@ -140,7 +141,7 @@ sys.path.insert(0, sys.argv[2])
 from tests.conftest import coins, random_rankings
 from ltr_duel.preferences.estimate.api import estimate_preferences
 from ltr_duel.preferences.io import save_preferences
-from ltr_duel.simulation.live import Live
+from ltr_duel.simulation.simulated_users import Live
 from ltr_duel.simulation.run import simulate
 rankings = random_rankings(4, 5, 12)
 matrix = estimate_preferences(rankings, comparisons=50)

@@ -9,18 +9,20 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from ltr_duel.bandits.hooks import NEVER
 from ltr_duel.bandits.loop import run_sweeps
 from ltr_duel.bandits.policies.beat_the_mean_sweeps import SweepState, sweep_arrays
-from ltr_duel.bandits.policy import NEVER, POLICIES
-from ltr_duel.bandits.recorder import new_recorder
+from ltr_duel.bandits.policy import POLICIES
+from ltr_duel.bandits.recorder import Span, new_recorder
 from ltr_duel.core.errors import InputError
 from ltr_duel.core.random import stream
 from ltr_duel.experiment.results import StudyResults
 from ltr_duel.experiment.run import make_plan, run_experiment
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.simulation.oracle import FromMatrix
-from ltr_duel.simulation.run import checkpoints, run_once, run_streams, simulate
+from ltr_duel.simulation.run import checkpoints, simulate
 from ltr_duel.simulation.run_result import RunKey
+from ltr_duel.simulation.single_run import run_once, run_streams
 from tests.conftest import ROCK_PAPER_SCISSORS, bradley_terry
 
 TWO = PreferenceMatrix(np.array([[0.5, 0.7], [0.3, 0.5]]))
@@ -130,7 +132,7 @@ def test_beat_the_mean_in_sweeps_has_the_enumerated_law(matrix, factor, enough, 
     for _ in range(runs):
         state = SweepState(*sweep_arrays(size, {"enough": enough, "factor": factor, "level": 1.0}))
         counted, met = new_recorder(size, times), np.zeros((size, size), np.int64)
-        run_sweeps(state, params, oracle, streams, counted, 1, times[-1], True, met)
+        run_sweeps(state, params, oracle, streams, counted, Span(1, times[-1], True), met)
         seen = np.column_stack([counted.pulls, counted.best, counted.recommended])
         counts[tuple(met.ravel().tolist()), tuple(tuple(row) for row in seen.tolist())] += 1
     assert not set(counts) - set(exact)

@@ -1,7 +1,7 @@
 """Auto: the policy to take where the problem is not known. Pairs here, sets in `auto_sets`; no parameters.
 
-*Pairs.* What speaks against arm i as the Condorcet winner is told by three numbers: the posterior probability that it
-wins more than half of all its duels (``pooled``), of those against the champion, and of those against its worst rival
+What speaks against arm i as the Condorcet winner is told by three numbers: the posterior probability that it wins more
+than half of all its duels (``pooled``), of those against the champion, and of those against its worst rival
 (``prefer``; times 8, as the worst of many is bad by chance). The champion is the arm against which least speaks. Each
 other arm challenges it with the smallest of the three probabilities: Thompson sampling that counts evidence once, from
 wherever it comes. Of the challengers the one with the best win rate plays, now and then the one with the fewest duels.
@@ -16,10 +16,6 @@ of the race and beat the champion all the same. Once something speaks against ev
 and Double Thompson Sampling's two phases look for a Copeland winner. There pairs that met seldom are judged by pooled
 win rates, the more often by their own duels the more pairs contradict those rates.
 
-*Sets.* Self-Sparring of sets of five (`self_sparring`), with two departures. Copies of an arm in one list share its
-score, so where they disagree about a rival the outcome was a tie that a coin broke, and teaches nothing. And of the up
-to six pairs of copies of two arms three count: they are one observation, and all six too often ended with a wrong arm.
-
 Made for this package; the constants were tuned on one half of the suite of ``ltr-duel rank-policies``. Nothing is
 proven. Sampling against 1/2 leaves no challenger out for ever; how regret grows is measured in docs/standings.md. A
 step costs O(K), without a Condorcet winner up to O(K^2) coins.
@@ -33,7 +29,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.bandits.cardinal import ThompsonBoxes, thompson_advance, thompson_boxes, thompson_feedback, thompson_most
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.posterior import posterior_rows, record_posterior
 from ltr_duel.bandits.state import Registers, registers
@@ -43,7 +38,6 @@ from ltr_duel.core import (
     FloatVector,
     IntMatrix,
     IntVector,
-    SignMatrix,
     components,
     draws,
     kernel,
@@ -63,7 +57,6 @@ CHECKS, MORE_CHECKS, CHECKED = 0.005, 0.2, 0.1  # how often the champion is chec
 FEW, OWN, MORE_OWN = 10, 0.02, 4.0  # duels of a pair, up to which pooled rates judge it, but for this share
 SURE = 0.7  # a loss is sure if the probability that it is none is below SURE / t
 RENEWED = 1.1  # what depends on t is brought up to date when t has grown by so much
-SIZE, COPIES = 5, 3  # arms of a set; pairs of copies of the same two arms that count
 _FINE = 2.0**30  # what is compared is rounded to 1 / _FINE: sums in another order are equal
 
 
@@ -91,12 +84,6 @@ class State(NamedTuple):
     losses: IntVector  # (K,) rivals that the arm surely loses to
     theta: FloatVector  # (K,) scratch: samples of the pooled posteriors
     now: Registers[Now]
-
-
-class SetState(NamedTuple):
-    """What is known of K arms in sets: one Thompson box."""
-
-    boxes: ThompsonBoxes
 
 
 def init(n_arms: int, horizon: int, params: components.NoParams) -> State:
@@ -315,50 +302,6 @@ def recommend(state: State, params: components.NoParams) -> int:
     return vector.nth_up_to(state.doubt, least, 0)
 
 
-def set_init(n_arms: int, horizon: int, params: components.NoParams) -> SetState:
-    """Uniform priors."""
-    return SetState(thompson_boxes(1, n_arms))
-
-
-def set_select(state: SetState, params: components.NoParams, t: int, slate: IntVector, rng: Generator) -> int:
-    """As many independent samples as there are places."""
-    size = min(SIZE, state.boxes.good.shape[1])
-    for place in range(size):
-        slate[place] = thompson_advance(state.boxes, 0, rng)
-    return size
-
-
-def set_update(
-    state: SetState, params: components.NoParams, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator
-) -> None:
-    """One success and one failure for each pair of places; of pairs of copies only for the first few that agree."""
-    for a in range(size):
-        for b in range(a + 1, size):
-            if slate[a] == slate[b] or is_counted(slate, size, won, a, b):
-                winner, loser = (slate[a], slate[b]) if won[a, b] > 0 else (slate[b], slate[a])
-                thompson_feedback(state.boxes, 0, winner, 1)
-                thompson_feedback(state.boxes, 0, loser, 0)
-
-
-@kernel
-def is_counted(slate: IntVector, size: int, won: SignMatrix, first: int, second: int) -> bool:
-    """Return whether all copies of two arms have this outcome, and fewer than `COPIES` pairs of them come before."""
-    before = 0
-    for a in range(size):
-        for b in range(a + 1, size):
-            as_here = slate[a] == slate[first] and slate[b] == slate[second]
-            if as_here or (slate[a] == slate[second] and slate[b] == slate[first]):
-                if won[a, b] != (won[first, second] if as_here else -won[first, second]):
-                    return False
-                before += a < first or (a == first and b < second)
-    return before < COPIES
-
-
-def set_recommend(state: SetState, params: components.NoParams) -> int:
-    """The arm that was compared most often."""
-    return thompson_most(state.boxes, 0)
-
-
 register(
     __name__,
     any_order=True,
@@ -367,15 +310,4 @@ register(
     cost="O(K); without a Condorcet winner up to K^2 coins",
     where="of this package",
     for_sets="auto_sets",
-)
-register(
-    __name__,
-    name="auto_sets",
-    prefix="set",
-    any_order=True,
-    assumes="an approximately linear order of the arms",
-    regret="not proven",
-    cost="O(K) coins, a few Beta draws",
-    cite="sui2017multidueling",
-    where="IndSelfSparring with a departure",
 )

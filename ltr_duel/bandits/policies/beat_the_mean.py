@@ -21,9 +21,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
+from ltr_duel.bandits.hooks import NEVER
 from ltr_duel.bandits.policies.beat_the_mean_sweeps import PacSweepState, SweepState, sweep, sweep_arrays
 from ltr_duel.bandits.policies.beat_the_mean_sweeps import recommend as recommend_in_sweeps
-from ltr_duel.bandits.policy import NEVER, Sweeps, register
+from ltr_duel.bandits.policy import Sweeps, register
 from ltr_duel.bandits.state import Registers, registers
 from ltr_duel.core import FloatVector, IntMatrix, IntVector, coin, kernel, random_below
 

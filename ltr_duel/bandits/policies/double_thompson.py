@@ -23,6 +23,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
+from ltr_duel.bandits.coin_words import OddsMatrix
 from ltr_duel.bandits.levels import (
     Levels,
     is_due,
@@ -39,7 +40,6 @@ from ltr_duel.bandits.posterior import posterior_rows, record_posterior
 from ltr_duel.bandits.regret_rule import Sample, cheapest_candidate, new_sample, toss_all
 from ltr_duel.bandits.statistics import fewest, most_victorious, record_win
 from ltr_duel.bandits.tournament import Tournament, most_wins, new_tournament, set_odds
-from ltr_duel.bandits.words import OddsMatrix
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel, vector
 
 

@@ -111,15 +111,7 @@ def replace_members(opponent: Opponent, rng: Generator) -> None:
 @kernel
 def random_member(opponent: Opponent, rng: Generator) -> int:
     """Draw an arm of the multiset."""
-    n = random_below(opponent.cumulative[-1], rng)
-    low, high = 0, opponent.cumulative.shape[0] - 1
-    while low < high:
-        middle = (low + high) // 2
-        if opponent.cumulative[middle] > n:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    return vector.first_above(opponent.cumulative, random_below(opponent.cumulative[-1], rng))
 
 
 @kernel

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.bandits.plans import (
+from ltr_duel.bandits.ecw_plans import (
     Estimates,
     Plans,
     beats,

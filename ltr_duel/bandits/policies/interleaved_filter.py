@@ -20,7 +20,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.bandits.policy import NEVER, register
+from ltr_duel.bandits.hooks import NEVER
+from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.state import Registers, registers
 from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, draws, kernel, random_below, shuffle
 

@@ -29,6 +29,8 @@ from ltr_duel.bandits.batches import (
     most_victorious_left,
     new_batches,
 )
+from ltr_duel.bandits.coin_words import gather
+from ltr_duel.bandits.hooks import NEVER
 from ltr_duel.bandits.levels import (
     Levels,
     is_due,
@@ -40,12 +42,11 @@ from ltr_duel.bandits.levels import (
     set_level,
     toss_coins,
 )
-from ltr_duel.bandits.policy import NEVER, register
+from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.posterior import posterior_rows, record_posterior
 from ltr_duel.bandits.state import Registers, registers
 from ltr_duel.bandits.statistics import record_win
 from ltr_duel.bandits.tournament import Tournament, most_wins_among, new_tournament, seat, set_seated_odds
-from ltr_duel.bandits.words import gather
 from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, kernel, shuffle
 
 

@@ -26,7 +26,8 @@ from ltr_duel.bandits.batches import (
     most_victorious_left,
     new_batches,
 )
-from ltr_duel.bandits.policy import NEVER, register
+from ltr_duel.bandits.hooks import NEVER
+from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.statistics import record_win
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel, random_below, shuffle
 

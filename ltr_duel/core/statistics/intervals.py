@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import scipy  # its modules load when they are used
+import scipy  # loads its modules on first use
 from numpy.typing import ArrayLike
 
 from ltr_duel.core.arrays import FloatVector

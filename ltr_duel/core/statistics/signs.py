@@ -11,7 +11,7 @@ permutation tests for non-i.i.d. hypotheses, Statistics & Probability Letters 19
 from __future__ import annotations
 
 import numpy as np
-import scipy  # its modules load when they are used
+import scipy  # loads its modules on first use
 from numpy.typing import ArrayLike
 
 from ltr_duel.core.arrays import FloatVector, IntVector

@@ -1,1 +1,1 @@
-"""The public corpora: what they are, who may have them, how they are fetched, checked and unpacked."""
+"""The public corpora: declarations, terms, download, checks, unpacking."""

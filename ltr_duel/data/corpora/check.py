@@ -1,4 +1,4 @@
-"""Is this what was published? Checksums, counts, and the lines that break the format."""
+"""Compare files with their published versions: checksums, counts, and lines that break the format."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ MOST_ERRORS = 20
 
 
 class FileReport(NamedTuple):
-    """What was found out about one file."""
+    """The findings about one file."""
 
     file: Path
     documents: int
     queries: int
-    known_as: tuple[str, ...]  # "corpus path" of every published file with this content
-    errors: tuple[str, ...]  # one sentence for each line that breaks the format, the first ones only
+    known_as: tuple[str, ...]  # "corpus path" of all published files with this content
+    errors: tuple[str, ...]  # one sentence for each of the first lines that break the format
 
 
 def check_file(file: Path, options: ReadOptions | None = None) -> FileReport:
     """Read a whole file, continue after bad lines, and compare its digests with the published ones.
 
-    What the options allow is no fault, and NULL never is. Raises `InputError` if the file cannot be read at all.
+    Values allowed by the options are no faults, and neither is NULL. Raises `InputError` if the file cannot be read.
     """
     options = options or ReadOptions()
     chosen = dialect_named(options.dialect) if options.dialect else recognise_dialect(file)
@@ -59,7 +59,7 @@ def check_file(file: Path, options: ReadOptions | None = None) -> FileReport:
 
 
 class _Seen:
-    """What has been found in a file so far."""
+    """The findings in a file so far."""
 
     def __init__(self, file: Path, *, dense: bool, first_id: int) -> None:
         self.documents = 0
@@ -72,7 +72,7 @@ class _Seen:
         self._last_query = b""
 
     def add(self, parsed: Parsed, lines_before: int, *, queries: bool, decimals: bool) -> None:
-        """Take the next piece."""
+        """Add the next piece."""
         self.documents += len(parsed.labels)
         numbers = lines_before + parsed.lines.number
         if queries:
@@ -98,9 +98,9 @@ class _Seen:
 
 
 def expected_digests(file: Path, corpus: str | None = None) -> dict[str, str]:
-    """Return the published digests for a file of this place, by its path; of any corpus, if none is named.
+    """Return the published digests for a file with this path, of one corpus or of any.
 
-    A path such as ``.../MQ2008/Fold1/train.txt.gz`` stands for ``Fold1/train.txt`` of a corpus that is named in it.
+    A path such as ``.../MQ2008/Fold1/train.txt.gz`` matches ``Fold1/train.txt`` of the corpus that it names.
     """
     plain = "/".join(file.resolve().parts).removesuffix(".gz").lower()
     found = {}
@@ -115,8 +115,8 @@ def expected_digests(file: Path, corpus: str | None = None) -> dict[str, str]:
 def count_problems(reports: Sequence[FileReport], corpus: str | None = None) -> list[str]:
     """Compare the sums over the files of a whole corpus with its published numbers.
 
-    If no corpus is named, whether the files are a whole one is told from what they are known as: one fold's three
-    parts, or five test parts. Returns a sentence for each number that differs.
+    By default the comparison is made only if all files are known, belong to one corpus, and number three (the parts of
+    one fold) or five (test parts). Returns a sentence for each number that differs.
     """
     names = {place.split(" ")[0] for report in reports for place in report.known_as}
     whole = len(reports) in (3, 5) and all(report.known_as for report in reports) and len(names) == 1
@@ -136,7 +136,7 @@ def count_problems(reports: Sequence[FileReport], corpus: str | None = None) -> 
 
 @cache
 def published() -> dict[str, list[str]]:
-    """Return every published digest and the places, "corpus path", that have it."""
+    """Return each published digest with the places, "corpus path", of the files that have it."""
     answer: dict[str, list[str]] = {}
     text = package_files("ltr_duel.data.corpora").joinpath("checksums.tsv").read_text()
     for line in text.splitlines()[1:]:
@@ -146,7 +146,7 @@ def published() -> dict[str, list[str]]:
 
 
 def _pieces(chunk: Chunk, rules: Rules, lines_before: int) -> Iterator[tuple[Parsed, int]]:
-    """Yield what can be parsed, starting again after each bad line, with the number of lines before each piece."""
+    """Yield the parts that can be parsed, starting again after each bad line, each with the number of lines before."""
     text = chunk.text
     while len(text):
         parsed = parse_chunk(Chunk(text, chunk.finished), Room(), rules, Pool())
@@ -160,7 +160,7 @@ def _pieces(chunk: Chunk, rules: Rules, lines_before: int) -> Iterator[tuple[Par
 
 
 class _Digests:
-    """The digests under which a file may have been published: of its bytes, or of its text with either line end."""
+    """The digests under which a file may be published: of its bytes, or of its text with either line end."""
 
     def __init__(self, file: Path, limit: int | None) -> None:
         self._limit = limit
@@ -171,14 +171,14 @@ class _Digests:
         self._returns = 0
 
     def update(self, chunk: Chunk) -> None:
-        """Take the text of the next chunk."""
+        """Add the text of the next chunk."""
         text = _as_written(chunk)
         self._text.update(text)
         self._size += len(text)
         self._returns += text.count(RETURN)
 
     def known_as(self) -> tuple[str, ...]:
-        """Return the places that are published with one of the digests, after the last chunk."""
+        """Return the published places with one of the digests; called after the last chunk."""
         self.raw.end_file()
         digests = {f"sha256:{self.raw.hexdigest()}", f"sha256:{self._text.hexdigest()}"}
         if not digests & published().keys():
@@ -186,9 +186,9 @@ class _Digests:
         return tuple(sorted({place for digest in digests for place in published().get(digest, [])}))
 
     def _git_blobs(self) -> set[str]:
-        """Read the file again: git's digest begins with the size, which was not known before."""
+        """Read the file again, because git's digest begins with the size, which is known only at the end."""
         raw, text = _git_blob(self._file.stat().st_size), _git_blob(self._size)
-        unix = _git_blob(self._size - self._returns)  # with LF for CR LF
+        unix = _git_blob(self._size - self._returns)  # size with LF instead of CR LF
         if self.raw.hexdigest() != self._text.hexdigest():  # gzipped, for example
             with self._file.open("rb") as source:
                 while data := source.read(2**20):

@@ -1,7 +1,7 @@
-"""A public corpus as a declaration: what it is, who may have it, how to get it, how to read it.
+"""Declarations of public corpora: title, terms, sources, reading options.
 
-Each page of ``catalogue/`` declares one corpus or family. Nothing here downloads: `fetch` does, where the licence
-allows it; ``obtain`` says what is left to do by hand.
+Each module of ``catalogue/`` declares one corpus or family. This module downloads nothing: `fetch` does, if the licence
+allows it; ``obtain`` describes the manual steps.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _ADDRESS = re.compile(r"https?://[^/\s]+/\S*")
 
 
 class Archive(NamedTuple):
-    """One file to download, and what it must be.
+    """A file to download, with its published digest and size.
 
     Examples
     --------
@@ -29,44 +29,44 @@ class Archive(NamedTuple):
     True
     """
 
-    name: str  # of the file
-    urls: tuple[str, ...] = ()  # tried in this order; none where the file can only be fetched by hand
-    digest: str | None = None  # "sha256:..." or "md5:...", where one was published
-    size: int | None = None  # in bytes, where published
+    name: str  # name of the file
+    urls: tuple[str, ...] = ()  # tried in this order; empty if the file must be downloaded manually
+    digest: str | None = None  # "sha256:..." or "md5:...", if published
+    size: int | None = None  # in bytes, if published
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Corpus(components.Component):
-    """A public corpus. Register it with ``CORPORA.add``, and `check_corpus` it first.
+    """A public corpus. Call `check_corpus` first, then register it with ``CORPORA.add``.
 
     Parameters
     ----------
     name : str
-        What users type: lower-case letters, digits and hyphens.
+        Name that users type: lower-case letters, digits and hyphens.
     title : str
-        What it is called in a sentence.
+        Name in sentences.
     grades : int
         Number of relevance grades, 2 or more.
     features : int
         Number of columns.
     dialect : str
-        How its files are written, see `ReadOptions`.
+        Format of the files, see `ReadOptions`.
     licence : str
-        In a few words.
+        Short name of the licence.
     terms_url : str
         The page with the terms, which the user must accept.
     obtain : str
-        What to do by hand where it cannot be downloaded; the beginning of a sentence.
+        Manual steps if it cannot be downloaded; the beginning of a sentence.
     fill, labels, unlabelled, repeated, first_id
-        How it is read unless the user says otherwise, see `ReadOptions`.
+        Default options for reading, see `ReadOptions`.
     queries, documents : int, optional
-        Of the whole corpus, each document once, where published.
+        Numbers for the whole corpus, each document once, if published.
     folds : int
-        5 where it comes in five folds, else 1.
+        5 if the corpus comes in five folds, else 1.
     archives : tuple of Archive
-        The files that hold it; the first one is fetched.
+        The files with the corpus; the first one is fetched.
     main_part : str
-        Folder or beginning of file names inside the unpacked archive that is converted.
+        Folder to convert inside the unpacked archive, or beginning of its file names.
     params, limits, choices, cite, where
         See `Component`; a corpus has no parameters.
 
@@ -98,7 +98,7 @@ class Corpus(components.Component):
     main_part: str = field(default="", repr=False)
 
     def reading(self, **given: Any) -> ReadOptions:
-        """Return the options to read it with; those that are given and not None take precedence.
+        """Return the options for reading; given values that are not None take precedence.
 
         Raises
         ------
@@ -109,16 +109,16 @@ class Corpus(components.Component):
         return ReadOptions(**declared | {key: value for key, value in given.items() if value is not None})
 
     def grades_read(self, reading: ReadOptions) -> int | None:
-        """Return the number of grades when it is read so; None if labels become grades in another way than declared."""
+        """Return the number of grades; None if labels become grades in another way than declared."""
         return self.grades if reading.labels == self.labels else None
 
     @property
     def reading_choices(self) -> str:
-        """The declared choices that change numbers, as a user would write them; mostly none."""
+        """The declared options that change numbers, in the form of the command line; empty for most corpora."""
         return self.reading().as_typed
 
     def facts(self) -> dict[str, str]:
-        """Return what a reader wants to know, by the words of a table's head."""
+        """Return the facts about the corpus, keyed by column heading."""
         return {
             "corpus": self.title,
             "queries": f"{self.queries:,}" if self.queries else "?",
@@ -136,18 +136,18 @@ CORPORA = components.Registry[Corpus](
 
 
 def check_corpus(corpus: Corpus | str) -> None:
-    """Check the declaration of a corpus: everything that `fetch` and ``ltr-duel data`` rely on.
+    """Check the declaration of a corpus, on which `fetch` and ``ltr-duel data`` rely.
 
     Parameters
     ----------
     corpus : Corpus or str
-        A declaration, or the name of one that is registered.
+        A declaration, or the name of a registered one.
 
     Raises
     ------
     InputError
-        If there is no corpus of this name, a size is not legal, an address, a digest or a part's path is not well
-        formed, the number of folds is not 1 or 5, its source is unknown, or it cannot be read as declared.
+        If the corpus is not registered, a size is illegal, an address, a digest or a part's path is malformed, the
+        number of folds is not 1 or 5, its source is unknown, or its reading options are illegal.
 
     Examples
     --------
@@ -187,4 +187,4 @@ def check_corpus(corpus: Corpus | str) -> None:
         if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts:
             raise InputError(f"{about}: '{path}' must be a path inside the archive's folder")
     dialect_named(corpus.reading().dialect or "")
-    corpus.facts()  # an unknown source is refused
+    corpus.facts()  # raises for an unknown source

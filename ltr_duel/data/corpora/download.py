@@ -1,6 +1,6 @@
 """Download one archive: resume interrupted transfers, try again, try the mirrors, check the digest.
 
-pooch keeps the file and checks its digest; the downloader that it is given here can also resume, which pooch's cannot.
+pooch stores the file and checks its digest; the downloader of this module can also resume, which pooch's cannot.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from ltr_duel.core import InputError, progress
 from ltr_duel.data.corpora.corpus import Archive
 
 ATTEMPTS = 5
-MOST_BYTES = 50 * 10**9  # of an archive whose size nobody has published
+MOST_BYTES = 50 * 10**9  # limit for an archive of unpublished size
 _TIMEOUT = 30.0  # seconds without a byte
 _PIECE = 2**20
 
 
 class _UselessAddressError(Exception):
-    """An address that does not give the file, however often it is tried."""
+    """An address that never gives the file."""
 
 
 def download(archive: Archive, folder: Path, *, pause: float = 1.0) -> Path:
-    """Get an archive, unless it has been downloaded already.
+    """Download an archive, unless it has been downloaded already.
 
-    Its addresses are tried in order, each several times, with a ``pause`` in seconds that doubles. What an interrupted
-    transfer leaves in the folder (``<name>.part``) is resumed next time. The digest is checked if one was published.
+    Its addresses are tried in order, each several times, with a ``pause`` in seconds that doubles. The part left by an
+    interrupted transfer (``<name>.part``) is resumed next time. The digest is checked if one was published.
 
-    Raises `InputError` if no address gives the right file; the sentence says what happened at each.
+    Raises `InputError` if no address gives the right file; the message names the failure at each address.
     """
     folder.mkdir(parents=True, exist_ok=True)
     failures = []
@@ -50,13 +50,13 @@ def download(archive: Archive, folder: Path, *, pause: float = 1.0) -> Path:
             return Path(fetched)
         except (_UselessAddressError, requests.RequestException) as error:
             failures.append(f"{url}: {error}")
-        except ValueError:  # what pooch raises; some of requests' errors are ValueErrors too
+        except ValueError:  # pooch's error; some errors of requests are ValueErrors too
             failures.append(f"{url}: the checksum differs from the published {archive.digest}")
     raise InputError(f"{archive.name} could not be downloaded; " + "; ".join(failures))
 
 
 class _Downloader:
-    """What pooch calls to fill a file; resumes from the part that an earlier call has left."""
+    """Callable with which pooch fills a file; resumes from the part left by an earlier call."""
 
     def __init__(self, part: Path, archive: Archive, pause: float) -> None:
         self._part = part
@@ -79,7 +79,7 @@ class _Downloader:
         raise _UselessAddressError(f"{trouble}, {ATTEMPTS} times{kept}")
 
     def _transfer(self, url: str) -> bool:
-        """Get the rest of the file; return whether it is complete."""
+        """Receive the rest of the file; return whether it is complete."""
         have = self._received()
         headers = {"Accept-Encoding": "identity"}
         tag = self._tag_file().read_text().strip() if self._tag_file().is_file() else ""
@@ -90,7 +90,7 @@ class _Downloader:
         else:
             have = 0
         with requests.get(url, headers=headers, stream=True, timeout=_TIMEOUT) as answer:
-            if answer.status_code == 416:  # there is no such range: what is here is not the start of this file
+            if answer.status_code == 416:  # no such range: the part is not the start of this file
                 self._part.unlink(missing_ok=True)
                 return False
             if answer.status_code >= 500:
@@ -101,7 +101,7 @@ class _Downloader:
                 if answer.status_code == 206:
                     self._part.unlink(missing_ok=True)
                     return False
-                have = 0  # the server ignores ranges: from the start
+                have = 0  # the server ignores ranges: receive from the start
             self._refuse_other_things(answer, have)
             strong = answer.headers.get("ETag") or answer.headers.get("Last-Modified") or ""
             self._tag_file().write_text(f"{url}\n{'' if strong.startswith('W/') else strong}")
@@ -134,7 +134,7 @@ class _Downloader:
             raise _UselessAddressError(f"the file there has {total:,} bytes, the published one {self._archive.size:,}")
 
     def _received(self) -> int:
-        """Return how many bytes are here."""
+        """Return the number of received bytes."""
         return self._part.stat().st_size if self._part.is_file() else 0
 
     def _tag_file(self) -> Path:
@@ -142,13 +142,13 @@ class _Downloader:
 
 
 def _continues(answer: requests.Response, have: int) -> bool:
-    """Whether the server sends what follows the bytes that are here."""
+    """Return whether the server continues after the received bytes."""
     return answer.headers.get("Content-Range", "").startswith(f"bytes {have}-")
 
 
 def _pieces(answer: requests.Response) -> Iterator[bytes]:
-    """Yield what is received; an interruption ends it like an end, the length tells the difference."""
-    with suppress(AttributeError):  # a version of urllib3 without it drops the piece that the interruption cuts
+    """Yield received pieces. An interruption also ends them; the caller compares the length."""
+    with suppress(AttributeError):  # without it, a version of urllib3 drops the piece that is cut by an interruption
         answer.raw.enforce_content_length = False
     try:
         yield from answer.iter_content(_PIECE)

@@ -1,6 +1,6 @@
-"""Readable names for the columns of well-known corpora, which are recognised by their shape and what columns hold.
+"""Readable names for the columns of well-known corpora, which are recognised by their shape and their values.
 
-Most corpora are a grid: some kinds of feature, each for five parts of the document.
+Most corpora form a grid: several kinds of features, each for five parts of the document.
 """
 
 from __future__ import annotations
@@ -51,24 +51,24 @@ OHSUMED = tuple(
     f"{kind} {part}" for part in ("title", "abstract", "title+abstract") for kind in _listed(_OHSUMED_KINDS)
 )
 
-RANK_LISTS = (21, 25)  # how many runs there are in MQ2007-agg and MQ2008-agg
+RANK_LISTS = (21, 25)  # number of runs in MQ2007-agg and MQ2008-agg
 
-# BM25 and log BM25 of title and abstract and both: the official OHSUMED "min" files have 0 there.
+# BM25 and log BM25 of title, of abstract and of both, which are 0 in the official OHSUMED "min" files.
 OHSUMED_WITHOUT_MINIMUM = frozenset(i - 1 for i in (11, 12, 26, 27, 41, 42))
 
 _ROWS_LOOKED_AT = 10_000  # the matrix may be a memory map far larger than memory
 
 
 def numbered(columns: int) -> tuple[str, ...]:
-    """Return ``"1"``, ``"2"``, ...: the names of columns nobody knows more about."""
+    """Return ``"1"``, ``"2"``, ...: names for columns of unknown corpora."""
     return tuple(str(i) for i in range(1, columns + 1))
 
 
 def known_names(features: NDArray[np.float32], document: str) -> tuple[str, ...]:
-    """Return the names of the columns of a matrix: those of a well-known corpus, or numbers.
+    """Return the names of the columns of a matrix: the names of a well-known corpus, or numbers.
 
-    The number of columns alone proves nothing, so each corpus has to show one more mark, such as the form of the id of
-    the first ``document`` ("" if it has none).
+    The number of columns is not enough, so each corpus needs a second mark, such as the form of the id of the first
+    ``document`` ("" if it has none).
     """
     columns = features.shape[1]
     if columns == len(LETOR4) and document.startswith("GX"):
@@ -85,12 +85,12 @@ def known_names(features: NDArray[np.float32], document: str) -> tuple[str, ...]
 
 
 def is_ohsumed(columns: int, document: str) -> bool:
-    """Whether this is the width and the way to number documents of OHSUMED."""
+    """Return whether the number of columns and the form of document ids are those of OHSUMED."""
     return columns == len(OHSUMED) and document.isdecimal()
 
 
 def _looks_like_mslr(features: NDArray[np.float32]) -> bool:
-    """Whether the ratios of covered terms lie in 0..1 and the boolean model is boolean, on the first rows."""
+    """Return whether, in the first rows, ratios of covered terms are in 0..1 and the boolean model is boolean."""
     ratios = features[:_ROWS_LOOKED_AT, 5:10]
     boolean = features[:_ROWS_LOOKED_AT, 95:100]
     return bool(np.all((ratios >= 0) & (ratios <= 1)) and np.all((boolean == 0) | (boolean == 1)))

@@ -22,20 +22,20 @@ from ltr_duel.data.store.folders import default_name, feature_files
 from ltr_duel.data.text.options import ReadOptions
 from ltr_duel.data.text.reading import Naming
 
-_UNPACKED = "unpacked-"  # what the name of a folder with an unpacked archive begins with
+_UNPACKED = "unpacked-"  # beginning of the name of a folder with an unpacked archive
 
 
 @dataclass(frozen=True)
 class FetchOptions:
-    """What the user decided.
+    """The user's decisions.
 
-    split, fold: what to convert of it, see `load_dataset`; all by default.
-    reading: options of `ReadOptions` that the user gave; they go before what the corpus declares.
+    split, fold: the part to convert, see `load_dataset`; by default everything.
+    reading: options of `ReadOptions` from the user, which override the declaration of the corpus.
     """
 
     accept_terms: bool = False  # whether the user has read and accepts the terms
-    archive: Path | None = None  # the archive, where it was downloaded by hand
-    folder: Path | None = None  # where the archive and what is unpacked from it are kept; default: ``corpora/<name>``
+    archive: Path | None = None  # the archive, if downloaded manually
+    folder: Path | None = None  # folder for the archive and its unpacked files; default: ``corpora/<name>``
     urls: tuple[str, ...] = ()  # other addresses of the archive, tried first
     split: str | None = None
     fold: int | None = None
@@ -43,10 +43,10 @@ class FetchOptions:
 
 
 def fetch(corpus: Corpus, options: FetchOptions, report: Callable[[str], object] = print) -> Path:
-    """Get a corpus and convert it. What an earlier call has downloaded, or unpacked from the same archive, is used.
+    """Get a corpus and convert it. Earlier downloads and unpacked files of the same archive are reused.
 
-    corpus: what to get.
-    options: what the user decided.
+    corpus: the corpus.
+    options: the user's decisions.
     report: called with a line of text for each step.
 
     Returns the converted corpus.
@@ -78,9 +78,9 @@ def fetch(corpus: Corpus, options: FetchOptions, report: Callable[[str], object]
 
 @contextmanager
 def _left_as_it_was(folder: Path, archive: Path | None) -> Iterator[None]:
-    """After bad input remove what was unpacked meanwhile, and the folder if it was made and nothing came into it.
+    """After an error, remove newly unpacked files (if the input was bad), and the folder if it is new and empty.
 
-    What is wrong with a file in it is then said of what it was unpacked from.
+    The message then names the archive instead of the removed folder.
     """
     was_there, before = folder.exists(), _unpacked_before(folder)
     try:
@@ -103,10 +103,10 @@ def _unpacked_before(folder: Path) -> list[Path]:
 
 
 def _unpacked(corpus: Corpus, options: FetchOptions, folder: Path, report: Callable[[str], object]) -> Path:
-    """Return the folder with what the archive holds; it is named by the archive's digest.
+    """Return the folder with the unpacked archive; its name contains the archive's digest.
 
-    Without an archive of the user's, what was unpacked before is used. Only what came from one archive is kept: the
-    last one that held a corpus.
+    Without an archive from the user, the files of an earlier call are used. The unpacked files of only one archive are
+    kept: the last one with a corpus.
     """
     before = _unpacked_before(folder)
     if options.archive is None and len(before) == 1:
@@ -125,9 +125,9 @@ def _unpacked(corpus: Corpus, options: FetchOptions, folder: Path, report: Calla
 
 
 def locate(folder: Path, corpus: Corpus) -> Path:
-    """Return the place in an unpacked archive that is to be converted.
+    """Return the path to convert in an unpacked archive.
 
-    Raises `InputError` if there is none; the sentence lacks the name of the archive.
+    Raises `InputError` if there is none; the message does not name the archive.
     """
     declared = folder / corpus.main_part
     inside = sorted((p for p in folder.rglob("*") if p.is_dir()), key=lambda p: (len(p.parts), p))
@@ -169,11 +169,11 @@ def _check_digest(file: Path, archive: Archive | None) -> None:
 
 
 def _checked(file: Path, corpus: Corpus, reading: ReadOptions) -> str:
-    """Check a feature file; return what it is."""
+    """Check a feature file; return its description."""
     found = check_file(file, reading)
     if not found.known_as:
         expected = expected_digests(file, corpus.name)
-        if any(digest.startswith("sha256:") for digest in expected):  # these corpora exist in one version only
+        if any(digest.startswith("sha256:") for digest in expected):  # corpora with only one version
             raise InputError(f"{file}: the checksum differs from the published {', '.join(sorted(expected.values()))}")
     if found.errors:
         raise InputError("; ".join(found.errors[:3]))

@@ -1,4 +1,4 @@
-"""Unpack an archive that came from elsewhere: nothing may land outside the folder, nothing may fill the disk."""
+"""Unpack an untrusted archive: files stay inside the folder, and their size and number are limited."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from ltr_duel.data.text.chunks import gigabytes
 from ltr_duel.data.text.other_formats import BYTE_ORDER_MARK, refuse_web_page
 
 MOST_BYTES = 100 * 10**9
-MOST_MEMBERS = 10_000  # files and folders: empty ones fill a disk too
-_MOST_PARTS = 20  # of a path
+MOST_MEMBERS = 10_000  # files and folders, because empty ones fill a disk too
+_MOST_PARTS = 20  # largest number of parts of a path
 _PIECE = 2**20
-_LOOK = 0.1  # seconds between two looks at what another program has unpacked
+_LOOK = 0.1  # seconds between two checks of another program's output
 
-# Programs that unpack rar, and how: {archive} and {folder} are filled in.
+# Programs that unpack rar, with their arguments.
 _UNRAR = {
     "unrar": "x -idq -o+ {archive} {folder}/",
     "unar": "-quiet -force-overwrite -no-directory -output-directory {folder} {archive}",
@@ -41,14 +41,14 @@ _DAMAGED = (zipfile.BadZipFile, tarfile.TarError, gzip.BadGzipFile, EOFError, zl
 
 
 def unpack(archive: Path, folder: Path, *, limit: int = MOST_BYTES) -> Path:
-    """Unpack zip, tar (plain, gz, bz2, xz) or rar; any other file that is text is taken as it is.
+    """Unpack zip, tar (plain, gz, bz2, xz) or rar; copy any other file if it is feature text.
 
-    The archive is recognised by its content. The folder must not exist, and appears when everything is unpacked.
-    ``shutil.unpack_archive`` is not enough here: it goes by the name, strips what leads out of the folder instead of
-    refusing the archive, and has no limit on what comes out.
+    The archive is recognised by its content. The folder must not exist; it appears when everything is unpacked.
+    ``shutil.unpack_archive`` is not enough: it recognises archives by name, strips paths that leave the folder instead
+    of rejecting the archive, and does not limit the unpacked size.
 
-    Raises `InputError` if the archive is damaged or not one, would write outside the folder, holds links or devices, is
-    larger than the limit in bytes or has more than 10,000 members, or needs a program that is not installed.
+    Raises `InputError` if the archive is damaged or unknown, would write outside the folder, contains links or devices,
+    is larger than the limit in bytes or has more than 10,000 members, or needs a program that is not installed.
     """
     if folder.exists():
         raise InputError(f"{folder}: exists already; remove it to unpack again")
@@ -118,7 +118,7 @@ def _write(archive: Path, members: Iterator[tuple[str, IO[bytes]]], folder: Path
 
 
 def _opened(archive: Path, member: str, target: Path) -> IO[bytes]:
-    """Open the file for a member of the archive, which must be new."""
+    """Create the file of a member of the archive; it must not exist."""
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         return target.open("xb")
@@ -130,7 +130,7 @@ def _opened(archive: Path, member: str, target: Path) -> IO[bytes]:
 
 
 def _is_text(archive: Path, head: bytes) -> bool:
-    """Whether a file with this beginning is feature text, plain or gzipped."""
+    """Return whether a file with this beginning is feature text, plain or gzipped."""
     if head.startswith(b"\x1f\x8b"):
         with gzip.open(archive) as opened:
             head = opened.read(512)
@@ -173,13 +173,13 @@ def _unpack_rar(archive: Path, folder: Path, limit: int) -> None:
 
 
 def _look_at(archive: Path, folder: Path, limit: int) -> int:
-    """Refuse what another program has unpacked so far if it is too much or not plain; return how many files it is."""
+    """Check the size and kind of the files unpacked so far by another program; return their number."""
     size = files = 0
     for number, one in enumerate(folder.rglob("*"), 1):
         _refuse_many(archive, number)
         try:
             found = one.lstat()
-        except FileNotFoundError:  # it had another name while it was written
+        except FileNotFoundError:  # the program has renamed it
             continue
         if stat.S_ISLNK(found.st_mode):
             raise InputError(f"{archive}: there are links in it; only plain files are unpacked")

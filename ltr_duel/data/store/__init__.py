@@ -1,1 +1,1 @@
-"""Corpora converted to arrays: written once, opened in milliseconds, bound to the files that they came from."""
+"""Corpora converted to arrays: written once, opened in milliseconds, bound to their source files."""

@@ -1,7 +1,7 @@
-"""Where converted corpora and computed arrays are kept, under ``cache_home()``.
+"""Locations of converted corpora and computed arrays, under ``cache_home()``.
 
 corpora/<name>-<key>/   see `converted`; the key is a digest of the content, the options and the format
-arrays/<kinds>-<key>/   arrays computed once from a corpus, such as orders of rankers
+arrays/<kinds>-<key>/   arrays computed from a corpus, such as orders of rankers
 known_files.json        see `known_files`
 """
 
@@ -27,13 +27,13 @@ def cached_arrays(
     kinds: Mapping[str, tuple[DTypeLike, tuple[int, ...]]],
     compute: Callable[[dict[str, NDArray[Any]]], None],
 ) -> dict[str, NDArray[Any]]:
-    """Return arrays that are computed once, together, and memory-mapped ever after.
+    """Return arrays that are computed together once, and memory-mapped later.
 
-    key: everything that determines the values: digest of the corpus, columns, tie rule, seed, format version.
-    kinds: the arrays by name, for the names of folder and files, for example ``"orders"``; no objects.
-    compute: fills the arrays it is given, which are memory maps.
+    key: all facts that determine the values: digest of the corpus, columns, tie rule, seed, format version.
+    kinds: types and shapes of the arrays, by the names for folder and files, such as ``"orders"``; no objects.
+    compute: fills the arrays that it receives, which are memory maps.
 
-    Returns read-only memory maps, C order; where the cache has no room, arrays that are not kept.
+    Returns read-only memory maps, C order, or arrays that are not stored if the cache has too little space.
     """
     named = {**key, "kinds": {kind: (np.dtype(dtype).str, shape) for kind, (dtype, shape) in kinds.items()}}
     folder = cache_home() / "arrays" / f"{'-'.join(kinds)}-{_short(named)}"
@@ -41,7 +41,7 @@ def cached_arrays(
         with suppress(OSError):  # another process has evicted it
             return _opened(folder, kinds)
     if make_room(sum(prod(shape) * np.dtype(dtype).itemsize for dtype, shape in kinds.values())):
-        with suppress(OSError, InputError):  # as before, or the disk is full
+        with suppress(OSError, InputError):  # another process has evicted it, or the disk is full
             with new_entry(folder) as temporary:
                 compute({kind: _new_file(temporary / f"{kind}.npy", *how) for kind, how in kinds.items()})
             return _opened(folder, kinds)
@@ -62,7 +62,7 @@ def _opened(folder: Path, kinds: Iterable[str]) -> dict[str, NDArray[Any]]:
 
 
 def corpus_folder(name: str, key: Mapping[str, object]) -> Path:
-    """Return the place of a converted corpus; it need not exist."""
+    """Return the folder of a converted corpus, which may not exist."""
     readable = re.sub(r"[^A-Za-z0-9.-]+", "-", name).strip("-.")[:60] or "corpus"
     return cache_home() / "corpora" / f"{readable}-{_short(key)}"
 

@@ -1,8 +1,8 @@
-"""Feature files become a converted corpus, once, in bounded memory.
+"""Convert feature files to a corpus on disk, in bounded memory.
 
-pass 1  read: digest of the bytes, number of documents       (is it converted already?)
-pass 2  read, parse on all cores, write each column's piece to its place in the file
-then    fill NULL column by column, write the small tables, give the folder its name
+pass 1  read: digest of the bytes, number of documents       (is a conversion available?)
+pass 2  read, parse on all cores, write each column's piece to its position in the file
+then    fill NULL column by column, write the small tables, rename the folder
 """
 
 from __future__ import annotations
@@ -41,31 +41,31 @@ def convert(
     jobs: int = -1,
     memory: int | None = None,
 ) -> Path:
-    """Convert a corpus, unless that has been done; `load_dataset` opens what was converted.
+    """Convert a corpus, unless it is converted already; `load_dataset` opens converted corpora.
 
     Parameters
     ----------
     path, split, fold
         As for `load_dataset`.
     options : ReadOptions, optional
-        How to read.
+        Options for reading.
     naming : Naming, optional
-        Name, grades and names of features; default: as `load_dataset` finds them.
+        Name, grades and names of features; by default as in `load_dataset`.
     jobs : int
-        Threads, -1 for all cores.
+        Number of threads, -1 for all cores.
     memory : int, optional
-        Bytes of resident memory that the process stays below. The matrix need not fit.
+        Limit of the resident memory of the process in bytes. The matrix may be larger.
 
     Returns
     -------
     Path
-        The folder, to be opened with `open_converted`.
+        The folder, for `open_converted`.
 
     Raises
     ------
     InputError
-        If something breaks the format, ``memory`` is too little, or the cache cannot be written to; nothing is left
-        behind.
+        If a file breaks the format, ``memory`` is too small, or the cache cannot be written; no partial result
+        remains.
 
     Examples
     --------
@@ -128,9 +128,9 @@ def keep_read(
     digests: Sequence[str],
     identity: Identity,
 ) -> Path | None:
-    """Write a corpus that was just read from text into the cache, if there is room and the files are still the same.
+    """Write a corpus that was just read from text into the cache, if there is space and the files are unchanged.
 
-    Returns the folder; None where nothing was written.
+    Returns the folder; None if nothing was written.
     """
     digest = chunks.joined_digest(digests)
     folder = corpus_folder(dataset.name, content_key(files, digest, options))
@@ -143,13 +143,13 @@ def keep_read(
             write_features(temporary, dataset.features)
             write_tables(temporary, dataset, _provenance(Naming(dataset.name), options, files, parts, digests))
         remember_digest(identity, digest)
-    except (InputError, OSError):  # reading goes on without the cache
+    except (InputError, OSError):  # the corpus is usable without the cache
         return None
     return folder
 
 
 def find_converted(path: Path, options: ReadOptions, split: str | None = None, fold: int | None = None) -> Path | None:
-    """Return the converted corpus of a path whose files have not changed since, or None; removes a damaged one."""
+    """Return the converted corpus of a path with unchanged files, or None; remove damaged conversions."""
     try:
         files = feature_files(path, split, fold)
     except InputError:
@@ -167,7 +167,7 @@ def find_converted(path: Path, options: ReadOptions, split: str | None = None, f
 
 
 def content_key(files: Sequence[Path], digest: str, options: ReadOptions) -> dict[str, object]:
-    """Return everything that determines the converted numbers."""
+    """Return all facts that determine the converted numbers."""
     sidecars = [sidecar.read_bytes() for file in files if (sidecar := sidecar_of(file))]
     return {
         "sha256": digest,
@@ -182,7 +182,7 @@ def content_key(files: Sequence[Path], digest: str, options: ReadOptions) -> dic
 def _provenance(
     naming: Naming, options: ReadOptions, files: Sequence[Path], parts: Sequence[Part], digests: Sequence[str]
 ) -> dict[str, object]:
-    """Return how a corpus was made."""
+    """Return the origin of a corpus."""
     made_of = [
         {"file": str(file.resolve()), **part._asdict(), "sha256": sha256}
         for file, part, sha256 in zip(files, parts, digests, strict=True)
@@ -200,12 +200,12 @@ def _identity(files: Sequence[Path]) -> Identity:
 
 
 def _kept(options: ReadOptions) -> dict[str, object]:
-    """Return the options that a converted corpus depends on: all but the limit."""
+    """Return the options that affect a converted corpus: all except the limit."""
     return {key: value for key, value in dataclasses.asdict(options).items() if key != "limit"}
 
 
 def _chunk_bytes(workers: int, memory: int | None) -> int:
-    """Return how much text to take at a time, so that text and numbers of all chunks on the way fit."""
+    """Return the size of text chunks for which text and numbers of all chunks in progress fit into memory."""
     if memory is None:
         return chunks.CHUNK_BYTES
     used = psutil.Process().memory_info().rss

@@ -1,8 +1,8 @@
-"""A converted corpus on disk: a folder of plain arrays that opens in milliseconds, however large it is.
+"""A converted corpus on disk: a folder of plain arrays that opens in milliseconds, regardless of its size.
 
-    corpus.json       what the corpus is called, its shape, how and from what it was made
-    features.npy      float32, column-major: a memory map is the matrix, no byte of it is read before it is used
-    documents.arrow   relevance, and document ids and comments where there are any (Arrow IPC, memory-mapped)
+    corpus.json       name, shape and origin of the corpus, and the options of the conversion
+    features.npy      float32, column-major: the matrix is a memory map, read on use
+    documents.arrow   relevance, and document ids and comments if there are any (Arrow IPC, memory-mapped)
     queries.arrow     query ids and first rows
 
 Nothing is pickled. A folder is an entry of the cache (`entries`): complete or absent, with checksums.
@@ -32,10 +32,10 @@ from ltr_duel.data.text.values import usual_grades
 
 Kind = TypeVar("Kind", bound=np.generic)
 
-FORMAT = 3  # a reader of another format refuses the folder, and converting makes a new one
+FORMAT = 3  # a folder of another format cannot be opened; the corpus is converted again
 
 FEATURES = "features.npy"
-# What `corpus.json` holds beside other facts, and of which type.
+# The required facts of `corpus.json`, and their types.
 _FACTS = {
     "name": str, "grades": int, "sha256": str, "lower_is_better": bool, "feature_names": list, "queries": int,
     "documents": int, "features": int, "options": dict, "parts": list,
@@ -44,7 +44,7 @@ _META, _DOCUMENTS, _QUERIES = "corpus.json", "documents.arrow", "queries.arrow"
 
 
 def is_converted(path: str | Path) -> bool:
-    """Whether this folder holds a converted corpus.
+    """Return whether this folder contains a converted corpus.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def is_converted(path: str | Path) -> bool:
     Raises
     ------
     InputError
-        For what is no path, or too long for one.
+        If the argument is not a path, or too long for one.
 
     Examples
     --------
@@ -67,12 +67,12 @@ def is_converted(path: str | Path) -> bool:
     """
     try:
         return (arguments.as_path("a corpus", path) / _META).is_file()
-    except OSError:  # a folder that may not be looked into
+    except OSError:  # no permission to read the folder
         return False
 
 
 def write_features(folder: Path, features: NDArray[np.float32]) -> None:
-    """Write a column-major matrix, whose columns need not follow each other closely in memory."""
+    """Write a column-major matrix, which may have gaps between its columns in memory."""
     with (folder / FEATURES).open("wb", buffering=0) as out:
         out.write(npy_header(*features.shape))
         for column in features.T:
@@ -83,7 +83,7 @@ def write_features(folder: Path, features: NDArray[np.float32]) -> None:
 
 
 def write_tables(folder: Path, dataset: Dataset, provenance: dict[str, Any]) -> None:
-    """Write everything but the features beside them; ``provenance``, how the corpus was made, is kept as JSON."""
+    """Write the other data beside the features; ``provenance``, the origin of the corpus, is stored as JSON."""
     documents = {"relevance": dataset.relevance, "id": dataset.doc_ids, "comment": dataset.comments}
     _write_arrow(folder / _DOCUMENTS, documents)
     _write_arrow(folder / _QUERIES, {"id": dataset.query_ids, "first_row": dataset.query_ptr[:-1]})
@@ -103,7 +103,7 @@ def write_tables(folder: Path, dataset: Dataset, provenance: dict[str, Any]) -> 
 
 
 def read_meta(folder: Path) -> dict[str, Any]:
-    """Return what ``corpus.json`` says; raise `InputError` if it is damaged or of another format."""
+    """Return the content of ``corpus.json``. Raise `InputError` if it is damaged or has another format."""
     try:
         meta: dict[str, Any] = json.loads((folder / _META).read_bytes())
         other = meta["format"] if meta["format"] != FORMAT else None
@@ -123,7 +123,7 @@ def open_converted(folder: Path) -> Dataset:
     Parameters
     ----------
     folder : Path
-        As `convert` returned it.
+        The folder that `convert` returned.
 
     Returns
     -------
@@ -133,7 +133,7 @@ def open_converted(folder: Path) -> Dataset:
     Raises
     ------
     InputError
-        If a file is missing, damaged or does not fit the others.
+        If a file is missing, damaged or inconsistent with the others.
 
     Examples
     --------
@@ -170,20 +170,20 @@ def open_converted(folder: Path) -> Dataset:
 
 
 def open_parts(folder: Path, numbers: Sequence[int], name: str) -> Dataset | None:
-    """Open some of the files that a converted corpus was made of, by their numbers, without reading text again.
+    """Open some of the source files of a converted corpus, by their numbers, without reading text again.
 
-    A fold is put together from the five test parts like this. The features are a view of the memory map where the parts
-    stand side by side in it, else a copy.
+    Folds are assembled from the five test parts in this way. The features are a view of the memory map if the parts
+    are adjacent, else a copy.
 
-    Returns what reading the text of these files alone returns, but for grades and names that were declared for the
-    corpus; None where that cannot be told from what was kept of the whole.
+    Returns the same as reading the text of these files alone, except for the grades and names declared for the corpus;
+    None if the stored corpus does not determine this result.
     """
     whole = open_converted(folder)
     meta = read_meta(folder)
     parts: list[dict[str, Any]] = meta["parts"]
-    columns = max(parts[n].get("columns", 0) for n in numbers)  # 0: kept by a version that did not note it
+    columns = max(parts[n].get("columns", 0) for n in numbers)  # 0: stored by a version that did not record it
     words = whole.doc_ids, whole.comments, whole.query_ids
-    if not columns or not all(map(_is_ascii, words)):  # how bytes are decoded depends on all of them
+    if not columns or not all(map(_is_ascii, words)):  # the decoding of bytes depends on all of them
         return None
     options = ReadOptions(**meta["options"])
     starts = [part["first_query"] for part in parts] + [whole.n_queries]
@@ -226,7 +226,7 @@ def _read_arrow(path: Path) -> dict[str, NDArray[Any]]:
 
 
 def _as_numpy(column: Any) -> NDArray[Any]:
-    """Return numbers without a copy, and words as an array of them."""
+    """Return numbers without a copy, and texts as an array."""
     import pyarrow as pa
 
     if pa.types.is_string(column.type):
@@ -239,7 +239,7 @@ def _taken(values: NDArray[Kind], ranges: list[tuple[int, int]]) -> NDArray[Kind
 
 
 def _taken_words(words: NDArray[np.str_] | None, ranges: list[tuple[int, int]]) -> NDArray[np.str_] | None:
-    """Return the words of these rows; None if none has one."""
+    """Return the words of these rows; None if all are empty."""
     taken = None if words is None else _taken(words, ranges)
     return taken if taken is not None and np.any(taken != "") else None
 
@@ -249,7 +249,7 @@ def _is_ascii(words: NDArray[np.str_] | None) -> bool:
 
 
 def _rows(features: NDArray[np.float32], ranges: list[tuple[int, int]]) -> NDArray[np.float32]:
-    """Return these rows, column-major; copied one column after the other, as the map may be larger than memory."""
+    """Return these rows, column-major; columns are copied one by one, because the map may be larger than memory."""
     if all(end == start for (_, end), (start, _) in pairwise(ranges)):
         return features[ranges[0][0] : ranges[-1][1]]
     columns = mapped.new_array((features.shape[1], sum(end - start for start, end in ranges)), np.float32)

@@ -1,11 +1,11 @@
-"""What lies in the cache: folders that are complete or absent, with checksums of their files.
+"""Entries of the cache: folders that are complete or absent, with checksums of their files.
 
     <kind>/<name>-<key>/                the files of an entry
-    <kind>/<name>-<key>/checksums.json  size and checksums of each of them; modified whenever the entry is used
-    <kind>/<name>-<key>/kept            marks what the user converted: such an entry is never evicted
+    <kind>/<name>-<key>/checksums.json  size and checksums of each file; modified whenever the entry is used
+    <kind>/<name>-<key>/kept            marks a conversion by the user: the entry is never evicted
 
-An entry is written under another name, synced and renamed. Not every disk has what it reports to have: checksums are
-compared once after each start of the machine, and again where a file has changed since.
+An entry is written under a temporary name, synced and renamed. Disks can lose data that they reported as written, so
+checksums are compared once after each start of the machine, and again if a file has changed since.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ LIMIT = "LTR_DUEL_CACHE_GB"  # the environment variable
 
 _DEFAULT_LIMIT = 30.0  # gigabytes
 _CHECKSUMS, _KEPT = "checksums.json", "kept"
-_BLOCK = 2**26  # bytes with a checksum
-_PIECE = 2**20  # bytes read at a time
+_BLOCK = 2**26  # bytes per checksum
+_PIECE = 2**20  # bytes per read
 _NAME = re.compile(r"[^.].*-[0-9a-f]{20}(\.npy)?")  # earlier versions kept arrays as files
 _UNFINISHED = re.compile(r"\..*(\.tmp|\.\d+\.\d+)")
-_ABANDONED = 86_400.0  # seconds after which an unfinished entry belongs to a process that was killed
+_ABANDONED = 86_400.0  # seconds; older unfinished entries belong to killed processes
 
 
 class Entry(NamedTuple):
@@ -46,12 +46,12 @@ class Entry(NamedTuple):
     path: Path
     size: int  # bytes
     used: float  # seconds since the epoch
-    kept: bool  # whether it is never evicted
+    kept: bool  # whether it may never be evicted
 
 
 @contextmanager
 def new_entry(path: Path) -> Iterator[Path]:
-    """Yield a temporary folder; when its files are written it gets checksums and its name.
+    """Yield a temporary folder; when its files are written, it gets checksums and its final name.
 
     A damaged entry of that name is replaced.
 
@@ -66,7 +66,7 @@ def new_entry(path: Path) -> Iterator[Path]:
 
 
 def is_sound(path: Path) -> bool:
-    """Whether the files of an entry are those that were written; marks the entry as used."""
+    """Return whether the files of an entry are unchanged since they were written, and mark the entry as used."""
     try:
         used = (path / _CHECKSUMS).stat().st_mtime
         table = json.loads((path / _CHECKSUMS).read_bytes())
@@ -79,19 +79,19 @@ def is_sound(path: Path) -> bool:
                 return False
     except (OSError, ValueError, TypeError, AttributeError):
         return False
-    with suppress(OSError):  # a cache that may only be read
+    with suppress(OSError):  # a read-only cache
         os.utime(path / _CHECKSUMS)
     return True
 
 
 def keep(path: Path) -> None:
-    """Never evict this entry."""
+    """Protect this entry from eviction."""
     with suppress(OSError):
         (path / _KEPT).touch()
 
 
 def remove(path: Path) -> None:
-    """Remove an entry, so that no other process finds a part of it; what another process has mapped, it can still read.
+    """Remove an entry in one step, so that no process finds a part of it; existing memory maps stay readable.
 
     On Windows a mapped file cannot be removed: the entry stays.
     """
@@ -117,9 +117,9 @@ def entries() -> list[Entry]:
 
 
 def make_room(size: int) -> bool:
-    """Evict what was used least recently, until so many bytes more are within the limit; return whether they fit.
+    """Evict the least recently used entries until `size` more bytes are within the limit; return whether they fit.
 
-    They do not fit if they exceed the limit or half of the free disk, or if the cache cannot be written to.
+    They do not fit if they exceed the limit or half of the free disk, or if the cache cannot be written.
     """
     home, most = cache_home(), limit()
     try:
@@ -130,7 +130,7 @@ def make_room(size: int) -> bool:
         return False
     for kind in KINDS:
         for path in _own(home / kind, unfinished=True):
-            with suppress(OSError):  # its process has finished it
+            with suppress(OSError):  # its process has just finished it
                 if time.time() - path.stat().st_mtime > _ABANDONED:
                     shutil.rmtree(path, ignore_errors=True)
     evictable = [entry for entry in entries() if not entry.kept]
@@ -144,9 +144,9 @@ def make_room(size: int) -> bool:
 
 
 def limit() -> int:
-    """Return how many bytes may be kept that the user did not convert: ``LTR_DUEL_CACHE_GB``, by default 30 GB.
+    """Return the limit in bytes of entries not converted by the user: ``LTR_DUEL_CACHE_GB``, by default 30 GB.
 
-    Raises `InputError` if the environment variable is no number of gigabytes.
+    Raises `InputError` if the environment variable is not a number of gigabytes.
     """
     text = os.environ.get(LIMIT) or str(_DEFAULT_LIMIT)
     with suppress(ValueError, OverflowError):
@@ -156,7 +156,7 @@ def limit() -> int:
 
 
 def usage() -> dict[str, tuple[int, int]]:
-    """Return for each folder in the cache, ours or not, how many entries it has and their bytes."""
+    """Return the number of entries and their bytes for each folder in the cache, including foreign folders."""
     home = cache_home()
     kinds = {*KINDS, *(f.name for f in home.iterdir() if f.is_dir())} if home.is_dir() else set(KINDS)
     found = {kind: _visible(home / kind) for kind in sorted(kinds)}
@@ -164,17 +164,17 @@ def usage() -> dict[str, tuple[int, int]]:
 
 
 def unfinished() -> tuple[int, int]:
-    """Return how many entries are being written, or were when a process was killed, and their bytes."""
+    """Return number and bytes of unfinished entries, of running and of killed processes."""
     paths = [path for kind in KINDS for path in _own(cache_home() / kind, unfinished=True)]
     return len(paths), sum(map(_size, paths))
 
 
 def clear() -> int:
-    """Delete corpora and arrays, what a killed process left behind included; return the bytes freed.
+    """Delete corpora and arrays, including remains of killed processes; return the number of freed bytes.
 
-    The folder may be the user's: what has not the name of an entry stays.
+    Files without the name of an entry stay, because they may be the user's.
 
-    Raises `InputError` if something could not be deleted; the rest is.
+    Raises `InputError` if an entry could not be deleted, after all others were.
     """
     freed, stuck = 0, []
     for kind in KINDS:
@@ -185,7 +185,7 @@ def clear() -> int:
                 stuck.append(path)
             else:
                 freed += size
-        with suppress(OSError):  # something of the user's is in it
+        with suppress(OSError):  # it contains files of the user
             (cache_home() / kind).rmdir()
     forget_digests()
     if stuck:
@@ -195,7 +195,7 @@ def clear() -> int:
 
 
 def _own(folder: Path, *, unfinished: bool = False) -> list[Path]:
-    """Return the entries of a folder, or what a killed process left of them."""
+    """Return the entries of a folder, or the unfinished ones."""
     name = _UNFINISHED if unfinished else _NAME
     return [path for path in _listed(folder) if name.fullmatch(path.name)]
 
@@ -205,13 +205,13 @@ def _visible(folder: Path) -> list[Path]:
 
 
 def _listed(folder: Path) -> list[Path]:
-    with suppress(OSError):  # there is none, or another process has removed it
+    with suppress(OSError):  # the folder does not exist
         return list(folder.iterdir())
     return []
 
 
 def _size(path: Path) -> int:
-    """Return the bytes of what is still there of an entry."""
+    """Return the bytes of an entry's remaining files."""
     size = 0
     folders = os.walk(path) if path.is_dir() and not path.is_symlink() else [(path.parent, (), (path.name,))]
     for folder, _, names in folders:

@@ -1,8 +1,7 @@
-"""Which files a path means: a file itself, the train, vali and test parts in a folder, or five folds of them.
+"""Find the feature files of a path: a file, the train, vali and test parts in a folder, or five folds of them.
 
 In corpora with five folds, the test parts of the folds are the whole corpus, each document once; fold k validates on
-the test part of fold k - 1 and trains on those of the other three. So the five test parts are read, never fifteen
-files.
+the test part of fold k - 1 and trains on the other three. So only the five test parts are read, not fifteen files.
 """
 
 from __future__ import annotations
@@ -25,13 +24,14 @@ _LOOKED_FOR = "train.txt, vali.txt, test.txt (also .gz; trainingset, validations
 
 
 def feature_files(path: Path, split: str | None = None, fold: int | None = None) -> list[Path]:
-    """Return the feature files that a path means, in the order of the corpus.
+    """Return the feature files of a path, in the order of the corpus.
 
-    path: a feature file, a folder that holds some of the three parts, or one that holds Fold1 to Fold5; or what the
-    names of the parts begin with: ``ltrc/set1`` for set1.train.txt, set1.valid.txt and set1.test.txt.
+    path: a feature file, a folder with some of the three parts, a folder with Fold1 to Fold5, or the common beginning
+    of the names of the parts: ``ltrc/set1`` for set1.train.txt, set1.valid.txt and set1.test.txt.
     split, fold: only this part, only this fold of five.
 
-    Raises `InputError` if there is nothing at the path, no part (or not the one asked for), one part in two files, or
+    Raises `InputError` if the path does not exist, no part (or not the requested one) exists, a part has two files, or
+    the folds are incomplete or not the usual rotation.
     if the folds are not complete or not the usual rotation.
     """
     if split is not None:
@@ -60,15 +60,15 @@ def feature_files(path: Path, split: str | None = None, fold: int | None = None)
 
 
 def is_pipe(path: Path) -> bool:
-    """Whether this is a named pipe, or what a shell puts in place of ``<(...)``."""
+    """Return whether the path is a named pipe, or a shell's substitute for ``<(...)``."""
     try:
         return path.is_fifo()
-    except OSError:  # a name too long, a folder that may not be looked into
+    except OSError:  # the name is too long, or the folder may not be read
         return False
 
 
 def default_name(path: Path, split: str | None = None, fold: int | None = None) -> str:
-    """Return a readable name: of the file without its suffixes, or of the folder, and what was chosen from it."""
+    """Return a readable name: the file without its suffixes, or the folder, followed by split and fold."""
     path = path.resolve()
     stem = path.name if path.is_dir() else path.name.split(".txt")[0].removesuffix(".gz")
     if stem.lower().startswith(("fold", "train", "vali", "test")) and path.parent.name:
@@ -99,7 +99,7 @@ def _of_folds(path: Path, split: str | None, fold: int | None) -> list[Path]:
 
 
 def _check_rotation(path: Path, tests: dict[int, Path | None]) -> None:
-    """Refuse folds in which the vali part of one is not as long as the test part of the fold before."""
+    """Raise `InputError` if a vali part and the test part of the previous fold differ in length."""
     for k in FOLDS:
         vali, test = _part(path / f"Fold{k}", "vali"), tests[(k - 2) % 5 + 1]
         if not vali or not test or vali.suffix != test.suffix or vali.suffix == ".gz":
@@ -109,7 +109,7 @@ def _check_rotation(path: Path, tests: dict[int, Path | None]) -> None:
 
 
 def _by_prefix(path: Path) -> dict[str, Path]:
-    """Return the parts whose names begin with the last part of the path and a dot."""
+    """Return the parts whose names begin with the last component of the path and a dot."""
     found = {part: _part(path.parent, part, path.name + ".") for part in PARTS}
     return {part: file for part, file in found.items() if file}
 
@@ -117,7 +117,7 @@ def _by_prefix(path: Path) -> dict[str, Path]:
 def _part(folder: Path, part: str, prefix: str = "") -> Path | None:
     start = re.escape(prefix) if prefix else "(.*[._-])?"
     files: list[Path] = []
-    for rest in ("", "[_-][^.]*"):  # train.txt; only where there is no such file, train_sample.txt
+    for rest in ("", "[_-][^.]*"):  # train.txt, or else train_sample.txt
         pattern = re.compile(rf"{start}({_WORDS[part]}){rest}{_SUFFIX}", re.IGNORECASE)
         files = files or sorted(f for f in folder.iterdir() if f.is_file() and pattern.fullmatch(f.name))
     if len(files) > 1:

@@ -1,8 +1,8 @@
-"""Which content files had when they were last read, so that what was made of them is found without reading them.
+"""Digests of files at their last reading, so that derived data are found without reading the files again.
 
-``known_files.json`` holds the digest of some files under a digest of their sizes and of samples of their bytes; so a
-copy or a moved folder is recognised. Where inode, time of modification and time of change are also the same, the files
-count as unchanged; otherwise all bytes are digested, which takes a tenth of the time of parsing them.
+``known_files.json`` contains digests, keyed by a digest of the sizes of files and of samples of their bytes; so copies
+and moved folders are recognised. If inodes, modification times and change times are also the same, the files count as
+unchanged; otherwise all bytes are digested, which takes a tenth of the time of parsing them.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from ltr_duel.core import files as core_files
 from ltr_duel.data.text.chunks import joined_digest
 
 _KNOWN_FILES = "known_files.json"
-_MOST_KNOWN = 1000  # entries kept, the newest
-_SAMPLES, _SAMPLE_BYTES = 16, 2**16  # of each file
+_MOST_KNOWN = 1000  # number of entries; the newest are kept
+_SAMPLES, _SAMPLE_BYTES = 16, 2**16  # samples per file, bytes per sample
 
 
 class Identity(NamedTuple):
-    """What files look like without being read."""
+    """Facts about files that need no full reading."""
 
     content: str  # digest of sizes and samples
     status: str  # digest of inodes and times
 
 
 def identity_of(files: Sequence[Path]) -> Identity:
-    """Look at files.
+    """Return the identity of files, from their status and samples of their bytes.
 
     Raises `OSError` if one cannot be read.
     """
@@ -63,16 +63,16 @@ def known_digest(files: Sequence[Path]) -> str | None:
 
 
 def remember_digest(identity: Identity, digest: str) -> None:
-    """Keep the digest of files that were just read; where that is not possible, they are read again."""
+    """Store the digest of files that were just read; if it cannot be stored, they are read again later."""
     known = {**_known_files()}
-    known.pop(identity.content, None)  # to be the newest
+    known.pop(identity.content, None)  # so that it becomes the newest entry
     known[identity.content] = [digest, identity.status]
     with suppress(InputError), core_files.replacing(cache_home() / _KNOWN_FILES) as temporary:
         temporary.write_text(json.dumps(dict([*known.items()][-_MOST_KNOWN:]), indent=1))
 
 
 def forget_digests() -> None:
-    """Forget all of them.
+    """Delete all stored digests.
 
     Raises `InputError` if the file cannot be deleted.
     """

@@ -1,1 +1,1 @@
-"""Feature text: bytes to numbers and back, in chunks, side by side. What a number means is not known here."""
+"""Feature text: parallel conversion between bytes and numbers, in chunks. The meaning of the numbers is not used."""

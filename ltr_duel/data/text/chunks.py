@@ -1,7 +1,7 @@
-"""Text in pieces: a feature file, plain or gzipped, as chunks of whole lines in bounded memory.
+"""Read a feature file, plain or gzipped, as chunks of whole lines in bounded memory.
 
-The digest of the bytes is computed beside the reading where there is a second core, and the memory of the chunks is
-used again: fresh memory costs a page fault every 4 kB, in which threads wait for each other.
+With a second core, the digest of the bytes is computed in parallel. The memory of the chunks is reused, because fresh
+memory costs a page fault every 4 kB, and threads wait for each other's page faults.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import gzip
 import hashlib
 import io
-import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -22,20 +21,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from ltr_duel.core import InputError
+from ltr_duel.core import InputError, files
 from ltr_duel.data.text.other_formats import BYTE_ORDER_MARK, refuse_other_formats
 
-CHUNK_BYTES = 2 * 2**20  # text of a chunk; small enough that text and numbers stay in a core's cache
+CHUNK_BYTES = 2 * 2**20  # bytes of text per chunk; so few that text and numbers stay in a core's cache
 LONGEST_LINE = 64 * 2**20
-MOST_UNPACKED = 10**9  # bytes of text in a gzipped file, unless it is less than this many times the file:
-MOST_TIMES = 100  # feature text comes to 3 to 30 times
+MOST_UNPACKED = 10**9  # bytes of text in a gzipped file, if that is more than the size of the file times ...
+MOST_TIMES = 100  # typical feature text unpacks to 3 to 30 times its gzipped size
 
-_GZIP = b"\x1f\x8b"
-_MOST_WAITING = 4  # pieces that wait for the digest
+_MOST_WAITING = 4  # pieces waiting for the digest
 
 
 class Chunk(NamedTuple):
-    """Whole lines. ``finished`` is False where the file's last line has no line end (one was added)."""
+    """Whole lines. ``finished`` is False if the file's last line has no line end (one was added)."""
 
     text: NDArray[np.uint8]
     finished: bool
@@ -43,7 +41,7 @@ class Chunk(NamedTuple):
 
 @dataclass
 class ChunkSize:
-    """How much text to take next; the reader of the chunks may change it on the way."""
+    """Number of bytes to read next; the consumer of the chunks may change it between chunks."""
 
     bytes: int = CHUNK_BYTES
 
@@ -51,34 +49,25 @@ class ChunkSize:
 def read_chunks(
     path: Path, digest: FileDigest | None = None, size: ChunkSize | None = None, limit: int | None = None
 ) -> Iterator[Chunk]:
-    """Yield the lines of a file, plain or gzipped (recognised by its first bytes); a byte order mark is left out.
+    """Yield the lines of a file, plain or gzipped (recognised by its first bytes), without a byte order mark.
 
-    The bytes as they lie on disk go through ``digest``. A line that is longer than ``size`` makes its chunk longer.
-    ``limit`` is how many bytes a gzipped file may unpack to; by default `MOST_UNPACKED`, or `MOST_TIMES` its size.
+    ``digest`` receives the bytes as stored on disk. A line that is longer than ``size`` makes its chunk longer.
+    ``limit`` is the largest unpacked size of a gzipped file; by default `MOST_UNPACKED`, or `MOST_TIMES` its size.
 
     Raises `InputError` if the file is missing, empty, a directory, an archive or a web page, or its gzip stream is
     damaged or unpacks to more than the limit.
     """
-    try:
-        with path.open("rb") as raw:
-            refuse_other_formats(path, raw.read(512))
-            raw.seek(0)
-            source: io.BufferedIOBase = _Hashed(raw, digest) if digest else raw
-            if raw.peek(2)[:2] == _GZIP:
-                source = _Limited(path, gzip.GzipFile(fileobj=source, mode="rb"), limit)
-            yield from _whole_lines(path, source, size or ChunkSize())
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(f"{path}: the gzip stream is damaged or cut short ({error}); get the file again") from None
-    except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file") from None
-    except IsADirectoryError:
-        raise InputError(f"{path}: this is a directory, a feature file is needed") from None
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from None
+    with files.reading(path, "a feature file") as raw:
+        refuse_other_formats(path, raw.read(512))
+        raw.seek(0)
+        source: io.BufferedIOBase = _Hashed(raw, digest) if digest else raw
+        if files.is_gzipped(raw):
+            source = _Limited(path, gzip.GzipFile(fileobj=source, mode="rb"), limit)
+        yield from _whole_lines(path, source, size or ChunkSize())
 
 
 def estimate_text_bytes(files: Iterable[Path]) -> int:
-    """Estimate the bytes of text in some files; gzipped ones are taken for six times as long."""
+    """Estimate the bytes of text in files; gzipped files count six times."""
     return sum((6 if file.suffix == ".gz" else 1) * file.stat().st_size for file in files)
 
 
@@ -103,7 +92,7 @@ def _whole_lines(path: Path, source: io.BufferedIOBase, size: ChunkSize) -> Iter
 
 
 def _last_line_end(text: NDArray[np.uint8], end: int) -> int:
-    """Return the position after the last line feed before ``end``, 0 if there is none."""
+    """Return the position after the last line feed before ``end``, or 0."""
     window = 4096
     while True:
         start = max(0, end - window)
@@ -114,7 +103,7 @@ def _last_line_end(text: NDArray[np.uint8], end: int) -> int:
 
 
 class _Limited(io.BufferedIOBase):
-    """The text in a gzipped file, up to a limit: a few megabytes can unpack to more than any disk holds."""
+    """The text of a gzipped file, up to a limit: a few megabytes can unpack to more than a disk can hold."""
 
     def __init__(self, path: Path, unpacked: gzip.GzipFile, limit: int | None) -> None:
         self._path = path
@@ -128,11 +117,11 @@ class _Limited(io.BufferedIOBase):
     def read(self, size: int | None = -1, /) -> bytes:
         return self._counted(self._unpacked.read(size))
 
-    def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]  # any buffer is one
+    def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]  # accepts any buffer
         return self._counted(self._unpacked.readinto(buffer))
 
     def _counted(self, data: Any) -> Any:
-        """Count bytes, or a number of them."""
+        """Add the length of data, or a number of bytes, to the total."""
         self._read += data if isinstance(data, int) else len(data)
         if self._read > self._limit:
             raise InputError(
@@ -142,12 +131,12 @@ class _Limited(io.BufferedIOBase):
 
 
 def gigabytes(size: int) -> str:
-    """Return a number of bytes for people."""
+    """Return a number of bytes as text, in gigabytes."""
     return f"{size / 1e9:,.3g} GB" if size < 1e12 else f"{size / 1e9:,.0f} GB"
 
 
 class _Hashed(io.BufferedIOBase):
-    """A file that feeds everything read from it to a digest."""
+    """A file whose data, when read, also goes to a digest."""
 
     def __init__(self, raw: io.BufferedReader, digest: FileDigest) -> None:
         self._raw = raw
@@ -161,7 +150,7 @@ class _Hashed(io.BufferedIOBase):
         self._digest.update(memoryview(data))
         return data
 
-    def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]  # any buffer is one
+    def readinto(self, buffer: memoryview, /) -> int:  # type: ignore[override]  # accepts any buffer
         size = self._raw.readinto(buffer)
         self._digest.update(buffer[:size])
         return size
@@ -170,14 +159,14 @@ class _Hashed(io.BufferedIOBase):
 class FileDigest:
     """The SHA-256 of files that are read one after the other; a context manager.
 
-    What it is fed with must not change any more.
+    The data must not change after `update`.
 
-    jobs: with more than one, the digest has a thread of its own.
-    bar: advanced by the bytes that were fed.
+    jobs: if above 1, the digest runs in a separate thread.
+    bar: a progress bar, advanced by the number of bytes.
     """
 
     def __init__(self, jobs: int = 1, bar: Any = None) -> None:
-        self.files: list[str] = []  # digests of the files that are finished
+        self.files: list[str] = []  # digests of the finished files
         self._sha256 = hashlib.sha256()
         self._bar = bar
         self._thread = ThreadPoolExecutor(1) if jobs > 1 else None
@@ -193,7 +182,7 @@ class FileDigest:
             self._thread.shutdown(cancel_futures=True)
 
     def update(self, data: memoryview) -> None:
-        """Take more bytes."""
+        """Add bytes to the digest."""
         if self._thread:
             self._waiting.append(self._thread.submit(self._sha256.update, data))
             if len(self._waiting) > _MOST_WAITING:
@@ -204,7 +193,7 @@ class FileDigest:
             self._bar.update(len(data))
 
     def end_file(self) -> None:
-        """Finish the digest of one file; what comes now is the next one."""
+        """Finish the digest of one file; later bytes belong to the next file."""
         while self._waiting:
             self._waiting.popleft().result()
         self.files.append(self._sha256.hexdigest())
@@ -216,12 +205,12 @@ class FileDigest:
 
 
 def joined_digest(digests: Sequence[str]) -> str:
-    """Return the digest of several files from that of each, so that parts of a corpus need not be read again."""
+    """Return the digest of several files from their digests, so that parts of a corpus need not be read again."""
     return digests[0] if len(digests) == 1 else hashlib.sha256("\n".join(digests).encode()).hexdigest()
 
 
 class Pool:
-    """Makes arrays whose memory is used again when nothing refers to them any more; used in any thread."""
+    """Makes arrays, and reuses their memory when no array refers to it; thread-safe."""
 
     def __init__(self) -> None:
         self._free: list[NDArray[np.uint8]] = []
@@ -239,7 +228,7 @@ class Pool:
 
 
 class _Lease:
-    """Gives its memory back when the last array (or view of one) that lies in it is gone."""
+    """Returns its memory to the pool when the last array or view that uses it is gone."""
 
     def __init__(self, memory: NDArray[np.uint8], free: list[NDArray[np.uint8]]) -> None:
         self.__array_interface__ = memory.__array_interface__

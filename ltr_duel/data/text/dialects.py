@@ -1,4 +1,4 @@
-"""How feature files are written: what differs from corpus to corpus, as a table, and how to recognise it."""
+"""Dialects of feature files: a table of the differences between corpora, and their recognition."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from ltr_duel.data.text.scan import IN_COMMENT, IN_SIDECAR, IN_TOKEN
 
 
 class Dialect(NamedTuple):
-    """How one family of files is written."""
+    """The format of one family of files."""
 
     name: str
     about: str
-    place: int = IN_TOKEN  # where the query is written
-    features: int | None = None  # columns, where lines need not show them all
+    place: int = IN_TOKEN  # position of the query
+    features: int | None = None  # number of columns, if lines need not contain all of them
     lower_is_better: bool = False  # values are ranks
 
 
@@ -43,13 +43,13 @@ _RANK = re.compile(rb"\d+:(NULL|\d+(\.0*)?)")
 
 
 def dialect_named(name: str) -> Dialect:
-    """Return a dialect by its name; raise `InputError` with the legal ones if there is none."""
+    """Return a dialect by its name; an unknown name raises `InputError` with the legal names."""
     errors.require_one_of("dialect", name, DIALECTS)
     return DIALECTS[name]
 
 
 def recognise_dialect(file: Path) -> Dialect:
-    """Tell the dialect from the first line of a file that holds a document.
+    """Recognise the dialect from the first line of a file that contains a document.
 
     Raises `InputError` if the file cannot be read.
     """
@@ -57,7 +57,7 @@ def recognise_dialect(file: Path) -> Dialect:
         for line in chunk.text.tobytes().splitlines():
             if line.strip() and not line.lstrip().startswith(b"#"):
                 return _of_line(line, file)
-    return DIALECTS["svmlight"]  # nothing but comments, or a line too long: reading it will say so
+    return DIALECTS["svmlight"]  # only comments, or a line that is too long, which reading will report
 
 
 def _of_line(line: bytes, file: Path) -> Dialect:
@@ -80,7 +80,7 @@ def sidecar_of(file: Path) -> Path | None:
     plain = file.name.removesuffix(".gz")
     for name in (plain, plain.removesuffix(".txt")):
         sidecar = file.parent / f"{name}.query"
-        with suppress(OSError):  # the name of the file is as long as names can be
+        with suppress(OSError):  # the file's name may be of the maximal length
             if sidecar.is_file():
                 return sidecar
     return None
@@ -89,7 +89,7 @@ def sidecar_of(file: Path) -> Path | None:
 def read_sidecar(file: Path) -> list[int]:
     """Return the sizes of the queries of a feature file.
 
-    Raises `InputError` if there is no sidecar, or a line is not a whole number from 1 on.
+    Raises `InputError` if there is no such file, or a line is not a whole number of at least 1.
     """
     sidecar = sidecar_of(file)
     if sidecar is None:

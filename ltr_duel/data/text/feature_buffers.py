@@ -1,4 +1,4 @@
-"""Where the features go while a corpus is read: into memory, or straight into a file that memory need not hold."""
+"""Buffers that collect the features while a corpus is read: in memory, or in a file that may exceed memory."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def nothing_to_copy() -> None:
 
 
 def refuse_excess(rows: int, columns: int, most: int) -> None:
-    """Refuse a matrix of float32 of more than so many bytes, before there is one.
+    """Raise `InputError` if a matrix of float32 needs more than ``most`` bytes, before it is allocated.
 
-    Raises `InputError` with the size, and what to do.
+    The message names the size and a remedy.
     """
     if 4 * rows * columns > most:
         raise InputError(
@@ -35,32 +35,32 @@ def refuse_excess(rows: int, columns: int, most: int) -> None:
 
 
 class FeatureBuffer(Protocol):
-    """Takes blocks of rows, in order, and gives one column-major matrix."""
+    """Collects blocks of rows, in order, in one column-major matrix."""
 
     def put(self, block: NDArray[np.float32], text_bytes: int) -> Copy:
-        """Give the next rows, shape (rows, columns so far), their place; ``text_bytes`` is how much text they were.
+        """Assign a position to the next rows, shape (rows, columns so far), read from ``text_bytes`` bytes of text.
 
-        What is returned copies them there. It may be called in any thread, beside other copies, before `matrix`.
+        Return a function that copies the rows. Any thread may call it, in parallel with other copies, before `matrix`.
         """
 
     def matrix(self, columns: int) -> NDArray[np.float32]:
-        """Return everything, shape (all rows, columns), column-major; columns that no block had are 0."""
+        """Return all rows, shape (rows, columns), column-major; columns missing from all blocks are 0."""
 
 
 class MemoryBuffer:
-    """Puts each block to its place at once, while it is still in the core's cache.
+    """Copies each block into the matrix at once, while it is still in the core's cache.
 
-    How many rows there will be is estimated from the first blocks, and a little more room is made; room that is not
-    used costs no memory, as nobody touches it. So columns are contiguous, but need not follow each other closely.
-    Where the estimate was too low, more room is made elsewhere, and what lies in the old room follows at the end. Much
-    room lies in a temporary file (`core.mapped`), from which memory is released on the way.
+    The first blocks give an estimate of the number of rows, and slightly more memory is allocated; unused memory is
+    never touched and costs nothing. So each column is contiguous, but there are gaps between the columns. If the
+    estimate is too low, a larger matrix is allocated, and the rows of the old one are copied at the end. A large matrix
+    is in a temporary file (`core.mapped`), whose memory is released in the meantime.
 
-    text_bytes: about how much text will come.
-    most: bytes that the matrix may have; by default three quarters of `total_memory` or of the free disk, the larger of
-        the two.
+    text_bytes: estimated size of the text.
+    most: largest size of the matrix in bytes; by default three quarters of `total_memory` or of the free disk, the
+        larger of the two.
     """
 
-    _LOOK_AT = 2**20  # bytes of text before the estimate
+    _LOOK_AT = 2**20  # bytes of text to read before the estimate
     _MOST_WAITING = 2**28  # bytes of numbers
     _MOST_IN_MEMORY = 3 * 2**30  # bytes of the matrix, or a quarter of `total_memory` if that is less
     _SLACK = 1.06
@@ -70,17 +70,17 @@ class MemoryBuffer:
         memory = host.total_memory()
         self._large = min(self._MOST_IN_MEMORY, memory // 4)
         self._most = max(memory, mapped.free_disk()) * 3 // 4 if most is None else most
-        self._unreleased = 0  # bytes copied to a file since memory was released
+        self._unreleased = 0  # bytes copied to a file since the last release of memory
         self._seen = 0
         self._rows = 0
-        self._waiting: list[tuple[NDArray[np.float32], int]] = []  # blocks without a place yet, and their first rows
+        self._waiting: list[tuple[NDArray[np.float32], int]] = []  # blocks without a position, and their first rows
         self._columns = np.zeros((0, 0), dtype=np.float32)
-        self._begins = 0  # first row that lies in `_columns`
-        self._before: list[tuple[NDArray[np.float32], int, int]] = []  # old room, and the rows in it
-        transpose(self._columns, self._columns, 0)  # is compiled here: numba must not do that in two threads
+        self._begins = 0  # first row that is in `_columns`
+        self._before: list[tuple[NDArray[np.float32], int, int]] = []  # old matrices, and their rows
+        transpose(self._columns, self._columns, 0)  # compile it here: numba must not compile it in two threads
 
     def put(self, block: NDArray[np.float32], text_bytes: int) -> Copy:
-        """Find room for the rows; the first ones wait until there is an estimate."""
+        """Assign positions to the rows; the first blocks wait for the estimate."""
         self._seen += text_bytes
         self._waiting.append((block, self._rows))
         self._rows += len(block)
@@ -88,7 +88,7 @@ class MemoryBuffer:
         if self._seen < self._LOOK_AT and 4 * self._rows * block.shape[1] < self._MOST_WAITING:
             return nothing_to_copy
         expected = self._expected / self._seen * self._rows
-        refuse_excess(int(expected / 2), block.shape[1], self._most)  # half: of gzipped text the estimate is rough
+        refuse_excess(int(expected / 2), block.shape[1], self._most)  # half: the estimate is rough for gzipped text
         return self._place(int(self._SLACK * expected))
 
     def matrix(self, columns: int) -> NDArray[np.float32]:
@@ -117,14 +117,14 @@ class MemoryBuffer:
             for block, first in blocks:
                 transpose(block, columns, first)
                 self._unreleased += block.nbytes
-            if self._unreleased > self._MOST_WAITING:  # threads may lose a block each in the sum
+            if self._unreleased > self._MOST_WAITING:  # the sum need not be exact: threads may lose a block each
                 self._unreleased = 0
                 mapped.release_pages(columns)
 
         return copy
 
     def _make_room(self, rows: int, columns: int, begins: int) -> None:
-        """Put rows from ``begins`` on into new room."""
+        """Allocate a new matrix for the rows from ``begins``."""
         old = self._columns
         if begins > self._begins:
             self._before.append((old, self._begins, begins))
@@ -140,9 +140,9 @@ class MemoryBuffer:
 
 
 class FileBuffer:
-    """Writes each block to its place in a column-major ``.npy`` file; the number of rows is known before.
+    """Writes each block to its position in a column-major ``.npy`` file; the number of rows is known in advance.
 
-    most: bytes that the file may have; by default what is free on the disk.
+    most: largest size of the file in bytes; by default the free space on the disk.
     """
 
     _HEADER = 128  # bytes of the header of a matrix
@@ -155,7 +155,7 @@ class FileBuffer:
         self._file, self._writing = path.open("wb", buffering=0), threading.Lock()
 
     def put(self, block: NDArray[np.float32], text_bytes: int) -> Copy:
-        """Give the rows their place in the file; the part of each column is contiguous."""
+        """Assign positions in the file to the rows; their part of each column is contiguous."""
         refuse_excess(self._rows, block.shape[1], self._most)
         first = self._written
         self._written += len(block)
@@ -163,14 +163,14 @@ class FileBuffer:
         def copy() -> None:
             columns = np.empty(block.shape[::-1], dtype=np.float32)
             transpose(block, columns, 0)
-            with self._writing:  # systems let one thread at a time write to a file anyway
+            with self._writing:  # most systems let only one thread write to a file anyway
                 for number, column in enumerate(columns):
                     self._write(column.data.cast("B"), self._HEADER + 4 * (number * self._rows + first))
 
         return copy
 
     def matrix(self, columns: int) -> NDArray[np.float32]:
-        """Write the header and return the file as a memory map that may be changed."""
+        """Write the header, and return the file as a writable memory map."""
         refuse_excess(self._rows, columns, self._most)
         self._file.truncate(self._HEADER + 4 * columns * self._rows)
         self._write(memoryview(npy_header(self._rows, columns)), 0)
@@ -197,10 +197,10 @@ def npy_header(rows: int, columns: int) -> bytes:
 
 @kernel
 def transpose(block, columns, first):
-    """Copy ``block[row, column]`` to ``columns[column, first + row]``; columns there are not are left out.
+    """Copy ``block[row, column]`` to ``columns[column, first + row]``; surplus columns of the block are ignored.
 
-    Four columns at a time: so few places to write to that the core follows all of them; the other columns of a cache
-    line are still near when their turn comes.
+    Four columns are written at a time, so few that the core keeps all their cache lines; the next four columns of a
+    block's cache line are then still in the cache.
     """
     rows = block.shape[0]
     width = min(block.shape[1], columns.shape[0])

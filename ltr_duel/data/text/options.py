@@ -1,4 +1,4 @@
-"""What a user may decide about reading. Cheap to import: corpora are declared with it."""
+"""The user's options for reading. Cheap to import, because declarations of corpora use it."""
 
 from __future__ import annotations
 
@@ -14,38 +14,38 @@ FILLS = ("min", "last", "nan")
 LABELS = ("grades", "round", "distinct")
 UNLABELLED = ("refuse", "zero")
 REPEATED = ("refuse", "last")
-_READ_ALIKE = ("dialect", "features", "limit")  # what changes no number of a column that is there
+_READ_ALIKE = ("dialect", "features", "limit")  # options that change no number of an existing column
 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """How to read feature files; what changes a number is part of the key of all that is made of them.
+    """Options for reading feature files; those that change numbers are part of the key of derived data.
 
     Parameters
     ----------
     dialect : str, optional
-        How the files are written: svmlight, letor, letor-agg, mslr, yahoo, imat2009, istella or lightgbm. None:
-        recognised from the first line.
+        Format of the files: svmlight, letor, letor-agg, mslr, yahoo, imat2009, istella or lightgbm. None: recognised
+        from the first line.
     features : int, optional
-        Number of columns, 1 to 1,000,000; a higher id is an error. None: the dialect's, or the highest id seen, which
-        may be 10,000: a higher one is taken for damage.
+        Number of columns, 1 to 1,000,000; a higher id is an error. None: the dialect's number, or the highest id in the
+        files, up to 10,000, because a higher id is probably damage.
     fill : float or {"min", "last", "nan"}, optional
-        What ``NULL`` becomes. ``"min"``: the least value of the column in that query, as in the official LETOR
+        Replacement of ``NULL``. ``"min"``: the smallest value of the column in that query, as in the official LETOR
         "min" files (0 for BM25 and log BM25 of OHSUMED). ``"last"``, for rank lists: one more than the largest rank in
-        that query. ``"nan"``: NaN, for those who fill it themselves. None: NULL is an error.
+        that query. ``"nan"``: NaN, for a later replacement. None: NULL is an error.
     labels : {"grades", "round", "distinct"}
-        ``"grades"``: labels must be whole numbers. ``"round"``: to the nearest, halves up. ``"distinct"``: the rank of
-        the label among all different ones.
+        ``"grades"``: labels must be whole numbers. ``"round"``: rounded to the nearest grade, halves up.
+        ``"distinct"``: the rank of the label among all distinct labels.
     unlabelled : {"refuse", "zero"}
-        What label -1, which marks an unlabelled document, is: an error or grade 0.
+        Treatment of the label -1 of unlabelled documents: an error or grade 0.
     repeated : {"refuse", "last"}
-        What a feature that is given twice on a line is: an error, or its last value.
+        Treatment of a feature that occurs twice on a line: an error, or its last value.
     first_id : {1, 0}
         The id of the first feature. With 0 the columns are called ``"0"``, ``"1"``, ... as in the file.
     limit : float, optional
-        Gigabytes (10^9 bytes), above 0, that the text of a gzipped file may come to, and that the numbers may take.
-        None: text of 1 GB, or of 100 times the file if that is more; numbers of three quarters of the memory or of
-        the free disk, the larger of the two, and where they are converted, of the free disk.
+        Largest size, in gigabytes (10^9 bytes), of the text of a gzipped file and of the matrix; above 0. None: text
+        up to 1 GB or 100 times the file, whichever is more; a matrix up to three quarters of the memory or of the free
+        disk, whichever is larger; in a conversion, up to the free disk.
 
     Raises
     ------
@@ -89,7 +89,7 @@ class ReadOptions:
 
     @property
     def chosen(self) -> dict[str, Any]:
-        """The options that are not the default."""
+        """The options that differ from the defaults."""
         return {
             one.name: getattr(self, one.name)
             for one in dataclasses.fields(self)
@@ -98,12 +98,12 @@ class ReadOptions:
 
     @property
     def digested(self) -> dict[str, Any]:
-        """The choices that change numbers: what a corpus is, beside the bytes of its files."""
+        """The chosen options that change numbers; with the bytes of the files, they identify the data of a corpus."""
         return {key: value for key, value in self.chosen.items() if key not in _READ_ALIKE}
 
     @property
     def as_typed(self) -> str:
-        """The choices that change numbers, as one would type them."""
+        """The chosen options that change numbers, in the form of the command line."""
         return " ".join(f"--{key.replace('_', '-')} {value}" for key, value in self.digested.items())
 
     @property
@@ -117,12 +117,12 @@ def _is_finite(value: Any) -> bool:
         return False
     try:
         return math.isfinite(value)
-    except OverflowError:  # a whole number that no float is as large as
+    except OverflowError:  # an integer beyond the range of floats
         return False
 
 
 def fill_from_text(text: str | None) -> float | str | None:
-    """Return the fill that a word on the command line means."""
+    """Return the fill for a word of the command line."""
     if text is None or text in FILLS:
         return text
     try:

@@ -1,4 +1,4 @@
-"""Files that are no feature text: what they are, and what reads them."""
+"""Files that are not feature text: their recognition, and the commands that read them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OTHERS = {
     b"\xfe\xff": ("text in UTF-16", _SAVE),
 }
 _CSV = re.compile(rb'["A-Za-z_][^:#\n\r]*,[^:#\n\r]*[\n\r]')  # a head of names with commas
-_TABLES = {  # by columns that no other one has
+_TABLES = {  # by columns that identify the table
     ("impression", "query"): "a click log: 'ltr-duel logs check' and 'logs compare' read it",
     ("first", "second", "p"): "a preference matrix: 'ltr-duel prefs show' and 'simulate' read it",
     ("policy", "repetition"): "results of a simulation, a table that pandas.read_parquet reads",
@@ -32,7 +32,7 @@ _TABLES = {  # by columns that no other one has
 
 
 def parquet_words(path: Path) -> str:
-    """Return what a Parquet file holds, by its columns, and what reads it."""
+    """Return a description of a Parquet file by its columns, and what reads it."""
     from pyarrow import ArrowException, parquet
 
     try:
@@ -44,13 +44,13 @@ def parquet_words(path: Path) -> str:
 
 
 def refuse_web_page(path: Path, head: bytes) -> None:
-    """Refuse what a failed download often leaves: an HTML page under the name of the file."""
+    """Raise `InputError` for an HTML page, which a failed download often leaves under the name of the file."""
     if head.removeprefix(BYTE_ORDER_MARK).lstrip().lower().startswith((b"<!doctype", b"<html", b"<?xml")):
         raise InputError(f"{path}: this is a web page, not data; the download failed, repeat it")
 
 
 def refuse_other_formats(path: Path, head: bytes) -> None:
-    """Refuse a file that begins as no feature text does; the sentence names what reads it."""
+    """Raise `InputError` if a file begins unlike feature text; the message names a program that reads it."""
     if not head:
         raise InputError(f"{path}: the file is empty; a feature file has lines such as '0 qid:1 1:0.5 2:3'")
     if head.startswith(b"PAR1"):

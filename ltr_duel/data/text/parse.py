@@ -1,4 +1,4 @@
-"""One chunk of text becomes arrays: this makes room for the scanner, and does what a kernel cannot."""
+"""Parse one chunk of text into arrays: allocate memory for the scanner, and do the steps that a kernel cannot."""
 
 from __future__ import annotations
 
@@ -13,41 +13,41 @@ from ltr_duel.data.text import scan
 from ltr_duel.data.text.chunks import Chunk, Pool
 from ltr_duel.data.text.tokens import LARGEST
 
-MOST_FEATURES = 10_000  # an undeclared id above this is taken for an error, not for a column
+MOST_FEATURES = 10_000  # an undeclared id above this number is an error, not a column
 
 _DOCUMENT = re.compile(rb"\s*docid\s*=\s*(\S+)")
 
 
 class Rules(NamedTuple):
-    """How to read a file: what the dialect and the user's options come to."""
+    """Rules for reading a file, from the dialect and the user's options."""
 
     grammar: scan.Grammar = scan.Grammar()
     features: int | None = None  # declared number of columns
 
 
 class Room(NamedTuple):
-    """How much a chunk is expected to need; more is made where it is too little."""
+    """Estimated size of a chunk's arrays; if it is too small, larger arrays are allocated."""
 
     columns: int = 1
     bytes_per_row: float = 128.0
 
 
 class Parsed(NamedTuple):
-    """The documents of one chunk, and the place where reading stopped if it did."""
+    """The documents of one chunk, and the position of an error."""
 
     text: NDArray[np.uint8]
-    finished: bool  # False: the last line has no line end
+    finished: bool  # False: the last line of the file has no line end
     features: NDArray[np.float32]  # (rows, columns), row-major
     labels: NDArray[np.float32]  # (rows,)
     lines: scan.Records  # (rows,) of `scan.LINE`
     new: NDArray[np.bool_]  # (rows,): the query differs from the row before; True in row 0
-    comments: NDArray[np.bytes_] | None  # (rows,), None where no line has one
-    documents: NDArray[np.bytes_] | None  # (rows,), None where no comment has one
-    width: int  # columns up to the last one that is used
+    comments: NDArray[np.bytes_] | None  # (rows,), None if no line has a comment
+    documents: NDArray[np.bytes_] | None  # (rows,), None if no comment has an id
+    width: int  # number of columns up to the last used one
     state: np.record  # one of `scan.STATE`
 
     def queries(self) -> Iterator[tuple[int, int, bytes]]:
-        """Yield row, number of the line, and the query as written, for each row whose query is another than before."""
+        """Yield row, line number and text of the query, for each row whose query differs from the previous one."""
         rows = np.flatnonzero(self.new)
         lines = self.lines[rows]
         ranges = zip(rows.tolist(), lines.number.tolist(), lines.query.tolist(), lines.query_end.tolist(), strict=True)
@@ -56,9 +56,9 @@ class Parsed(NamedTuple):
 
 
 def parse_chunk(chunk: Chunk, room: Room, rules: Rules, pool: Pool) -> Parsed:
-    """Parse whole lines; never raises on bad text, but says in ``state`` where it stopped and why.
+    """Parse whole lines. An error in the text does not raise; ``state`` contains its position and code.
 
-    ``room`` is a guess; a bad one costs time, nothing else. The memory of the features comes from ``pool``.
+    ``room`` is an estimate; a bad one only costs time. The memory of the features comes from ``pool``.
     """
     text = chunk.text
     first_id = rules.grammar.first_id
@@ -99,7 +99,7 @@ def parse_chunk(chunk: Chunk, room: Room, rules: Rules, pool: Pool) -> Parsed:
     width = int(used[-1]) + 1 if len(used) else 0
     features = block.features[:rows]
     needed = max(width, room.columns)
-    if columns > needed and not rules.features:  # the guess was too small, and its correction too large
+    if columns > needed and not rules.features:  # the estimate was too small, and its correction too large
         features = np.ascontiguousarray(features[:, :needed])
     comments, documents = _comments(text, lines)
     return Parsed(
@@ -117,7 +117,7 @@ def parse_chunk(chunk: Chunk, room: Room, rules: Rules, pool: Pool) -> Parsed:
 
 
 def _settle(text: NDArray[np.uint8], block: scan.Block) -> None:
-    """Let Python round the numbers whose float32 was not certain."""
+    """Use Python to round the numbers whose float32 is uncertain."""
     state = block.state[0]
     for row, column, at in block.doubts[: state.doubts].tolist():
         if column == scan.REPLACED:

@@ -1,4 +1,4 @@
-"""What is wrong with a line, in one sentence: file, line, column, what was found, what would be legal."""
+"""Error messages for a line, in one sentence: file, line, column, the text found, and the legal form."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ltr_duel.data.text import scan
 _NUMBER = "such as 3, 0.25 or 1e-6"
 _LARGE = "'{token}' is too large for a float32; legal is up to 3.4028234e38"
 
-# Refinements of the scanner's codes, told apart by the text.
+# Refinements of the scanner's codes, distinguished by the text.
 _MISSING_QUERY, _NEGATIVE_ID, _NOT_FINITE, _STRANGE_BLANK = -1, -2, -3, -4
 
 _SENTENCES = {
@@ -53,7 +53,7 @@ _SENTENCES = {
 def parse_error(
     path: Path, text: NDArray[np.uint8], lines_before: int, state: np.record, first_id: int = 1
 ) -> InputError:
-    """Return the error for the place in a chunk where the scanner stopped, ``lines_before`` lines into the file."""
+    """Return the error for the position at which the scanner stopped, in a chunk after ``lines_before`` lines."""
     code, at = int(state.code), int(state.at)
     word = _word(text, at)
     token, blank = readable(word), strange_blank(word)
@@ -74,19 +74,19 @@ def parse_error(
 
 
 def _word(text: NDArray[np.uint8], at: int) -> bytes:
-    """Return what stands at a position up to the next blank, or its beginning."""
+    """Return the text from a position to the next blank, at most 60 bytes."""
     parts = text[at : at + 60].tobytes().split(None, 1) if int(text[at]) not in b" \t\r\n" else []
     return parts[0] if parts else b""
 
 
 def readable(word: bytes) -> str:
-    """Return a word of a file for a sentence: printable and not too long."""
+    """Return a word of a file in a form for messages: printable and not too long."""
     shown = "".join(c if c.isprintable() else "?" for c in word.decode("utf-8", "replace"))
     return shown if len(shown) <= 40 else shown[:37] + "..."
 
 
 def strange_blank(word: bytes) -> str:
-    """Return the name of a blank in a word that is none in this format, such as a no-break space; else ""."""
+    """Return the name of a blank in a word that does not separate words here, such as a no-break space; or ""."""
     if word.isascii():
         return ""
     try:

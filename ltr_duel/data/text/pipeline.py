@@ -1,10 +1,10 @@
-"""Chunks pass through the parser on several cores, with a bounded number on the way.
+"""Parse chunks on several cores, with a limit on the number of chunks in progress.
 
 disk -> read_chunks -> parse_chunk -> add, in order -> copy          (threads; kernels hold no lock)
 
-The thread that parsed a chunk also adds it, if it is the chunk's turn: the numbers are still in its core's cache. If it
-is not, the thread that is adding adds it later, and this one parses the next chunk. So no thread ever waits for
-another. Adding only says where the numbers go, and takes little time; they are copied after it, beside other copies.
+The thread that parsed a chunk also adds it, if it is the chunk's turn: the numbers are still in its core's cache.
+Otherwise the thread that is currently adding adds it later, and this thread parses the next chunk. So threads never
+wait for each other. Adding only assigns positions and is quick; the numbers are copied afterwards, in parallel.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ltr_duel.data.text.chunks import CHUNK_BYTES, Chunk, ChunkSize, FileDigest,
 from ltr_duel.data.text.feature_buffers import Copy
 from ltr_duel.data.text.parse import Parsed, Room, Rules, parse_chunk
 
-_FIRST_BYTES = 2**16  # the first chunk shows how wide lines are
+_FIRST_BYTES = 2**16  # the first chunk shows the width of lines
 
 
 def parse_file(
@@ -35,14 +35,14 @@ def parse_file(
     chunk_bytes: int = 0,
     limit: int | None = None,
 ) -> None:
-    """Hand over the parsed chunks of a file, one at a time and in order.
+    """Parse a file, and pass its chunks to ``add``, one at a time and in order.
 
-    add: takes a chunk; called in any thread, but never twice at once. What it returns is called after it, maybe beside
-        others. What either raises ends the reading, and is raised. What is wrong in a line is in ``state`` of the last
-        chunk.
-    jobs: threads. The result does not depend on it.
-    columns: a guess of the number of columns.
-    chunk_bytes: text to take at a time; 0: the default.
+    add: receives a chunk; called in any thread, but never concurrently. The function that it returns is called
+        afterwards, perhaps in parallel with others. An exception of either ends the reading and is raised. An error in
+        a line is in ``state`` of the last chunk.
+    jobs: number of threads. The result does not depend on it.
+    columns: an estimate of the number of columns.
+    chunk_bytes: bytes of text per chunk; 0: the default.
     limit: see `read_chunks`.
     """
     room = Room(rules.features or columns)
@@ -56,7 +56,7 @@ def parse_file(
         room = _better(room, parsed)
         size.bytes = _fitting(room, most)
         if jobs > 1:
-            break  # the scanner is compiled now (numba must not do that in two threads), and the room is known
+            break  # the scanner is compiled (numba must not do that in two threads), and the sizes are known
     if jobs == 1:
         return
     turns, waiting = _Turns(add, memory, 2 * jobs + 2), deque[Future[Room]]()
@@ -78,9 +78,9 @@ def parse_file(
 
 
 class _Turns:
-    """Adds parsed chunks in order, in whatever thread is at hand; at most ``most`` chunks are on the way at a time.
+    """Adds parsed chunks in order, in any free thread; at most ``most`` chunks are in progress at a time.
 
-    For each, ``room`` is to be acquired before it is taken.
+    Callers acquire ``room`` before each `take`.
     """
 
     def __init__(self, add: Callable[[Parsed], Copy], memory: Pool, most: int) -> None:
@@ -88,13 +88,13 @@ class _Turns:
         self.stopped = False
         self._add = add
         self._memory = memory
-        self._parsed: dict[int, Parsed] = {}  # chunks that wait for their turn
+        self._parsed: dict[int, Parsed] = {}  # chunks waiting for their turn
         self._next = 0
         self._busy = False
         self._lock = threading.Lock()
 
     def take(self, number: int, chunk: Chunk, room: Room, rules: Rules) -> Room:
-        """Parse a chunk, add what can be added, copy that, and return a better guess of the room for the next ones."""
+        """Parse a chunk, add and copy the chunks whose turn it is, and return better sizes for the next chunks."""
         try:
             parsed = parse_chunk(chunk, room, rules, self._memory)
             with self._lock:
@@ -105,7 +105,7 @@ class _Turns:
             while mine and (turn := self._pop()) is not None:
                 copies.append(self._add(turn))
             while copies:
-                copies.popleft()()  # and nothing holds its chunk any more
+                copies.popleft()()  # afterwards nothing refers to the chunk
                 self.room.release()
         except BaseException:
             self.stop()
@@ -113,12 +113,12 @@ class _Turns:
         return _better(room, parsed)
 
     def stop(self) -> None:
-        """Add nothing more, and let nobody wait for room."""
+        """Add no more chunks, and wake all threads that wait for ``room``."""
         self.stopped = True
         self.room.release(1_000_000)
 
     def _pop(self) -> Parsed | None:
-        """Return the next chunk if it is parsed; a thread that gets none adds nothing more."""
+        """Return the next chunk if it is parsed; otherwise the calling thread stops adding."""
         with self._lock:
             parsed = None if self.stopped else self._parsed.pop(self._next, None)
             self._next += parsed is not None
@@ -127,7 +127,7 @@ class _Turns:
 
 
 def _better(room: Room, parsed: Parsed) -> Room:
-    """Return the guess for the next chunk after seeing this one; lines that end differently may yet grow."""
+    """Return better sizes for the next chunk; if the widths of lines differ, allow for wider ones."""
     rows = len(parsed.labels)
     if not rows:
         return room
@@ -138,5 +138,5 @@ def _better(room: Room, parsed: Parsed) -> Room:
 
 
 def _fitting(room: Room, most: int) -> int:
-    """Return how much text gives a matrix of about the same size: sparse lines become many more bytes than they are."""
+    """Return the bytes of text whose matrix has about ``most`` bytes: rows of sparse text are larger than its lines."""
     return max(256, min(most, int(most * room.bytes_per_row / (4 * max(room.columns, 1)))))

@@ -1,4 +1,4 @@
-"""From files to a corpus: the steps that reading into memory and converting on disk share."""
+"""Read files into a corpus: the steps shared by reading into memory and conversion on disk."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from ltr_duel.data.text.parse_errors import parse_error, readable, strange_blank
 from ltr_duel.data.text.pipeline import parse_file
 from ltr_duel.data.text.values import as_grades, check_labels, fill_missing, usual_grades
 
-NUMBERS = 1  # raised when the same text and the same options give other numbers
+NUMBERS = 1  # raised when the same text and options give other numbers
 
 
 class Naming(NamedTuple):
-    """What a corpus is called, where the user or its declaration says so.
+    """The name and related facts of a corpus, as set by the user or by its declaration.
 
     Examples
     --------
@@ -35,17 +35,17 @@ class Naming(NamedTuple):
     True
     """
 
-    name: str  # in plots and reports
+    name: str  # for plots and reports
     grades: int | None = None
-    feature_names: Sequence[str] | None = None  # one for each column
-    corpus: str | None = None  # the name under which it is registered in CORPORA
+    feature_names: Sequence[str] | None = None  # one name for each column
+    corpus: str | None = None  # name of its registered component in CORPORA
 
 
 class Part(NamedTuple):
     """One file of a corpus."""
 
-    first_query: int  # its position in the corpus
-    columns: int  # how many features it has when it is read alone
+    first_query: int  # position of its first query in the corpus
+    columns: int  # number of features if it is read alone
 
 
 def read_files(
@@ -57,9 +57,9 @@ def read_files(
     jobs: int,
     chunk_bytes: int = 0,
 ) -> tuple[Dataset, list[Part]]:
-    """Read files, one after the other, as one corpus; the first one shows the dialect, if none is named.
+    """Read files, one after the other, as one corpus; by default the first one determines the dialect.
 
-    All bytes of the files go through ``digest``. ``chunk_bytes`` is how much text to take at a time (0: the default).
+    All bytes of the files go through ``digest``. ``chunk_bytes`` is the size of a chunk of text (0: the default).
 
     Returns the corpus, whose features are the buffer's matrix, and a `Part` for each file.
     """
@@ -90,14 +90,14 @@ def read_files(
 
 
 class _Assembly:
-    """Parsed chunks, in their order, become one corpus; checks what only the whole file can show."""
+    """Assembles parsed chunks, in order, into one corpus; makes the checks that need the whole file."""
 
     def __init__(self, options: ReadOptions, buffer: FeatureBuffer) -> None:
         self.width = 0
         self.parts: list[Part] = []
         self._rows = 0
         self._query_starts: list[int] = []
-        self._queries: dict[bytes, str] = {}  # query -> where it starts
+        self._queries: dict[bytes, str] = {}  # query -> its first line
         self._options = options
         self._buffer = buffer
         self._labels: list[NDArray[np.float32]] = []
@@ -105,7 +105,7 @@ class _Assembly:
         self._documents: list[NDArray[np.bytes_]] = []
 
     def start_file(self, file: Path, sizes: list[int] | None = None) -> None:
-        """Say which file the next chunks come from, and the sizes of its queries if they are not on its lines."""
+        """Begin a file; `sizes` are the sizes of its queries if they are not on its lines."""
         self._file = file
         self._sizes = sizes
         self._lines = 0
@@ -116,9 +116,9 @@ class _Assembly:
         self._rows_before_file = self._rows
 
     def add(self, parsed: Parsed) -> Copy:
-        """Take the next chunk, and return what copies its features to their place; see `FeatureBuffer.put`.
+        """Add the next chunk; return a function that copies its features (see `FeatureBuffer.put`).
 
-        Raises `InputError` if the scanner stopped in it, or a query, a label or the last line is wrong.
+        Raises `InputError` if the scanner stopped, or a query, a label or the last line is wrong.
         """
         check_labels(parsed, self._options, self._file, self._lines)
         if self._sizes is None:
@@ -148,7 +148,7 @@ class _Assembly:
         return copy
 
     def end_file(self, declared: int | None) -> None:
-        """Check that the file held anything, and give the sizes of its queries their place."""
+        """Check that the file contained documents, and add its queries if their sizes are in a separate file."""
         rows = self._rows - self._rows_before_file
         if rows == 0:
             raise InputError(f"{self._file}: there is no document in it, only empty lines or comments")
@@ -165,7 +165,7 @@ class _Assembly:
             self._query_starts.append(start)
 
     def dataset(self, matrix: NDArray[np.float32], dialect: Dialect, naming: Naming, digest: FileDigest) -> Dataset:
-        """Return the corpus, after the last file."""
+        """Return the corpus; called after the last file."""
         query_ptr = np.array([*self._query_starts, self._rows], dtype=np.int64)
         documents = _text_or_none(self._documents)
         first = str(documents[0]) if documents is not None else ""
@@ -192,7 +192,7 @@ class _Assembly:
         )
 
     def _again(self, query: str, where: str, began: str) -> InputError:
-        """Return the error for a query that was there before."""
+        """Return the error for a query that has appeared before."""
         if began.startswith(f"{self._file}:"):
             advice = "the lines of a query must stand together"
         else:
@@ -216,14 +216,14 @@ class _Assembly:
 
 
 def column_names(features: NDArray[np.float32], first_document: str, first_id: int) -> Sequence[str]:
-    """Return the names of the columns of a corpus, where nobody gave any."""
-    if first_id == 0:  # no corpus that is known by its columns is written like that
+    """Return default names of the columns of a corpus."""
+    if first_id == 0:  # the corpora that are recognised by their columns do not start at 0
         return [str(column) for column in range(features.shape[1])]
     return known_names(features, first_document)
 
 
 def identity(digest: str, choices: Mapping[str, object]) -> str:
-    """Return what tells a corpus from others: the digest of its bytes, and the choices in reading if there were."""
+    """Return the identifier of a corpus: the digest of its bytes, combined with the reading options, if any."""
     return core_digest.digest_of([digest, choices]) if choices else digest
 
 
@@ -233,7 +233,7 @@ def _text_or_none(pieces: list[NDArray[np.bytes_]]) -> NDArray[np.str_] | None:
 
 
 def _decoded(words: NDArray[np.bytes_]) -> NDArray[np.str_]:
-    """Decode UTF-8, or Latin-1 where it is not."""
+    """Decode as UTF-8, or as Latin-1 if the bytes are not UTF-8."""
     try:
         return np.char.decode(words, "utf-8")
     except UnicodeDecodeError:

@@ -1,10 +1,10 @@
-"""The byte scanner: whole lines of feature text become rows of a matrix.
+"""The byte scanner: parse whole lines of feature text into rows of a matrix.
 
     <label> [qid:<query>] <id>:<value> <id>:<value> ... [# comment]
 
-One pass, one position, no look-back. Each part of a line has its kernel: it takes the position where the part begins
-and returns the one where the next part begins, or STOPPED after it has noted where and why, which `parse_errors` turns
-into a sentence. The text ends with a line feed, so no loop needs to ask whether it is at the end.
+One pass, one position, no look-back. The kernel for a part of a line takes the position where the part begins, and
+returns the position where the next part begins. On an error it records position and code, from which `parse_errors`
+makes a message, and returns STOPPED. The text ends with a line feed, so loops need not check for the end of the text.
 """
 
 from __future__ import annotations
@@ -33,46 +33,46 @@ from ltr_duel.data.text.tokens import (
     usual_token,
 )
 
-# Why the scanner stopped.
+# Reasons for a stop of the scanner.
 DONE, BAD_LABEL, LARGE_LABEL, NO_QUERY, BAD_TOKEN, BAD_ID, ID_TOO_LARGE, ID_TWICE, BAD_VALUE, LARGE_VALUE = range(10)
 NUL_BYTE, STRAY_RETURN, NULL_VALUE, NEED_ROOM, NO_COMMENT = range(10, 15)
 
-STOPPED = 0  # in place of a position; no part of a line ends at 0
-LABEL, REPLACED = -1, -2  # in place of a column: of a label, of a number that is given again later
-LONG_ID = 10**9  # stands for every id of more than nine digits
+STOPPED = 0  # a value instead of a position; no part of a line ends at 0
+LABEL, REPLACED = -1, -2  # values instead of a column: a label; a number that is repeated later
+LONG_ID = 10**9  # represents all ids of more than nine digits
 
-# Where the query of a line is written.
+# Position of the query of a line.
 IN_TOKEN, IN_COMMENT, IN_SIDECAR = range(3)
 
 _Q, _I, _D = b"qid"
 
-# A line with a document: positions in the text, the columns up to its last feature, and its number from 1 on.
+# A line with a document: positions in the text, the number of columns up to its last feature, and its number from 1.
 _FIELDS = ("start", "query", "query_end", "comment", "comment_end", "width", "number")
 LINE = np.dtype([(name, np.int32) for name in _FIELDS])
-# A number left to Python: where it goes (the column may be LABEL or REPLACED), and where it is written.
+# A number that Python must parse: its row, its column (or LABEL or REPLACED), and its position.
 DOUBT = np.dtype([("row", np.int32), ("column", np.int32), ("at", np.int32)])
-# Where the scanner is: why and where it stopped, the feature there, how many doubts and lines there were.
+# The scanner's state: reason, position and feature of a stop, and the numbers of doubts and lines so far.
 STATE = np.dtype([(name, np.int64) for name in ("code", "at", "feature", "doubts", "lines")])
 
 
-Records = Any  # a record array; its fields have no static types
+Records = Any  # record arrays; their fields have no static types
 
 
 class Grammar(NamedTuple):
-    """What lines may look like."""
+    """The accepted forms of lines."""
 
-    place: int = IN_TOKEN  # where the query is written
+    place: int = IN_TOKEN  # position of the query
     null_allowed: bool = False  # whether ``NULL`` is a value; it becomes NaN
-    first_id: int = 1  # of a feature: 1 or 0
-    repeated: bool = False  # whether a feature may be given again on a line; the last value counts
+    first_id: int = 1  # id of the first feature: 1 or 0
+    repeated: bool = False  # whether a feature may be repeated on a line; the last value counts
 
 
 class Block(NamedTuple):
-    """What the scanner writes: one row for each line that holds a document."""
+    """The scanner's output: one row for each line with a document."""
 
-    features: NDArray[np.float32]  # (rows, columns), made zero where the line says nothing
+    features: NDArray[np.float32]  # (rows, columns), 0 for features that are not on the line
     labels: NDArray[np.float32]  # (rows,)
-    last_row: NDArray[np.int32]  # (columns,) scratch: the row, plus 1, that used the column last
+    last_row: NDArray[np.int32]  # (columns,) scratch: row + 1 of the last use of the column
     lines: Records  # (rows,) of LINE
     doubts: Records  # (n,) of DOUBT
     state: Records  # (1,) of STATE
@@ -80,10 +80,10 @@ class Block(NamedTuple):
 
 @kernel
 def scan_lines(text, grammar, block):
-    """Parse ``text`` into ``block``; return the number of rows. Why it stopped is in ``block.state``.
+    """Parse ``text`` into ``block``; return the number of rows. ``block.state`` contains the reason for the stop.
 
     text: whole lines; the last byte is a line feed.
-    block: ``last_row`` and ``state`` are zero. Where it is too small, the scanner stops with NEED_ROOM.
+    block: ``last_row`` and ``state`` are zero. If an array is too small, the scanner stops with NEED_ROOM.
     """
     at = 0
     row = 0
@@ -92,10 +92,10 @@ def scan_lines(text, grammar, block):
         start = at
         number += 1
         at = skip_blanks(text, at)
-        if text[at] == LINE_FEED or (text[at] == RETURN and text[at + 1] == LINE_FEED):  # nothing on this line
+        if text[at] == LINE_FEED or (text[at] == RETURN and text[at + 1] == LINE_FEED):  # an empty line
             at += 1 + (text[at] == RETURN)
             continue
-        if text[at] == HASH:  # only a comment
+        if text[at] == HASH:  # a line with only a comment
             at = skip_comment(text, at, block)
             if at == STOPPED:
                 return row
@@ -103,7 +103,7 @@ def scan_lines(text, grammar, block):
         if row == len(block.labels):
             stop(block, NEED_ROOM, at, 0)
             return row
-        for column in range(block.features.shape[1]):  # here, not for the whole block: now the row is in the cache
+        for column in range(block.features.shape[1]):  # not for the whole block, because the row is now in the cache
             block.features[row, column] = 0.0
         line = block.lines[row]
         line.start = start
@@ -125,7 +125,7 @@ def scan_lines(text, grammar, block):
 
 @inlined
 def scan_label(text, at, row, block):
-    """Read the label."""
+    """Parse the label."""
     value, end, code = parse_number(text, at)
     if code == NOT_A_NUMBER or not ends_token(text[end]):
         return stop(block, BAD_LABEL, at, 0)
@@ -139,7 +139,7 @@ def scan_label(text, at, row, block):
 
 @inlined
 def scan_query(text, at, grammar, line, block):
-    """Find the query: ``qid:`` and any word."""
+    """Find the query: ``qid:`` followed by any word."""
     line.query = 0
     line.query_end = 0
     if text[at] == _Q and text[at + 1] == _I and text[at + 2] == _D and text[at + 3] == COLON:
@@ -157,7 +157,7 @@ def scan_query(text, at, grammar, line, block):
 
 @kernel
 def scan_features(text, at, row, grammar, line, block):
-    """Read every ``<id>:<value>``, up to the first byte that cannot begin one."""
+    """Parse every ``<id>:<value>``, up to the first byte that cannot begin one."""
     features, last_row = block.features, block.last_row
     columns = features.shape[1]
     first_id = grammar.first_id
@@ -187,7 +187,7 @@ def scan_features(text, at, row, grammar, line, block):
 
 @kernel
 def any_token(text, at, row, grammar, block):
-    """Read one ``<id>:<value>`` of whatever form; return column, value and the position after it, or STOPPED."""
+    """Parse one ``<id>:<value>`` of any form; return column, value and the position after it, or STOPPED."""
     start = at
     feature = 0
     while ZERO <= text[at] <= NINE:
@@ -228,7 +228,7 @@ def any_token(text, at, row, grammar, block):
 
 @inlined
 def scan_comment(text, at, line, block):
-    """Find the comment, if there is one, and the end of the line."""
+    """Find the end of the line, and the comment, if any."""
     line.comment = 0
     line.comment_end = 0
     if text[at] == HASH:
@@ -266,7 +266,7 @@ def skip_blanks(text, at):
 
 @inlined
 def leave_to_python(block, row, column, at):
-    """Note a number whose float32 is not certain; return whether there was room for the note."""
+    """Record a number whose float32 is uncertain; return False if the table of doubts is full."""
     state = block.state[0]
     if state.doubts == len(block.doubts):
         return False
@@ -280,7 +280,7 @@ def leave_to_python(block, row, column, at):
 
 @kernel
 def replace_doubts(block, row, column):
-    """Forget what was left to Python of a number that is given again on the same line."""
+    """Discard doubts about a number that is repeated on the same line."""
     k = block.state[0].doubts - 1
     while k >= 0 and block.doubts[k].row == row:
         if block.doubts[k].column == column:
@@ -290,7 +290,7 @@ def replace_doubts(block, row, column):
 
 @kernel
 def stop(block, code, at, feature):
-    """Write down why and where the scanner stopped, and return STOPPED."""
+    """Record reason and position of the stop, and return STOPPED."""
     state = block.state[0]
     state.code = code
     state.at = at
@@ -300,13 +300,13 @@ def stop(block, code, at, feature):
 
 @inlined
 def ends_token(byte):
-    """Whether this byte ends a number."""
+    """Return whether this byte ends a number."""
     return byte in (SPACE, LINE_FEED, RETURN, TAB, HASH)
 
 
 @kernel
 def is_null(text, at):
-    """Whether ``NULL`` stands here. Four bytes further there may be no text: ask from left to right."""
+    """Return whether ``NULL`` is at this position. Compares from left to right: the text may end within four bytes."""
     k = 0
     while k < len(NULL) and text[at + k] == NULL[k]:
         k += 1
@@ -315,9 +315,9 @@ def is_null(text, at):
 
 @kernel
 def count_documents(text):
-    """Count the lines that hold more than blanks or a comment."""
+    """Count the lines that contain more than blanks or a comment."""
     documents = 0
-    fresh = True  # nothing but blanks on this line so far
+    fresh = True  # only blanks on this line so far
     for byte in text:
         if byte == LINE_FEED:
             fresh = True
@@ -329,7 +329,7 @@ def count_documents(text):
 
 @kernel
 def mark_new_queries(text, lines, new):
-    """Set ``new[row]`` where the bytes of the query differ from those of the row before."""
+    """Set ``new[row]`` if the bytes of the query differ from those of the previous row."""
     for row in range(len(lines)):
         new[row] = True
         if row > 0:
@@ -344,7 +344,7 @@ def mark_new_queries(text, lines, new):
 
 @kernel
 def query_from_comment(text, lines):
-    """Make the first word of each comment the query; return the first row without one, or the number of rows."""
+    """Use the first word of each comment as query; return the first row without one, or the number of rows."""
     for row in range(len(lines)):
         line = lines[row]
         at = line.comment

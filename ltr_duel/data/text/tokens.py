@@ -1,10 +1,10 @@
 """The tokens of a line: decimal numbers, and whole ``<id>:<value>``.
 
 A number is a float32, exactly as ``float32(float(text))`` gives it. Most numbers in feature files have few digits: an
-integer below 2**53 divided by a power of ten up to 10**22, both exact in a double, so one division rounds correctly.
-The rest goes through an interval: an approximate double whose relative error is below 2**-49. Rounding to float32 is
-monotone, so if both ends of the interval round to the same float32, that is the answer; if not (about one number in
-2**24), the caller asks Python.
+integer below 2**53 divided by a power of ten up to 10**22. Both are exact as doubles, so one division rounds correctly.
+Other numbers need an interval around an approximate double whose relative error is below 2**-49. Rounding to float32 is
+monotone, so if both ends of the interval round to the same float32, it is the result; otherwise (about one number in
+2**24) the caller uses Python.
 """
 
 from __future__ import annotations
@@ -22,20 +22,19 @@ NULL = np.frombuffer(b"NULL", dtype=np.uint8)
 # How reading a number ended.
 EXACT, UNSURE, NOT_A_NUMBER, TOO_LARGE = range(4)
 
-_LOWEST = -90  # smallest power of ten in the table; below it everything is zero in float32
+_LOWEST = -90  # smallest power of ten in the table; smaller numbers are zero in float32
 POWERS = np.array([float(f"1e{e}") for e in range(_LOWEST, 61)])
 INTEGER_POWERS = np.array([10**e for e in range(9)])
 ZERO_POWER = -_LOWEST
-_DIGITS = 18  # most digits whose integer fits in int64
-_EXACT_INTEGER = 2**53
+_DIGITS = 18  # the integer of so many digits fits in int64
 _MARGIN = 2.0**-49
-LARGEST = 3.4028235677973366e38  # halfway between the largest float32 and the next power: rounds to infinity
+LARGEST = 3.4028235677973366e38  # halfway between the largest float32 and 2**128; numbers from here round to infinity
 
-_REACH = 64  # bytes that `usual_token` may look at
+_REACH = 64  # bytes that `usual_token` may read
 _BYTE = np.uint64(255)
 
 _ZEROS = np.uint64(0x3030303030303030)  # "00000000"
-_TEN_OR_MORE = np.uint64(0x7676767676767676)  # added to a byte from 10 on, it sets the highest bit
+_TEN_OR_MORE = np.uint64(0x7676767676767676)  # sets the highest bit of a byte that is at least 10
 _HIGH_BITS = np.uint64(0x8080808080808080)
 _EVERY_FOURTH = np.uint64(0x000000FF000000FF)
 _FIRST_TWO = np.uint64(100 + (1_000_000 << 32))
@@ -45,14 +44,13 @@ _TEN, _EIGHT, _SIXTEEN, _HALF = np.uint64(10), np.uint64(8), np.uint64(16), np.u
 
 @inlined
 def usual_token(text, at):
-    """Read ``<id>:<value>`` of the usual form at once; return id, value and the position after the space.
+    """Parse ``<id>:<value>`` of the usual form in one step; return id, value and the position after the space.
 
-    Usual is: up to seven digits, a colon, perhaps a sign, up to seven digits, perhaps a point and up to seven more, a
-    space, all within 32 bytes. For any other token the id is -1. ``text[at]`` is a digit.
+    The usual form is: up to seven digits, a colon, perhaps a sign, up to seven digits, perhaps a point and up to seven
+    more digits, a space, all within 32 bytes. For any other token the id is -1. ``text[at]`` is a digit.
 
-    There is no branch that depends on how many digits there are, and where the next token starts is found by one
-    comparison of 32 bytes with a space, not from the number: so the processor begins the next token while it still
-    computes this one.
+    No branch depends on the number of digits. One comparison of 32 bytes with a space finds the start of the next
+    token, independently of the number, so the processor begins the next token while it still computes this one.
     """
     if at + _REACH > len(text):
         return -1, 0.0, at
@@ -66,7 +64,7 @@ def usual_token(text, at):
     integer, digits = digits_of(load_word(text, start))
     end = start + digits
     end += np.int64(load_word(text, end) & _BYTE == POINT)
-    part, fraction = digits_of(load_word(text, end))  # without a point no digit stands here
+    part, fraction = digits_of(load_word(text, end))  # without a point there is no digit here
     end += fraction
     few = width < 8 and digits < 8 and fraction < 8 and digits + fraction > 0
     if not (few and colon and spaces & -spaces == 1 << (end - at)):
@@ -105,12 +103,12 @@ def parse_number(text, at):
 
 @kernel
 def parse_any_number(text, at):
-    """Parse like `parse_number`: any number of digits, with or without an exponent."""
+    """Parse like `parse_number`, for any number of digits, with or without an exponent."""
     negative = text[at] == MINUS
     if negative or text[at] == PLUS:
         at += 1
     integer = 0  # the first significant digits
-    kept = 0  # how many those are
+    kept = 0  # number of digits in `integer`
     power = 0  # value = integer * 10**power
     seen = 0
     point = False
@@ -160,7 +158,7 @@ def parse_any_number(text, at):
 
 @kernel
 def scaled(integer, kept, power):
-    """Return ``integer * 10**power`` and whether its float32 is certain. ``integer`` has ``kept`` digits."""
+    """Return ``integer * 10**power``, and a code for the certainty of its float32; ``integer`` has ``kept`` digits."""
     if integer == 0 or power + kept < -50:
         return 0.0, EXACT
     if power + kept > 40:
@@ -184,13 +182,13 @@ def scaled(integer, kept, power):
 
 @kernel
 def is_exponent(byte):
-    """Whether an exponent begins with this byte."""
+    """Return whether this byte begins an exponent."""
     return byte in (_LOWER_E, _UPPER_E)
 
 
 @inlined
 def leading_digits(text, at):
-    """Return the number that the digits from ``text[at]`` on make, at most eight of them, and how many there are."""
+    """Return the number formed by the digits from ``text[at]``, at most eight of them, and their count."""
     if at + 8 <= len(text):
         return digits_of(load_word(text, at))
     number = np.int64(0)
@@ -202,7 +200,7 @@ def leading_digits(text, at):
 
 
 def digits_of(word: int) -> tuple[int, int]:
-    """Return the number that the first digits of eight bytes make, and how many there are."""
+    """Return the number formed by the leading digits of eight bytes, and their count."""
     number = count = 0
     while count < 8 and ZERO <= (word >> 8 * count) & 255 <= NINE:
         number = 10 * number + ((word >> 8 * count) & 255) - ZERO
@@ -212,10 +210,10 @@ def digits_of(word: int) -> tuple[int, int]:
 
 @compiled_as(digits_of)
 def _digits_of(word: Any) -> Any:
-    """Find the first byte that is no digit without a branch, and add pairs, then fours, then all eight."""
+    """Find the first non-digit without a branch; combine the digits in pairs, in fours, then all eight."""
     word = word ^ _ZEROS
     others = ((word + _TEN_OR_MORE) | word) & _HIGH_BITS
-    bits = trailing_zeros(others) & ~np.uint64(7)  # eight for each digit; 64 if all are
+    bits = trailing_zeros(others) & ~np.uint64(7)  # eight bits for each digit; 64 if all bytes are digits
     unused = (np.uint64(64) - bits) >> np.uint64(1)
     word = (word << unused) << unused  # in two steps: a shift by 64 is undefined
     word = word * _TEN + (word >> _EIGHT)

@@ -1,4 +1,4 @@
-"""Labels become relevance grades and ``NULL`` becomes a number: an explicit choice, never a silent one."""
+"""Convert labels to relevance grades and ``NULL`` to a number, only by the user's explicit choice."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ HIGHEST_GRADE = 1000
 
 
 def check_labels(parsed: Parsed, options: ReadOptions, file: Path, lines_before: int) -> None:
-    """Refuse the first label that the options do not allow; the sentence names its line."""
+    """Raise `InputError` for the first label that the options do not allow; the message names its line."""
     labels = parsed.labels
     allowed = (labels >= 0) & (labels <= HIGHEST_GRADE)
     if options.labels == "grades":
@@ -37,15 +37,15 @@ def check_labels(parsed: Parsed, options: ReadOptions, file: Path, lines_before:
 
 
 def as_grades(labels: NDArray[np.float32], options: ReadOptions) -> NDArray[np.int16]:
-    """Return the grade of each label of a whole corpus, shape (n_docs,); the labels were checked."""
-    known = np.maximum(labels, 0)  # -1, unlabelled, where it is allowed
+    """Return the grade of each label of a whole corpus, shape (n_docs,); the labels are valid."""
+    known = np.maximum(labels, 0)  # -1, if allowed, marks unlabelled documents
     if options.labels == "distinct":
         return np.searchsorted(np.unique(known), known).astype(np.int16)
     return np.floor(known + np.float32(0.5)).astype(np.int16)
 
 
 def usual_grades(highest: int) -> int:
-    """Return the usual number of grades, 2, 3 or 5, that holds this highest one, else as many as needed."""
+    """Return the smallest usual number of grades, 2, 3 or 5, that includes the highest grade, or else highest + 1."""
     return next((grades for grades in (2, 3, 5) if highest < grades), highest + 1)
 
 
@@ -57,10 +57,10 @@ def fill_missing(
     zero_columns: frozenset[int] = frozenset(),
     lower_is_better: bool = False,
 ) -> None:
-    """Replace NaN as `ReadOptions` says, in place, column by column; the matrix may be memory-mapped.
+    """Replace NaN as `ReadOptions` specifies, in place, column by column; the matrix may be memory-mapped.
 
-    ``"min"`` puts 0 in ``zero_columns``. Where a query has no value at all in a column, ``"min"`` puts 0 and ``"last"``
-    1. Where values are ranks, ``"min"`` is refused: it would put what was not retrieved first.
+    ``"min"`` gives 0 in ``zero_columns``. If a query has no value in a column, ``"min"`` gives 0 and ``"last"`` gives
+    1. If values are ranks, ``"min"`` raises `InputError`: it would rank documents first that were not retrieved.
     """
     if fill is None or fill == "nan":
         return
@@ -69,7 +69,7 @@ def fill_missing(
     starts = query_ptr[:-1]
     for number in range(features.shape[1]):
         column = np.array(features[:, number])
-        mapped.release_pages(features)  # or the whole matrix would be in memory in the end
+        mapped.release_pages(features)  # otherwise the whole matrix would stay in memory
         lost = np.isnan(column)
         if not np.any(lost):
             continue

@@ -20,22 +20,22 @@ class SupportsWrite(Protocol):
     """A plain or a gzipped file."""
 
     def write(self, data: memoryview | bytes, /) -> object:
-        """Write some bytes."""
+        """Write bytes."""
 
 
 def write_svmlight(dataset: Dataset, path: str | Path, *, sparse: bool = False) -> Path:
     """Write ``<grade> qid:<query> <id>:<value> ... # comment`` for each document.
 
-    The comment is the one that was read, or ``docid = <id>`` where only ids are known.
+    The comment is the original one, or ``docid = <id>`` if only ids are known.
 
     Parameters
     ----------
     dataset : Dataset
-        What to write. NaN is written as ``NULL``.
+        The corpus. NaN is written as ``NULL``.
     path : str or Path
-        The file; it appears when it is complete. Gzipped if the name ends in ``.gz``.
+        The file; it appears when it is complete. It is gzipped if the name ends in ``.gz``.
     sparse : bool
-        Leave out values that are 0.
+        Whether to omit values that are 0.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def _write(dataset: Dataset, out: SupportsWrite, sparse: bool) -> None:
 
 
 def _lines(dataset: Dataset, rows: slice, sparse: bool) -> memoryview:
-    """Return the text of some rows. Arrow prints a number with the fewest digits that read back as the same."""
+    """Return the text of the rows. Arrow prints numbers with the fewest digits that give the same number."""
     values = np.ascontiguousarray(dataset.features[rows])
     written = values != 0 if sparse else np.ones_like(values, np.bool_)
     column = np.nonzero(written)[1]

@@ -1,1 +1,1 @@
-"""The comparison methods, one page each; a page registers itself."""
+"""The comparison methods, one module each; each module registers its method."""

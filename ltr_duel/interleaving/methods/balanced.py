@@ -1,11 +1,11 @@
-"""Balanced interleave: a coin decides who leads; then both lists are merged so that neither gets ahead by two.
+"""Balanced interleave: a coin decides which ranker leads; then both lists are merged in step.
 
-Credit: let k be the smallest depth at which one of the rankers has the lowest clicked document; the ranker with more
-clicked documents among its own top k wins.
+Credit: let k be the smallest depth at which one of the rankers has the lowest clicked document. The ranker with more
+clicked documents in its top k wins.
 
 Joachims. Evaluating Retrieval Performance Using Clickthrough Data. 2003; Chapelle, Joachims, Radlinski, Yue.
-Large-Scale Validation and Analysis of Interleaved Search Evaluation. TOIS 2012. Not fair under random clicks where
-one ranker moves a single document: see docs/methods.md.
+Large-Scale Validation and Analysis of Interleaved Search Evaluation. TOIS 2012. Not fair under random clicks if the
+rankers differ by a single moved document: see docs/methods.md.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.core import MarkVector, components, kernel, random_below, vector
-from ltr_duel.interleaving.method import Lists, Shown, Size
+from ltr_duel.interleaving.hooks import Lists, Shown, Size
 from ltr_duel.interleaving.registration import register
 
 

@@ -1,8 +1,8 @@
-"""Document constraints: clicks say which of two shown documents is better; the ranker that contradicts less wins.
+"""Document constraints: clicks imply which of two shown documents is better; the ranker that contradicts less wins.
 
-The list is that of balanced interleave. A clicked document is better than every unclicked one shown above it (1), and
-than the next one below it if that is not clicked (2). A ranker violates a statement by placing the better document
-lower.
+The list is built as in balanced interleave. A clicked document is better than every unclicked document above it (1),
+and than the next document if that document is not clicked (2). A ranker violates such a constraint if it ranks the
+better document lower.
 
 He, Zhai, Li. Evaluation of Methods for Relative Comparison of Retrieval Systems Based on Clickthroughs. CIKM 2009; as
 described by Hofmann, Whiteson, de Rijke. Fidelity, Soundness, and Efficiency of Interleaved Comparison Methods.
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.core import MarkVector, kernel, vector
-from ltr_duel.interleaving.method import Lists, Shown, Size
+from ltr_duel.interleaving.hooks import Lists, Shown, Size
 from ltr_duel.interleaving.methods.balanced import balanced_list
 from ltr_duel.interleaving.registration import register
 
@@ -34,7 +34,7 @@ class State(NamedTuple):
     top: int
     constraints: int
     used: MarkVector  # (longest,) documents already shown; all zero between calls
-    clicked: MarkVector  # (top,) scratch: places that were clicked
+    clicked: MarkVector  # (top,) scratch: clicked positions
 
 
 def init(size: Size, params: Params, outcome: str) -> State:
@@ -50,13 +50,13 @@ def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, p
 def credit_pair(
     state: State, lists: Lists, query: int, first: int, second: int, page: Shown, length: int, n_clicks: int
 ) -> float:
-    """Count the statements that each ranker violates."""
+    """Count the constraints that each ranker violates."""
     start = lists.query_ptr[query]
     for k in range(length):
         state.clicked[k] = 0
     for c in range(n_clicks):
         state.clicked[page.clicks[c]] = 1
-    balance = 0  # violations of the second ranker, less those of the first
+    balance = 0  # violations of the second ranker, minus violations of the first
     for c in range(n_clicks):
         k = page.clicks[c]
         better = start + page.shown[k]

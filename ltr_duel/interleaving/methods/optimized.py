@@ -1,12 +1,12 @@
 """Optimized interleave: lists are shown with the probabilities that make the comparison fair and most sensitive.
 
-Allowed lists take, place by place, the best document left of one of the rankers. A document's credit is positive
-for the first ranker if it ranks it higher. The probabilities solve a linear program: at every place the expected
-credit is zero, so a click anywhere, for no reason, favours nobody; among those, the sensitivity is largest. Where
-that is infeasible, the biases are made as small as possible first.
+An allowed list takes, at each position, the best remaining document of one of the rankers. A document's credit is
+positive if the first ranker ranks it higher. The probabilities solve a linear program: at every position the expected
+credit is zero, so random clicks favour neither ranker; among such probabilities, the program maximises the
+sensitivity. If no probabilities are fair at every position, it first minimises the biases.
 
-Radlinski, Craswell. Optimized Interleaving for Online Retrieval Evaluation. WSDM 2013. A program depends on the upper
-documents of both rankers and on their ranks alone; the last solutions are kept.
+Radlinski, Craswell. Optimized Interleaving for Online Retrieval Evaluation. WSDM 2013. A program depends only on the
+top documents of both rankers and on their ranks; recent solutions are kept.
 """
 
 from __future__ import annotations
@@ -28,49 +28,49 @@ from ltr_duel.core import (
     uniform,
     vector,
 )
-from ltr_duel.interleaving.method import Lists, Shown, Size
+from ltr_duel.interleaving.hooks import Lists, Shown, Size
 from ltr_duel.interleaving.registration import register
 from ltr_duel.interleaving.simplex import Program, fairest, new_program
 
 CREDITS = ("inverse", "linear", "binary")
-_EQUAL = 1e-12  # closer sums of credit, and probabilities closer to 0, differ by rounding alone
-_MOST_PLACES = 16  # 65,536 lists; a program of more takes seconds
-_KEPT = 4096  # solutions
+_EQUAL = 1e-12  # smaller sums of credit, and smaller probabilities, are rounding errors
+_MOST_PLACES = 16  # 2^16 = 65,536 lists; larger programs take seconds
+_KEPT = 4096  # number of solutions
 
 
 class Params(NamedTuple):
     """Parameters of optimized interleave."""
 
-    credit: str = "inverse"  # 1/r1 - 1/r2; linear: r2 - r1; binary: the sign of that
+    credit: str = "inverse"  # inverse: 1/r1 - 1/r2; linear: r2 - r1; binary: the sign of r2 - r1
 
 
 class Merging(NamedTuple):
-    """Scratch of the search for all allowed lists; row k of ``length + 1`` belongs to the first k places."""
+    """Scratch for enumerating the allowed lists; row k of ``length + 1`` is for the first k positions."""
 
-    used: MarkVector  # (longest,) documents of the list so far; all zero between calls
-    side: IntVector  # (length + 1,) which ranker has its turn: 0, 1, or 2 when both had it
-    reached: IntMatrix  # (length + 1, 2) how far down each ranker's order was looked
+    used: MarkVector  # (longest,) documents in the list so far; all zero between calls
+    side: IntVector  # (length + 1,) the ranker to try next: 0, 1, or 2 after both
+    reached: IntMatrix  # (length + 1, 2) search depth in each ranker's order
     document: IntVector  # (length,)
     credit: FloatVector  # (length,)
-    share: FloatMatrix  # (length + 1, 2) weight of the places that favour the first ranker, and the second
+    share: FloatMatrix  # (length + 1, 2) weights of the positions that favour the first ranker, and the second
 
 
 class Solutions(NamedTuple):
-    """The last solutions; a program lies in the slot that its key names, and whoever comes later takes it over."""
+    """The last solutions; a hash of a program's key selects its slot, and a newer program overwrites an older one."""
 
-    key: IntMatrix  # (slots, 4 * length) the upper documents of both rankers, and their ranks by the other one
-    places: IntVector  # (slots,) length of the lists; 0 where nothing is kept yet
+    key: IntMatrix  # (slots, 4 * length) the top documents of both rankers, and their ranks by the other ranker
+    places: IntVector  # (slots,) length of the lists; 0 for an empty slot
     size: IntVector  # (slots,) number of lists
-    lists: IntMatrix  # (slots, (length + 1) * length) one after the other
-    cumulative: FloatMatrix  # (slots, length + 1) running sums of their probabilities
+    lists: IntMatrix  # (slots, (length + 1) * length) the lists, one after the other
+    cumulative: FloatMatrix  # (slots, length + 1) cumulative probabilities of the lists
 
 
 class State(NamedTuple):
-    """Constants, scratch and solutions; ``length`` is the number of places, or of documents where there are fewer."""
+    """Constants, scratch and solutions; ``length`` is the number of positions, or of documents if there are fewer."""
 
     top: int
     credit: int  # position in CREDITS
-    key: IntVector  # (4 * length,) of the program asked for
+    key: IntVector  # (4 * length,) key of the current program
     merging: Merging
     lists: IntMatrix  # (columns, length) all allowed lists
     table: FloatMatrix  # (length, columns) their credits
@@ -130,10 +130,11 @@ def credit_of(kind: int, rank_of_first: int, rank_of_second: int) -> float:
 
 @kernel
 def sensitivity(first: float, second: float) -> float:
-    """Return how evenly a list is divided between the rankers (Section 4.3), from the weights of the places of each.
+    """Return the sensitivity of a list (Section 4.3): how evenly its positions are divided between the rankers.
 
-    A place weighs 1 / place, and all places 1. ``(1 - w_T)`` times the entropy, in bits, of the split between w_A and
-    w_B; w_T is the weight of the ties.
+    `first` and `second` are the weights of the positions that favour each ranker. The weights are proportional to 1 / k
+    at position k, and sum to 1. The sensitivity is ``(1 - w_T)`` times the entropy, in bits, of the split between
+    `first` and `second`; w_T is the weight of the positions that favour neither.
     """
     decided, total = first + second, 0.0
     for share in (first, second):
@@ -144,9 +145,9 @@ def sensitivity(first: float, second: float) -> float:
 
 @kernel
 def merge(state: State, lists: Lists, query: int, first: int, second: int, length: int) -> int:
-    """Write every list made by taking, place by place, the best document left of one of the rankers; return how many.
+    """Write all allowed lists with their credits and sensitivities, and return their number.
 
-    In the order of a dictionary whose letters are the rankers.
+    The order is lexicographic in the rankers that add the documents.
     """
     m, start = state.merging, lists.query_ptr[query]
     weight = 0.0
@@ -176,7 +177,7 @@ def merge(state: State, lists: Lists, query: int, first: int, second: int, lengt
             m.reached[k, side] += 1
         document = lists.order[ranker, start + m.reached[k, side]]
         if side == 1 and document == lists.order[first, start + m.reached[k, 0]]:
-            continue  # both would take it
+            continue  # both rankers would add the same document
         credit = credit_of(state.credit, lists.rank[first, start + document], lists.rank[second, start + document])
         m.used[document] = 1
         m.document[k] = document
@@ -193,13 +194,13 @@ def merge(state: State, lists: Lists, query: int, first: int, second: int, lengt
 
 @kernel
 def solve(state: State, lists: Lists, query: int, first: int, second: int, length: int, slot: int) -> None:
-    """Find the probabilities of the allowed lists of two rankers, and keep the lists that are shown at all."""
+    """Find the probabilities of the allowed lists of two rankers, and keep the lists with positive probability."""
     columns = merge(state, lists, query, first, second, length)
     program, solutions = state.program, state.solutions
     fairest(program, state.table, state.worth, length, columns)
     size, total, last = 0, 0.0, -1
     for _ in range(length + 1):
-        best = -1  # the next list of the basis: their order does not depend on how the solution was found
+        best = -1  # the next list of the basis, so that the order does not depend on the solver's path
         for i in range(length + 1):
             j = program.basis[i]
             if last < j < columns and (best < 0 or j < program.basis[best]):
@@ -223,7 +224,7 @@ def solve(state: State, lists: Lists, query: int, first: int, second: int, lengt
 
 @kernel
 def slot_of(state: State, lists: Lists, query: int, first: int, second: int, length: int) -> int:
-    """Return the slot in which the program of a query and a pair of rankers is solved."""
+    """Return the slot with the solved program of a query and a pair of rankers."""
     start, mixed = lists.query_ptr[query], length
     for r in range(length):
         one, two = lists.order[first, start + r], lists.order[second, start + r]
@@ -244,7 +245,7 @@ def slot_of(state: State, lists: Lists, query: int, first: int, second: int, len
 
 @kernel
 def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Shown, rng: Generator) -> int:
-    """Draw a list by its solved probability."""
+    """Draw a list with its solved probability."""
     length = min(state.top, lists.query_ptr[query + 1] - lists.query_ptr[query])
     slot = slot_of(state, lists, query, first, second, length)
     u, drawn = uniform(rng), 0
@@ -271,7 +272,7 @@ def credit_pair(
 register(
     __name__,
     choices={"credit": CREDITS},
-    shows="probabilities from a linear program: every click favours nobody, most sensitive",
+    shows="lists with probabilities from a linear program: random clicks favour neither ranker, most sensitive",
     wins="the sum of credits",
     needs="a linear program for each query and pair of rankers",
     cost="2^top lists and one program, once; then O(top)",

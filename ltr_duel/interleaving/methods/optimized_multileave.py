@@ -1,15 +1,15 @@
 """Optimized multileave: a sample of lists, shown with probabilities that make the comparison of many rankers fair.
 
-Lists are sampled by taking, place by place, the best document left of a random ranker. Ranker j credits document d
-with 1 / rank_j(d). Down to every depth all rankers expect the same credit; among such probabilities those are taken
-for which the rankers' scores, were everything clicked, vary least on the lists shown. With few lists and many
-rankers that is often infeasible: ``roughly_optimized``, to which ``optimized_multileave`` falls back, minimises the
-largest difference of expected credit at each depth together with the variance.
+Each sampled list takes, at each position, the best remaining document of a random ranker. Ranker j credits document d
+with 1 / rank_j(d). At every depth, the expected credit of all rankers is equal; among such probabilities, the program
+minimises the variance of the rankers' scores on the lists, as if all documents were clicked. With few lists and many
+rankers this is often infeasible: ``roughly_optimized``, the fallback of ``optimized_multileave``, minimises the
+largest difference of expected credit at each depth plus the variance.
 
 Schuth, Sietsma, Whiteson, Lefortier, de Rijke. Multileaved Comparisons for Fast Online Evaluation. CIKM 2014; Manabe,
-Nishida, Kato, Yamamoto, Fujita. A Comparative Live Evaluation of Multileaving Methods. SIGIR 2017. The last place is
-constrained like the others (public implementations leave it out). The lists of a query and a set of rankers are
-sampled from a random stream of their own, and its program solved by HiGHS, once. It runs as plain Python.
+Nishida, Kato, Yamamoto, Fujita. A Comparative Live Evaluation of Multileaving Methods. SIGIR 2017. The last position
+is constrained like the others (public implementations omit it). Each query and set of rankers has a separate random
+stream for its lists, and a program that HiGHS solves once. The method runs as plain Python.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy  # its modules load when they are used
+import scipy  # loads its modules on first use
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from ltr_duel.core import IntVector, SignMatrix, random_below, stream
-from ltr_duel.interleaving.method import Lists, Shown, Size
+from ltr_duel.interleaving.hooks import Lists, Shown, Size
 from ltr_duel.interleaving.registration import register
 
 _EQUAL = 1e-12
@@ -31,7 +31,7 @@ _EQUAL = 1e-12
 class Params(NamedTuple):
     """Parameters of optimized multileave."""
 
-    lists: int = 10  # sampled for each query and set of rankers
+    lists: int = 10  # number of lists to sample for each query and set of rankers
 
 
 class Choice(NamedTuple):
@@ -43,7 +43,7 @@ class Choice(NamedTuple):
 
 
 class State:
-    """The programs solved so far; ``rough`` skips the attempt at an exactly fair one."""
+    """The programs solved so far; ``rough`` skips the attempt to find an exactly fair solution."""
 
     def __init__(self, size: Size, params: Params, rough: bool) -> None:
         self.top = size.top
@@ -52,7 +52,7 @@ class State:
         self.solved: dict[tuple[int, ...], Choice] = {}
 
     def choice(self, lists: Lists, query: int, slate: IntVector) -> Choice:
-        """Return the program of a query and a set of rankers, solved."""
+        """Return the solved program of a query and a set of rankers."""
         key = (int(query), *map(int, slate))
         if key not in self.solved:
             start, stop = int(lists.query_ptr[query]), int(lists.query_ptr[query + 1])
@@ -65,7 +65,7 @@ class State:
 
 
 def sample_lists(orders: list[list[int]], length: int, count: int, rng: Generator) -> NDArray[np.int64]:
-    """Draw lists, and return the different ones in the order in which they came; shape (at most count, length)."""
+    """Draw lists, and return the distinct ones in order of first appearance; shape (at most count, length)."""
     found: dict[tuple[int, ...], None] = {}
     for _ in range(count):
         shown: list[int] = []
@@ -81,7 +81,7 @@ def solve(sample: NDArray[np.int64], credits: NDArray[np.float64], rough: bool) 
 
     sample: shape (n_lists, length)
     credits: shape (rankers, documents); 1 / rank.
-    rough: whether to minimise differences instead of forbidding them.
+    rough: whether to minimise the differences of credit without first trying to forbid them.
     """
     n_lists, length = sample.shape
     earned = np.cumsum(credits[:, sample], axis=2)  # (rankers, lists, depth): credit down to each depth
@@ -93,7 +93,7 @@ def solve(sample: NDArray[np.int64], credits: NDArray[np.float64], rough: bool) 
         exact = solve_program(variance, np.vstack([apart, total]), np.append(np.zeros(len(apart)), 1))
         if exact is not None:
             return Choice(sample, running_sums(exact), True)
-    # Unknowns: p, then the highest and the lowest expected credit at each depth. low_k <= earned_jk @ p <= high_k.
+    # Unknowns: p, then the highest and the lowest expected credit at each depth: low_k <= earned_jk @ p <= high_k.
     rows = earned.transpose(0, 2, 1).reshape(-1, n_lists)  # ranker-major, then depth
     depth = np.tile(np.eye(length), (len(earned), 1))
     none = np.zeros_like(depth)
@@ -113,13 +113,13 @@ def solve_program(
     limit: ArrayLike | None = None,
 ) -> NDArray[np.float64] | None:
     """Minimise ``cost @ x`` over x >= 0 with ``equal @ x == right`` and ``upper @ x <= limit``; None if infeasible."""
-    solve: Any = scipy.optimize.linprog  # its types allow no missing bounds
+    solve: Any = scipy.optimize.linprog  # scipy's annotations forbid missing bounds
     result = solve(cost, A_ub=upper, b_ub=limit, A_eq=equal, b_eq=right, method="highs")
     return np.asarray(result.x) if result.success else None
 
 
 def running_sums(p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the cumulative distribution, free of the solver's rounding: nothing negative, and 1 at the end."""
+    """Return the cumulative distribution without rounding errors: no negative probability, and 1 at the end."""
     cumulative = np.cumsum(np.maximum(p, 0))
     return np.asarray(cumulative / cumulative[-1])
 
@@ -130,7 +130,7 @@ def pick(cumulative: NDArray[np.float64], rng: Generator) -> int:
 
 
 def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:
-    """Draw a list by its solved probability."""
+    """Draw a list with its solved probability."""
     choice = state.choice(lists, query, slate[:size])
     shown = choice.lists[pick(choice.cumulative, rng)]
     page.shown[: len(shown)] = shown
@@ -150,12 +150,12 @@ def credit_slate(
 
 
 def init(size: Size, params: Params, outcome: str) -> State:
-    """Begin with no program solved."""
+    """Return a state without solved programs."""
     return State(size, params, rough=False)
 
 
 def init_rough(size: Size, params: Params, outcome: str) -> State:
-    """Begin likewise; the attempt at an exactly fair program is skipped."""
+    """Return a state that skips the attempt to find an exactly fair solution."""
     return State(size, params, rough=True)
 
 

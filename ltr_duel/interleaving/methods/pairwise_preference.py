@@ -1,10 +1,10 @@
-"""Pairwise preference multileave: clicks become preferences between documents, weighted so that no place is favoured.
+"""Pairwise preference multileave: clicks become preferences between documents, weighted to favour no position.
 
-At place i = 0, 1, ... the list shows one of the documents that some ranker has among its top i + 1, drawn uniformly
-from those not yet shown. A clicked document is preferred to every unclicked one down to the place after the last
-click. Such a preference counts only if both documents could have been drawn at either place, and with the inverse
-of the probability of that; each ranker scores the weight of the preferences it agrees with. (The authors divide by
-the number that count, the same for all rankers: it changes no winner.)
+At position i = 0, 1, ... the list shows a document from the top i + 1 of some ranker, drawn uniformly from those not
+yet shown. A clicked document is preferred to every unclicked document down to the position after the last click. A
+preference counts only if both documents could have been drawn at either position. Its weight is the inverse of the
+probability of that; a ranker's score is the weight of the preferences it agrees with. (The authors also divide by
+the number of counted preferences; it is the same for all rankers, so no winner changes.)
 
 Oosterhuis, de Rijke. Sensitive and Scalable Online Evaluation with Theoretical Guarantees. CIKM 2017, with the
 preference rule of the authors' code. Under random clicks all rankers score the same on average.
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.core import FloatVector, IntVector, MarkVector, SignMatrix, components, kernel, random_below, vector
-from ltr_duel.interleaving.method import Lists, Shown, Size
+from ltr_duel.interleaving.hooks import Lists, Shown, Size
 from ltr_duel.interleaving.registration import register
 
 _EQUAL = 1e-12  # closer scores differ by rounding alone
@@ -29,10 +29,10 @@ class State(NamedTuple):
 
     top: int
     listed: MarkVector  # (longest,) documents that have been candidates; all zero between calls
-    candidates: IntVector  # (rankers * top,) documents that may be shown next, and behind them those already shown
-    choices: IntVector  # (top,) how many candidates there were at each place
+    candidates: IntVector  # (rankers * top,) documents that may be shown next, followed by documents already shown
+    choices: IntVector  # (top,) number of candidates at each position
     highest: IntVector  # (top,) smallest 0-based rank that any ranker gives to each shown document, at most `length`
-    clicked: MarkVector  # (top,) places that were clicked
+    clicked: MarkVector  # (top,) clicked positions
     scores: FloatVector  # (rankers,)
 
 
@@ -53,7 +53,7 @@ def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: i
     """Show candidates drawn uniformly."""
     start = lists.query_ptr[query]
     length = min(state.top, lists.query_ptr[query + 1] - start)
-    left, total = 0, 0  # candidates[:left] may be shown, candidates[left:total] have been
+    left, total = 0, 0  # candidates[:left] may be shown; candidates[left:total] are shown already
     for i in range(length):
         for a in range(size):
             document = lists.order[slate[a], start + i]
@@ -92,7 +92,7 @@ def score_preferences(
 ) -> None:
     """Write the score of each ranker of the slate into ``state.scores``."""
     start = lists.query_ptr[query]
-    depth = min(length, page.clicks[n_clicks - 1] + 2)  # down to the place after the last click
+    depth = min(length, page.clicks[n_clicks - 1] + 2)  # down to the position after the last click
     count_choices(state, lists, start, slate, size, page, length, depth)
     for c in range(n_clicks):
         state.clicked[page.clicks[c]] = 1
@@ -105,7 +105,7 @@ def score_preferences(
             if state.clicked[y] == 1 or min(x, y) < high:
                 continue
             weight = 1.0
-            for i in range(low, high):  # at each of these places one of the two could have been drawn, and was not
+            for i in range(low, high):  # positions at which one of the two could have been drawn, but was not
                 weight *= state.choices[i] / (state.choices[i] - 1.0)
             preferred, other = start + page.shown[x], start + page.shown[y]
             for a in range(size):
@@ -117,7 +117,7 @@ def score_preferences(
 def count_choices(
     state: State, lists: Lists, start: int, slate: IntVector, size: int, page: Shown, length: int, depth: int
 ) -> None:
-    """Work out, from the list alone, the number of candidates at each place, and the highest rank of each document."""
+    """Compute from the list the number of candidates at each position, and the highest rank of each document."""
     total = 0
     for i in range(depth):
         for a in range(size):
@@ -126,7 +126,7 @@ def count_choices(
                 state.listed[document] = 1
                 state.candidates[total] = document
                 total += 1
-        state.choices[i] = total - i  # i of them have been shown
+        state.choices[i] = total - i  # i candidates are already shown
         state.clicked[i] = 0
         highest = length
         for a in range(size):
@@ -139,7 +139,7 @@ def count_choices(
 register(
     __name__,
     biased=("credit",),
-    shows="one of all documents in anybody's top i + 1, uniformly",
+    shows="a document from the top i + 1 of any ranker, drawn uniformly",
     wins='weighted agreement with "clicked is better than not clicked"',
     cost="O(rankers x top x clicks), and all pairs of rankers",
     cite="oosterhuis2017sensitive",

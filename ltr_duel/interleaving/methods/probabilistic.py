@@ -1,11 +1,11 @@
-"""Probabilistic interleave and multileave, credit marginalised exactly over who may have contributed what.
+"""Probabilistic interleave and multileave, credit marginalised exactly over the possible contributors.
 
-Each ranker becomes a softmax over its documents: rank r has weight r^-tau (tau = 3). For each place of the list one
-of the rankers is chosen uniformly, and draws a document from its distribution over those not yet shown. Given the
-list, the contributors are independent: place k came from ranker j with probability q_kj = P_kj / sum_i P_ki,
-whatever was clicked, for clicks depend on the list alone. So the clicks that a ranker owns are a sum of independent
-coins, and its distribution follows from a dynamic programme over the clicked places; for two of many rankers the
-programme runs over the difference of their clicks, each click adding +1, -1 or 0.
+Each ranker becomes a softmax over its documents: rank r has weight r^-tau (tau = 3). For each position of the list a
+uniformly chosen ranker draws a document from its distribution over the documents not yet shown. Given the list, the
+contributors are independent of each other and of the clicks, because clicks depend only on the list: ranker j
+contributed position k with probability q_kj = P_kj / sum_i P_ki. So the number of clicks that a ranker owns is a sum
+of independent coins; a dynamic programme over the clicked positions gives its distribution. For two of many rankers
+the programme runs over the difference of their clicks, to which each click adds +1, -1 or 0.
 
 Hofmann, Whiteson, de Rijke. A Probabilistic Method for Inferring Preferences from Clicks. CIKM 2011; for many
 rankers Schuth et al. Probabilistic Multileave for Online Retrieval Evaluation. SIGIR 2015 (with contributors drawn
@@ -14,12 +14,12 @@ independently).
 Outcome rules for pairs, with P1 (P2) the posterior probability that the first (second) ranker owns more of the
 clicks:
 
-- ``marginal_sign``: the first ranker wins if P1 > P2; equal is a tie. What published baselines used. Biased: under
-  random clicks it favours some rankers over others, and it turns the smallest lead into a win.
-- ``sampled``: whoever owns more clicks under the contributors that were really drawn.
-- ``marginal_bernoulli``: the first ranker wins with probability P1 + (1 - P1 - P2) / 2: the law of ``sampled``. The
-  default of simulated users and of estimated matrices.
-- ``expectation``: the number P1 - P2 itself; its mean is that of ``sampled``, with less variance.
+- ``marginal_sign``: the first ranker wins if P1 > P2; equal probabilities tie. Published baselines used this rule. It
+  is biased: under random clicks it favours some rankers over others, and it turns the smallest lead into a win.
+- ``sampled``: the ranker wins that owns more clicks under the contributors that were actually drawn.
+- ``marginal_bernoulli``: the first ranker wins with probability P1 + (1 - P1 - P2) / 2, the distribution of
+  ``sampled``. The default for simulated users and for estimated matrices.
+- ``expectation``: the number P1 - P2 itself; it has the mean of ``sampled``, with less variance.
 
 ``marginal_sign`` and ``sampled`` lead to different preference matrices; never mix them. Sets of rankers use
 ``marginal_sign`` for each pair.
@@ -47,12 +47,12 @@ from ltr_duel.core import (
     uniform,
     vector,
 )
-from ltr_duel.interleaving.method import Lists, Shown, Size
+from ltr_duel.interleaving.hooks import Lists, Shown, Size
 from ltr_duel.interleaving.registration import register
 
 OUTCOMES = ("marginal_sign", "sampled", "marginal_bernoulli", "expectation")
-_BITS = 63  # of a word
-_EQUAL = 1e-12  # closer posteriors are a tie: they differ by rounding alone
+_BITS = 63  # bits of a mask
+_EQUAL = 1e-12  # posteriors that are closer tie: they differ only by rounding
 
 
 class Params(NamedTuple):
@@ -66,20 +66,17 @@ class State(NamedTuple):
 
     top: int
     rule: int  # index into OUTCOMES
-    weight: FloatVector  # (longest + 1 + AT_ONCE,) weight[r] = r^-tau, 0 behind the longest; weight[0] unused
+    weight: FloatVector  # (longest + 1 + AT_ONCE,) weight[r] = r^-tau, 0 beyond the longest; weight[0] unused
     tail: FloatVector  # (longest + 1 + AT_ONCE,) tail[r] = weight[r] + weight[r + 1] + ...
     used: MarkVector  # (longest,) scratch: documents already shown; all zero between calls
-    free: IntVector  # (rankers,) scratch: a rank of each place of the slate above which all are shown
+    free: IntVector  # (rankers,) scratch: for each ranker of the slate, a rank above which all documents are shown
     ranks: IntVector  # (top,) scratch: ranks that one ranker gives to the shown documents
     source: FloatMatrix  # (top, rankers) scratch: Pr(the ranker contributed click c)
     owned: FloatVector  # (2 top + 3,) scratch: distribution of clicks owned, or of their difference
     least: FloatVector  # (rankers,) scratch: Pr(the ranker owns a click)
-    most: FloatVector  # (rankers,) scratch: the number of clicks that the ranker owns, expected
+    most: FloatVector  # (rankers,) scratch: expected number of clicks that the ranker owns
     pair: IntVector  # (2,) scratch: the pair as a slate
     kept: FloatVector  # (1,) the coin of `marginal_bernoulli`, drawn with the list; (0,) for other rules
-
-
-Probabilistic = State  # by this name other floors know it
 
 
 def init(size: Size, params: Params, outcome: str) -> State:
@@ -105,7 +102,7 @@ def init(size: Size, params: Params, outcome: str) -> State:
 
 @kernel
 def first_free(state: State, lists: Lists, ranker: int, start: int, place: int) -> int:
-    """Bring the first rank of a ranker whose document is not shown up to date."""
+    """Update and return the first rank of a ranker whose document is not yet shown."""
     free = state.free[place]
     while state.used[lists.order[ranker, start + free - 1]] == 1:
         free += 1
@@ -117,10 +114,11 @@ def first_free(state: State, lists: Lists, ranker: int, start: int, place: int) 
 def draw_document(
     state: State, lists: Lists, ranker: int, place: int, start: int, documents: int, u: float, rng: Generator
 ) -> int:
-    """Draw a document that is not shown yet from a ranker's softmax, with ``u`` in [0, 1) for the first try.
+    """Draw a document that is not yet shown from a ranker's softmax; ``u`` in [0, 1) is used for the first try.
 
-    Draws from all ranks from the first free one on; a document already shown is drawn again. The first free rank is
-    never one of those, so at least ``weight[free] / tail[free]``, for tau = 3 about ``2 / free``, of the draws succeed.
+    Draws from the first free rank and all ranks below it, and draws again if the document is already shown. The
+    document at the first free rank never is, so at least ``weight[free] / tail[free]`` of the draws succeed, about
+    ``2 / free`` if tau = 3.
     """
     free = first_free(state, lists, ranker, start, place)
     end = state.tail[documents + 1]
@@ -143,7 +141,7 @@ def draw_document(
 
 @kernel
 def draw_list(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:
-    """Fill the page place by place, and return its length."""
+    """Fill the page from top to bottom, and return its length."""
     start = lists.query_ptr[query]
     documents = lists.query_ptr[query + 1] - start
     length = min(state.top, documents)
@@ -163,12 +161,12 @@ def draw_list(state: State, lists: Lists, query: int, slate: IntVector, size: in
 
 
 def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:
-    """Multileave all."""
+    """Draw a list for the slate."""
     return draw_list(state, lists, query, slate, size, page, rng)
 
 
 def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Shown, rng: Generator) -> int:
-    """Multileave the slate of two."""
+    """Draw a list for the slate of two."""
     state.pair[0] = first
     state.pair[1] = second
     if state.rule == 2:  # marginal_bernoulli
@@ -182,9 +180,9 @@ def trace_clicks(
 ) -> None:
     """Write Pr(ranker a contributed click c | list) into ``state.source[c, a]``.
 
-    At the last click, the weight left to a ranker is that of all ranks from its first free one on, less what was shown
-    beyond; at a place further up, as much more as was shown from there on. So nothing cancels, however steep the
-    weights.
+    At the last click, a ranker's remaining weight is the weight of all ranks from its first free rank, minus the
+    weights of shown documents further down. Towards the top, the weight of each shown document is added back. Sums
+    instead of differences avoid cancellation, even for steep weights.
     """
     start = lists.query_ptr[query]
     end = state.tail[lists.query_ptr[query + 1] - start + 1]
@@ -218,7 +216,7 @@ def trace_clicks(
 
 @kernel
 def first_left(above: int, ranks: IntVector, places: int) -> int:
-    """Return the first rank that is not among ``ranks[:places]``; bit r - 1 of ``above`` says that r <= _BITS is."""
+    """Return the first rank not in ``ranks[:places]``; bit r - 1 of ``above`` is set if it contains r <= _BITS."""
     free = trailing_zeros(~above) + 1
     m = 0
     while free > _BITS and m < places:
@@ -230,7 +228,7 @@ def first_left(above: int, ranks: IntVector, places: int) -> int:
 
 @kernel
 def owned_lead(page: Shown, n_clicks: int) -> int:
-    """Return +1 if the first of two rankers owns more clicks, -1 if fewer, else 0."""
+    """Return +1 if the first of two rankers owns more clicks, -1 if it owns fewer, else 0."""
     balance = 0
     for c in range(n_clicks):
         balance += 1 - 2 * page.owner[page.clicks[c]]
@@ -239,7 +237,7 @@ def owned_lead(page: Shown, n_clicks: int) -> int:
 
 @kernel
 def lead_of_two(state: State, n_clicks: int) -> float:
-    """Pr(first ranker owns more clicks) - Pr(second does), where nobody else owns any."""
+    """Return Pr(first ranker owns more clicks) - Pr(second owns more); no other ranker owns clicks."""
     state.owned[0] = 1.0
     for c in range(n_clicks):
         q = state.source[c, 0]
@@ -255,7 +253,7 @@ def lead_of_two(state: State, n_clicks: int) -> float:
 
 @jit.outlined
 def lead_among_many(state: State, a: int, b: int, n_clicks: int) -> float:
-    """Pr(ranker a owns more clicks than ranker b) - Pr(it owns fewer), where others may own some."""
+    """Return Pr(ranker a owns more clicks than ranker b) - Pr(it owns fewer); other rankers may own clicks too."""
     middle = n_clicks + 1  # owned[middle + d] = Pr(difference d)
     state.owned[middle] = 1.0
     for c in range(n_clicks):
@@ -264,7 +262,7 @@ def lead_among_many(state: State, a: int, b: int, n_clicks: int) -> float:
         state.owned[middle - c - 1] = 0.0
         state.owned[middle + c + 1] = 0.0
         state.owned[middle + c + 2] = 0.0
-        left = 0.0  # the value that was at m - 1
+        left = 0.0  # the previous value at m - 1
         for m in range(middle - c - 1, middle + c + 2):
             here = state.owned[m]
             state.owned[m] = left * up + here * stay + state.owned[m + 1] * down
@@ -277,7 +275,7 @@ def lead_among_many(state: State, a: int, b: int, n_clicks: int) -> float:
 
 @jit.outlined
 def bound_owned(state: State, size: int, n_clicks: int) -> None:
-    """Write what each ranker owns at least, Pr(any click), and at most, the number expected."""
+    """Write the bounds of `credit_slate`: Pr(a ranker owns a click), and the expected number of clicks it owns."""
     state.least[:size] = 1.0
     state.most[:size] = 0.0
     for c in range(n_clicks):
@@ -288,7 +286,7 @@ def bound_owned(state: State, size: int, n_clicks: int) -> None:
 
 @jit.outlined
 def add_click(source: FloatVector, none: FloatVector, expected: FloatVector) -> None:
-    """Go on to the probability to own none of the clicks, and to the number owned, with one click more."""
+    """Update, for one more click, the probabilities of owning no click and the expected numbers of owned clicks."""
     for a in range(source.shape[0]):
         none[a] *= 1.0 - source[a]
         expected[a] += source[a]
@@ -296,14 +294,14 @@ def add_click(source: FloatVector, none: FloatVector, expected: FloatVector) -> 
 
 @jit.outlined
 def compare_bounds(mine_least: float, mine_most: float, least: FloatVector, most: FloatVector, won: SignVector) -> None:
-    """Write who owns more clicks where the bounds say it, and 0 elsewhere."""
+    """Write the winners that the bounds decide, and 0 for undecided pairs."""
     for b in range(won.shape[0]):
         won[b] = int(mine_least > most[b] + 2 * _EQUAL) - int(mine_most + 2 * _EQUAL < least[b])
 
 
 @jit.outlined
 def distance(state: State, a: int, b: int, n_clicks: int) -> float:
-    """Return the sum over clicks of how much the rankers' probabilities differ; no lead is larger."""
+    """Return the sum over clicks of the difference between the rankers' probabilities, an upper bound of the lead."""
     total = 0.0
     for c in range(n_clicks):
         total += abs(state.source[c, a] - state.source[c, b])
@@ -334,8 +332,8 @@ def credit_slate(
 ) -> None:  # fmt: skip
     """Compare the clicks owned by each pair of rankers.
 
-    Let a own M clicks and b own N. Whatever they are, ``sign(M - N)`` is at least ``[M > 0] - N`` and at most
-    ``M - [N > 0]``. The means of these settle nearly all pairs of many rankers: of 100 random ones, 95 to 99%.
+    Let M and N be the numbers of clicks that a and b own. Then ``sign(M - N)`` is at least ``[M > 0] - N`` and at most
+    ``M - [N > 0]``. The means of these bounds decide nearly all pairs: 95 to 99% with 100 random rankers.
     """
     trace_clicks(state, lists, query, slate, size, page, n_clicks)
     bound_owned(state, size, n_clicks)
@@ -347,12 +345,49 @@ def credit_slate(
                 won[a, b] = vector.sign(lead_among_many(state, a, b, n_clicks), _EQUAL)
 
 
+def find_contributors(
+    state: State, lists: Lists, query: int, first: int, second: int, page: Shown, n_clicks: int, q: FloatVector
+) -> None:
+    """Trace all clicks at once: who contributed a document does not change with further clicks."""
+    if n_clicks > 0:
+        state.pair[0] = first
+        state.pair[1] = second
+        trace_clicks(state, lists, query, state.pair, 2, page, n_clicks)
+    for c in range(n_clicks):
+        q[page.clicks[c]] = state.source[c, 0]
+
+
+def draw_mirrored(
+    state: State, lists: Lists, query: int, first: int, second: int, page: Shown, uniforms: FloatVector, rng: Generator
+) -> int:
+    """Let ``first`` contribute where its number is below 1/2, at the depth that the rest of the number says.
+
+    A number that falls on a document already shown is drawn again, as in `draw_list`.
+    """
+    start = lists.query_ptr[query]
+    documents = lists.query_ptr[query + 1] - start
+    length = min(state.top, documents)
+    state.free[0] = 1
+    state.free[1] = 1
+    for k in range(length):
+        u = 2.0 * uniforms[k]
+        place = int(u)
+        ranker = second if place == 1 else first
+        chosen = draw_document(state, lists, ranker, place, start, documents, u - place, rng)
+        page.shown[k] = chosen
+        state.used[chosen] = 1
+    for k in range(length):
+        state.used[page.shown[k]] = 0
+    return length
+
+
 register(
     __name__,
     limits={"tau": (0, 100)},
     outcomes=OUTCOMES,
     unbiased="marginal_bernoulli",
     biased=("marginal_sign",),
+    posterior=("marginal_sign",),
     shows="a random ranker draws from its softmax over ranks, place by place",
     wins="more clicks owned, marginalised exactly over who may have contributed",
     cost="O(top + clicks x top); sets: O(rankers x clicks x top), and clicks^2 for each pair",

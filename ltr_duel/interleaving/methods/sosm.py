@@ -1,14 +1,14 @@
 """SOSM: sample-only scored multileaving.
 
-The list is built as in team-draft multileave; then the teams are forgotten. Each ranker re-ranks the shown documents
-alone (rho = 1..length), and scores the sum of rho^-tau over the clicked ones (tau = 3). The higher score wins;
-equal scores tie. So all rankers are scored by one impression, also those that contributed nothing.
+The list is built as in team-draft multileave; the teams are then ignored. Each ranker ranks only the shown documents
+(rho = 1..length), and its score is the sum of rho^-tau over the clicked documents (tau = 3). The higher score wins;
+equal scores tie. So one impression scores all rankers, including rankers that contributed no document.
 
 Brost, Cox, Seldin, Lioma. An Improved Multileaving Algorithm for Online Ranker Evaluation. SIGIR 2016
 (arXiv 1608.00788). Not fair under random clicks in general: see docs/methods.md.
 
-Scores are integers, so that equal scores are equal: rho^-3 is multiplied by lcm(1..top)^3, which is exact up to top
-= 10; longer lists, and exponents that are no whole number, use the largest power of two that cannot overflow.
+Scores are integers, so that ties are exact: rho^-3 is multiplied by lcm(1..top)^3, which fits up to top = 15. For
+longer lists, and exponents that are not whole numbers, rho^-tau is rounded to a multiple of top / 2^62.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.core import SMALL_AT_ONCE, IntVector, SignMatrix, SmallIntVector, count_below, kernel
-from ltr_duel.interleaving.method import Lists, Shown, Size
+from ltr_duel.interleaving.hooks import Lists, Shown, Size
 from ltr_duel.interleaving.methods.team_draft import Draft, draft_list, new_draft, rank_scores
 from ltr_duel.interleaving.registration import register
 
 _LARGEST = 2**62
-_BEHIND_ALL = np.iinfo(np.int16).max  # a rank that nothing is behind
+_BEHIND_ALL = np.iinfo(np.int16).max  # below every rank
 
 
 class Params(NamedTuple):
@@ -40,8 +40,8 @@ class State(NamedTuple):
     top: int
     points: IntVector  # (top + 1,) points[rho], proportional to rho^-tau; points[0] unused
     draft: Draft
-    room: int  # for the ranks that one ranker gives to the shown documents: top, in whole vectors
-    ranks: SmallIntVector  # (rankers * room,) scratch: these, ranker by ranker
+    room: int  # length of a row of `ranks`: top, rounded up to whole vectors
+    ranks: SmallIntVector  # (rankers * room,) scratch: the ranks that each ranker gives to the shown documents
     scores: IntVector  # (rankers,) scratch
 
 
@@ -69,7 +69,7 @@ def init(size: Size, params: Params, outcome: str) -> State:
 
 
 def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:
-    """Draft as team draft does."""
+    """Draft the list as in team draft."""
     return draft_list(state.draft, state.top, 0, lists, query, slate, size, page, rng)
 
 
@@ -83,7 +83,7 @@ def score_slate(
     ----------
     state : State
     lists, query, slate, size, page, length, n_clicks
-        As of `credit_slate`.
+        The arguments of `credit_slate`.
 
     Examples
     --------

@@ -1,15 +1,15 @@
 """Team draft: rankers take turns, in a new random order each round, to add their best document not yet shown.
 
-A click is credit for the ranker that added the document; more clicks win. The pair is the slate of two. Fair under
-random clicks: every place below the common prefix is owned by each ranker with the same probability. (Not so every
-document: one that only the first ranker has among its best is always owned by that ranker.)
+A click is credited to the ranker that added the document; more clicks win. The pair is the slate of two. Fair under
+random clicks: below the common prefix, each ranker owns a position with the same probability. (This does not hold for
+documents: a document that only the first ranker has among its best is always owned by that ranker.)
 
 Radlinski, Kurup, Joachims. How Does Clickthrough Data Reflect Retrieval Quality? CIKM 2008; for many rankers Schuth,
 Sietsma, Whiteson, Lefortier, de Rijke. Multileaved Comparisons for Fast Online Evaluation. CIKM 2014.
 
-Documents that all rankers agree on from the top are shown first and owned by nobody, as in the public
-implementations; ``prefix_credit=1`` is the original, which drafts them too. With more rankers than places most own
-nothing.
+The common prefix of all rankings is shown first and has no owner, as in the public implementations;
+``prefix_credit=1`` is the original, which drafts these documents too. With more rankers than positions, most rankers
+own no document.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.core import IntVector, MarkVector, SignMatrix, SignVector, kernel, random_below, vector
-from ltr_duel.interleaving.method import Lists, Shown, Size
+from ltr_duel.interleaving.hooks import Lists, Shown, Size
 from ltr_duel.interleaving.registration import register
 
 
@@ -34,8 +34,8 @@ class Draft(NamedTuple):
     """Scratch of a draft."""
 
     used: MarkVector  # (longest,) documents already shown; all zero between calls
-    turns: IntVector  # (rankers,) places of the slate in the order in which they contribute
-    reached: IntVector  # (rankers,) how far down its list each place has looked
+    turns: IntVector  # (rankers,) positions in the slate, in the order of their turns
+    reached: IntVector  # (rankers,) search depth in the order of each ranker of the slate
 
 
 class State(NamedTuple):
@@ -78,7 +78,7 @@ def draft_list(
         draft.reached[a] = k
     turn = 0
     while k < length:
-        other = turn + random_below(size - turn, rng)  # one step of a shuffle: only the turns needed are drawn
+        other = turn + random_below(size - turn, rng)  # one step of a shuffle: only the turns that are needed are drawn
         place = draft.turns[other]
         draft.turns[other] = draft.turns[turn]
         draft.turns[turn] = place
@@ -102,7 +102,7 @@ def draft_list(
 
 @kernel
 def common_prefix(lists: Lists, start: int, slate: IntVector, size: int, page: Shown, length: int) -> int:
-    """Show, for nobody's credit, the documents that all rankers agree on from the top; return how many."""
+    """Show, without an owner, the documents on which all rankers agree from the top; return their number."""
     for k in range(length):
         document = lists.order[slate[0], start + k]
         for a in range(1, size):
@@ -114,14 +114,14 @@ def common_prefix(lists: Lists, start: int, slate: IntVector, size: int, page: S
 
 
 def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Shown, rng: Generator) -> int:
-    """Draft for the slate of two."""
+    """Draft a list for the slate of two."""
     state.pair[0] = first
     state.pair[1] = second
     return draft_list(state.draft, state.top, state.prefix_credit, lists, query, state.pair, 2, page, rng)
 
 
 def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:
-    """Draft for all."""
+    """Draft a list for the slate."""
     return draft_list(state.draft, state.top, state.prefix_credit, lists, query, slate, size, page, rng)
 
 
@@ -158,7 +158,7 @@ def rank_scores(scores: IntVector, size: int, won: SignMatrix) -> None:
 
 @kernel
 def compare_scores(mine: int, scores: IntVector, won: SignVector) -> None:
-    """Compare one score with some others; as a function of its own it is done on vectors."""
+    """Compare one score with other scores; a separate function, so that the compiler vectorises it."""
     for b in range(won.shape[0]):
         won[b] = int(mine > scores[b]) - int(mine < scores[b])
 
@@ -167,7 +167,7 @@ register(
     __name__,
     limits={"prefix_credit": (0, 1)},
     shows="rankers take turns, in a new random order each round",
-    wins="more clicks on documents one contributed",
+    wins="more clicks on contributed documents",
     cost="O(top)",
     cite="radlinski2008teamdraft,schuth2014multileaved",
 )

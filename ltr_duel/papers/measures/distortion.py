@@ -9,6 +9,7 @@ section 4.2.6.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,24 +25,19 @@ def measure(
     found: Found,
     jobs: int,
     corpus: str,
-    clicks: Sequence[str],
     sizes: Sequence[int],
-    multileavings: int,
-    repetitions: int,
-    comparisons: int,
-    variance_reduction: Sequence[str] = (),
     printed: Mapping[str, Sequence[float]] | None = None,
     without: int | None = None,
-    seed: int = 0,
+    **sampled: Any,
 ) -> pd.DataFrame:
     """Return the percentage of rankers that beat the Condorcet winner in sets of several sizes.
 
     found: a corpus.
     corpus: what it is called in the table.
-    clicks, sizes, multileavings, repetitions, comparisons, variance_reduction, seed: see `measure_distortion`. Sizes
-        for which the corpus has too few rankers are left out.
+    sizes: see `measure_distortion`; those for which the corpus has too few rankers are left out.
     printed: the paper's percentages for each click model, one for each size.
     without: the position (from 0) of a feature that is left out.
+    **sampled: other parameters of `measure_distortion`.
 
     Returns ``corpus``, ``of`` (rankers of the corpus), ``rankers`` (in a set), ``clicks``, ``value`` (percent),
     ``standard_error`` (over sets), ``clear`` (percent that beat the winner by more than two standard errors of a fair
@@ -53,19 +49,8 @@ def measure(
         left_out.add(dataset.feature_names[without])
     kept = [name for name in dataset.feature_names if name not in left_out]
     rankings = feature_rankers(dataset, features=kept, jobs=jobs)
-    frame = measure_distortion(
-        rankings,
-        clicks=clicks,
-        methods=["sosm"],
-        sizes=[size for size in sizes if size <= len(rankings)],
-        multileavings=multileavings,
-        repetitions=repetitions,
-        comparisons=comparisons,
-        variance_reduction=variance_reduction,
-        seed=seed,
-        jobs=jobs,
-    )
-    table = distortion_table(frame)
+    fitting = [size for size in sizes if size <= len(rankings)]
+    table = distortion_table(measure_distortion(rankings, methods=["sosm"], sizes=fitting, jobs=jobs, **sampled))
     said = {
         (model, size): float(percent)
         for model, percents in (printed or {}).items()

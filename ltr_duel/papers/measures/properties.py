@@ -80,9 +80,8 @@ def measure(
     """
     rows: list[tuple[Any, ...]] = []
     chances: dict[tuple[str, str, int], float] = {}
-    if matrices:
-        named = [(name, _matrix(name)) for name in matrices]
-    else:
+    named = [(name, _matrix(name)) for name in matrices]
+    if not named:
         named = [(problem, load_matrix(found, clicks=clicks, comparisons=comparisons, seed=seed, jobs=jobs))]
     for name, matrix in named:
         said = dict(printed or {})

@@ -14,7 +14,7 @@ from math import comb, sqrt
 
 import numpy as np
 import pandas as pd
-import scipy  # its modules load when they are used
+import scipy  # loads its modules on first use
 
 from ltr_duel.core import FloatMatrix, parallel, stream
 from ltr_duel.papers.expand import Found

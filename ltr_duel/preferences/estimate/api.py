@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -111,7 +112,7 @@ def estimate_preferences(
     comparisons = settings.checked_count(settings.usual_count if comparisons is None else comparisons)
     sampler = _sampler(settings, jobs, store, share)
     tally = Tally.empty(len(rankings))
-    return _grown(settings, sampler, tally, comparisons, against, target_error, until_winner, at_most)
+    return _grown(settings, sampler, tally, _Goal(comparisons, against, target_error, until_winner, at_most))
 
 
 def extend_preferences(
@@ -144,10 +145,8 @@ def extend_preferences(
     about = matrix.provenance
     if matrix.tally is None:
         raise InputError("this matrix has no counts to add to: it was not estimated here")
-    if "pooled" in about:
-        raise InputError(
-            "a pooled matrix has no random stream of its own to continue; extend its parts, then pool them"
-        )
+    if "pooled" in about:  # earlier versions added matrices up
+        raise InputError("a pooled matrix has no random stream of its own to continue")
     settings = _settings_of(matrix, rankings, clicks)
     for key, value in {"numbers": {}, **settings.provenance}.items():
         before = about.get(key, {} if key == "numbers" else None)
@@ -161,7 +160,8 @@ def extend_preferences(
     against = about.get("against")
     tally = Tally(*(part.copy() for part in matrix.tally))
     before = int(about.get("comparisons", 0))
-    return _grown(settings, sampler, tally, max(comparisons, before), against, target_error, until_winner, at_most)
+    goal = _Goal(max(comparisons, before), against, target_error, until_winner, at_most)
+    return _grown(settings, sampler, tally, goal)
 
 
 def _settings_of(matrix: PreferenceMatrix, rankings: Rankings, clicks: ClickModel | None) -> Settings:
@@ -197,11 +197,19 @@ def _rebuilt_settings(matrix: PreferenceMatrix, rankings: Rankings, clicks: Clic
     )
 
 
-def _grown(
-    settings: Settings, sampler: PairSampler, tally: Tally, comparisons: int, against: str | None,
-    target_error: float | None, until_winner: float | None, at_most: int,
-) -> PreferenceMatrix:  # fmt: skip
+class _Goal(NamedTuple):
+    """How far comparisons go; see `estimate_preferences`."""
+
+    comparisons: int
+    against: str | None
+    target_error: float | None
+    until_winner: float | None
+    at_most: int
+
+
+def _grown(settings: Settings, sampler: PairSampler, tally: Tally, goal: _Goal) -> PreferenceMatrix:
     """Add comparisons to a tally as asked for, and return the matrix."""
+    comparisons, against, target_error, until_winner, at_most = goal
     if target_error is not None:
         errors.require_between("the target of the standard error", target_error, 1e-5, 0.5)
     if until_winner is not None:
@@ -227,7 +235,8 @@ def _pairs(settings: Settings, against: str | None) -> tuple[IntVector, IntVecto
     first, second = np.triu_indices(len(names), 1)
     if against is None:
         return first, second
-    one = PreferenceMatrix(np.full((len(names),) * 2, 0.5), names).index(against)
+    errors.require_one_of("ranker", against, names)
+    one = names.index(against)
     with_it = (first == one) | (second == one)
     return first[with_it], second[with_it]
 

@@ -7,7 +7,6 @@ machines, and whichever other rankers are in the set.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -56,16 +55,14 @@ implement(evaluate, Played, _play)
 class Worker:
     """What one thread needs to count comparisons: scratch arrays, made once.
 
-    open_evaluator: allocates the evaluator that the settings ask for.
+    evaluator: turns a query and two rankers into an outcome; not shared with other threads.
     taken: shape (K, n_queries) or (0, 0); what is taken off outcomes.
     """
 
-    def __init__(
-        self, settings: Settings, open_evaluator: Callable[[Settings], Any], taken: FloatMatrix = NOTHING
-    ) -> None:
+    def __init__(self, settings: Settings, evaluator: Any, taken: FloatMatrix = NOTHING) -> None:
         self._settings = settings
         self._taken = taken
-        self._evaluator = open_evaluator(settings)
+        self._evaluator = evaluator
         self._count = count_block if settings.comparer.compiled else interpreted(count_block)
 
     def count(self, first: int, second: int, begin: int, end: int, row: IntVector) -> None:
@@ -74,19 +71,14 @@ class Worker:
         for block in range(begin // BLOCK, -(-end // BLOCK)):
             offset = block * BLOCK
             rng = stream(seed, "preferences", names[first], names[second], block)
-            self._count(
+            here = BlockPlan(
                 self._evaluator,
                 queries_of(block, self._settings),
                 self._taken,
                 self._settings.lists_of_an_evaluation,
                 self._settings.evaluations_of_a_unit,
-                first,
-                second,
-                max(begin - offset, 0),
-                min(end - offset, BLOCK),
-                rng,
-                row,
             )
+            self._count(here, first, second, max(begin - offset, 0), min(end - offset, BLOCK), rng, row)
 
 
 def queries_of(block: int, settings: Settings) -> IntVector:
@@ -117,13 +109,23 @@ def _shuffled(number: int, seed: int, n_queries: int) -> IntVector:
     return order
 
 
+class BlockPlan(NamedTuple):
+    """How the comparisons of a block are made."""
+
+    evaluator: Any
+    queries: IntVector  # one for each unit; or none, where each pair draws its own
+    taken: FloatMatrix  # (K, n_queries) or (0, 0); what is taken off outcomes
+    lists_of_an_evaluation: int
+    evaluations_of_a_unit: int
+
+
 @kernel
 def count_block(
-    evaluator: Any, queries: IntVector, taken: FloatMatrix, lists_of_an_evaluation: int, evaluations_of_a_unit: int,
-    first: int, second: int, begin: int, end: int, rng: np.random.Generator, row: IntVector,
-) -> None:  # fmt: skip
+    block: BlockPlan, first: int, second: int, begin: int, end: int, rng: np.random.Generator, row: IntVector
+) -> None:
     """Go through the first ``end`` comparisons of a block, and add those from ``begin`` on to ``row``."""
-    lists = lists_of_an_evaluation * evaluations_of_a_unit
+    evaluator, queries, taken = block.evaluator, block.queries, block.taken
+    lists = block.lists_of_an_evaluation * block.evaluations_of_a_unit
     for unit in range(end // lists):
         if queries.shape[0] == 0:
             query = random_below(evaluator.n_queries, rng)
@@ -131,7 +133,7 @@ def count_block(
             query = queries[unit]
         mean = evaluate(evaluator, query, first, second, rng)
         spread = 0.0
-        if evaluations_of_a_unit == 2:
+        if block.evaluations_of_a_unit == 2:
             other = evaluate(evaluator, query, first, second, rng)
             spread = (mean - other) * (mean - other) / 2.0
             mean = (mean + other) / 2.0

@@ -7,21 +7,20 @@ outcome goes with the difference of both rankers' gains, whose mean over all que
 
 has the mean of the outcome, whatever the slope, and varies less (Owen, Monte Carlo theory, methods and examples, 2013,
 section 8.9). The slope is fitted beforehand to rankers that order documents at random, with random numbers of their
-own: it does not hang on the comparisons that it corrects, nor on the rankers that are compared.
+own, so it is independent of the comparisons it corrects and of the rankers compared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from ltr_duel.clicks import users_of
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, SmallIntVector, interpreted, kernel, mapped, stream
 from ltr_duel.interleaving import Comparer
-from ltr_duel.preferences.estimate.blocks import NOTHING, count_block
+from ltr_duel.preferences.estimate.blocks import NOTHING, BlockPlan, count_block
+from ltr_duel.preferences.estimate.integrated import open_evaluator
 from ltr_duel.preferences.estimate.settings import Settings
 from ltr_duel.preferences.tally import FARTHEST, SCALE
 from ltr_duel.rankers import Rankings
@@ -32,14 +31,14 @@ _STEPS = 1024.0  # a slope is a whole multiple of 1 / 1024: rounding of sums doe
 _MOST_GAIN = (FARTHEST - 1.0) / 2
 
 
-def taken_off(settings: Settings, open_evaluator: Callable[[Settings], Any]) -> FloatMatrix:
+def taken_off(settings: Settings) -> FloatMatrix:
     """Return what is taken off outcomes, (K, n_queries): that of the first ranker, less that of the second."""
     taken = gains_of(settings.comparer)
-    centre(taken, fitted_slope(settings, open_evaluator), _MOST_GAIN)
+    centre(taken, fitted_slope(settings), _MOST_GAIN)
     return taken
 
 
-def fitted_slope(settings: Settings, open_evaluator: Callable[[Settings], Any]) -> float:
+def fitted_slope(settings: Settings) -> float:
     """Return the slope of outcomes over differences of gains, among rankers that order documents at random."""
     rng = stream(settings.seed, "preferences", "control")
     comparer = random_rankers(settings.comparer, rng)
@@ -52,7 +51,8 @@ def fitted_slope(settings: Settings, open_evaluator: Callable[[Settings], Any]) 
     for n in range(_EVALUATIONS):
         query, first = n % gains.shape[1], 2 * (n // gains.shape[1] % (_RANKERS // 2))
         row[:] = 0
-        count(evaluator, np.array([query]), NOTHING, lists, 1, first, first + 1, 0, lists, rng, row)
+        block = BlockPlan(evaluator, np.array([query]), NOTHING, lists, 1)
+        count(block, first, first + 1, 0, lists, rng, row)
         difference = float(gains[first, query] - gains[first + 1, query])
         above += difference * float(row[1]) / (lists * SCALE)
         below += difference * difference

@@ -1,20 +1,19 @@
 """Clicks integrated out: the mean outcome of a shown list over all users who might see it.
 
-One impression then says more than one user can. The mean of the outcome over lists is unchanged, so the estimate is
-unbiased for the same rule. For any method the users are walked through as a tree (`estimate.tree`); for probabilistic
-interleave, who contributed a document does not change with further clicks and is found once for a list. Where the
-outcome depends on the balance of owned clicks alone (all its rules but ``marginal_sign``), a dynamic programme over
-that balance integrates clicks and contributors exactly.
+The mean over all users has less variance than the outcome of one user, and the same expectation, so the estimate is
+unbiased for the same rule. For any method the users are enumerated as a tree (`estimate.tree`). A method can do more
+(`ltr_duel.interleaving.hooks`): if clicks do not change who contributed a document, `find_contributors` finds the
+contributors once for a list. If moreover the outcome depends only on the balance of owned clicks, a dynamic programme
+over the balance integrates clicks and contributors exactly.
 
-Of probabilistic interleave, lists may come in mirrored pairs (`Antithetic`). Both are drawn from the same uniform
-numbers, place by place: where the first ranker chose a document for one list, the second ranker chooses at the same
-depth for the other. Each list alone follows the law of the method. Whatever favoured one ranker by chance favours the
-other in the mirrored list, so the mean of the two varies much less than that of two independent lists (Hammersley and
-Morton, A New Monte Carlo Technique: Antithetic Variates, 1956).
+A method with `draw_mirrored` can draw lists in mirrored pairs (`Antithetic`), both from the same uniform numbers. An
+advantage that one ranker has by chance in one list, the other ranker has in the mirrored list, so the mean of the two
+varies much less than the mean of two independent lists (Hammersley and Morton, A New Monte Carlo Technique: Antithetic
+Variates, 1956).
 
-Where ties are ordered anew for each list (``resample``), the documents of the query are copied to scratch before each
-evaluation, with the ties of both rankers in a new random order. What evaluates a list sees these two rankers and this
-query alone. So the mean over lists is unchanged for each order of ties, and therefore also over all orders.
+If ties are ordered again for each list (``resample``), the documents of the query are copied to scratch before each
+evaluation, with the ties of both rankers in a new random order, and the evaluation uses the copy. The mean over lists
+is unchanged for each order of ties, and therefore also over all orders.
 """
 
 from __future__ import annotations
@@ -25,19 +24,15 @@ import numpy as np
 
 from ltr_duel.core import FloatVector, dispatched, implement, kernel, uniform, vector
 from ltr_duel.interleaving import (
-    OUTCOMES,
     Comparison,
-    Probabilistic,
-    draw_document,
+    draw_mirrored,
     draw_pair,
+    find_contributors,
     redraw_ties,
-    trace_clicks,
 )
-from ltr_duel.preferences.estimate.blocks import evaluate
-from ltr_duel.preferences.estimate.tree import Duel, Tree, note_click, outcome_so_far, walk_users
-
-_MARGINAL_SIGN = OUTCOMES.index("marginal_sign")
-_EQUAL = 1e-12  # closer posteriors are a tie, as in the method itself
+from ltr_duel.preferences.estimate.blocks import Played, evaluate
+from ltr_duel.preferences.estimate.settings import Settings
+from ltr_duel.preferences.estimate.tree import ByBalance, ByPosterior, Duel, Tree, open_tree, walk_users
 
 
 class Integrated(NamedTuple):
@@ -67,59 +62,40 @@ def mean_over_users(
         tree.stop[k] = c.users.p_stop[grade]
         tree.leave[k] = c.users.p_leave[grade]
         tree.go_on[k] = (1.0 - tree.click[k]) * (1.0 - tree.leave[k])
-    return mean_outcome(c.method, c, tree, Duel(query, first, second, length), rng)
+    return mean_outcome(tree.credit, c, tree, Duel(query, first, second, length), rng)
 
 
 @dispatched
-def mean_outcome(method: Any, comparison: Comparison, tree: Tree, duel: Duel, rng: np.random.Generator) -> float:
-    """As `mean_over_users`, which has written down what users do at each place."""
+def mean_outcome(credit: Any, comparison: Comparison, tree: Tree, duel: Duel, rng: np.random.Generator) -> float:
+    """Return what `mean_over_users` does, given what users do at each place of the list."""
     return walk_users(comparison, tree, duel, rng)
 
 
-def _mean_of_probabilistic(
-    method: Probabilistic, comparison: Comparison, tree: Tree, duel: Duel, rng: np.random.Generator
+def _mean_by_posterior(
+    credit: ByPosterior, comparison: Comparison, tree: Tree, duel: Duel, rng: np.random.Generator
 ) -> float:
-    find_contributors(method, comparison, tree, duel)
-    if method.rule == _MARGINAL_SIGN:
-        tree.owned[0, 0] = 1.0
-        return walk_users(comparison, tree, duel, rng)
+    find_places(comparison, tree, duel)
+    tree.owned[0, 0] = 1.0
+    return walk_users(comparison, tree, duel, rng)
+
+
+def _mean_by_balance(
+    credit: ByBalance, comparison: Comparison, tree: Tree, duel: Duel, rng: np.random.Generator
+) -> float:
+    find_places(comparison, tree, duel)
     return mean_balance(tree, duel.length)
 
 
 @kernel
-def find_contributors(method: Probabilistic, comparison: Comparison, tree: Tree, duel: Duel) -> None:
-    """Fill ``tree.q``, for the places that can be clicked: the credit of a user who clicks all of these."""
-    c = comparison
-    n = 0
+def find_places(comparison: Comparison, tree: Tree, duel: Duel) -> None:
+    """Fill ``tree.q`` for the places that can be clicked."""
+    c, n = comparison, 0
     for k in range(duel.length):
         if tree.click[k] > 0.0:
             c.page.clicks[n] = k
             n += 1
     if n > 0:
-        method.pair[0] = duel.first
-        method.pair[1] = duel.second
-        trace_clicks(method, c.lists, duel.query, method.pair, 2, c.page, n)
-    for m in range(n):
-        tree.q[c.page.clicks[m]] = method.source[m, 0]
-
-
-def _note_click_of_probabilistic(method: Probabilistic, comparison: Comparison, tree: Tree, n_clicks: int) -> None:
-    q = tree.q[comparison.page.clicks[n_clicks - 1]]
-    n, before, after = n_clicks, tree.owned[n_clicks - 1], tree.owned[n_clicks]
-    after[0] = before[0] * (1.0 - q)
-    for m in range(1, n):
-        after[m] = before[m] * (1.0 - q) + before[m - 1] * q
-    after[n] = before[n - 1] * q
-
-
-def _outcome_of_probabilistic(
-    method: Probabilistic, comparison: Comparison, tree: Tree, duel: Duel, n_clicks: int
-) -> float:
-    n, owned = n_clicks, tree.owned[n_clicks]
-    difference = 0.0
-    for m in range((n + 1) // 2):
-        difference += owned[n - m] - owned[m]
-    return float(vector.sign(difference, _EQUAL))
+        find_contributors(c.method, c.lists, duel.query, duel.first, duel.second, c.page, n, tree.q)
 
 
 @kernel
@@ -157,42 +133,12 @@ class Antithetic(NamedTuple):
 
 def _evaluate_both(evaluator: Antithetic, query: int, first: int, second: int, rng: np.random.Generator) -> float:
     c = evaluator.comparison
-    length = min(c.page.shown.shape[0], c.lists.query_ptr[query + 1] - c.lists.query_ptr[query])
-    for k in range(length):
-        evaluator.uniforms[k] = 2.0 * uniform(rng)
-    draw_from_uniforms(c, evaluator.uniforms, query, first, second, length, rng)
+    for k in range(min(c.page.shown.shape[0], c.lists.query_ptr[query + 1] - c.lists.query_ptr[query])):
+        evaluator.uniforms[k] = uniform(rng)
+    length = draw_mirrored(c.method, c.lists, query, first, second, c.page, evaluator.uniforms, rng)
     outcome = mean_over_users(c, evaluator.tree, query, first, second, length, rng)
-    draw_from_uniforms(c, evaluator.uniforms, query, second, first, length, rng)
+    draw_mirrored(c.method, c.lists, query, second, first, c.page, evaluator.uniforms, rng)
     return (outcome + mean_over_users(c, evaluator.tree, query, first, second, length, rng)) / 2.0
-
-
-@kernel
-def draw_from_uniforms(
-    comparison: Comparison,
-    uniforms: FloatVector,
-    query: int,
-    low: int,
-    high: int,
-    length: int,
-    rng: np.random.Generator,
-) -> None:
-    """Fill ``page.shown``: ranker ``low`` contributes where its number is below 1, ``high`` elsewhere.
-
-    A number that falls on a document already shown is drawn again, as in the method itself.
-    """
-    method, lists, page = comparison.method, comparison.lists, comparison.page
-    start = lists.query_ptr[query]
-    documents = lists.query_ptr[query + 1] - start
-    method.free[0] = 1
-    method.free[1] = 1
-    for k in range(length):
-        place = int(uniforms[k])
-        ranker = high if place == 1 else low
-        chosen = draw_document(method, lists, ranker, place, start, documents, uniforms[k] - place, rng)
-        page.shown[k] = chosen
-        method.used[chosen] = 1
-    for k in range(length):
-        method.used[page.shown[k]] = 0
 
 
 class Resampled(NamedTuple):
@@ -219,9 +165,26 @@ def _evaluate_redrawn(evaluator: Resampled, query: int, first: int, second: int,
     return evaluate(evaluator.inner, 0, 0, 1, rng)
 
 
+def open_evaluator(settings: Settings) -> Played | Integrated | Antithetic | Resampled:
+    """Allocate what one worker needs to turn a query and two rankers into an outcome."""
+    comparison, n_queries = settings.comparer.open(), settings.rankings.n_queries
+    if not settings.integrated:
+        return Played(comparison, n_queries)
+    if settings.rankings.provenance.get("ties") == "resample":
+        alone = resampled(comparison, settings.rankings.longest_query)
+        return Resampled(comparison, n_queries, _integrating(settings, alone, 1))
+    return _integrating(settings, comparison, n_queries)
+
+
+def _integrating(settings: Settings, comparison: Comparison, n_queries: int) -> Integrated | Antithetic:
+    tree = open_tree(settings.comparer)
+    if settings.antithetic:
+        return Antithetic(comparison, n_queries, tree, np.zeros(settings.comparer.top))
+    return Integrated(comparison, n_queries, tree)
+
+
 implement(evaluate, Integrated, _evaluate)
 implement(evaluate, Antithetic, _evaluate_both)
 implement(evaluate, Resampled, _evaluate_redrawn)
-implement(mean_outcome, Probabilistic, _mean_of_probabilistic)
-implement(note_click, Probabilistic, _note_click_of_probabilistic)
-implement(outcome_so_far, Probabilistic, _outcome_of_probabilistic)
+implement(mean_outcome, ByPosterior, _mean_by_posterior)
+implement(mean_outcome, ByBalance, _mean_by_balance)

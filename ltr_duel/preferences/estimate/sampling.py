@@ -15,12 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 from ltr_duel.core import InputError, IntMatrix, IntVector, files, parallel, places
-from ltr_duel.interleaving import Comparison
-from ltr_duel.preferences.estimate.blocks import NOTHING, Piece, Played, Worker, count_piece
+from ltr_duel.preferences.estimate.blocks import NOTHING, Piece, Worker, count_piece
 from ltr_duel.preferences.estimate.control import taken_off
-from ltr_duel.preferences.estimate.integrated import Antithetic, Integrated, Resampled, resampled
+from ltr_duel.preferences.estimate.integrated import open_evaluator
 from ltr_duel.preferences.estimate.settings import Settings
-from ltr_duel.preferences.estimate.tree import open_tree
 from ltr_duel.preferences.tally import Tally
 
 _COMPARISONS_IN_A_PIECE = 400_000  # a fraction of a second: progress moves, Ctrl-C is heard, a kill costs little
@@ -118,7 +116,7 @@ class PairSampler:
         if self._store:
             self._store.prepare()
         if self._settings.controlled and self._taken is NOTHING:
-            self._taken = taken_off(self._settings, open_evaluator)
+            self._taken = taken_off(self._settings)
         begin = tally.lists[first, second]
         more = upto > begin
         pieces = list(_pieces(first[more], second[more], begin[more], upto[more]))
@@ -140,7 +138,7 @@ class PairSampler:
         if known is not None:
             return known
         if not hasattr(self._local, "worker"):
-            self._local.worker = Worker(self._settings, open_evaluator, self._taken)
+            self._local.worker = Worker(self._settings, open_evaluator(self._settings), self._taken)
         rows = count_piece(self._local.worker, piece)
         if self._store:
             self._store.put(piece, rows)
@@ -163,21 +161,3 @@ def _pieces(first: IntVector, second: IntVector, begin: IntVector, end: IntVecto
         stop = int(np.searchsorted(before, before[start] + _COMPARISONS_IN_A_PIECE, side="right")) - 1
         yield Piece(first[start:stop], second[start:stop], begin[start:stop], end[start:stop])
         start = stop
-
-
-def open_evaluator(settings: Settings) -> Played | Integrated | Antithetic | Resampled:
-    """Allocate what one worker needs to turn a query and two rankers into an outcome."""
-    comparison, n_queries = settings.comparer.open(), settings.rankings.n_queries
-    if not settings.integrated:
-        return Played(comparison, n_queries)
-    if settings.rankings.provenance.get("ties") == "resample":
-        alone = resampled(comparison, settings.rankings.longest_query)
-        return Resampled(comparison, n_queries, _integrating(settings, alone, 1))
-    return _integrating(settings, comparison, n_queries)
-
-
-def _integrating(settings: Settings, comparison: Comparison, n_queries: int) -> Integrated | Antithetic:
-    tree = open_tree(settings.comparer.top)
-    if settings.antithetic:
-        return Antithetic(comparison, n_queries, tree, np.zeros(settings.comparer.top))
-    return Integrated(comparison, n_queries, tree)

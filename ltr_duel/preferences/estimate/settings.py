@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -12,6 +11,7 @@ import numpy as np
 
 from ltr_duel.clicks import ClickModel, click_model
 from ltr_duel.core import InputError, checked_seed, errors, machine, mapped, numbered
+from ltr_duel.core import digest as core_digest
 from ltr_duel.interleaving import METHODS, Comparer
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.tally import MOST_COMPARISONS, Tally, errors_of, preferences_of
@@ -22,7 +22,7 @@ REDUCTIONS: dict[str, str] = {
     "common": "all pairs meet the same sequence of queries",
     "stratified": "queries are visited in turn, in an order common to all pairs, with two evaluations each",
     "integrated": "the mean outcome of each list over its users, instead of the outcome of one user",
-    "antithetic": "lists in mirrored pairs; for probabilistic interleave, with 'integrated'",
+    "antithetic": "lists in mirrored pairs; with 'integrated', for methods that mirror lists (probabilistic)",
     "control": "what the query alone says about the outcome is taken off, and its mean over all queries given back",
 }
 # Versions of the numbers (`ltr_duel.core.numbering`) of the blocks, and of each reduction.
@@ -56,8 +56,11 @@ class Settings:
                 "the variance reduction 'integrated' needs a method that is compiled, and"
                 f" '{self.comparer.configured.component.name}' is plain Python"
             )
-        if self.antithetic and not (self.integrated and self.comparer.configured.component.name == "probabilistic"):
-            raise InputError("the variance reduction 'antithetic' needs 'integrated' and probabilistic interleave")
+        if self.antithetic and not (self.integrated and self.comparer.configured.component.draw_mirrored):
+            able = ", ".join(name for name in METHODS.names() if METHODS[name].draw_mirrored)
+            raise InputError(
+                f"the variance reduction 'antithetic' needs 'integrated' and a method that mirrors lists: {able}"
+            )
 
     @property
     def rankings(self) -> Rankings:
@@ -109,7 +112,7 @@ class Settings:
     @property
     def digest(self) -> str:
         """SHA-256 of the provenance and of the rankings themselves."""
-        digest = hashlib.sha256(json.dumps(self.provenance, sort_keys=True).encode())
+        digest = hashlib.sha256(core_digest.canonical(self.provenance).encode())
         digest.update("\x1f".join(self.rankings.names).encode())
         rankings = self.rankings
         for row in (*rankings.order, *rankings.tied, rankings.relevance, rankings.query_ptr):
@@ -183,7 +186,7 @@ def usual_reductions(comparer: Comparer) -> tuple[Reduction, ...]:
         return ()
     if not comparer.compiled:
         return ("control", "stratified")
-    mirrored: tuple[Reduction, ...] = ("antithetic",) if comparer.configured.component.name == "probabilistic" else ()
+    mirrored: tuple[Reduction, ...] = ("antithetic",) if comparer.configured.component.draw_mirrored else ()
     return (*mirrored, "control", "integrated", "stratified")
 
 

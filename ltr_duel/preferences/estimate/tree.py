@@ -1,9 +1,8 @@
 """The users of a shown list as a tree: click or not, stop or not, place after place.
 
-`walk_users` goes through it. A branch that fewer than one user in 16 takes is not split further. Of all users on such
-branches, each sixteenth of the whole has one who is followed to the end, and who says how the outcome still changes for
-that sixteenth. Which one it is follows from a random start: a systematic sample (Cochran, Sampling Techniques, 3rd ed.,
-chapter 8). That keeps the mean exact in expectation and bounds the time.
+`walk_users` traverses the tree. A branch that fewer than one user in 16 takes is not split further. The users on such
+branches are sampled systematically (Cochran, Sampling Techniques, 3rd ed., chapter 8): one user per sixteenth of all
+users is simulated to the end and represents that sixteenth. The mean stays exact in expectation, in bounded time.
 """
 
 from __future__ import annotations
@@ -12,10 +11,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import FloatMatrix, FloatVector, IntVector, dispatched, kernel, uniform
-from ltr_duel.interleaving import Comparison, credit_pair
+from ltr_duel.core import FloatMatrix, FloatVector, IntVector, dispatched, implement, kernel, uniform, vector
+from ltr_duel.interleaving import Comparer, Comparison, Shown, credit_pair
 
 RARE = 1 / 16  # of all users; a branch of fewer is not split
+_EQUAL = 1e-12  # closer posteriors are a tie
 
 
 class Duel(NamedTuple):
@@ -27,9 +27,28 @@ class Duel(NamedTuple):
     length: int
 
 
+class ByCredit(NamedTuple):
+    """The method credits the clicks."""
+
+    any_method: bool = True  # numba has no empty tuple of a class
+
+
+class ByPosterior(NamedTuple):
+    """The outcome is the sign of the mean over contributors."""
+
+    any_method: bool = False
+
+
+class ByBalance(NamedTuple):
+    """The outcome is the mean over contributors."""
+
+    any_method: bool = False
+
+
 class Tree(NamedTuple):
     """What users do at each place of a list, and scratch: of a walk, by clicks so far, and of the dynamic programme."""
 
+    credit: ByCredit | ByPosterior | ByBalance
     rare: float
     click: FloatVector  # (top,) of those who come to the place
     stop: FloatVector  # (top,) of those who clicked
@@ -44,30 +63,63 @@ class Tree(NamedTuple):
     moved: FloatVector  # (2 top + 3,)
 
 
-def open_tree(top: int, rare: float = RARE) -> Tree:
-    """Allocate for lists of up to ``top`` documents; ``rare = 0`` walks the whole tree."""
+def open_tree(comparer: Comparer, rare: float = RARE) -> Tree:
+    """Allocate for the lists of a comparison; ``rare = 0`` walks the whole tree."""
+    method, top = comparer.configured.component, comparer.top
+    independent = ByPosterior() if comparer.outcome in method.posterior else ByBalance()
     click, stop, leave, go_on, q = np.zeros((5, top))
     mass, outcome = np.zeros((2, top + 1))
     place, owned = np.zeros(top + 1, np.int64), np.zeros((top + 1, top + 1))
     balance, moved = np.zeros((2, 2 * top + 3))
-    return Tree(rare, click, stop, leave, go_on, mass, place, outcome, q, owned, balance, moved)
+    return Tree(
+        independent if method.find_contributors else ByCredit(),
+        rare,
+        click,
+        stop,
+        leave,
+        go_on,
+        mass,
+        place,
+        outcome,
+        q,
+        owned,
+        balance,
+        moved,
+    )
 
 
 @dispatched
-def note_click(method: Any, comparison: Comparison, tree: Tree, n_clicks: int) -> None:
+def note_click(credit: Any, tree: Tree, page: Shown, n_clicks: int) -> None:
     """Note the last of ``n_clicks`` clicks on the page, after those before it."""
 
 
+def _note_owned(credit: ByPosterior, tree: Tree, page: Shown, n_clicks: int) -> None:
+    q = tree.q[page.clicks[n_clicks - 1]]
+    n, before, after = n_clicks, tree.owned[n_clicks - 1], tree.owned[n_clicks]
+    after[0] = before[0] * (1.0 - q)
+    for m in range(1, n):
+        after[m] = before[m] * (1.0 - q) + before[m - 1] * q
+    after[n] = before[n - 1] * q
+
+
 @dispatched
-def outcome_so_far(method: Any, comparison: Comparison, tree: Tree, duel: Duel, n_clicks: int) -> float:
+def outcome_so_far(credit: Any, comparison: Comparison, tree: Tree, duel: Duel, n_clicks: int) -> float:
     """Return the outcome of the first ``n_clicks`` clicks on the page, all of them noted."""
-    lists, page = comparison.lists, comparison.page
-    return credit_pair(method, lists, duel.query, duel.first, duel.second, page, duel.length, n_clicks)
+    c = comparison
+    return credit_pair(c.method, c.lists, duel.query, duel.first, duel.second, c.page, duel.length, n_clicks)
+
+
+def _sign_of_posterior(credit: ByPosterior, comparison: Comparison, tree: Tree, duel: Duel, n_clicks: int) -> float:
+    n, owned = n_clicks, tree.owned[n_clicks]
+    difference = 0.0
+    for m in range((n + 1) // 2):
+        difference += owned[n - m] - owned[m]
+    return float(vector.sign(difference, _EQUAL))
 
 
 @kernel
 def walk_users(comparison: Comparison, tree: Tree, duel: Duel, rng: np.random.Generator) -> float:
-    """Sum outcome times share over the tree of users, depth first, as `mean_outcome`."""
+    """Return the mean outcome over users: the sum of outcome times share over the tree, depth first."""
     c = comparison
     total, n = 0.0, 0  # n clicks so far
     rare, next_one = 0.0, tree.rare * uniform(rng)  # users on rare branches so far; where among them the next one is
@@ -97,8 +149,8 @@ def walk_users(comparison: Comparison, tree: Tree, duel: Duel, rng: np.random.Ge
         if clicked > 0.0:
             c.page.clicks[n] = k
             n += 1
-            note_click(c.method, c, tree, n)
-            tree.outcome[n] = outcome_so_far(c.method, c, tree, duel, n)
+            note_click(tree.credit, tree, c.page, n)
+            tree.outcome[n] = outcome_so_far(tree.credit, c, tree, duel, n)
             stopping = clicked * tree.stop[k]
             total += stopping * tree.outcome[n]
             tree.mass[n] = clicked - stopping
@@ -122,10 +174,14 @@ def follow_user(
             break  # at the end of the list, or by leaving
         c.page.clicks[n] = k
         n += 1
-        note_click(c.method, c, tree, n)
+        note_click(tree.credit, tree, c.page, n)
         if here - u <= here * tree.click[k] * tree.stop[k]:
             break
         k += 1
     if n == n_clicks:
         return tree.outcome[n]
-    return outcome_so_far(c.method, c, tree, duel, n)
+    return outcome_so_far(tree.credit, c, tree, duel, n)
+
+
+implement(note_click, ByPosterior, _note_owned)
+implement(outcome_so_far, ByPosterior, _sign_of_posterior)

@@ -6,7 +6,7 @@ import itertools
 from typing import NamedTuple
 
 import numpy as np
-import scipy  # its modules load when they are used
+import scipy  # loads its modules on first use
 from numpy.typing import NDArray
 
 from ltr_duel.core import arguments

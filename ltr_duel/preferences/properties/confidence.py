@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-import scipy  # its modules load when they are used
+import scipy  # loads its modules on first use
 
 from ltr_duel.core import FloatMatrix, FloatVector, stream
 from ltr_duel.preferences.matrix import PreferenceMatrix

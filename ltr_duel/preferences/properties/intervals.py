@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-import scipy  # its modules load when they are used
+import scipy  # loads its modules on first use
 
 from ltr_duel.core import FloatMatrix, IntMatrix, errors, statistics
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy  # its modules load when they are used
+import scipy  # loads its modules on first use
 
 from ltr_duel.core import FloatVector
 from ltr_duel.preferences.matrix import PreferenceMatrix, require_matrix

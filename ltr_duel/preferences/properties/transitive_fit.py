@@ -11,7 +11,7 @@ Bradley-Terry and Thurstone models are special cases; the fit assumes no form of
 from __future__ import annotations
 
 import numpy as np
-import scipy  # its modules load when they are used
+import scipy  # loads its modules on first use
 
 from ltr_duel.core import FloatMatrix
 

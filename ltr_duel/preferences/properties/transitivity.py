@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import scipy  # its modules load when they are used
+import scipy  # loads its modules on first use
 
 from ltr_duel.core import FloatMatrix, FloatVector
 from ltr_duel.preferences.entries import ROUNDING

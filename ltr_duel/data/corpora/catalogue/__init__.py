@@ -1,1 +1,1 @@
-"""The public corpora, one family a page. A new corpus is one new page that registers itself."""
+"""The public corpora, one family per module. A new corpus is one new module that registers itself."""

@@ -1,4 +1,4 @@
-"""The contest Internet Mathematics 2009 of Yandex. Its labels are means over judges, with decimals."""
+"""Yandex's contest Internet Mathematics 2009. Its labels are means over judges, with decimals."""
 
 from ltr_duel.data.corpora.corpus import CORPORA, Archive, Corpus
 

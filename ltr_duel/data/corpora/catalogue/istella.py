@@ -1,4 +1,4 @@
-"""The Istella corpora, of an Italian web search engine."""
+"""The corpora of Istella, an Italian web search engine."""
 
 from ltr_duel.data.corpora.corpus import CORPORA, Archive, Corpus
 

@@ -1,7 +1,7 @@
 """Measures by which claims are checked: a table of results in, one number with its error out. Decides nothing."""
 
-from ltr_duel.papers.checks import runs, tables
-from ltr_duel.papers.checks.measure import MEASURES, Group, Missing, Reading, Sample, format_value, in_words
-from ltr_duel.papers.checks.rows import select
+from ltr_duel.papers.claim_measures import runs, tables
+from ltr_duel.papers.claim_measures.measure import MEASURES, Group, Missing, Reading, Sample, format_value, in_words
+from ltr_duel.papers.claim_measures.rows import select
 
 __all__ = ["MEASURES", "Group", "Missing", "Reading", "Sample", "format_value", "in_words", "runs", "select", "tables"]

@@ -1,11 +1,11 @@
-"""Many coins at once: sixteen random bits for each, compared with the first sixteen of its probability.
+"""Many coins at once: each compares 16 random bits, a word, with the first 16 bits of its probability.
 
-One draw from a policy's generator for each coin would be most of the cost of Thompson sampling. So two draws seed a
-counter-based generator (`scrambled`), of which each number gives the words of four coins.
+One draw from a policy's generator for each coin would be most of the cost of Thompson sampling. Instead, two draws
+seed a counter-based generator, and each of its 64-bit numbers gives the words of four coins.
 
-Sixteen bits decide a coin unless they equal the first sixteen of its probability p: with ``odds = floor(2^16 p)`` a
-smaller word wins, a larger one loses, and an equal one wins with the probability ``2^16 p - odds``, for which the
-policy's own generator is asked. So a coin has its probability exactly, and one in 65,536 costs more than a comparison.
+A word decides its coin unless it equals the first 16 bits of the probability p. With ``odds = floor(2^16 p)``, a
+smaller word wins, a larger word loses, and an equal word wins with probability ``2^16 p - odds``, by a draw from the
+policy's generator. Each coin therefore wins with probability exactly p, and only one in 65,536 needs this draw.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ OddsMatrix: TypeAlias = NDArray[np.uint16]
 WordVector: TypeAlias = NDArray[np.uint16]
 LaneVector: TypeAlias = NDArray[np.uint64]
 
-BLOCK = COINS  # rows of odds are filled up to a multiple of it with zeros
+BLOCK = COINS  # rows of odds are padded with zeros to a multiple of it
 _WORD = 65536.0  # 2^16
 _HALF = 4294967296.0  # 2^32
 
 
 def filled_up(coins: int) -> int:
-    """Return how long a row of so many coins is."""
+    """Return the padded length of a row of ``coins`` coins."""
     return -(-coins // BLOCK) * BLOCK
 
 
@@ -50,31 +50,31 @@ def fair_odds(rows: int, coins: int) -> OddsMatrix:
 
 
 def new_lane() -> LaneVector:
-    """Make room for the words of a block of coins."""
+    """Allocate the words of a block of coins."""
     return np.zeros(BLOCK // 4, np.uint64)
 
 
 def no_odds(coins: int) -> WordVector:
-    """Make room for the odds of a row."""
+    """Allocate the odds of a row of coins."""
     return np.zeros(filled_up(coins), np.uint16)
 
 
 @inlined
 def gather(row: WordVector, odds: WordVector, arms: IntVector) -> None:
-    """Put the odds against these arms side by side."""
+    """Copy the odds against these arms to the start of ``row``."""
     for k in range(arms.shape[0]):
         row[k] = odds[arms[k]]
 
 
 @inlined
 def odds_of(p: float) -> np.uint16:
-    """Return the first sixteen bits of a probability."""
+    """Return the first 16 bits of a probability."""
     return np.uint16(min(max(p * _WORD, 0.0), _WORD - 1.0))
 
 
 @inlined
 def new_seed(rng: Generator) -> np.uint64:
-    """Draw the 64 bits that a counter is scrambled with."""
+    """Draw the 64-bit seed of the counter-based generator."""
     high, low = np.uint64(uniform(rng) * _HALF), np.uint64(uniform(rng) * _HALF)
     return (high << np.uint64(32)) | low
 
@@ -84,9 +84,10 @@ def toss_block(
     lane: LaneVector, seed: np.uint64, drawn: int, odds: WordVector, chance: FloatVector, arms: IntVector, at: int,
     mask: int, rng: Generator,
 ) -> int:  # fmt: skip
-    """Toss those coins of a row, in the block at place ``at``, that are in the mask; return the mask of those that win.
+    """Flip the coins in ``mask`` of the block that starts at position ``at`` of a row; return the mask of the winners.
 
-    ``odds[k]`` holds the first bits of the probability ``chance[arms[k]]``; ``drawn`` numbers of the seed are used up.
+    ``odds[k]`` is the first 16 bits of the probability ``chance[arms[k]]``; the first ``drawn`` numbers of the seed are
+    used already.
     """
     write_words(lane, seed, drawn)
     below, equal = compare_words(lane.view(np.uint16), odds[at:])
@@ -97,7 +98,7 @@ def toss_block(
 
 @kernel
 def toss_equal(equal: int, odds: WordVector, chance: FloatVector, arms: IntVector, rng: Generator) -> int:
-    """Decide the coins that the words left open, by the bits of their probabilities that ``odds`` lacks."""
+    """Decide the coins whose word equals ``odds``, by the remaining bits of their probabilities."""
     wins = 0
     while equal != 0:
         k = trailing_zeros(np.uint64(equal))
@@ -109,6 +110,6 @@ def toss_equal(equal: int, odds: WordVector, chance: FloatVector, arms: IntVecto
 
 @inlined
 def block_mask(coins: int, at: int) -> int:
-    """Return the mask of the coins of a row that are in the block at place ``at``."""
+    """Return the mask of the coins of a row that are in the block at position ``at``."""
     left = coins - at
     return (1 << (left if left < BLOCK else BLOCK)) - 1

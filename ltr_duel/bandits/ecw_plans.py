@@ -1,12 +1,12 @@
-"""The cheapest plan under which an arm would be known to be a Copeland winner, kept from step to step: for ECW-RMED.
+"""The cheapest plan that identifies an arm as a Copeland winner, updated from step to step: for ECW-RMED.
 
-A plan says how often each pair is to meet, q_ij ln t times, so that the constraints hold that `policies.ecw_rmed`
-states. The constraint of each arm stands alone: sorting the costs r_ij / d_ij of the arms that beat it, with r_ij the
-regret of a duel and d_ij its evidence, solves it exactly.
+A plan gives the number of duels of each pair, q_ij ln t, such that the constraints in `policies.ecw_rmed` hold. The
+constraint of each arm is independent of the others: sorting the costs r_ij / d_ij of the arms that beat it, where r_ij
+is the regret of a duel and d_ij its evidence, solves it exactly.
 
-The orders and the plan are kept. A duel changes one cost, and thus one arm's share of the plan, unless it changes who
-seems to beat whom: then the costs of up to K arms. Where several arms may be the winner, the plans of those that were
-not the cheapest are made anew.
+The sorted orders and the plan are stored. A duel changes one cost, and thus one arm's share of the plan. If it reverses
+an estimated preference, it changes the costs of up to K arms. If several arms may be the winner, the plans of all but
+the one that was the cheapest are computed again.
 """
 
 from __future__ import annotations
@@ -24,31 +24,31 @@ _ROUNDING = 1e-9  # plans whose regrets differ by less are equally good
 
 
 class Estimates(NamedTuple):
-    """Who seems to beat whom, and how clearly."""
+    """The estimated preferences and their strength."""
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
     divergence: FloatMatrix  # (K, K) d(phat_ij, 1/2)
-    losses: IntVector  # (K,) L_i, the arms that seem to beat arm i
+    losses: IntVector  # (K,) L_i, the number of arms that seem to beat arm i
 
 
 class Superiors(NamedTuple):
-    """For each arm those that seem to beat it, the cheapest first. A duel changes few of these rows."""
+    """The arms that seem to beat each arm, the cheapest first. A duel changes few of these rows."""
 
-    order: IntMatrix  # (K, K) the first size[i] of row i: arms by their costs, of several the first by number
+    order: IntMatrix  # (K, K) the first size[i] of row i: arms by cost, then by number
     size: IntVector  # (K,)
     cost: FloatMatrix  # (K, K) r_ij / d_ij of the arms in the row, infinity for the others
-    stale: IntVector  # (K,) 1 where the row is to be sorted and planned anew
+    stale: IntVector  # (K,) 1 if the row must be sorted and planned again
 
 
 class Now:
-    """Of what the plan is."""
+    """The basis of the plan."""
 
-    planned: int  # the winner of `cheapest`, -1 if there is none
+    planned: int  # the winner of `cheapest`, -1 before the first plan
     least: int  # fewest losses of an arm when the costs were computed
 
 
 class Plans(NamedTuple):
-    """The cheapest plan, and what it is made from."""
+    """The cheapest plan, and the orders from which it is computed."""
 
     superiors: Superiors
     cheapest: FloatMatrix  # (K, K) i < j: q_ij
@@ -57,13 +57,13 @@ class Plans(NamedTuple):
 
 
 def new_estimates(n_arms: int) -> Estimates:
-    """Make the estimates before the first duel."""
+    """Return the estimates before the first duel."""
     square = n_arms, n_arms
     return Estimates(np.zeros(square, np.int64), np.zeros(square), np.zeros(n_arms, np.int64))
 
 
 def new_plans(n_arms: int) -> Plans:
-    """Make a place for plans, of which there is none."""
+    """Allocate the arrays for plans, without a plan."""
     order, (cheapest, other) = np.zeros((n_arms, n_arms), np.int64), np.zeros((2, n_arms, n_arms))
     cost, stale = np.full((n_arms, n_arms), inf), np.ones(n_arms, np.int64)
     superiors = Superiors(order, np.zeros(n_arms, np.int64), cost, stale)
@@ -72,7 +72,7 @@ def new_plans(n_arms: int) -> Plans:
 
 @kernel
 def record(estimates: Estimates, stale: IntVector, winner: int, loser: int) -> None:
-    """Count a duel, and note whose superiors, or costs of them, it changes."""
+    """Count a duel, and mark as stale the arms whose superiors, or the superiors' costs, it changes."""
     wins, losses = estimates.wins, estimates.losses
     before = wins[winner, loser] - wins[loser, winner]
     wins[winner, loser] += 1
@@ -91,7 +91,7 @@ def record(estimates: Estimates, stale: IntVector, winner: int, loser: int) -> N
 
 @kernel
 def note_losses(stale: IntVector, wins: IntMatrix, arm: int) -> None:
-    """Another number of losses of an arm changes its cost as a superior of those that it seems to beat."""
+    """Mark the arms that ``arm`` seems to beat as stale: their cost of it depends on the number of its losses."""
     for i in range(stale.shape[0]):
         stale[i] |= int(beats(wins, arm, i))
 
@@ -104,7 +104,7 @@ def beats(wins: IntMatrix, i: int, j: int) -> bool:
 
 @kernel
 def cheapest_plan(estimates: Estimates, plans: Plans) -> int:
-    """Fill `cheapest` with the q_ij of the estimated Copeland winner that costs the least regret; return that arm."""
+    """Fill `cheapest` with the q_ij of the estimated Copeland winner whose plan has the least regret; return it."""
     wins, divergence, losses = estimates.wins, estimates.divergence, estimates.losses
     superiors, now, stale, least = plans.superiors, plans.now[0], plans.superiors.stale, fewest(losses)
     if now.least != least:
@@ -129,7 +129,7 @@ def cheapest_plan(estimates: Estimates, plans: Plans) -> int:
                 plan = plans.other
                 make_plan(estimates, superiors, plan, winner)
             regret = planned_regret(plan, losses, least)
-            if regret < cost - _ROUNDING:  # the first of several
+            if regret < cost - _ROUNDING:  # among equals the first
                 best, cost = winner, regret
             n += 1
             winner = nth_fewest(losses, least, n)
@@ -141,7 +141,7 @@ def cheapest_plan(estimates: Estimates, plans: Plans) -> int:
 
 @kernel
 def nth_fewest(losses: IntVector, least: int, n: int) -> int:
-    """Return the arm number n = 0, 1, ... of those with the fewest losses; -1 if there is none."""
+    """Return the n-th arm (n = 0, 1, ...) among those with the fewest losses; -1 if there are fewer."""
     for i in range(losses.shape[0]):
         n -= losses[i] == least
         if n < 0:
@@ -151,7 +151,7 @@ def nth_fewest(losses: IntVector, least: int, n: int) -> int:
 
 @kernel
 def planned_regret(plan: FloatMatrix, losses: IntVector, least: int) -> float:
-    """Return what a plan costs for each unit of ln t."""
+    """Return the regret of a plan per unit of ln t."""
     regret = 0.0
     for i in range(losses.shape[0]):
         for j in range(i + 1, losses.shape[0]):
@@ -163,7 +163,7 @@ def planned_regret(plan: FloatMatrix, losses: IntVector, least: int) -> float:
 def sort_stale(
     superiors: Superiors, plan: FloatMatrix, wins: IntMatrix, divergence: FloatMatrix, losses: IntVector, least: int
 ) -> None:
-    """Sort the stale rows, which are almost in order; what was planned for them is taken back."""
+    """Sort the stale rows, which are almost in order, and remove their entries from the plan."""
     n_arms = losses.shape[0]
     for i in range(n_arms):
         if superiors.stale[i]:
@@ -187,7 +187,7 @@ def sort_stale(
 
 @inlined
 def insert(order: IntVector, cost: FloatVector, size: int, j: int) -> None:
-    """Insert an arm into a row of so many arms, by its cost and then its number."""
+    """Insert an arm into a row of ``size`` arms, by its cost and then its number."""
     place = size
     while place > 0:
         before = order[place - 1]
@@ -200,7 +200,7 @@ def insert(order: IntVector, cost: FloatVector, size: int, j: int) -> None:
 
 @kernel
 def make_plan(estimates: Estimates, superiors: Superiors, plan: FloatMatrix, winner: int) -> None:
-    """Fill a plan with the cheapest q_ij under which this arm is known to be a Copeland winner."""
+    """Fill a plan with the cheapest q_ij that identify ``winner`` as a Copeland winner."""
     plan[:] = 0.0
     for i in range(plan.shape[0]):
         plan_arm(superiors, estimates.wins, estimates.divergence, estimates.losses, plan, i, winner)
@@ -209,7 +209,7 @@ def make_plan(estimates: Estimates, superiors: Superiors, plan: FloatMatrix, win
 
 @kernel
 def plan_winner(wins: IntMatrix, divergence: FloatMatrix, plan: FloatMatrix, winner: int) -> None:
-    """The winner has to beat for certain each arm that it seems to beat."""
+    """Plan enough evidence for each pair of the winner and an arm that it seems to beat."""
     for j in range(plan.shape[0]):
         plan[min(winner, j), max(winner, j)] = 1.0 / divergence[winner, j] if beats(wins, winner, j) else 0.0
 
@@ -224,7 +224,7 @@ def plan_arm(
     i: int,
     winner: int,
 ) -> None:
-    """Spread the constraint of arm i over its cheapest superiors but ``winner``; all but `spare` must lose to it."""
+    """Spread the constraint of arm i over its cheapest superiors except ``winner``; all but `spare` are needed."""
     spare = spare_superiors(losses, wins, i, winner)
     if i != winner and spare >= 0:
         order, cost, left = superiors.order[i], superiors.cost[i], 1 - spare
@@ -245,5 +245,5 @@ def plan_arm(
 
 @kernel
 def spare_superiors(losses: IntVector, wins: IntMatrix, i: int, winner: int) -> int:
-    """Return how many arms that seem to beat i, ``winner`` apart, there are beyond L_i - L_i* + 1."""
+    """Return by how many the superiors of i other than ``winner`` exceed L_i - L_i* + 1."""
     return losses[winner] - 1 - (1 if beats(wins, winner, i) else 0)

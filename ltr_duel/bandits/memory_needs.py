@@ -1,7 +1,7 @@
-"""How much memory the run of a policy takes, told before it is taken.
+"""The memory that a run of a policy needs, computed before it is allocated.
 
-A policy says in ``init`` alone what it keeps, so that is asked at four small numbers of arms. The sizes of its arrays
-are a polynomial in the number of arms of degree at most three, which four values determine.
+Only ``init`` determines the arrays of a policy, so it is called with four small numbers of arms. The size of the arrays
+is a polynomial in the number of arms, of degree at most three, which four values determine.
 """
 
 from __future__ import annotations
@@ -13,20 +13,18 @@ from ltr_duel.bandits.policy import Policy
 from ltr_duel.bandits.state import arrays_in
 from ltr_duel.core import require_memory
 
-FEW = 256  # arms whose state is made without a question
-_STEP = 32  # arrays are filled up to whole blocks of so many
+FEW = 256  # up to this number of arms the memory is not checked
+_STEP = 32  # rows are padded to a multiple of this number of arms
 
 
 def require_room(
     policy: Policy, params: Any, n_arms: int, *, horizon: int = 0, in_sweeps: bool = False, runs: int = 1
 ) -> None:
-    """Refuse to let a policy compare more arms than there is memory for.
+    """Raise `InputError` unless there is enough memory for a policy with ``n_arms`` arms.
 
-    n_arms, horizon: what ``init`` will be told.
+    n_arms, horizon: the arguments of ``init``.
     in_sweeps: whether the policy takes whole sweeps at once.
-    runs: how many runs there will be at once.
-
-    Raises `InputError` saying which policy needs how much, and how much there is.
+    runs: number of concurrent runs.
     """
     if n_arms <= FEW:
         return
@@ -36,7 +34,7 @@ def require_room(
 
 
 def run_bytes(policy: Policy, params: Any, n_arms: int, *, horizon: int = 0, in_sweeps: bool = False) -> int:
-    """Return how many bytes the state of a policy has, and the scratch of its loop."""
+    """Return the bytes of a policy's state and of its loop's scratch arrays."""
     walker = policy.sweeps if in_sweeps and policy.sweeps is not None else policy
     told = horizon if policy.needs_horizon else 0
     values = [_bytes(walker.init(_STEP * k, told, params)) for k in (1, 2, 3, 4)]

@@ -1,4 +1,4 @@
-"""Where files that can be made again are kept: compiled kernels and converted corpora."""
+"""The folder for files that can be made again: compiled kernels and converted corpora."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from ltr_duel.core.errors import InputError
 
 
 class NoHomeError(InputError):
-    """There is no folder to keep files in; what only saves time is done without."""
+    """There is no folder for cached files; callers that only save time continue without it."""
 
 
 def cache_home() -> Path:
-    """Return the folder for everything cached: ``$LTR_DUEL_HOME``, else the user's cache folder.
+    """Return the folder of the cache: ``$LTR_DUEL_HOME``, or else the user's cache folder.
 
     Returns
     -------
     Path
-        It need not exist yet.
+        The folder, which may not exist yet.
 
     Raises
     ------
     InputError
-        If the user has no home folder: a ``NoHomeError``, of which callers that only save time take no notice.
+        If the user has no home folder: a ``NoHomeError``, which callers that only save time ignore.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def cache_home() -> Path:
         folder = Path(home).expanduser() if home else platformdirs.user_cache_path("ltr_duel")
     except RuntimeError:
         folder = Path("~")
-    if folder.parts[:1] == ("~",):  # as it is left where nobody knows whose it is
+    if folder.parts[:1] == ("~",):  # unexpanded: the home folder is unknown
         said = f"LTR_DUEL_HOME is '{home}': no such user" if home else "this user has no home folder"
         raise NoHomeError(f"{said}; set LTR_DUEL_HOME to a folder of yours for what is kept")
     return folder

@@ -1,6 +1,6 @@
-"""A policy as a live object: ask which arms to compare, tell who won. For a search page instead of a simulation.
+"""A policy as an object for a search page: `ask` returns the arms to compare, `tell` receives the outcome.
 
-The functions are those of the simulation, run as plain Python; a step takes microseconds.
+It calls the same functions as a simulation, as plain Python; a step takes microseconds.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ltr_duel.bandits.memory_needs import require_room
 from ltr_duel.bandits.policy import POLICIES, Policy, PolicyError
-from ltr_duel.bandits.room import require_room
 from ltr_duel.bandits.state import arrays_in, with_arrays
 from ltr_duel.core import InputError, errors, stream
 
 
 class LivePolicy:
-    """A policy that is asked and told, one comparison at a time.
+    """A policy with the methods ``ask`` and ``tell``, for one comparison at a time.
 
     Parameters
     ----------
@@ -26,20 +26,20 @@ class LivePolicy:
         For example ``"rucb:alpha=0.51"``.
     n_arms : int
     horizon : int
-        How many comparisons there will be, for a policy that needs to know.
+        Total number of comparisons, for a policy that needs the horizon.
     seed : int
-        Of the policy's own random numbers.
+        Seed of the policy's random numbers.
     rng : numpy.random.Generator, optional
-        In place of a seed.
+        Generator to use instead of a seed.
     order : array of int, shape (n_arms,), optional
-        Arm ``order[k]`` is the policy's arm k. Policies break some ties by the smaller number, above all in
-        ``recommend``; with a random order no arm gains by its number. By default arms keep their numbers.
+        Arm ``order[k]`` is the policy's arm k. Policies break some ties by the smaller number, most often in
+        ``recommend``; a random order removes any advantage of small numbers. By default arms keep their numbers.
 
     Raises
     ------
     InputError
-        For an unknown policy or parameter, no arms, more than there is memory for, a missing horizon, or an order
-        that does not name each arm once.
+        If the policy or a parameter is unknown, if there are no arms or too many for the memory, if the horizon is
+        missing, or if ``order`` does not name each arm once.
 
     Examples
     --------
@@ -72,15 +72,15 @@ class LivePolicy:
         self._order = np.arange(n_arms) if order is None else np.array(order)
         if self._order.shape != (n_arms,) or set(self._order.tolist()) != set(range(n_arms)):
             raise InputError(f"the order of {n_arms} arms must name each of 0 to {n_arms - 1} once")
-        self._asked: tuple[int, ...] = ()  # by the numbers of the policy
+        self._asked: tuple[int, ...] = ()  # arms by the policy's numbers
 
     @property
     def steps(self) -> int:
-        """Comparisons told so far."""
+        """Number of outcomes received."""
         return self._t - 1
 
     def ask(self) -> tuple[int, ...]:
-        """Return the arms to compare next: two (they may be the same), or a slate. Asked again, it repeats itself."""
+        """Return the arms to compare next: two, which may be the same, or a slate. They stay the same until `tell`."""
         if not self._asked:
             if self._policy.feedback == "duel":
                 chosen: Any = self._policy.select(self._state, self._params, self._t, self._rng)
@@ -97,9 +97,9 @@ class LivePolicy:
         return tuple(map(self._order.item, self._asked))
 
     def chance(self) -> float | None:
-        """Return the probability with which the arms to compare next were chosen, in any order, given all outcomes.
+        """Return the probability with which the policy chose these arms, in any order, given all earlier outcomes.
 
-        None where the policy does not compute it.
+        Returns None if the policy does not compute it.
         """
         self.ask()
         if self._policy.chance is None:
@@ -108,18 +108,18 @@ class LivePolicy:
         return float(self._policy.chance(self._state, self._params, arms))
 
     def tell(self, outcome: int | ArrayLike = 0) -> None:
-        """Take the outcome of the comparison that was asked for.
+        """Update the policy with the outcome of the comparison that `ask` returned.
 
         Parameters
         ----------
         outcome : int or array
-            Of two arms: +1 if the first won, -1 if it lost (break ties by a coin). Nothing, for one arm alone or
-            against itself. Of a slate of m arms: an (m, m) array whose entry [a, b] has that sign for all a < b.
+            For two arms: +1 if the first won, -1 if it lost (break ties by a coin); omit it for an arm alone or
+            against itself. For a slate of m arms: an (m, m) array in which entry [a, b] has this sign for all a < b.
 
         Raises
         ------
         InputError
-            If nothing was asked, or for an outcome that is none.
+            If `ask` was not called, or the outcome is not legal.
         """
         if not self._asked:
             raise InputError("nothing was asked: call ask() before tell()")
@@ -153,7 +153,7 @@ class LivePolicy:
         self._policy.update(self._state, self._params, self._t, slate, size, won, self._rng)
 
     def recommend(self) -> int:
-        """Return the arm to use if there were no more comparisons."""
+        """Return the arm that the policy would use if it had to stop now."""
         arm = int(self._policy.recommend(self._state, self._params))
         self._require_arm("recommends", arm)
         return int(self._order[arm])
@@ -163,7 +163,7 @@ class LivePolicy:
             raise PolicyError(f"policy '{self._label}' {verb} arm {arm} of {self._n_arms} in step {self._t:,}")
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
-        """Return everything the policy knows, as plain arrays (`numpy.savez` takes them)."""
+        """Return the complete state as plain arrays, which `numpy.savez` accepts."""
         inner = self._rng.bit_generator.state["state"]
         words = [inner[key] >> shift & (2**64 - 1) for key in ("state", "inc") for shift in (64, 0)]
         arrays = {f"state.{name}": value.copy() for name, value in arrays_in(self._state)}
@@ -182,20 +182,21 @@ class LivePolicy:
     def restore(
         cls, policy: str | Policy, arrays: Mapping[str, NDArray[Any]], *, accept_new_code: bool = False
     ) -> LivePolicy:
-        """Make a policy that resumes where another of the same name and parameters was at its `snapshot`.
+        """Return a policy that resumes from the `snapshot` of a policy with the same name and parameters.
 
         Parameters
         ----------
         policy : str or Policy
         arrays : mapping of str to ndarray
-            From `snapshot`. One of an earlier version of this package does not say its policy, and is taken as it is.
+            A `snapshot`. Snapshots of early versions of this package do not name their policy, which is then not
+            checked.
         accept_new_code : bool
-            Resume although the policy has another numbers version (`ltr_duel.core.numbering`) than it had then.
+            Whether to resume even if the policy's numbers version (`ltr_duel.core.numbering`) has changed.
 
         Raises
         ------
         InputError
-            For an unknown policy, or arrays that are no snapshot of it.
+            If the policy is unknown, or the arrays are not a snapshot of it.
         """
         self = cls.__new__(cls)
         self._label, self._policy, self._params = POLICIES.configure(policy)
@@ -214,11 +215,11 @@ class LivePolicy:
         generator: Any = self._rng.bit_generator.state
         generator["state"] = {"state": words[0] << 64 | words[1], "inc": words[2] << 64 | words[3]}
         self._rng.bit_generator.state = generator
-        self._order = arrays.get("order", np.arange(self._n_arms))  # snapshots had none, as arms kept their numbers
+        self._order = arrays.get("order", np.arange(self._n_arms))  # early snapshots lack it: arms kept their numbers
         return self
 
     def _checked_arms(self, arrays: Mapping[str, NDArray[Any]]) -> int:
-        """Return the number of arms; refuse arrays of other sizes or types: kernels would read past their ends."""
+        """Return the number of arms. Raises `InputError` for a wrong shape or type: kernels would read past the end."""
         n_arms = errors.require_whole("the number of arms", arrays["n_arms"].ravel()[0], 1, 100_000)
         require_room(self._policy, self._params, n_arms, horizon=1)
         state = {f"state.{name}": value for name, value in arrays_in(self._policy.init(n_arms, 1, self._params))}
@@ -247,7 +248,7 @@ class LivePolicy:
         return (0, 2) if self._policy.feedback == "duel" else range(n_arms + 1)
 
     def _require_own(self, arrays: Mapping[str, NDArray[Any]], accept_new_code: bool) -> None:
-        """Refuse the snapshot of another policy, or of the same with other numbers."""
+        """Raise `InputError` if the snapshot is of another policy or of another numbers version."""
         if "policy" not in arrays:
             return
         name, numbers = str(arrays["policy"][0]), int(arrays["numbers"][0])

@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 
 from ltr_duel.core import FloatVector, statistics
-from ltr_duel.papers.checks.measure import Missing, Reading, Sample, measured_by
-from ltr_duel.papers.checks.rows import Selection, select
+from ltr_duel.papers.claim_measures.measure import Missing, Reading, Sample, measured_by
+from ltr_duel.papers.claim_measures.rows import Selection, select
 
 _BY_CHANCE = 0.05
 _CHOICES: dict[str | None, Callable[..., Any]] = {None: np.mean, "mean": np.mean, "least": np.min, "greatest": np.max}

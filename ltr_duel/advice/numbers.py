@@ -1,4 +1,4 @@
-"""Numbers with their intervals, as people read them."""
+"""Numbers with their intervals as text."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ METHOD_WORDS = {"a/b": "a plain A/B test"}
 
 
 def named(candidate: str) -> str:
-    """Return how a candidate is called in a sentence: 'mdb with sosm'."""
+    """Return the name of a candidate in a sentence: 'mdb with sosm'."""
     return METHOD_WORDS.get(candidate, " with ".join(candidate.split("/")))
 
 
 def percent(found: Estimate) -> str:
-    """Write a probability: '97% (93 to 99)'."""
+    """Format a probability: '97% (93 to 99)'."""
     return f"{percent_of(found.value)}% ({percent_of(found.low)} to {percent_of(found.high)})"
 
 
 def ndcg(found: Estimate) -> str:
-    """Write a difference of NDCG: '0.0123 (0.0119 to 0.0127)'."""
+    """Format a difference of NDCG: '0.0123 (0.0119 to 0.0127)'."""
     return f"{plain(found.value)} ({plain(found.low)} to {plain(found.high)})"
 
 
 def plain(value: float) -> str:
-    """Write a number between -1 and 1: '0.0123', '-0.0004'."""
+    """Format a number between -1 and 1: '0.0123', '-0.0004'."""
     if not math.isfinite(value):
         return "?"
     text = f"{value:.4f}"
@@ -35,7 +35,7 @@ def plain(value: float) -> str:
 
 
 def impressions(found: Reached) -> str:
-    """Write when something is reached: '23,000 (18,000 to 40,000)'."""
+    """Format the impressions at which a condition is reached: '23,000 (18,000 to 40,000)'."""
     if found.value is None:
         return "not by then" if found.low is None else f"not by then ({found.low:,} at the earliest)"
     end = "or later" if found.high is None else f"to {found.high:,}"
@@ -43,7 +43,7 @@ def impressions(found: Reached) -> str:
 
 
 def listed(names: tuple[str, ...] | list[str], most: int = 6) -> str:
-    """Write some names."""
+    """Format a list of names."""
     quoted = [f"'{name}'" for name in names[:most]]
     if len(names) > most:
         return f"{', '.join(quoted)} and {len(names) - most} more"
@@ -51,6 +51,6 @@ def listed(names: tuple[str, ...] | list[str], most: int = 6) -> str:
 
 
 def percent_of(value: float) -> str:
-    """Write a share without the sign: '97.4', '100'."""
+    """Format a share without the percent sign: '97.4', '100'."""
     share = 100 * value
     return f"{share:.1f}" if 0.05 <= share < 99.95 else f"{share:.0f}"

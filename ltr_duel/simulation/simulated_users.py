@@ -25,7 +25,7 @@ from ltr_duel.core import (
     uniform,
     vector,
 )
-from ltr_duel.interleaving import METHODS, Comparer, Comparison, Method, compare_pair, compare_slate
+from ltr_duel.interleaving import METHODS, Comparer, Comparison, Method, compare_pair, compare_slate, require_able
 from ltr_duel.rankers import Rankings, require_rankings
 from ltr_duel.simulation.oracle import OracleSource
 
@@ -47,15 +47,7 @@ def draw_query(n_queries: int, cumulative: FloatVector, rng: np.random.Generator
     """Draw a query with replacement, by weight."""
     if cumulative.shape[0] == 0:
         return random_below(n_queries, rng)
-    u = uniform(rng) * cumulative[n_queries - 1]
-    low, high = 0, n_queries - 1
-    while low < high:
-        middle = (low + high) // 2
-        if cumulative[middle] > u:
-            high = middle
-        else:
-            low = middle + 1
-    return low
+    return vector.first_above(cumulative, uniform(rng) * cumulative[n_queries - 1])
 
 
 def _duel(oracle: LiveOracle, first: int, second: int, streams: Streams) -> int:
@@ -132,11 +124,8 @@ class Live(OracleSource):
         top: int = 10,
     ) -> None:
         require_rankings(rankings)
-        for method, able in ((pairs, "pairs"), (slates, "slates")):
-            if not getattr(METHODS.configure(method).component, able):
-                kind = "two rankers" if able == "pairs" else "sets of rankers"
-                fitting = ", ".join(one.name for one in METHODS if getattr(one, able))
-                raise InputError(f"'{method}' does not compare {kind}; methods that do: {fitting}")
+        require_able(pairs, sets=False)
+        require_able(slates, sets=True)
         if outcome == "expectation":
             raise InputError("outcome 'expectation' is a number, for estimating matrices; a live duel needs a winner")
         errors.require_one_of("rule for ties", ties, TIE_RULES)
@@ -163,7 +152,7 @@ class Live(OracleSource):
         self.provenance = numbered(about, slates=shown, live=LIVE_NUMBERS)
 
     def open(self) -> LiveOracle:
-        """Return what kernels need, with scratch of its own."""
+        """Return the data that kernels need, with separate scratch."""
         return LiveOracle(self._pairs.open(), self._slates.open(), self._cumulative, self._half)
 
 

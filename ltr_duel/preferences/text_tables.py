@@ -10,18 +10,18 @@ import csv
 import gzip
 import os
 from collections.abc import Iterator
+from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError
+from ltr_duel.core import InputError, files
 from ltr_duel.preferences.entries import require_room
 from ltr_duel.preferences.matrix import PreferenceMatrix
 
 NPY = b"\x93NUMPY"
-GZIP = b"\x1f\x8b"
 _CHARACTERS = 100  # of a number or a name in text
 _CSV_HEADS = (",", '"",')
 _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
@@ -50,7 +50,7 @@ def read_npy(path: Path, file: IO[bytes], most_rankers: int) -> PreferenceMatrix
     return PreferenceMatrix(p, provenance=_about(path))
 
 
-def read_text(path: Path, file: IO[bytes], most_rankers: int) -> PreferenceMatrix:
+def read_text(path: Path, file: BufferedReader, most_rankers: int) -> PreferenceMatrix:
     """Read rows of numbers parted by white space or commas, or a table with names; also packed by gzip."""
     lines = _lines(path, file, most_rankers)
     number, first = next(lines, (1, ""))
@@ -130,10 +130,10 @@ def _from_csv(path: Path, head: str, lines: Iterator[tuple[int, str]], most: int
     return PreferenceMatrix(rows.square(), tuple(names), provenance=_about(path))
 
 
-def _lines(path: Path, file: IO[bytes], most_rankers: int) -> Iterator[tuple[int, str]]:
+def _lines(path: Path, file: BufferedReader, most_rankers: int) -> Iterator[tuple[int, str]]:
     """Yield numbered lines; a longer one, or more of them, than the largest matrix needs is refused, not held."""
     longest = (most_rankers + 1) * _CHARACTERS
-    source: Any = gzip.GzipFile(fileobj=file) if file.peek(2)[:2] == GZIP else file  # type: ignore[attr-defined]
+    source: Any = gzip.GzipFile(fileobj=file) if files.is_gzipped(file) else file
     for number in range(1, 2 * most_rankers + 11):
         line = source.readline(longest + 1)
         if not line:

@@ -10,8 +10,17 @@ import pandas as pd
 
 from ltr_duel.core import FloatMatrix, FloatVector
 from ltr_duel.core import columns as col
-from ltr_duel.papers.checks.measure import Group, Missing, Reading, Sample, deviations, means, measured_by, reading
-from ltr_duel.papers.checks.rows import Selection, final_values, grouped, select, side_by_side
+from ltr_duel.papers.claim_measures.measure import (
+    Group,
+    Missing,
+    Reading,
+    Sample,
+    deviations,
+    means,
+    measured_by,
+    reading,
+)
+from ltr_duel.papers.claim_measures.rows import Selection, final_values, grouped, select, side_by_side
 from ltr_duel.simulation import final_rows
 
 _CLEARLY = 1.25  # in a world where a policy pays less than the others, they pay a quarter more

@@ -18,7 +18,7 @@ import pandas as pd
 from ltr_duel.bandits import POLICIES, Policy
 from ltr_duel.core import InputError, components
 from ltr_duel.core import columns as col
-from ltr_duel.papers.checks.measure import Group, Missing, format_value
+from ltr_duel.papers.claim_measures.measure import Group, Missing, format_value
 from ltr_duel.simulation import final_rows
 
 Selection = Mapping[str, Any] | str

@@ -1,0 +1,116 @@
+"""Properties of preference matrices in lines and table cells, with what noise alone would show."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ltr_duel.analysis.rankers import SURE, chance_words, confidence_sentence, listed, of_queries, open_pairs
+from ltr_duel.core import several, stream
+from ltr_duel.preferences import (
+    STATISTICS,
+    PreferenceMatrix,
+    condorcet_confidence,
+    cyclic_triples,
+    matrix_properties,
+    transitive_null,
+)
+
+_WORLDS, _FEW_WORLDS, _MANY = 60, 19, 100  # number of sampled transitive worlds for up to `_MANY` rankers, and for more
+_BY_CHANCE = 0.05
+_UNSURE = "not determined"
+UNDECIDED = "undecided"
+
+
+def winner_row(matrix: PreferenceMatrix) -> dict[str, str]:
+    """Return the Condorcet winner, the likeliest one, its probability, P(none) and cycles, as table cells.
+
+    The winner is `UNDECIDED` if `winner_sentence` calls the matrix undecided.
+    """
+    sure, noise = condorcet_confidence(matrix), null_words(matrix)
+    best, none = int(sure.argmax()), max(0.0, 1 - float(sure.sum()))
+    winner = matrix.condorcet_winner
+    decided = (none if winner is None else sure[matrix.index(winner)]) >= SURE
+    return {
+        "Condorcet winner": (winner or "none") if decided else UNDECIDED,
+        "likeliest": matrix.names[best],
+        "P": chance_words(float(sure[best])),
+        "P(none)": chance_words(none),
+        "cycles of three": f"{cyclic_triples(matrix):,}{noise['cyclic_triples']}",
+    }
+
+
+def null_words(matrix: PreferenceMatrix) -> dict[str, str]:
+    """Return for each property its range over transitive worlds with this noise; "" if the noise is unknown."""
+    if not matrix.standard_error.any() or not np.isfinite(matrix.standard_error).all() or len(matrix) < 3:
+        return dict.fromkeys(STATISTICS, "")
+    size = len(matrix)
+    rng = stream(0, "transitive worlds", matrix.digest)
+    table = transitive_null(matrix, rng, worlds=_WORLDS if size <= _MANY else _FEW_WORLDS)
+    words = {}
+    for name, low, high, chance in zip(*(table[key] for key in ("property", "low", "high", "p_value")), strict=True):
+        ends = " to ".join("none" if math.isinf(end) else f"{end:,.4g}" for end in (low, high))
+        beyond = "; beyond noise" if chance <= _BY_CHANCE and STATISTICS[name].worse else ""
+        words[name] = f" (noise alone: {ends}{beyond})"
+    return words
+
+
+def property_lines(matrix: PreferenceMatrix) -> list[str]:
+    """Return the properties of a matrix as lines, with their ranges over transitive worlds with its noise."""
+    if open_pairs(matrix):
+        return [
+            "Copeland, Borda and von Neumann winners, order, transitivity and bounds need all pairs, and are left out."
+        ]
+    about, noise = matrix_properties(matrix), null_words(matrix)
+    copeland, borda = listed(about.copeland_winners, 5), listed(about.borda_winners, 5)
+    mixture = ", ".join(f"{name} {weight:.3f}" for name, weight in list(about.von_neumann_winner.items())[:5])
+    of = "Winners of this estimate: " if matrix.standard_error.any() else ""
+    lines = [f"{of}Copeland: {copeland}; Borda: {borda}; von Neumann: {mixture}"]
+    if matrix.standard_error.any():
+        lines.append(confidence_sentence(matrix))
+        shares = "; ".join(
+            f"{kind}: {', '.join(f'{name} {chance_words(share)}' for name, share in list(chances.items())[:3])}"
+            for kind, chances in (("Copeland", about.copeland_confidence), ("Borda", about.borda_confidence))
+        )
+        lines.append(f"Probability to win: {shares}")
+        if "clicks" in matrix.provenance and (about_these := of_queries(matrix)):
+            lines.append(f"P is{about_these} and the simulated users of this estimate, not for new queries.")
+    order = "a total order" if about.total_order else "no total order"
+    such = f" such as {' > '.join(about.cycle)}" if about.cycle else ""
+    cycles = "cycle" if about.cyclic_triples == 1 else "cycles"
+    cycle = f", {about.cyclic_triples:,} {cycles} of three{such}{noise['cyclic_triples']}" if about.cycle else ""
+    even = f", {about.even_pairs:,} even pair{'s' * (about.even_pairs > 1)}" if about.even_pairs else ""
+    lines.append(f"Order: {order}{cycle}{even}; top cycle of {len(about.top_cycle)}{noise['top_cycle']}")
+    share = about.strong_violations / max(1, about.strong_triples)
+    gap, error = about.smallest_gap, about.smallest_gap_error  # gammas and bounds divide by it
+    unsure = gap is not None and error is not None and gap <= error
+    gammas = [f"; {name} {_UNSURE if unsure else f'{value:.3g}{noise[name]}'}" for name, value in (
+        ("gamma_btm", about.gamma_btm), ("gamma_rucb", about.gamma_rucb)) if value]  # fmt: skip
+    rivals = len(matrix) > 2
+    if rivals:
+        lines.append(f"Strong transitivity fails in {share:.3f} of triples{noise['strong_share']}{''.join(gammas)}")
+    if rivals and about.triangle_violations is not None:
+        broken = f"{several(about.triangle_violations, 'pair')} of rivals{noise['triangle_violations']}"
+        lines.append(f"The stochastic triangle inequality fails for {broken}")
+    if rivals and about.least_condorcet_share > 0:
+        share = about.least_condorcet_share
+        least = f"{'1' if share >= 0.99995 else f'{share:.4f} or more'}{noise['least_condorcet_share']}"
+        lines.append(f"Random subsets have a Condorcet winner with probability {least}")
+    if about.lower_bound is not None:
+        like = noise["lower_bound"].replace("noise alone:", "in transitive worlds like this one:")
+        multi = (
+            f"; for sets, without a theorem: about {about.multiduel_bound:.3g} ln T" if about.multiduel_bound else ""
+        )
+        pairs = f"{about.lower_bound:.3g} ln T{like}{multi}"
+        lines.append(
+            f"Asymptotic lower bound on the average regret of pairwise policies: {_UNSURE if unsure else pairs}"
+        )
+    if unsure and about.lower_bound is not None:
+        lines.append(f"({_UNSURE}: the winner's smallest gap is within its standard error)")
+    if any(noise.values()):
+        lines.append(
+            "(noise alone, worlds like this one: the middle 95% of strongly transitive worlds, closest to this one,"
+            " with its noise; not an error of the number before it)"
+        )
+    return lines

@@ -1,0 +1,81 @@
+"""Auto for sets: the policy to take where the problem is not known and sets of arms can be compared; no parameters.
+
+Self-Sparring of sets of five (`self_sparring`), with two departures. Copies of an arm in one list share its score, so
+where they disagree about a rival the outcome was a tie that a coin broke, and teaches nothing. And of the up to six
+pairs of copies of two arms three count: they are one observation, and all six too often ended with a wrong arm.
+
+Made for this package, like `auto`. Nothing is proven.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from numpy.random import Generator
+
+from ltr_duel.bandits.cardinal import ThompsonBoxes, thompson_advance, thompson_boxes, thompson_feedback, thompson_most
+from ltr_duel.bandits.policy import register
+from ltr_duel.core import IntVector, SignMatrix, components, kernel
+
+SIZE, COPIES = 5, 3  # arms of a set; pairs of copies of the same two arms that count
+
+
+class State(NamedTuple):
+    """What is known of K arms in sets: one Thompson box."""
+
+    boxes: ThompsonBoxes
+
+
+def init(n_arms: int, horizon: int, params: components.NoParams) -> State:
+    """Uniform priors."""
+    return State(thompson_boxes(1, n_arms))
+
+
+def select(state: State, params: components.NoParams, t: int, slate: IntVector, rng: Generator) -> int:
+    """As many independent samples as there are places."""
+    size = min(SIZE, state.boxes.good.shape[1])
+    for place in range(size):
+        slate[place] = thompson_advance(state.boxes, 0, rng)
+    return size
+
+
+def update(
+    state: State, params: components.NoParams, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator
+) -> None:
+    """One success and one failure for each pair of places; of pairs of copies only for the first few that agree."""
+    for a in range(size):
+        for b in range(a + 1, size):
+            if slate[a] == slate[b] or is_counted(slate, size, won, a, b):
+                winner, loser = (slate[a], slate[b]) if won[a, b] > 0 else (slate[b], slate[a])
+                thompson_feedback(state.boxes, 0, winner, 1)
+                thompson_feedback(state.boxes, 0, loser, 0)
+
+
+@kernel
+def is_counted(slate: IntVector, size: int, won: SignMatrix, first: int, second: int) -> bool:
+    """Return whether all copies of two arms have this outcome, and fewer than `COPIES` pairs of them come before."""
+    before = 0
+    for a in range(size):
+        for b in range(a + 1, size):
+            as_here = slate[a] == slate[first] and slate[b] == slate[second]
+            if as_here or (slate[a] == slate[second] and slate[b] == slate[first]):
+                if won[a, b] != (won[first, second] if as_here else -won[first, second]):
+                    return False
+                before += a < first or (a == first and b < second)
+    return before < COPIES
+
+
+def recommend(state: State, params: components.NoParams) -> int:
+    """The arm that was compared most often."""
+    return thompson_most(state.boxes, 0)
+
+
+register(
+    __name__,
+    any_order=True,
+    assumes="an approximately linear order of the arms",
+    regret="not proven",
+    cost="O(K) coins, a few Beta draws",
+    cite="sui2017multidueling",
+    where="IndSelfSparring with a departure",
+)

@@ -1,0 +1,129 @@
+"""The functions of an interleaving or multileaving method. Each call is dispatched on the class of the state.
+
+    query --draw--> shown list, owners --click model--> clicks --credit--> who won
+
+A method is a module: ``State``, a NamedTuple of constants and scratch arrays; ``init``, which makes it; and `draw_pair`
+and `credit_pair`, or `draw_slate` and `credit_slate`, or all four. Building the list and scoring the clicks are
+separate, so that each can be tested against enumeration. Two optional functions reduce the variance of estimates:
+`find_contributors` and `draw_mirrored`.
+
+A state keeps nothing from one comparison to the next. Beside the list and its owners, a draw may leave a float array
+``kept`` in the state for the credit. A `Page` of plain lists stores ``kept``, because it is credited later, and perhaps
+in another process. The functions are undecorated: numba compiles them with the loop that calls them, and plain Python
+runs the same text.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from numpy.random import Generator
+
+from ltr_duel.core import FloatVector, IntVector, SignMatrix, SmallIntMatrix, dispatched_call
+
+
+class Lists(NamedTuple):
+    """The rankings in the form for kernels; query q is columns ``query_ptr[q]:query_ptr[q + 1]``."""
+
+    order: SmallIntMatrix  # (K, n_docs) positions, best first
+    rank: SmallIntMatrix  # (K, n_docs) 1 = best
+    query_ptr: IntVector  # (n_queries + 1,)
+
+
+class Shown(NamedTuple):
+    """Scratch for one shown list of up to ``top`` documents."""
+
+    shown: IntVector  # (top,) document positions, from the top
+    owner: IntVector  # (top,) contributing ranker: 0, 1, ... within the pair or slate; -1 for no owner
+    clicks: IntVector  # (top,) clicked positions of the list, ascending
+
+
+class Size(NamedTuple):
+    """The sizes of a method's arrays."""
+
+    top: int  # documents shown
+    longest: int  # number of documents of the largest query
+    rankers: int  # number of rankers of the largest slate
+
+
+@dispatched_call
+def draw_pair(state: Any, lists: Lists, query: int, first: int, second: int, page: Shown, rng: Generator) -> int:
+    """Interleave two rankers: fill ``page.shown`` and ``page.owner``, and return the length of the list."""
+    raise TypeError("this method does not compare two rankers")
+
+
+@dispatched_call
+def credit_pair(
+    state: Any, lists: Lists, query: int, first: int, second: int, page: Shown, length: int, n_clicks: int
+) -> float:
+    """Score one or more clicks: +1 if ``first`` won, -1 if ``second`` won, 0 for a tie, or a number between."""
+    raise TypeError("this method does not compare two rankers")
+
+
+@dispatched_call
+def draw_slate(state: Any, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:
+    """Multileave ``slate[:size]``: fill ``page.shown`` and ``page.owner``, and return the length of the list.
+
+    Parameters
+    ----------
+    state : State of a method
+    lists : Lists
+    query : int
+    slate : ndarray of int64
+        Positions of the rankers.
+    size : int
+    page : Shown
+    rng : numpy.random.Generator
+
+    Raises
+    ------
+    TypeError
+        If ``state`` has an unsupported type.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ltr_duel.interleaving import METHODS
+    >>> order = np.array([[0, 1, 2], [0, 1, 2]], np.int16)
+    >>> page = Shown(*np.zeros((3, 3), np.int64))
+    >>> state = METHODS["sosm"].init(Size(top=3, longest=3, rankers=2), METHODS["sosm"].params(), "credit")
+    >>> draw_slate(state, Lists(order, order + 1, np.array([0, 3])), 0, np.arange(2), 2, page, np.random.default_rng())
+    3
+    >>> page.shown.tolist()
+    [0, 1, 2]
+    """
+    raise TypeError("this method does not compare sets of rankers")
+
+
+@dispatched_call
+def credit_slate(
+    state: Any, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, length: int, n_clicks: int,
+    won: SignMatrix,
+) -> None:  # fmt: skip
+    """Score the clicks: for a < b in the slate, ``won[a, b]`` is +1 if ``slate[a]`` won, -1 if it lost, else 0."""
+    raise TypeError("this method does not compare sets of rankers")
+
+
+@dispatched_call
+def find_contributors(
+    state: Any, lists: Lists, query: int, first: int, second: int, page: Shown, n_clicks: int, q: FloatVector
+) -> None:
+    """Write Pr(``first`` contributed the document | list) into ``q`` at the clicked places.
+
+    Optional, for methods whose contributors are independent given the list and do not depend on clicks. The outcome is
+    the mean sign of the clicks owned by ``first`` less those owned by ``second``; by the rules in `Method.posterior`,
+    the sign of that mean.
+    """
+    raise TypeError("this method finds no contributors")
+
+
+@dispatched_call
+def draw_mirrored(
+    state: Any, lists: Lists, query: int, first: int, second: int, page: Shown, uniforms: FloatVector, rng: Generator
+) -> int:
+    """Draw a list from uniform numbers, one for each place; return its length. Optional.
+
+    Each list follows the distribution of `draw_pair`. With ``first`` and ``second`` exchanged and the same numbers, the
+    other ranker contributes at each place, at the same depth.
+    """
+    raise TypeError("this method draws no mirrored lists")

@@ -1,0 +1,99 @@
+"""One run of one policy, of which everything is determined by its key."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+
+from ltr_duel.bandits import Lateness, Policy, Run, new_recorder, random_order, relabelled, suited
+from ltr_duel.core import FloatMatrix, IntVector, Streams, components, handed_over, stream
+from ltr_duel.simulation.labels import AS_GIVEN
+from ltr_duel.simulation.oracle import OracleSource
+from ltr_duel.simulation.run_result import RunKey, RunResult
+
+_kept = threading.local()  # of each thread, room for a relabelled matrix: a run after another takes the same memory
+_MOST_KEPT = 1000  # arms
+
+
+def run_once(
+    configured: components.Configured[Policy],
+    key: RunKey,
+    oracle: OracleSource,
+    times: IntVector,
+    place: IntVector | None = None,
+    *,
+    compiled: bool = True,
+) -> RunResult:
+    """Run one policy once, or what takes its place where the oracle compares sets.
+
+    ``place`` tells which arm of a slate is the best, see `places`.
+
+    The policy numbers the arms by `run_order`; the result has the order of the oracle's names.
+    Not ``compiled``, the policy and all that it calls run as plain Python.
+    """
+    configured = suited(configured, to_sets=not oracle.refuses_sets and len(oracle.names) > 2)
+    policy, size = configured.component, len(oracle.names)
+    order = run_order(key, size)
+    back = np.argsort(order)
+    counts = new_recorder(size, times, order if place is None else place[order])
+    run = Run(
+        policy,
+        configured.params,
+        size,
+        relabelled(oracle.open(), order, _room(size)),
+        run_streams(key),
+        counts,
+        horizon=key.horizon,
+        compiled=oracle.compiled,
+        plain=not compiled,
+        in_sweeps=oracle.in_sweeps,
+        late=lateness(key),
+    )
+    run.advance(int(times[-1]))
+    return RunResult(
+        key,
+        configured.label,
+        times,
+        handed_over(counts.pulls.take(back, 1)),
+        handed_over(counts.exposure.take(back, 1)),
+        handed_over(order[counts.recommended]),
+        run.decisions,
+        handed_over(counts.best.take(back, 1)),
+        handed_over(counts.worst.take(back, 1)),
+        counts.outcomes,
+    )
+
+
+def lateness(key: RunKey) -> Lateness | None:
+    """Return how late the outcomes of a run are, if they are."""
+    if key.batch == 1 and key.delay == 0:
+        return None
+    return Lateness(key.batch, key.delay, stream(key.seed, key.repetition, "batches", key.configuration))
+
+
+def _room(size: int) -> FloatMatrix | None:
+    if size > _MOST_KEPT:
+        return None
+    room: FloatMatrix | None = getattr(_kept, "matrix", None)
+    if room is None or len(room) != size:
+        room = _kept.matrix = np.empty((size, size))
+    return room
+
+
+def run_streams(key: RunKey) -> Streams:
+    """Return the streams of a run. All but the policy's own are common to all policies of a repetition."""
+    own = {"policy": stream(key.seed, key.repetition, "policy", key.configuration)}
+    return Streams(**own, **{name: stream(key.seed, key.repetition, name) for name in Streams._fields[1:]})
+
+
+def run_order(key: RunKey, size: int) -> IntVector:
+    """Return the order in which a run's policy numbers the arms, the same for all policies of a repetition.
+
+    size: how many arms there are.
+
+    The policy's arm k is arm ``order[k]`` of the oracle.
+    """
+    if key.labels == AS_GIVEN:
+        return np.arange(size)
+    return random_order(size, stream(key.seed, key.repetition, "labels"))

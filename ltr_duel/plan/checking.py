@@ -62,7 +62,7 @@ def check_plans(log: ClickLog, plans: Mapping[int, LivePlan], settings: Settings
     said = [line for line in finding_lines(_failed(log, settings)) if line]
     if lost := log.bad.count - log.bad.repeated:
         said.append(f"{several(lost, 'line')} cannot be used; the first: {log.bad.sentences[0]}")
-    wrong: dict[str, list[str]] = {}
+    wrong: dict[str, list[int]] = {}  # lines, of which finding one is a query
     shown: dict[int, Counter[tuple[str, ...]]] = {}
     for batch in log.batches(_COLUMNS):
         table = batch.table.to_pydict()
@@ -70,11 +70,14 @@ def check_plans(log: ClickLog, plans: Mapping[int, LivePlan], settings: Settings
             raise InputError(f"{log.path}: rows of a plan have the column '{missing[0]}'")
         for line, *row in zip(batch.lines.tolist(), *(table[name] for name in _COLUMNS), strict=True):
             if complaint := _complaint(plans, *row):
-                wrong.setdefault(complaint, []).append(str(log.find(line)))
+                wrong.setdefault(complaint, []).append(line)
             else:
                 shown.setdefault(int(row[0].partition("-")[0]), Counter())[tuple(row[4])] += 1
     said += [line for version, counts in sorted(shown.items()) if (line := _shares(plans[version], counts, len(shown)))]
-    return [*said, *(f"{complaint}: {several(len(at), 'row')}, the first {at[0]}" for complaint, at in wrong.items())]
+    return [
+        *said,
+        *(f"{complaint}: {several(len(at), 'row')}, the first {log.find(at[0])}" for complaint, at in wrong.items()),
+    ]
 
 
 def _failed(log: ClickLog, settings: Settings) -> list[Finding]:

@@ -23,6 +23,7 @@ from ltr_duel.rankers import feature_rankers
 
 FEW = ("round_robin/team_draft", "mdb/sosm", "a/b")
 SMALL = {"budget": 120, "clicks": "perfect", "simulations": 10, "top": 3, "compiled": False, "jobs": 1}
+EASY = SMALL | {"confidence": 0.5}  # so no larger budget is tried, which takes most of the time
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +64,7 @@ def test_the_fresh_runs_are_the_last_look_of_the_race(advice):
 def test_the_table_shows_what_it_is_sorted_by_and_no_round_of_the_race_comes_twice(rankings):
     """A row with the smaller loss on the way stood below one with the larger, and its sum was nowhere."""
     users = {"clicks": ("perfect", "informational"), "simulations": 16}
-    advice = advise(rankings, candidates=(*FEW, "double_thompson/team_draft"), **SMALL | users)
+    advice = advise(rankings, candidates=(*FEW, "double_thompson/team_draft"), **EASY | users)
     table = advice.table()
     for row, text in zip(advice.rows, table["largest loss"], strict=True):
         largest = max(row.worlds, key=lambda one: one.loss.value)
@@ -81,7 +82,7 @@ def test_the_table_shows_what_it_is_sorted_by_and_no_round_of_the_race_comes_twi
 def test_equal_shares_of_equal_runs_have_the_same_interval_in_harder_worlds(rankings):
     """Intervals of harder worlds were not corrected for the click models, those of the claims above them were."""
     users = {"clicks": ("perfect", "navigational", "informational"), "simulations": 10}
-    found = advise(rankings, candidates=FEW, **SMALL | users).what_if
+    found = advise(rankings, candidates=FEW, **EASY | users).what_if
     known = {one.right.value: one.right for one in found if one.change == "as simulated"}
     pairs = [(known[one.right.value], one.right) for one in found if one.right.value in known]
     assert len(pairs) > len(known) and all(a == b for a, b in pairs)
@@ -119,7 +120,7 @@ def test_the_sentences_name_what_to_deploy_and_the_incumbent(advice):
 
 def test_each_row_counts_whole_runs_of_the_click_model_that_it_names(rankings):
     users = {"clicks": ("perfect", "informational"), "simulations": 16}
-    advice = advise(rankings, candidates=(*FEW, "double_thompson/team_draft"), **SMALL | users)
+    advice = advise(rankings, candidates=(*FEW, "double_thompson/team_draft"), **EASY | users)
     assert any(len({one.runs for one in row.worlds}) > 1 for row in advice.rows), "no row has unequal runs"
     for row, users in zip(advice.rows, advice.table()["users"], strict=True):
         shown = next(one for one in row.worlds if one.users == users)
@@ -186,7 +187,7 @@ def test_what_comes_to_the_confidence_in_too_few_runs_is_named_where_nothing_is_
 
 def test_pairs_are_simulated_and_deployed_by_the_rule_that_random_clicks_do_not_move(rankings, tmp_path):
     """live.toml named no rule, so the service took the papers', by which random clicks may win."""
-    advice = advise(rankings, candidates=("winner_stays_strong/probabilistic",), **SMALL)
+    advice = advise(rankings, candidates=("winner_stays_strong/probabilistic",), **EASY)
     advice.save(tmp_path)
     assert read_settings(tmp_path / "live.toml").outcome == "marginal_bernoulli"
     [world] = worlds_of(rankings, ("perfect",), 3, 0.01)
@@ -207,7 +208,7 @@ def test_fitted_users_are_drawn_within_their_errors_and_the_same_for_all_candida
     sources = [Source.of(one, world, 50, compiled=False) for one in candidates_named(FEW[:2])]
     first, other = (source.of_run(0, "claim", 3).comparer.clicks for source in sources)
     assert first == other != world.users and sources[0].of_run(0, "claim", 4).comparer.clicks != first
-    advice = advise(rankings, candidates=FEW[:1], **SMALL | {"clicks": "users.json"})
+    advice = advise(rankings, candidates=FEW[:1], **EASY | {"clicks": "users.json"})
     assert advice.settings["fitted"] == advice.settings["clicks"] != []
     assert "are drawn again for each run, within their errors" in advice.lines()[-1]
 
@@ -317,7 +318,7 @@ def test_compiled_and_interpreted_advice_is_the_same(rankings, advice):
 
 def test_advice_for_batches_says_so(tmp_path):
     rankings = feature_rankers(make_corpus(queries=20, documents=8, features=3))
-    few = {"budget": 200, "clicks": "perfect", "simulations": 10, "compiled": False, "jobs": 1}
+    few = {"budget": 200, "clicks": "perfect", "simulations": 10, "compiled": False, "jobs": 1, "confidence": 0.5}
     advice = advise(rankings, candidates=["round_robin/team_draft", "self_sparring/team_draft"], batch=50, **few)
     assert "answer after each 50 impressions" in " ".join(advice.lines())
     assert advice.settings["batch"] == 50

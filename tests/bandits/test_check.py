@@ -268,9 +268,18 @@ def test_a_class_of_states_belongs_to_one_policy():
         check_policy(replace(policy, select=round_robin))
 
 
-@pytest.mark.parametrize("compiled", [True, False])
-@pytest.mark.parametrize("wrong", [-1, 4])
-@pytest.mark.parametrize("late", [{}, {"batch": 7}, {"delay": 5}, {"batch": 7, "any_order": True}])
+LATE = {}, {"batch": 7}, {"delay": 5}, {"batch": 7, "any_order": True}
+
+
+@pytest.mark.parametrize(
+    "compiled, wrong, late",
+    [
+        (compiled, wrong, late)
+        for compiled in (True, False)
+        for k, late in enumerate(LATE)
+        for wrong in ((-1, 4) if not compiled else (4,) if k % 2 else (-1,))  # each kind and each arm is compiled
+    ],
+)
 def test_an_arm_that_does_not_exist_ends_a_run_in_the_step_in_which_it_is_chosen(compiled, wrong, late):
     def select(state, params, t, rng):
         n_arms = state.wins.shape[0]
@@ -296,11 +305,17 @@ def broken_slate(select, **changes):
     return broken(select=select, update=update, **changes)
 
 
-@pytest.mark.parametrize("compiled", [True, False])
-@pytest.mark.parametrize("late", [{}, {"batch": 7}, {"batch": 7, "any_order": True}])
+WRONG = (2, -1, "arm -1 of 4"), (2, 4, "arm 4 of 4"), (0, 0, "a set of 0 among 4 arms"), (5, 0, "a set of 5 among 4")
+
+
 @pytest.mark.parametrize(
-    "size, arm, sentence",
-    [(2, -1, "arm -1 of 4"), (2, 4, "arm 4 of 4"), (0, 0, "a set of 0 among 4 arms"), (5, 0, "a set of 5 among 4")],
+    "compiled, late, size, arm, sentence",
+    [
+        (compiled, late, *wrong)
+        for compiled in (True, False)
+        for k, late in enumerate((LATE[0], LATE[1], LATE[3]))
+        for wrong in (WRONG[k % 2 :: 2] if compiled else WRONG)  # each kind and each set is compiled
+    ],
 )
 def test_a_wrong_set_ends_a_run_in_the_step_in_which_it_is_chosen(compiled, late, size, arm, sentence):
     def select(state, params, t, slate, rng):

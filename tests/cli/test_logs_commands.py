@@ -9,10 +9,17 @@ import click
 import numpy as np
 import pytest
 
+from ltr_duel.logs import plan_impressions
 from tests.logs.test_page import clear, text_of
 from tests.logs.test_slices import drawn, written
 from tests.logs.test_sources import event, exposure, parquet
 from tests.site.snippets import DOCS
+
+
+@pytest.fixture(autouse=True)
+def few_draws(monkeypatch):
+    """Simulate few sequences for a plan: here are its words."""
+    monkeypatch.setitem(plan_impressions.__kwdefaults__, "draws", 200)
 
 
 @pytest.fixture

@@ -1,13 +1,8 @@
-"""Twenty functions that other packages could hold: a script that compiles them and prints the LLVM text of each.
-
-With the argument ``with`` it uses ltr_duel first.
-"""
+"""Twenty functions that other packages could hold, and the LLVM text of each."""
 
 from __future__ import annotations
 
-import json
 import re
-import sys
 from typing import Any, NamedTuple
 
 import numba
@@ -88,11 +83,11 @@ def named(p):
 
 
 def text(s):
-    return s.upper() + "x"
+    return s + "x"
 
 
 def put_in_order(a):
-    return np.sort(a), sorted([3, 1])
+    return np.sort(a)
 
 
 def refused(a):
@@ -162,11 +157,3 @@ def normalised(code: str) -> str:
     code = re.sub(r'^@"\.const\.missing Environment.*\n', "", code, flags=re.M)
     code = re.sub(r"^@\.const\.pickledata.*\n", "", code, flags=re.M)
     return re.sub(r"(\.const\.pickle[a-z]+)\.[0-9a-f]{9,}", r"\1", code)
-
-
-if __name__ == "__main__":
-    if sys.argv[1:]:
-        from hygiene import use_ltr_duel
-
-        use_ltr_duel()
-    json.dump(llvm_texts(), sys.stdout)

@@ -1,4 +1,7 @@
-"""A script that prints, as JSON, what ltr_duel changes in its process for other users of numba."""
+"""A script that prints, as JSON, what ltr_duel changes in its process for other users of numba.
+
+With the argument ``texts`` it prints the LLVM text of functions of others that are compiled after ltr_duel was used.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import gc
 import json
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -52,7 +56,7 @@ def use_ltr_duel() -> type:
         lines = [f"{i % 3} qid:{i // 6} 1:{i % 5} 2:{i % 7 / 2} 3:{-i}" for i in range(60)]
         corpus.write_text("\n".join(lines) + "\n", encoding="utf-8")
         rankers = ltr_duel.feature_rankers(ltr_duel.load_dataset(corpus))
-        matrix = ltr_duel.estimate_preferences(rankers, clicks="perfect", comparisons=50, jobs=1)
+        matrix = ltr_duel.estimate_preferences(rankers, method="team_draft", clicks="perfect", comparisons=50, jobs=1)
         Path(folder, "mine_alone.py").write_text(PAGE, encoding="utf-8")
         sys.path.insert(0, folder)
         mine: Any = __import__("mine_alone")
@@ -149,10 +153,15 @@ class OtherThread(threading.Thread):
         while not self.stop.is_set():
             self.folders.add(numba.njit(cache=True)(_is_ours).stats.cache_path)
             self.number += 1
+            time.sleep(0.001)  # without it, this thread takes half of the time of what it looks at
 
 
 if __name__ == "__main__":
-    llvm_texts()  # loads the parts of numba that numba loads when it needs them
+    if sys.argv[1:]:
+        use_ltr_duel()
+        json.dump(llvm_texts(), sys.stdout)
+        sys.exit()
+    texts = llvm_texts()  # loads the parts of numba that numba loads when it needs them
     numba.njit(lambda a, b: min(a, b))(1, 2)  # as the page below does: numba keeps a function for each pair of types
     _EVERYTHING = gc.get_objects()
     _MODULES = [sys.modules[name] for name in sorted(sys.modules) if name.partition(".")[0] in ("numba", "llvmlite")]
@@ -163,4 +172,4 @@ if __name__ == "__main__":
     other.stop.set()
     other.join()
     found = {"changed": sorted(before.changed()), "folders": sorted(other.folders), "decorated": other.number}
-    json.dump({**found, "name": kind.__name__}, sys.stdout, indent=1)
+    json.dump({**found, "name": kind.__name__, "texts": texts}, sys.stdout, indent=1)

@@ -96,7 +96,7 @@ def test_a_policy_that_needs_more_than_there_is_is_refused(monkeypatch):
     matrix = PreferenceMatrix(p)
     with pytest.raises(InputError, match=r"'merge_rucb' with 3,000 arms in 2 runs at once needs 0.3 GB"):
         simulate(matrix, ["sparring", "merge_rucb"], horizon=10, repetitions=3, jobs=2)
-    assert len(simulate(matrix, "merge_rucb", horizon=2, repetitions=1, jobs=2, compiled=False).runs) == 1
+    assert len(simulate(matrix, "merge_rucb", horizon=2, repetitions=1, jobs=2).runs) == 1
     with pytest.raises(InputError, match="'beat_the_mean' with 3,000 arms needs"):
         simulate(FromMatrix(matrix, in_sweeps=True), "beat_the_mean", preferences=matrix, horizon=10, repetitions=1)
 

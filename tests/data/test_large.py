@@ -103,13 +103,15 @@ def test_a_corpus_is_refused_for_the_disk_and_not_for_the_memory(tmp_path, monke
 ROWS, COLUMNS = 280_000, 100  # 112 MB of features, 56 MB each of orders and ranks
 SCRIPT = """
 import sys
-import psutil
+import os, pathlib, psutil
+from ltr_duel.core import kernel_cache
 from ltr_duel.core import mapped
 from ltr_duel.data import load_dataset
 from ltr_duel.data.text.feature_buffers import MemoryBuffer
 from ltr_duel.preferences import estimate_preferences
 from ltr_duel.rankers import constant_features, evaluate_rankers, feature_rankers
 
+kernel_cache.cache_home = lambda: pathlib.Path(os.environ["KERNELS"])  # a link would not be followed
 mapped.LARGE = MemoryBuffer._MOST_IN_MEMORY = MemoryBuffer._MOST_WAITING = 2**22
 
 def peak():
@@ -134,11 +136,8 @@ def test_reading_ranking_evaluating_and_estimating_need_less_memory_than_the_arr
     for name, rows in (("small", 700), ("large", ROWS)):
         lines = (f"{k % 2} qid:{k // 100} {k % COLUMNS + 1}:1 {(k + 50) % COLUMNS + 1}:-{k}\n" for k in range(rows))
         (tmp_path / f"{name}.txt").write_text("".join(lines), encoding="ascii")
-    (tmp_path / "home").mkdir()
-    (HOME / "kernels").mkdir(parents=True, exist_ok=True)
-    (tmp_path / "home" / "kernels").symlink_to(HOME / "kernels")
     files = [str(tmp_path / name) for name in ("small.txt", "large.txt", "parts")]
-    environment = {**os.environ, "LTR_DUEL_HOME": str(tmp_path / "home")}
+    environment = {**os.environ, "LTR_DUEL_HOME": str(tmp_path / "home"), "KERNELS": str(HOME)}
     answer = subprocess.run(
         [sys.executable, "-c", SCRIPT, *files], env=environment, stdout=subprocess.PIPE, text=True, check=True
     ).stdout.split()

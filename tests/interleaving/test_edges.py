@@ -17,7 +17,7 @@ from ltr_duel.interleaving.method import METHODS
 from ltr_duel.preferences.estimate.api import estimate_preferences
 from ltr_duel.rankers.scores import rankings_from_scores
 from tests.conftest import random_rankings
-from tests.driving import fitting, pairs_often, slates_often
+from tests.driving import pairs_often, slates_often
 from tests.rankers.test_features import make_dataset
 from tests.reference.sampling import choose_below, enumerate_choices
 
@@ -36,7 +36,7 @@ def ranked(scores, sizes, ties="fixed_random"):
 def test_pairs_on_one_document_and_on_fewer_than_the_page(name):
     rankings = ranked([[1, 3, 2, 1, 5], [1, 1, 2, 3, 4]], [1, 4])
     comparer, totals = Comparer(rankings, CLICKS, name), np.zeros(2)
-    fitting(pairs_often, comparer)(comparer.open(), 0, 1, 200, stream(0, "edge"), totals)
+    interpreted(pairs_often)(comparer.open(), 0, 1, 200, stream(0, "edge"), totals)
     assert abs(totals[0]) <= 200
 
 
@@ -44,7 +44,7 @@ def test_pairs_on_one_document_and_on_fewer_than_the_page(name):
 def test_sets_on_one_document_twins_and_more_rankers_than_places(name):
     rankings = ranked([[1, 3, 2, 1, 5], [1, 3, 2, 1, 5], [1, 1, 2, 3, 4], [9, 3, 2, 1, 0]], [1, 4], "file")
     comparer, totals, won = Comparer(rankings, CLICKS, name, top=2), np.zeros((4, 4)), np.zeros((4, 4), np.int8)
-    fitting(slates_often, comparer)(comparer.open(), np.arange(4), 4, 400, stream(0, "edge"), won, totals)
+    interpreted(slates_often)(comparer.open(), np.arange(4), 4, 400, stream(0, "edge"), won, totals)
     if name != "team_draft":  # twins own different documents in a draft, and win by chance
         assert totals[0, 1] == 0, "twins always tie"
     assert abs(totals[0, 1]) < 6 * np.sqrt(400)

@@ -188,9 +188,10 @@ def test_lists_that_agree_on_half_of_the_queries_do_not_hide_the_others():
 
 @pytest.mark.parametrize("model", ["", "ubm"])
 def test_intervals_that_are_given_hold_the_mean_outcome_they_name(model):
-    given = [one for one in answers(CASE, 6, comparisons=4000, click_model=model) if not one.found.refused]
+    """At most 5 of 24 may miss: intervals that hold 70 % pass in one of six; `make test-long` has 400."""
+    given = [one for one in answers(CASE, 4, comparisons=4000, click_model=model) if not one.found.refused]
     held = [one.found.low <= one.truth <= one.found.high for one in given]
-    assert len(given) >= 30 and np.mean(held) > 0.93 - 3 * np.sqrt(0.93 * 0.07 / len(given))
+    assert len(given) >= 20 and np.mean(held) > 0.93 - 3 * np.sqrt(0.93 * 0.07 / len(given))
 
 
 def test_a_click_model_narrows_the_interval():

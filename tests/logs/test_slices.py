@@ -5,12 +5,13 @@ from __future__ import annotations
 import inspect
 import json
 
+import ibis
 import numpy as np
 import pytest
 from scipy import stats
 
 from ltr_duel.core import InputError
-from ltr_duel.logs import ClickLog, beside_table, check_log, compare_log, secondary, sliced, usual_parts
+from ltr_duel.logs import ClickLog, beside_table, check_log, compare_log, engine, secondary, sliced, usual_parts
 from ltr_duel.logs.picture import plot_parts
 from ltr_duel.logs.slices import interaction_p
 from tests.logs.drawn import parts_that_differ
@@ -35,6 +36,24 @@ def drawn(seed=0, n=600, users=100, days=4):
     """Return outcomes, users and times."""
     rng = np.random.default_rng(seed)
     return rng.choice([-1, 0, 1], n, p=[0.3, 0.2, 0.5]), rng.integers(0, users, n), rng.random(n) * days * DAY
+
+
+def test_a_log_of_the_form_of_the_one_before_has_its_queries(tmp_path, monkeypatch):
+    """Ibis takes longer to write a query than a small log takes to answer it; what is asked else is written."""
+    written_anew, to_sql = [], ibis.to_sql
+
+    def counted(*given, **settings):
+        written_anew.append(given)
+        return to_sql(*given, **settings)
+
+    monkeypatch.setattr(ibis, "to_sql", counted)
+    engine._sql.cache_clear()
+    asked, found = [], []
+    for seed in range(3):
+        found.append(compare_log(written(tmp_path / f"{seed}.jsonl", *drawn(seed), lane=["a"] * 600)).means.mean[0])
+        asked.append(len(written_anew))
+    compare_log(ClickLog(tmp_path / "0.jsonl", context=["lane"]), cluster="query")
+    assert asked[0] == asked[1] == asked[2] < len(written_anew) and len(set(found)) == 3
 
 
 def test_each_day_is_the_comparison_of_its_impressions_alone(tmp_path):

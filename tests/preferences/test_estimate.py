@@ -37,11 +37,11 @@ def test_estimates_agree_with_enumeration_within_their_errors(name, rule):
 def test_standard_errors_are_the_spread_of_estimates():
     rankings = random_rankings(2, 5, 12)
     estimates, errors = [], []
-    for seed in range(400):
+    for seed in range(150):
         matrix = estimate_preferences(rankings, comparisons=200, seed=seed, jobs=1)
         estimates.append(matrix.p[0, 1])
         errors.append(matrix.standard_error[0, 1])
-    assert np.std(estimates) == pytest.approx(np.mean(errors), rel=0.15)  # 400 runs: 3.5 % is one standard error
+    assert np.std(estimates) == pytest.approx(np.mean(errors), rel=0.2)  # 150 runs: 6 % is one standard error
 
 
 def test_the_number_of_workers_and_the_company_change_nothing():

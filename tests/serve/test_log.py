@@ -50,8 +50,10 @@ def test_a_log_that_nobody_reads_ends_with_the_service():
     began = time.monotonic()
     log.close()
     assert time.monotonic() - began < 20
-    os.close(reading)  # which lets the thread end
+    os.close(reading)
+    log._lines._queue.put(None, timeout=20)  # now there is room for it
     log._lines._thread.join(20)
+    assert not log._lines._thread.is_alive()
     with contextlib.suppress(BrokenPipeError):
         stream.close()
 

@@ -54,10 +54,10 @@ def test_all_pairs_are_tested_and_corrected_for_their_number():
 def test_ten_equal_policies_differ_from_the_best_of_them_in_one_study_of_twenty_at_most():
     rng = np.random.default_rng(0)
     least = []
-    for _ in range(400):
+    for _ in range(200):
         found = summarise(frame_of(**{f"p{k}": one for k, one in enumerate(rng.gamma(4, 1, (10, 12)))}))
         least.append(found[["p_wilcoxon", "p_t"]].min())
-    assert (np.array(least) < 0.05).mean(axis=0).max() <= 0.05 + 2 * (0.05 * 0.95 / 400) ** 0.5
+    assert (np.array(least) < 0.05).mean(axis=0).max() <= 0.05 + 2 * (0.05 * 0.95 / 200) ** 0.5
 
 
 def test_holm_s_correction_is_the_one_of_its_paper():

@@ -54,4 +54,3 @@ def _rates(rows: Rows, names: list[str]) -> str:
     if not all(name in rows for name in names):
         return ""
     return " / ".join(number(rows[name]["rate"]) for name in names)
-

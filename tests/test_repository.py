@@ -71,5 +71,5 @@ def test_sizes_are_renewed_before_they_mislead_and_not_with_every_line():
 
 
 def test_a_room_that_is_gone_or_not_listed_is_named():
-    page = floors.PAGE.read_text(encoding="utf-8").replace("plan/          plan ", "plan/          rules ")
+    page = floors.PAGE.read_text(encoding="utf-8").replace("- **plan**: plan ", "- **plan**: rules ")
     assert "Rooms of plan: the list and the folder differ in plan, rules" in floors.strange_rooms(page)

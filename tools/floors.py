@@ -21,7 +21,7 @@ PACKAGE = Path(ltr_duel.__file__).parent  # as it is installed
 WHOLE = "ltr_duel"
 CLIENT = "papers"  # not a part of the library, so its names do not count
 _ROW = re.compile(r"^\| `(\w+)` \| (.+?) \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \|$", re.M)
-_ROOM = re.compile(r"^(\w+)/ +(.*(?:\n +.*)*)", re.M)
+_ROOM = re.compile(r"^- \*\*(\w+)\*\*: (.*(?:\n  .*)*)", re.M)
 
 
 class Size(NamedTuple):
@@ -67,9 +67,8 @@ def renewed(page: str) -> str:
 
 def strange_rooms(page: str) -> list[str]:
     """Return a sentence for each floor of which the list of rooms lacks a module, or has one that is gone."""
-    listed = re.search(r"^## Rooms\n.*?```\n(.*?)```", page, re.M | re.S)[1]
     found = []
-    for floor, text in _ROOM.findall(listed):
+    for floor, text in _ROOM.findall(page.partition("\n## Rooms\n")[2].partition("\n## ")[0]):
         named = set(re.findall(r"\w+", re.sub(r"\([^)]*\)", "", text)))
         there = {path.stem for path in (PACKAGE / floor).glob("*.py")} - {"__init__"}
         there |= {path.name for path in (PACKAGE / floor).iterdir() if path.is_dir() and path.name != "__pycache__"}

@@ -27,19 +27,10 @@ def lines(rows: Rows) -> Iterator[tuple[str, str]]:
     if figure := "; ".join(filter(None, (_road(rows, name) for name in ("msl30k", "yahoo1", "istella")))):
         told = "time at the first reading, time from the cache, largest memory (all cores)"
         yield f"feature text to the matrix of all features: {told}", figure
-    for title, policy, horizon in (
-        (f"RUCB: `simulate` from the first step, a million steps, {where}", "rucb", "1e6"),
-        ("double Thompson sampling, 100,000 steps", "double_thompson", "1e5"),
-    ):
-        if rates := _rates(rows, [f"bandits:{policy}-{size}-{horizon}" for size in (64, 136, 500)]):
-            yield title, f"{rates} steps a second"
+    if rates := _rates(rows, [f"bandits:rucb-{size}-1e6" for size in (64, 136, 500)]):
+        yield f"RUCB: `simulate` from the first step, a million steps, {where}", f"{rates} steps a second"
     if rates := _rates(rows, [f"comparisons:probabilistic-2-{documents}" for documents in (10, 100)]):
         yield "probabilistic interleave, clicks and exact credit, 10 / 100 documents", f"{rates} comparisons a second"
-    if (pages := rows.get("lists:team_draft-pages")) and (credits := rows.get("lists:team_draft-credits")):
-        figure = f"{number(pages['rate'])} pages, {number(credits['rate'])} credits a second"
-        yield "interleaving two plain lists of ten ids, from Python", figure
-    if rates := _rates(rows, [f"files:{shape}-ltr_duel" for shape in ("dense", "sparse")]):
-        yield "reading feature text, dense / sparse", f"{rates} MB a second{_times_sklearn(rows)}"
     if (plain := rows.get("matrices:519-4000")) and (fewer := rows.get("matrices:519-324-variance")):
         title = (
             "all pairs of 519 rankers, 4,000 comparisons each, or 324 with variance reduction and the same standard"
@@ -63,13 +54,3 @@ def _rates(rows: Rows, names: list[str]) -> str:
     if not all(name in rows for name in names):
         return ""
     return " / ".join(number(rows[name]["rate"]) for name in names)
-
-
-def _times_sklearn(rows: Rows) -> str:
-    if not all(f"files:{shape}-sklearn" in rows for shape in ("dense", "sparse")):
-        return ""
-    ratios = [
-        rows[f"files:{shape}-ltr_duel"]["rate"] / rows[f"files:{shape}-sklearn"]["rate"]
-        for shape in ("dense", "sparse")
-    ]
-    return f", {min(ratios):.0f} times scikit-learn's reader or more"

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from tests.conftest import LONGEST
-from tools import release_check
+from tools import floors, release_check
 
 ROOT = Path(__file__).resolve().parents[1]
 GITHUB = ROOT / ".github"
@@ -53,3 +53,23 @@ def test_what_is_missing_or_stray_in_a_package_ends_the_check(capsys):
 
 def test_a_python_that_is_not_there_is_not_found():
     assert release_check.interpreter("3.99") is None
+
+
+def test_the_table_of_floors_has_every_floor_from_the_top_and_no_size_that_misleads():
+    page = floors.PAGE.read_text(encoding="utf-8")
+    printed = floors.sizes_of(page)
+    assert list(printed) == [*floors.floors(), floors.WHOLE]
+    for floor, said in printed.items():
+        counted = floors.size(floor)
+        assert not any(map(floors.misleads, said, counted)), f"{floor}: {said}, {counted}: make tables"
+    assert floors.sizes_of(floors.renewed(page)) == {floor: floors.size(floor) for floor in printed}
+
+
+def test_sizes_are_renewed_before_they_mislead_and_not_with_every_line():
+    assert not floors.misleads(4300, 4600) and not floors.misleads(10_900, 11_900) and not floors.misleads(3, 7)
+    assert floors.misleads(4300, 4800) and floors.misleads(10_900, 12_200) and floors.misleads(3, 8)
+
+
+def test_a_room_that_is_gone_or_not_listed_is_named():
+    page = floors.PAGE.read_text(encoding="utf-8").replace("- **plan**: plan ", "- **plan**: rules ")
+    assert "Rooms of plan: the list and the folder differ in plan, rules" in floors.strange_rooms(page)

@@ -110,6 +110,8 @@ def looks_of(labels: Iterable[str]) -> dict[str, Look]:
         if label in late:
             marker = MARKERS[late.index(label) // len(PATTERNS) % len(MARKERS)]
             looks[label] = looks[label]._replace(marker=marker, markevery=0.1)
+        elif label == name:  # no later one has its dashes without a marker
+            looks[label] = looks[label]._replace(marker="", markevery=None)
     return looks
 
 

@@ -80,6 +80,12 @@ def test_policies_of_one_figure_differ_without_any_colour(count):
         assert count > len(PATTERNS) or len({look.linestyle for look in looks.values()}) == len(looks)
 
 
+@pytest.mark.parametrize("mine", [f"mine{number}" for number in range(12)])
+def test_a_policy_of_a_plug_in_differs_from_all_others_without_any_colour(mine):
+    looks = looks_of([mine, *_POLICIES])
+    assert len({(look.linestyle, look.marker) for look in looks.values()}) == len(looks)
+
+
 def test_variants_of_a_policy_share_its_dashes_and_differ_in_markers():
     looks = looks_of(["rucb", "winner_stays_strong", "rucb:alpha=0.6"])
     assert looks["rucb"].linestyle == looks["rucb:alpha=0.6"].linestyle != looks["winner_stays_strong"].linestyle

@@ -20,7 +20,9 @@ from ltr_duel.core import plugins
 from ltr_duel.data import CORPORA, load_dataset, make_corpus, write_svmlight
 from ltr_duel.interleaving import METHODS
 from ltr_duel.logs import simulate_log
+from ltr_duel.preferences import arxiv
 from ltr_duel.rankers import feature_rankers
+from ltr_duel.simulation import simulate
 from tests.site.snippets import DOCS, blocks, run_command
 
 ROOT = DOCS.parent
@@ -46,6 +48,7 @@ PAGES = tuple(
         "policies",
         "preferences",
         "rankers",
+        "upgrading",
     )
 )
 ELSEWHERE = {  # how the texts begin that are not run from their page as printed, and why, or who runs them
@@ -87,6 +90,7 @@ ELSEWHERE = {  # how the texts begin that are not run from their page as printed
     'eval "$(_LTR_DUEL_COMPLETE': "it is for a shell at work: tests/cli/test_words.py",
     # what sets up, or tests
     "make ": "a target of the Makefile",
+    "pip download": "it asks an index",
     "pip install": "it asks an index: tools/release_check.py",
     "python -m pytest": "a test",
     "python docs/search_page": "it does not end: tests/serve/test_search_page.py",
@@ -147,6 +151,7 @@ def desk(tmp_path, monkeypatch, real_data):
     rankings = feature_rankers(corpus, features=list(corpus.feature_names[:2]))
     for name in ("clicks.jsonl", "clicks.parquet"):
         simulate_log(name, rankings, pairs="team_draft", horizon=2000, users=300)
+    simulate(arxiv(), "rucb", horizon=100, repetitions=2).to_csv("table.csv")
     Path("mine.py").write_text(example("policies.md", "def select"))
     Path("mine.toml").write_text(example("tutorials/study_on_a_cluster.md", "a small study"))
     Path("keys").write_text("2026 " + 32 * "5a")

@@ -17,11 +17,7 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from ltr_duel.clicks import FORMS, Sessions
-from ltr_duel.clicks.fit.em import Fit, fit_by_em
-from ltr_duel.clicks.fit.forms import Form
-from ltr_duel.clicks.fit.sessions import check_sessions
-from ltr_duel.clicks.fit.walk import draw_clicks
+from ltr_duel.clicks import FittedClicks, Sessions, fit_clicks
 from ltr_duel.core import FloatVector, IntVector
 from ltr_duel.logs.crediting import Clicked
 from ltr_duel.logs.hashing import HashVector
@@ -83,7 +79,7 @@ def residuals(rows: Rows, mixtures: Mixtures, within: Reach, model: str, credit:
     for mine in (second, ~second):
         if not mine.any():
             continue
-        fitted = _fitted(rows, mixtures, ~mine if (~mine).any() else mine, FORMS[model])
+        fitted = _fitted(rows, mixtures, ~mine if (~mine).any() else mine, model)
         part = _part(rows, mine)
         lists = ShownLists(part.cell, part.ptr, part.numbers)
         predicted[mine] = _outcomes(fitted, lists, lists.items(mixtures), credit, _TIMES, rng)
@@ -112,32 +108,27 @@ def _part(rows: Rows, chosen: NDArray[np.bool_]) -> Rows:
     )
 
 
-def _fitted(rows: Rows, mixtures: Mixtures, chosen: NDArray[np.bool_], form: Form) -> tuple[Form, Fit]:
-    """Fit the model by document; a document that no row shows gets the mean attractiveness.
-
-    Standard errors, half of the time of `fit_clicks`, are not needed.
-    """
+def _fitted(rows: Rows, mixtures: Mixtures, chosen: NDArray[np.bool_], model: str) -> FittedClicks:
+    """Fit the model by document; a document that no row shows gets the mean attractiveness."""
     part = _part(rows, chosen)
     item = ShownLists(part.cell, part.ptr, part.numbers).items(mixtures)
     documents = int(mixtures.lists.query_ptr[-1])
     sessions = Sessions(part.ptr, item, part.click, mixtures.query[part.cell], documents, False)
-    check_sessions(sessions)
-    fit = fit_by_em(form, sessions, iterations=1000, tolerance=1e-9, smoothing=1.0)  # as `fit_clicks` does
+    found = fit_clicks(sessions, model, errors=False)
     seen = np.bincount(item, minlength=documents) > 0
-    for first in (0, documents)[: 1 + form.satisfies]:
-        of_items = fit.theta[first : first + documents]
+    for first in (0, documents)[: 1 + found.form.satisfies]:
+        of_items = found.fit.theta[first : first + documents]
         of_items[~seen] = of_items[seen].mean()
-    return form, fit
+    return found
 
 
 def _outcomes(
-    fitted: tuple[Form, Fit], lists: ShownLists, item: IntVector, credit: Credit, times: int, rng: Generator
+    fitted: FittedClicks, lists: ShownLists, item: IntVector, credit: Credit, times: int, rng: Generator
 ) -> FloatVector:
     """Return the mean outcome of each list over clicks sampled `times` times. ``item``: see `ShownLists.items`."""
-    total, (form, fit) = np.zeros(len(lists.cell)), fitted
+    total = np.zeros(len(lists.cell))
     for _ in range(times):
-        click = np.zeros(len(item), np.bool_)
-        draw_clicks(form.code, fit.theta, fit.layout, item, lists.ptr, click, rng)
+        click = fitted.draw_clicks(item, lists.ptr, rng)
         total += credit(clicked_rows(lists.ptr, lists.numbers, click), lists.cell)
     return total / times
 

@@ -178,6 +178,8 @@ def test_errors_of_counts_are_binomial_and_users_who_repeat_themselves_count_onc
     assert unknown.users == 3 * n and unknown.errors == pytest.approx(alone.errors, rel=1e-9)
     one = fit_clicks(again._replace(user=np.zeros(3 * n, np.int64)), "cascade")
     assert one.users == 1 and np.isnan(one.errors).all()
+    plain = fit_clicks(sessions, "cascade", smoothing=0.0, errors=False)
+    assert np.isnan(plain.errors).all() and np.array_equal(plain.fit.theta, found.fit.theta)
 
 
 def returning_users(form, users, visits, seed):

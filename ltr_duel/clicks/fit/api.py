@@ -11,7 +11,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from ltr_duel.clicks.fit.em import Fit, fit_by_em
-from ltr_duel.clicks.fit.errors import standard_errors
+from ltr_duel.clicks.fit.errors import Errors, standard_errors
 from ltr_duel.clicks.fit.evaluate import Score, score
 from ltr_duel.clicks.fit.forms import FORMS, Form
 from ltr_duel.clicks.fit.sessions import Sessions, check_sessions
@@ -150,6 +150,7 @@ def fit_clicks(
     tolerance: float = 1e-9,
     smoothing: float = 1.0,
     cluster: str = "user",
+    errors: bool = True,
 ) -> FittedClicks:
     """Fit one click model by expectation maximisation.
 
@@ -172,6 +173,8 @@ def fit_clicks(
     cluster : {"user", "query", "both"}
         What standard errors are about: other users with these queries, other queries with these users, or both. Of
         parameters by document, which belong to one query each, only the first.
+    errors : bool
+        Whether to compute standard errors, about half of the work; nan without them.
 
     Returns
     -------
@@ -206,10 +209,10 @@ def fit_clicks(
         )
     form = FORMS[model]
     fit = fit_by_em(form, sessions, iterations, tolerance, smoothing)
-    errors = standard_errors(form, fit, sessions, cluster)
+    found = standard_errors(form, fit, sessions, cluster) if errors else Errors(np.full(fit.layout.size, np.nan), 0)
     figures = [
         score(form.code, fit.theta, fit.layout, some) if some is not None and some.number else None
         for some in (sessions, held_out)
     ]
     assert figures[0] is not None
-    return FittedClicks(form, fit, *errors, sessions.graded, figures[0], figures[1], cluster)
+    return FittedClicks(form, fit, *found, sessions.graded, figures[0], figures[1], cluster)

@@ -14,8 +14,8 @@ from ltr_duel.cli.advise import _in_days
 @pytest.fixture
 def plain(monkeypatch):
     """Run simulations as plain Python, so that nothing has to be compiled."""
-    question = api._question
-    monkeypatch.setattr(api, "_question", lambda *given: question(*given[:-1], False))
+    laboratory = api._laboratory
+    monkeypatch.setattr(api, "_laboratory", lambda *given, **kept: laboratory(*given, **{**kept, "compiled": False}))
 
 
 def test_advice_is_printed_and_saved(ltr_duel, corpus, tmp_path, plain):

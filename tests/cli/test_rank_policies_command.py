@@ -6,6 +6,8 @@ import json
 
 import pytest
 
+from ltr_duel.bandits import POLICIES
+
 MINE = '''"""A plug-in."""
 from ltr_duel.bandits import register
 from ltr_duel.bandits.policies.rucb import Params, State, init, recommend, select, update
@@ -20,10 +22,17 @@ register(__name__, name="mine", prefix="my", assumes="a winner", where="nowhere"
 '''
 
 
-def test_the_command_ranks_a_policy_of_the_users(ltr_duel, tmp_path):
+@pytest.fixture
+def mine(tmp_path):
+    """A plug-in file, whose policy is forgotten afterwards."""
     (tmp_path / "mine.py").write_text(MINE)
+    yield tmp_path / "mine.py"
+    POLICIES.remove("mine")
+
+
+def test_the_command_ranks_a_policy_of_the_users(ltr_duel, tmp_path, mine):
     made = ltr_duel(
-        "rank-policies", "--plugin", tmp_path / "mine.py", "--policy", "mine", "--problems", "arxiv", "--steps", "200",
+        "rank-policies", "--plugin", mine, "--policy", "mine", "--problems", "arxiv", "--steps", "200",
         "--runs", "2", "--jobs", "1", "--no-batches", "--out", tmp_path / "out",
     )  # fmt: skip
     assert made.code == 0, made.err

@@ -187,7 +187,7 @@ CASES = [
     called("clicks=5", estimated(clicks=5), "a click model is given by name, or as it is, not as 5"),
     called("method=None", estimated(method=None), "a comparison method is given by name, or as it is, not as None"),
     called("outcome=5", estimated(outcome=5), "no outcome rule of probabilistic called 5"),
-    called("against=5", estimated(against=5), "numbered from 0 to 2; there is no 5"),
+    called("against=5", estimated(against=5), "no ranker 5; "),
     called("target_error='x'", estimated(target_error="x"), "must be between 1e-05 and 0.5, not 'x'"),
     called("variance_reduction=5", estimated(variance_reduction=5), "variance reductions are a list of names"),
     called("share=5", estimated(share=5, store="s"), r"two numbers, such as \(2, 5\), not 5"),

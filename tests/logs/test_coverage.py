@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from ltr_duel.core import stream
-from ltr_duel.logs import Sequences, compare, confidence_sequence
+from ltr_duel.logs import Sequences, comparison, confidence_sequence
 from ltr_duel.logs.clusters import bootstrap_means, cautious_means, clustered_means, naive_means, reach, two_way
 from ltr_duel.logs.outcomes import UNIT
 from ltr_duel.logs.sums import Clusters, PairSums
@@ -133,7 +133,7 @@ def test_the_net_share_of_users_is_covered_where_it_differs_from_the_mean_over_i
     held = []
     for seed in range(2000):
         sums = sums_of_users(*users(150, seed)).per_user()
-        low, high = compare.tested_ends(sums.cautious(), np.zeros(1), 0.95)
+        low, high = comparison.tested_ends(sums.cautious(), np.zeros(1), 0.95)
         held.append(low[0] <= truth <= high[0])
     assert truth > -0.1 > 2 / 3 * 0.2 / (11 / 3) + 9 / 3 * -0.3 / (11 / 3)
     assert 0.94 <= np.mean(held) <= 0.96

@@ -20,6 +20,9 @@ _PLACE = """(() => {{ const box = {element}.getBoundingClientRect();
   return [box.x + Math.min(5, box.width / 2), box.y + box.height / 2]; }})()"""
 
 
+PROBLEMS = "warning", "error"  # levels of a browser's console; below them are notes, such as one on focus
+
+
 class Tab:
     """A tab of the browser; `console` holds errors and warnings of its pages."""
 
@@ -81,7 +84,7 @@ class Tab:
         os.write(self._say, json.dumps(said).encode() + b"\0")
         while (answer := self._message()).get("id") != self._number:
             entry = answer.get("params", {})
-            if answer.get("method") in ("Runtime.exceptionThrown", "Log.entryAdded"):
+            if answer.get("method") == "Runtime.exceptionThrown" or entry.get("entry", {}).get("level") in PROBLEMS:
                 self.console.append(json.dumps(entry))
         assert "error" not in answer, (method, answer["error"])
         return answer["result"]

@@ -1,13 +1,15 @@
 """Preference matrices made from a rule: from utilities, in the families of the published experiments, or at random.
 
-`SYNTHETIC` names those that a paper used at a fixed size; the functions take any size.
+`SYNTHETIC` names those that a paper used at a fixed size; the functions take any size, and `FAMILIES` names them for
+the specification of an experiment.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Literal
+from itertools import product
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy  # loads its modules on first use
@@ -198,6 +200,59 @@ def synthetic_preferences(name: str) -> PreferenceMatrix:
     if not isinstance(name, str) or name not in SYNTHETIC:
         raise errors.unknown_name("synthetic preference matrix", name, SYNTHETIC)
     return _about(SYNTHETIC[name](), name=name)
+
+
+class Family(NamedTuple):
+    """Matrices made by one rule."""
+
+    make: Callable[..., PreferenceMatrix]  # of the size, and what it takes by name
+    takes: tuple[str, ...] = ()  # of gamma, gap and seed
+
+
+FAMILIES: dict[str, Family] = {
+    "equal_gaps": Family(equal_gaps, ("gap",)),
+    "logistic_normal": Family(logistic_normal, ("seed",)),
+    "strong_neighbours": Family(strong_neighbours, ("gamma", "gap")),
+    "arithmetic": Family(lambda size, gap=0.05: arithmetic(size, gap), ("gap",)),
+    "geometric": Family(lambda size, gap=0.4: geometric(size, gap), ("gap",)),
+    "cyclic": Family(cyclic),
+    "random": Family(random_preferences, ("seed",)),
+}
+
+# Wolfenfeld's four; the last is drawn once for each size.
+UTILITY_FAMILIES: dict[str, Callable[[int], FloatVector]] = {
+    "one_strong_arm": one_strong_arm,
+    "linear_list": linear_list,
+    "close_arms": close_arms,
+    "uniform_arms": uniform_arms,
+}
+
+
+def members(
+    family: str, *, size: Sequence[int], gamma: Sequence[float] = (), gap: Sequence[float] = (), draws: int = 1
+) -> Iterator[tuple[list[str], dict[str, Any], PreferenceMatrix]]:
+    """Yield the matrices of a family: each size with each gamma, gap and draw.
+
+    Before each matrix come the words that tell it from the others, and the same as facts. Draw n is made with seed
+    n - 1, so more draws begin with the same ones.
+
+    Raises `InputError` if the family does not vary in what is given.
+    """
+    make, takes = FAMILIES[family]
+    given = {"gamma": bool(gamma), "gap": bool(gap), "seed": draws > 1}
+    for name, wanted in given.items():
+        if wanted and name not in takes:
+            key = "draws" if name == "seed" else name
+            raise InputError(f"{key}: the family '{family}' does not vary in it")
+    for k, one_gamma, one_gap, seed in product(size, gamma or (None,), gap or (None,), range(draws)):
+        varied = {"gamma": one_gamma, "gap": one_gap}
+        facts: dict[str, Any] = {"size": k} | {name: one for name, one in varied.items() if one is not None}
+        options = {name: one for name, one in facts.items() if name != "size"}
+        words = [f"K={k}", *(f"{name}={one:g}" for name, one in options.items())]
+        if "seed" in takes:
+            facts["draw"], options["seed"] = seed + 1, seed
+            words += [f"#{seed + 1}"] if draws > 1 else []
+        yield words, facts, make(k, **options)
 
 
 def _from_rule(

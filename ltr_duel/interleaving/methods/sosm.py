@@ -77,24 +77,7 @@ def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: i
 def score_slate(
     state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, length: int, n_clicks: int
 ) -> None:
-    """Write the score of each ranker of the slate into ``state.scores``.
-
-    Parameters
-    ----------
-    state : State
-    lists, query, slate, size, page, length, n_clicks
-        The arguments of `credit_slate`.
-
-    Examples
-    --------
-    >>> order = np.array([[0, 1, 2], [2, 1, 0]], np.int16)
-    >>> lists = Lists(order, order + 1, np.array([0, 3]))  # each order is its own inverse
-    >>> page = Shown(np.array([2, 0, 1]), np.full(3, -1), np.array([0, 0, 0]))  # a click on document 2
-    >>> state = init(Size(top=3, longest=3, rankers=2), Params(), "credit")
-    >>> score_slate(state, lists, 0, np.arange(2), 2, page, 3, 1)
-    >>> (state.scores / state.points[1]).round(3).tolist()  # 1 / 3^3 and 1
-    [0.037, 1.0]
-    """
+    """Write the score of each ranker of the slate into ``state.scores``."""
     start = lists.query_ptr[query]
     for a in range(size):
         mine, given = a * state.room, lists.rank[slate[a], start:]

@@ -41,8 +41,6 @@ def compare_matrices(a: PreferenceMatrix, b: PreferenceMatrix) -> Agreement:
     """Compare two matrices on the rankers that both have.
 
     Two estimates of the same thing with different seeds should have z scores like standard normal numbers.
-
-    Raises `InputError` if they have fewer than two rankers in common.
     """
     for matrix in (a, b):
         require_matrix(matrix)

@@ -28,13 +28,10 @@ _LINKS: dict[str, Callable[[FloatMatrix], FloatMatrix]] = {
 
 
 def from_utilities(utilities: ArrayLike, link: Link = "logistic") -> PreferenceMatrix:
-    """Return the matrix in which the difference of two utilities decides.
+    """Return the matrix in which the difference of two utilities, shape (K,), decides.
 
-    utilities: shape (K,)
-    link: {"linear", "logistic", "normal"}; ``(1 + u - v) / 2``; ``1 / (1 + exp(v - u))`` (Bradley and Terry); or the
-        chance that a score drawn from N(u, 1) exceeds one from N(v, 1) (Thurstone, case V).
-
-    Raises `InputError` for an unknown link, or differences beyond 1 with the linear one.
+    link: ``(1 + u - v) / 2``; ``1 / (1 + exp(v - u))`` (Bradley and Terry); or the chance that a score drawn from
+    N(u, 1) exceeds one from N(v, 1) (Thurstone, case V).
     """
     errors.require_one_of("link", link, _LINKS)
     u = np.asarray(utilities, np.float64)
@@ -231,12 +228,9 @@ UTILITY_FAMILIES: dict[str, Callable[[int], FloatVector]] = {
 def members(
     family: str, *, size: Sequence[int], gamma: Sequence[float] = (), gap: Sequence[float] = (), draws: int = 1
 ) -> Iterator[tuple[list[str], dict[str, Any], PreferenceMatrix]]:
-    """Yield the matrices of a family: each size with each gamma, gap and draw.
+    """Yield the matrices of a family: each size with each gamma, gap and draw; draw n is made with seed n - 1.
 
-    Before each matrix come the words that tell it from the others, and the same as facts. Draw n is made with seed
-    n - 1, so more draws begin with the same ones.
-
-    Raises `InputError` if the family does not vary in what is given.
+    Before each matrix come the words that distinguish it, and the same as facts.
     """
     make, takes = FAMILIES[family]
     given = {"gamma": bool(gamma), "gap": bool(gap), "seed": draws > 1}

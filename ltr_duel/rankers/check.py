@@ -17,8 +17,6 @@ def check_ranker_kind(kind: str | RankerKind) -> None:
 
     Rankers have different names. Scores are floats, one for each document; none is plus infinity and at least one is
     finite. The description of a ranker is JSON and names the kind. A second opening gives equal rankers.
-
-    Raises `InputError` if a condition fails, which the message names; or if the kind takes a file and has no example.
     """
     _, kind, _ = RANKER_KINDS.configure(kind)
     dataset = make_corpus(queries=5, documents=8, features=3)

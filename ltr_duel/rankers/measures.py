@@ -96,12 +96,7 @@ class Measure(NamedTuple):
 
 
 def measure_named(text: str) -> Measure:
-    """Parse ``NDCG@10``, ``ERR@20``, ``MAP``, ``MRR``, ``P@5``, ``R@100``.
-
-    text: capital letters do not matter; MAP and MRR may have a cut-off, the others need one.
-
-    Raises `InputError` for a measure that does not exist, or a cut-off that is missing or no whole number from 1.
-    """
+    """Parse ``NDCG@10``, ``MAP``, ... in any case; MAP and MRR may have a cut-off, the others need one."""
     kind, at, cut = text.strip().partition("@")
     kind = kind.upper()
     if kind not in _KINDS:

@@ -195,10 +195,7 @@ def _read(path: Path, places: Places, documents: int) -> Run:
 
 
 def matched(path: Path, digest: str, lines: Iterable[Line], places: Places, documents: int) -> Run:
-    """Match the lines of a run, from wherever they come, to a corpus.
-
-    Raises `InputError` if a score is not finite, or a document is retrieved twice for a query.
-    """
+    """Match the lines of a run, from wherever they come, to a corpus."""
     scores = np.full(documents, np.nan)
     strange: set[str] = set()
     found: set[str] = set()
@@ -223,11 +220,7 @@ def matched(path: Path, digest: str, lines: Iterable[Line], places: Places, docu
 
 
 def lines_of(path: Path) -> Iterator[Line]:
-    """Yield the lines of a run file, plain or gzipped.
-
-    Raises `InputError` if the file is missing or damaged, a line does not have six words or a finite score, or the
-    lines of a query stand in two places.
-    """
+    """Yield the lines of a run file, plain or gzipped."""
     blocks: dict[str, list[int]] = {}  # the first and last line of each query
     current = ""
     for number, words in words_of(path):
@@ -258,10 +251,7 @@ def words_of(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def document_rows(dataset: Dataset) -> Places:
-    """Return the row of each document, by the id of its query and its own.
-
-    Raises `InputError` if the documents have no ids, or a query has the same id twice.
-    """
+    """Return the row of each document, by the id of its query and its own."""
     if dataset.doc_ids is None:
         raise InputError(f"{dataset.name}: its documents have no ids, so run files cannot be matched to them")
     places: Places = {}

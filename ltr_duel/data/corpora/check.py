@@ -37,7 +37,7 @@ class FileReport(NamedTuple):
 def check_file(file: Path, options: ReadOptions | None = None) -> FileReport:
     """Read a whole file, continue after bad lines, and compare its digests with the published ones.
 
-    Values allowed by the options are no faults, and neither is NULL. Raises `InputError` if the file cannot be read.
+    Values allowed by the options are no faults, and neither is NULL.
     """
     options = options or ReadOptions()
     chosen = dialect_named(options.dialect) if options.dialect else recognise_dialect(file)

@@ -28,12 +28,10 @@ class _UselessAddressError(Exception):
 
 
 def download(archive: Archive, folder: Path, *, pause: float = 1.0) -> Path:
-    """Download an archive, unless it has been downloaded already.
+    """Download an archive, unless it has been downloaded already, and check its digest if one was published.
 
     Its addresses are tried in order, each several times, with a ``pause`` in seconds that doubles. The part left by an
-    interrupted transfer (``<name>.part``) is resumed next time. The digest is checked if one was published.
-
-    Raises `InputError` if no address gives the right file; the message names the failure at each address.
+    interrupted transfer (``<name>.part``) is resumed next time.
     """
     folder.mkdir(parents=True, exist_ok=True)
     failures = []

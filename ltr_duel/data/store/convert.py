@@ -128,10 +128,7 @@ def keep_read(
     digests: Sequence[str],
     identity: Identity,
 ) -> Path | None:
-    """Write a corpus that was just read from text into the cache, if there is space and the files are unchanged.
-
-    Returns the folder; None if nothing was written.
-    """
+    """Cache a corpus just read from text, if there is space and the files are unchanged; return its folder or None."""
     digest = chunks.joined_digest(digests)
     folder = corpus_folder(dataset.name, content_key(files, digest, options))
     if not make_room(dataset.features.nbytes):

@@ -51,12 +51,7 @@ class Entry(NamedTuple):
 
 @contextmanager
 def new_entry(path: Path) -> Iterator[Path]:
-    """Yield a temporary folder; when its files are written, it gets checksums and its final name.
-
-    A damaged entry of that name is replaced.
-
-    Raises `InputError` if the cache cannot be written to.
-    """
+    """Yield a temporary folder that gets checksums and its final name at the end; a damaged entry is replaced."""
     if path.exists() and not is_sound(path):
         remove(path)
     with core_files.replacing_folder(path) as temporary:
@@ -144,10 +139,7 @@ def make_room(size: int) -> bool:
 
 
 def limit() -> int:
-    """Return the limit in bytes of entries not converted by the user: ``LTR_DUEL_CACHE_GB``, by default 30 GB.
-
-    Raises `InputError` if the environment variable is not a number of gigabytes.
-    """
+    """Return the limit in bytes of entries not converted by the user: ``LTR_DUEL_CACHE_GB``, by default 30 GB."""
     text = os.environ.get(LIMIT) or str(_DEFAULT_LIMIT)
     with suppress(ValueError, OverflowError):
         if (size := int(float(text) * 1e9)) >= 0:
@@ -173,8 +165,6 @@ def clear() -> int:
     """Delete corpora and arrays, including remains of killed processes; return the number of freed bytes.
 
     Files without the name of an entry stay, because they may be the user's.
-
-    Raises `InputError` if an entry could not be deleted, after all others were.
     """
     freed, stuck = 0, []
     for kind in KINDS:

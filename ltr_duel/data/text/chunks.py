@@ -53,9 +53,6 @@ def read_chunks(
 
     ``digest`` receives the bytes as stored on disk. A line that is longer than ``size`` makes its chunk longer.
     ``limit`` is the largest unpacked size of a gzipped file; by default `MOST_UNPACKED`, or `MOST_TIMES` its size.
-
-    Raises `InputError` if the file is missing, empty, a directory, an archive or a web page, or its gzip stream is
-    damaged or unpacks to more than the limit.
     """
     with files.reading(path, "a feature file") as raw:
         refuse_other_formats(path, raw.read(512))
@@ -157,12 +154,9 @@ class _Hashed(io.BufferedIOBase):
 
 
 class FileDigest:
-    """The SHA-256 of files that are read one after the other; a context manager.
-
-    The data must not change after `update`.
+    """The SHA-256 of files that are read one after the other; a context manager. Data must not change after `update`.
 
     jobs: if above 1, the digest runs in a separate thread.
-    bar: a progress bar, advanced by the number of bytes.
     """
 
     def __init__(self, jobs: int = 1, bar: Any = None) -> None:

@@ -57,9 +57,7 @@ def read_files(
     jobs: int,
     chunk_bytes: int = 0,
 ) -> tuple[Dataset, list[Part]]:
-    """Read files, one after the other, as one corpus; by default the first one determines the dialect.
-
-    All bytes of the files go through ``digest``. ``chunk_bytes`` is the size of a chunk of text (0: the default).
+    """Read files as one corpus, one after the other; by default the first one determines the dialect.
 
     Returns the corpus, whose features are the buffer's matrix, and a `Part` for each file.
     """
@@ -116,10 +114,7 @@ class _Assembly:
         self._rows_before_file = self._rows
 
     def add(self, parsed: Parsed) -> Copy:
-        """Add the next chunk; return a function that copies its features (see `FeatureBuffer.put`).
-
-        Raises `InputError` if the scanner stopped, or a query, a label or the last line is wrong.
-        """
+        """Add the next chunk; return a function that copies its features (see `FeatureBuffer.put`)."""
         check_labels(parsed, self._options, self._file, self._lines)
         if self._sizes is None:
             self._add_queries(parsed)

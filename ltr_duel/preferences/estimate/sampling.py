@@ -24,13 +24,9 @@ _COMPARISONS_IN_A_PIECE = 400_000  # a fraction of a second: progress moves, Ctr
 
 
 class PieceStore:
-    """A folder of counted pieces of one estimate.
+    """A folder of counted pieces of one estimate; it need not exist. A kill at any moment leaves whole pieces.
 
-    A piece is named by its comparisons and by the digest of the settings: the same question finds its answer, however
-    often it is asked. A kill at any moment leaves whole pieces.
-
-    folder: need not exist.
-    key: digest of the settings.
+    A piece is named by its comparisons and ``key``, the digest of the settings.
     """
 
     def __init__(self, folder: Path, key: str) -> None:
@@ -82,10 +78,8 @@ class PieceStore:
 
 
 class PairSampler:
-    """Counts comparisons for one estimate, on some threads, with or without a store.
+    """Counts comparisons for one estimate, on some threads, with or without a store of counted pieces.
 
-    jobs: threads; -1 for all cores.
-    store: keeps pieces that were counted.
     share: selects the pieces to count, where several machines fill one store.
     """
 

@@ -187,9 +187,7 @@ def circle_beyond_noise(matrix: PreferenceMatrix, comparisons: int = 0, confiden
 
 
 def strongly_transitive_fit(p: FloatMatrix, error: FloatMatrix) -> FloatMatrix:
-    """Return the strongly transitive matrix that is closest to ``p``, in squared standard errors.
-
-    error: standard errors, finite.
+    """Return the strongly transitive matrix that is closest to ``p``, in squared standard errors, which are finite.
 
     The result is strongly transitive exactly, and within about 1e-4 of the closest such matrix.
     """

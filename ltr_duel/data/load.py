@@ -111,22 +111,21 @@ def load_dataset(
         return _renamed(open_converted(path), name, grades, feature_names)
     files = feature_files(path, split, fold)
     own_name = default_name(path, split, fold)
-    dataset = _opened(path, files, own_name, options, split, fold) if cache else None
+    dataset = _opened(path, files, own_name, options, part=bool(split or fold)) if cache else None
     if dataset is None:
         dataset = _read(files, own_name, options, parallel.checked_jobs(jobs), cache=cache)
     return _renamed(dataset, name or own_name, grades, feature_names)
 
 
-def _opened(
-    path: Path, files: Sequence[Path], name: str, options: ReadOptions, split: str | None, fold: int | None
-) -> Dataset | None:
+def _opened(path: Path, files: Sequence[Path], name: str, options: ReadOptions, *, part: bool) -> Dataset | None:
     """Open the corpus that was converted or kept from these files, or their part of a whole converted corpus."""
     with suppress(InputError):  # it was removed in the meantime
-        if converted := find_converted(path, options, split, fold):
+        if converted := find_converted(files, options):
             return open_converted(converted)
-        if (split or fold) and options.labels != "distinct" and (whole := find_converted(path, options)):
+        if part and options.labels != "distinct":
             every = feature_files(path)
-            if options.dialect or recognise_dialect(every[0]) == recognise_dialect(files[0]):
+            whole = find_converted(every, options)
+            if whole and (options.dialect or recognise_dialect(every[0]) == recognise_dialect(files[0])):
                 return open_parts(whole, [every.index(file) for file in files], name)
     return None
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ltr_duel.core import InputError, checked_seed, errors, handed_over, stream
-from ltr_duel.data.corpora.feature_names import numbered
 from ltr_duel.data.dataset import Dataset
+from ltr_duel.data.feature_names import numbered
 
 _GRADE_SHARES = {2: (0.9, 0.1), 3: (0.8, 0.14, 0.06), 5: (0.52, 0.32, 0.13, 0.02, 0.01)}
 _MOST_NUMBERS = 10**10  # 40 GB

@@ -145,16 +145,12 @@ def keep_read(
     return folder
 
 
-def find_converted(path: Path, options: ReadOptions, split: str | None = None, fold: int | None = None) -> Path | None:
-    """Return the converted corpus of a path with unchanged files, or None; remove damaged conversions."""
-    try:
-        files = feature_files(path, split, fold)
-    except InputError:
-        return None
+def find_converted(files: Sequence[Path], options: ReadOptions) -> Path | None:
+    """Return the corpus that was converted or kept from these files, if they are unchanged; remove a damaged one."""
     digest = known_digest(files)
     if digest is None:
         return None
-    folder = corpus_folder(default_name(path, split, fold), content_key(files, digest, options))
+    folder = corpus_folder("", content_key(files, digest, options))
     ending = folder.name.rpartition("-")[2]
     for found in filter(is_converted, folder.parent.glob(f"*-{ending}")):
         if is_sound(found):

@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ltr_duel.core import InputError, arguments, handed_over, mapped
-from ltr_duel.data.corpora.feature_names import is_ohsumed
 from ltr_duel.data.dataset import Dataset
+from ltr_duel.data.feature_names import is_ohsumed
 from ltr_duel.data.store.entries import is_sound
 from ltr_duel.data.text.chunks import joined_digest
 from ltr_duel.data.text.feature_buffers import npy_header

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ltr_duel.core import InputError, errors
-from ltr_duel.data.corpora.feature_names import RANK_LISTS
+from ltr_duel.data.feature_names import RANK_LISTS
 from ltr_duel.data.text.chunks import ChunkSize, read_chunks
 from ltr_duel.data.text.other_formats import BYTE_ORDER_MARK
 from ltr_duel.data.text.scan import IN_COMMENT, IN_SIDECAR, IN_TOKEN

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from ltr_duel.core import InputError, handed_over
 from ltr_duel.core import digest as core_digest
-from ltr_duel.data.corpora.feature_names import OHSUMED_WITHOUT_MINIMUM, is_ohsumed, known_names
 from ltr_duel.data.dataset import Dataset
+from ltr_duel.data.feature_names import OHSUMED_WITHOUT_MINIMUM, is_ohsumed, known_names
 from ltr_duel.data.text import scan
 from ltr_duel.data.text.chunks import FileDigest
 from ltr_duel.data.text.dialects import Dialect, dialect_named, read_sidecar, recognise_dialect

@@ -16,7 +16,7 @@ from ltr_duel.data.dataset import Dataset
 from ltr_duel.data.store.convert import find_converted, keep_read
 from ltr_duel.data.store.converted import is_converted, open_converted, open_parts, read_meta
 from ltr_duel.data.store.folders import default_name, feature_files, is_pipe
-from ltr_duel.data.store.known_files import Identity, identity_of
+from ltr_duel.data.store.known_files import identity_of
 from ltr_duel.data.text.chunks import FileDigest, estimate_text_bytes
 from ltr_duel.data.text.dialects import recognise_dialect
 from ltr_duel.data.text.feature_buffers import MemoryBuffer
@@ -132,8 +132,9 @@ def _opened(path: Path, files: Sequence[Path], name: str, options: ReadOptions, 
 
 def _read(files: Sequence[Path], name: str, options: ReadOptions, workers: int, *, cache: bool) -> Dataset:
     """Read text; if that takes long, write the corpus to the cache and open it there."""
-    identity = _identity(files) if cache else None
-    began = time.monotonic()
+    identity, began = None, time.monotonic()
+    with suppress(OSError):  # files that cannot be read are reported by the reader
+        identity = identity_of(files) if cache else None
     with FileDigest(workers) as digest:
         buffer = MemoryBuffer(estimate_text_bytes(files), options.limit_bytes)
         dataset, parts = read_files(files, options, buffer, Naming(name), digest, workers)
@@ -143,13 +144,6 @@ def _read(files: Sequence[Path], name: str, options: ReadOptions, workers: int, 
     with suppress(InputError):  # it was evicted in the meantime
         return open_converted(folder) if folder else dataset
     return dataset
-
-
-def _identity(files: Sequence[Path]) -> Identity | None:
-    """Return the identity of the files before they are read; None if they cannot be read, which the reader reports."""
-    with suppress(OSError):
-        return identity_of(files)
-    return None
 
 
 def _from_pipe(path: Path, options: ReadOptions, naming: Naming, **how: Any) -> Dataset:

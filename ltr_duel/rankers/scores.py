@@ -107,7 +107,13 @@ def rankings_from_scores(
     kinds: dict[str, tuple[DTypeLike, tuple[int, ...]]] = {"orders": (np.int16, shape), "ranks": (np.int16, shape)}
     if ties in REDRAWING:
         kinds["ties"] = np.uint8, shape
-    made = (make or _temporary)({**kinds, "tied_documents": (np.int64, shape[:1])}, compute)
+    kinds["tied_documents"] = np.int64, shape[:1]
+    if make is None:
+        arrays = {kind: mapped.new_array(shape, dtype) for kind, (dtype, shape) in kinds.items()}
+        compute(arrays)
+        made = {kind: handed_over(array) for kind, array in arrays.items()}
+    else:
+        made = make(kinds, compute)
     about = {
         "corpus": dataset.name,
         "corpus_sha256": dataset.sha256,
@@ -139,9 +145,3 @@ def _bits(name: str, given: Any, dataset: Dataset) -> IntVector:
             f" {dataset.n_docs:,} documents is needed"
         )
     return as_writable(np.ascontiguousarray(scores, np.float64)).view(np.int64)
-
-
-def _temporary(kinds: Kinds, compute: Callable[[Arrays], None]) -> Arrays:
-    made: Arrays = {kind: mapped.new_array(shape, dtype) for kind, (dtype, shape) in kinds.items()}
-    compute(made)
-    return {kind: handed_over(array) for kind, array in made.items()}

@@ -159,9 +159,9 @@ def rankers_named(
     names = [ranker.name for ranker in rankers]
     for name in names:
         if names.count(name) > 1:
-            raise InputError(
-                f"two rankers are called '{name}'; name one of them yourself: NAME={_origin(rankers, name)}"
-            )
+            about = next(ranker.about for ranker in rankers if ranker.name == name)
+            origin = f"{about['kind']}:{about.get('file', '')}"
+            raise InputError(f"two rankers are called '{name}'; name one of them yourself: NAME={origin}")
     rankings = rankings_from_scores(
         dataset, tuple(names), lambda k: rankers[k].scores(), ties=ties, seed=seed, jobs=jobs
     )
@@ -251,8 +251,3 @@ def _features(dataset: Dataset, what: str) -> list[str]:
 def _feature_ranker(dataset: Dataset, name: str) -> Ranker:
     column = dataset.feature_names.index(name)
     return Ranker(name, lambda: feature_scores(dataset, column), _PLAIN_FEATURE)
-
-
-def _origin(rankers: Sequence[Ranker], name: str) -> str:
-    about = next(ranker.about for ranker in rankers if ranker.name == name)
-    return f"{about['kind']}:{about.get('file', '')}"

@@ -95,11 +95,11 @@ class _Downloader:
                 return False
             if answer.status_code not in (200, 206):
                 raise _UselessAddressError(f"the server answers {answer.status_code} {answer.reason}")
-            if answer.status_code == 200 or not _continues(answer, have):
-                if answer.status_code == 206:
-                    self._part.unlink(missing_ok=True)
-                    return False
+            if answer.status_code == 200:
                 have = 0  # the server ignores ranges: receive from the start
+            elif not answer.headers.get("Content-Range", "").startswith(f"bytes {have}-"):
+                self._part.unlink(missing_ok=True)
+                return False
             self._refuse_other_things(answer, have)
             strong = answer.headers.get("ETag") or answer.headers.get("Last-Modified") or ""
             self._tag_file().write_text(f"{url}\n{'' if strong.startswith('W/') else strong}")
@@ -137,11 +137,6 @@ class _Downloader:
 
     def _tag_file(self) -> Path:
         return self._part.with_name(self._part.name + ".from")
-
-
-def _continues(answer: requests.Response, have: int) -> bool:
-    """Return whether the server continues after the received bytes."""
-    return answer.headers.get("Content-Range", "").startswith(f"bytes {have}-")
 
 
 def _pieces(answer: requests.Response) -> Iterator[bytes]:

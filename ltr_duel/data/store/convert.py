@@ -80,7 +80,11 @@ def convert(
     options = options or ReadOptions()
     files = feature_files(path, split, fold)
     naming = naming or Naming(default_name(path, split, fold))
-    workers, identity = parallel.checked_jobs(jobs), _identity(files)
+    workers = parallel.checked_jobs(jobs)
+    try:
+        identity = identity_of(files)
+    except OSError as error:
+        raise InputError(f"{error.filename}: cannot be read: {error.strerror}") from None
     size = _chunk_bytes(workers, memory)
     known = known_digest(files)
     if known and is_sound(folder := corpus_folder(naming.name, content_key(files, known, options))):
@@ -183,13 +187,6 @@ def _provenance(
     return {
         "corpus": naming.corpus, "declared_grades": naming.grades, "options": _kept(options), "parts": made_of,
     }  # fmt: skip
-
-
-def _identity(files: Sequence[Path]) -> Identity:
-    try:
-        return identity_of(files)
-    except OSError as error:
-        raise InputError(f"{error.filename}: cannot be read: {error.strerror}") from None
 
 
 def _kept(options: ReadOptions) -> dict[str, object]:

@@ -35,7 +35,7 @@ _DEFAULT_LIMIT = 30.0  # gigabytes
 _CHECKSUMS, _KEPT = "checksums.json", "kept"
 _BLOCK = 2**26  # bytes per checksum
 _PIECE = 2**20  # bytes per read
-_NAME = re.compile(r"[^.].*-[0-9a-f]{20}(\.npy)?")  # earlier versions kept arrays as files
+_NAME = re.compile(r"[^.].*-[0-9a-f]{20}")
 _UNFINISHED = re.compile(r"\..*(\.tmp|\.\d+\.\d+)")
 _ABANDONED = 86_400.0  # seconds; older unfinished entries belong to killed processes
 
@@ -151,7 +151,7 @@ def usage() -> dict[str, tuple[int, int]]:
     """Return the number of entries and their bytes for each folder in the cache, including foreign folders."""
     home = cache_home()
     kinds = {*KINDS, *(f.name for f in home.iterdir() if f.is_dir())} if home.is_dir() else set(KINDS)
-    found = {kind: _visible(home / kind) for kind in sorted(kinds)}
+    found = {kind: [f for f in _listed(home / kind) if f.name[0] != "."] for kind in sorted(kinds)}
     return {kind: (len(paths), sum(map(_size, paths))) for kind, paths in found.items()}
 
 
@@ -188,10 +188,6 @@ def _own(folder: Path, *, unfinished: bool = False) -> list[Path]:
     """Return the entries of a folder, or the unfinished ones."""
     name = _UNFINISHED if unfinished else _NAME
     return [path for path in _listed(folder) if name.fullmatch(path.name)]
-
-
-def _visible(folder: Path) -> list[Path]:
-    return [path for path in _listed(folder) if not path.name.startswith(".")]
 
 
 def _listed(folder: Path) -> list[Path]:

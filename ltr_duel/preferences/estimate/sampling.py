@@ -49,14 +49,11 @@ class PieceStore:
             with files.replacing(self._path(piece)) as temporary:
                 np.save(temporary, rows, allow_pickle=False)
         except BaseException:
-            self._remove_if_empty()
+            with suppress(OSError):  # not empty
+                self._folder.rmdir()
+                if self._is_new:
+                    self._root.rmdir()
             raise
-
-    def _remove_if_empty(self) -> None:
-        with suppress(OSError):
-            self._folder.rmdir()
-            if self._is_new:
-                self._root.rmdir()
 
     def check(self) -> None:
         """Refuse a place that cannot be written to, before work is spent."""

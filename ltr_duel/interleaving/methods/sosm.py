@@ -17,11 +17,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.random import Generator
 
 from ltr_duel.core import SMALL_AT_ONCE, IntVector, SignMatrix, SmallIntVector, count_below, kernel
 from ltr_duel.interleaving.hooks import Lists, Shown, Size
-from ltr_duel.interleaving.methods.team_draft import Draft, draft_list, new_draft, rank_scores
+from ltr_duel.interleaving.methods.team_draft import Draft, new_draft, rank_scores
+from ltr_duel.interleaving.methods.team_draft import draw_slate as draw_slate
 from ltr_duel.interleaving.registration import register
 
 _LARGEST = 2**62
@@ -66,11 +66,6 @@ def init(size: Size, params: Params, outcome: str) -> State:
         np.full(size.rankers * room, _BEHIND_ALL, np.int16),
         np.zeros(size.rankers, np.int64),
     )
-
-
-def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:
-    """Draft the list as in team draft."""
-    return draft_list(state.draft, state.top, 0, lists, query, slate, size, page, rng)
 
 
 @kernel

@@ -8,7 +8,6 @@ ROOT = Path(__file__).resolve().parents[2]
 FLOORS = {"bandits": 90, "interleaving": 42, "preferences": 26, "simulation": 20, "rankers": 14, "clicks": 8}
 NOT_MUTATED = {
     "bandits/compiling": "about errors of the compiler, which does not run here",
-    "interleaving/compiling": "about errors of the compiler, which does not run here",
 }
 CONSTANTS = "tests/test_constants.py"
 RUNS = "bandits/literal bandits/live simulation/simulate -k rucb or mdb or winner_stays or test_live or test_simulate"
@@ -70,7 +69,6 @@ SEEN_BY = {
     "preferences/properties/subsets": "preferences/winner_sets preferences/properties",
     "preferences/properties/summary": "preferences/properties preferences/confidence",
     "preferences/properties/transitivity": "preferences/properties preferences/synthetic",
-    "rankers/evaluate": MEASURED,
     "rankers/features": "rankers/features",
     "rankers/measures": MEASURED,
     "rankers/models": "rankers/sources",

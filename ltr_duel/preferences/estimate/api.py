@@ -104,7 +104,7 @@ def estimate_preferences(
     np.int64(100)
     """
     settings = make_settings(rankings, clicks, method, outcome, top, seed, variance_reduction)
-    comparisons = settings.checked_count(settings.usual_count if comparisons is None else comparisons)
+    comparisons = settings.checked_count(comparisons)
     goal = Goal(comparisons, against, target_error, until_winner, at_most)
     return grown(_sampler(settings, jobs, store, share), Tally.empty(len(rankings)), goal)
 

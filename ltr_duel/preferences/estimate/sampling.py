@@ -94,7 +94,7 @@ class PairSampler:
         """Make comparisons of pairs ``first[n] < second[n]`` until each pair has ``upto[n]``; add them to ``tally``."""
         if self._store:
             self._store.prepare()
-        if self.settings.controlled and self._taken is NOTHING:
+        if "control" in self.settings.reductions and self._taken is NOTHING:
             self._taken = taken_off(self.settings)
         begin = tally.lists[first, second]
         more = upto > begin

@@ -96,11 +96,6 @@ class Settings:
         return "antithetic" in self.reductions
 
     @property
-    def controlled(self) -> bool:
-        """Whether outcomes are corrected for the query that was met."""
-        return "control" in self.reductions
-
-    @property
     def provenance(self) -> dict[str, Any]:
         """Everything that determines the law and the numbers of an estimate but its size, as JSON."""
         reduced = {"variance_reduction": sorted(self.reductions)} if self.reductions else {}
@@ -118,13 +113,10 @@ class Settings:
             mapped.release_pages(row)
         return digest.hexdigest()
 
-    @property
-    def usual_count(self) -> int:
-        """Comparisons of a pair where their number is not given."""
-        return FEW if self.reductions else MANY
-
-    def checked_count(self, comparisons: int) -> int:
-        """Return a number of comparisons, rounded up to whole units, at least two; refuse one that cannot be made."""
+    def checked_count(self, comparisons: int | None) -> int:
+        """Return a number of comparisons, by default the usual one, rounded up to whole units, at least two."""
+        if comparisons is None:
+            comparisons = FEW if self.reductions else MANY
         comparisons = errors.require_whole("the number of comparisons", comparisons)
         errors.require_between("the number of comparisons", comparisons, 2)
         comparisons = max(2, -(-comparisons // self.lists_of_a_unit)) * self.lists_of_a_unit

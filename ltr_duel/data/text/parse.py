@@ -23,6 +23,7 @@ class Rules(NamedTuple):
 
     grammar: scan.Grammar = scan.Grammar()
     features: int | None = None  # declared number of columns
+    limit: int | None = None  # see `read_chunks`
 
 
 class Room(NamedTuple):

@@ -33,7 +33,6 @@ def parse_file(
     columns: int = 1,
     digest: FileDigest | None = None,
     chunk_bytes: int = 0,
-    limit: int | None = None,
 ) -> None:
     """Parse a file, and pass its chunks to ``add``, one at a time and in order.
 
@@ -43,12 +42,11 @@ def parse_file(
     jobs: number of threads. The result does not depend on it.
     columns: an estimate of the number of columns.
     chunk_bytes: bytes of text per chunk; 0: the default.
-    limit: see `read_chunks`.
     """
     room = Room(rules.features or columns)
     most = chunk_bytes or CHUNK_BYTES
     size = ChunkSize(min(_fitting(room, most), _FIRST_BYTES))
-    chunks = read_chunks(file, digest, size, limit)
+    chunks = read_chunks(file, digest, size, rules.limit)
     memory = Pool()
     for chunk in chunks:
         parsed = parse_chunk(chunk, room, rules, memory)

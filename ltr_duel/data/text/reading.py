@@ -64,21 +64,12 @@ def read_files(
     dialect = dialect_named(options.dialect) if options.dialect else recognise_dialect(files[0])
     declared = options.features or dialect.features
     grammar = scan.Grammar(dialect.place, options.fill is not None, options.first_id, options.repeated == "last")
-    rules = Rules(grammar, declared)
+    rules = Rules(grammar, declared, options.limit_bytes)
     assembly = _Assembly(options, buffer)
     for file in files:
         assembly.start_file(file, read_sidecar(file) if dialect.place == scan.IN_SIDECAR else None)
-        guess = assembly.width
-        parse_file(
-            file,
-            rules,
-            assembly.add,
-            jobs=jobs,
-            columns=guess,
-            digest=digest,
-            chunk_bytes=chunk_bytes,
-            limit=options.limit_bytes,
-        )
+        columns = assembly.width  # an estimate
+        parse_file(file, rules, assembly.add, jobs=jobs, columns=columns, digest=digest, chunk_bytes=chunk_bytes)
         assembly.end_file(declared)
         digest.end_file()
     columns = declared or assembly.width

@@ -114,12 +114,6 @@ def random_preferences(size: int, *, condorcet: bool = True, seed: int = 0) -> P
             return matrix
 
 
-def utility_set(name: str) -> FloatVector:
-    """Return the utilities of one of the fifteen sets of Brost et al. (Multi-Dueling Bandits, 2016), Table 1."""
-    errors.require_one_of("set of utilities", name, UTILITY_SETS)
-    return np.array(UTILITY_SETS[name])
-
-
 def one_strong_arm(size: int) -> FloatVector:
     """Return utilities 1 and ``linspace(0, .5)`` (Wolfenfeld's code)."""
     return np.concatenate([[1.0], np.linspace(0, 0.5, size - 1)])
@@ -141,12 +135,9 @@ def uniform_arms(size: int, seed: int = 0) -> FloatVector:
     return stream(seed, "uniform arms", size).random(size)
 
 
-def _good_and_poor(good: int, poor: int) -> list[float]:
-    return [0.8] + [0.7] * (good - 1) + [0.2] * poor
-
-
+# The fifteen sets of Brost et al. (Multi-Dueling Bandits, 2016), Table 1.
 UTILITY_SETS: dict[str, list[float]] = {
-    **{f"{good}good{poor}poor": _good_and_poor(good, poor) for good, poor in (
+    **{f"{good}good{poor}poor": [0.8] + [0.7] * (good - 1) + [0.2] * poor for good, poor in (
         (1, 5), (1, 50), (1, 200), (2, 4), (11, 40), (41, 160), (3, 3), (21, 30), (81, 120),
     )},
     **{f"arith{size}": [0.8, *np.linspace(0.7, 0.2, size - 1).tolist()] for size in (6, 51, 201)},
@@ -154,12 +145,8 @@ UTILITY_SETS: dict[str, list[float]] = {
 }  # fmt: skip
 
 
-def _normal(name: str) -> PreferenceMatrix:
-    return from_utilities(utility_set(name), "normal")
-
-
 SYNTHETIC: dict[str, Callable[[], PreferenceMatrix]] = {
-    **{name: partial(_normal, name) for name in UTILITY_SETS},
+    **{name: partial(from_utilities, utilities, "normal") for name, utilities in UTILITY_SETS.items()},
     "one_strong_arm": lambda: from_utilities(one_strong_arm(16), "linear"),
     "linear_list": lambda: from_utilities(linear_list(16), "linear"),
     "close_arms": lambda: from_utilities(close_arms(16), "linear"),

@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -150,7 +151,10 @@ def rankers_named(
     rankers: list[Ranker] = []
     for name, kind, what in parsed:
         if kind == "features":
-            found = [_feature_ranker(dataset, one) for one in _features(dataset, what) if what or one not in constant]
+            chosen = [one for one in _features(dataset, what) if what or one not in constant]
+            columns = [dataset.feature_names.index(one) for one in chosen]
+            scores = [partial(feature_scores, dataset, column) for column in columns]
+            found = [Ranker(one, given, _PLAIN_FEATURE) for one, given in zip(chosen, scores, strict=True)]
         else:
             found = _opened(dataset, RANKER_KINDS[kind], what, Path(folder))
         if name and len(found) != 1:
@@ -246,8 +250,3 @@ def _features(dataset: Dataset, what: str) -> list[str]:
     if not found:
         raise InputError(f"'features:{what}' names no feature")
     return found
-
-
-def _feature_ranker(dataset: Dataset, name: str) -> Ranker:
-    column = dataset.feature_names.index(name)
-    return Ranker(name, lambda: feature_scores(dataset, column), _PLAIN_FEATURE)

@@ -36,12 +36,12 @@ from ltr_duel.interleaving.hooks import Lists, Shown, Size, credit_pair, credit_
 from ltr_duel.interleaving.method import METHODS, Method, compile_plugin, is_new_plugin
 from ltr_duel.rankers import REDRAWING, Rankings, require_rankings
 
-FIXED, RESAMPLED, REDRAWN = range(3)  # how ties are ordered
-COMPARISON_NUMBERS = 1  # version of a comparison's random numbers, apart from its method and its users
+FIXED, RESAMPLED, REDRAWN = range(3)  # rules for the order of ties
+COMPARISON_NUMBERS = 1  # version of a comparison's random numbers, except the numbers of its method and its users
 
 
 class Comparison(NamedTuple):
-    """The data that one worker needs to compare rankers on simulated users. The last four fields are scratch."""
+    """The data of one worker for comparing rankers on simulated users. The last four fields are scratch."""
 
     lists: Lists
     relevance: SmallIntVector  # (n_docs,)
@@ -67,7 +67,7 @@ class Comparer:
     method : str or Method
         A name, with optional parameters (``probabilistic:tau=1``), or a custom method.
     outcome : str, optional
-        Outcome rule of the method; by default its first one.
+        Outcome rule of the method; by default its first rule.
     top : int
         Number of documents shown, at most 1,000.
 
@@ -115,11 +115,11 @@ class Comparer:
             )
         if not method.compiled and self.rankings.provenance.get("ties") in REDRAWING:
             raise InputError(
-                f"method '{method.name}' solves a program for each query once and for all, which ties ordered anew"
-                f" in each comparison ('{self.rankings.provenance['ties']}') do not allow"
+                f"method '{method.name}' solves one program for each query, so it cannot be used with a new order of"
+                f" ties in each comparison ('{self.rankings.provenance['ties']}')"
             )
         if not self.rankings.relevance.any():
-            raise InputError(f"{corpus}: no document has a grade above 0, so clicks can tell nothing about rankers")
+            raise InputError(f"{corpus}: no document has a grade above 0, so clicks are not informative")
         if is_new_plugin(method):
             c = self.open()
             compile_plugin(method, c.method, c.lists, c.page, c.places)
@@ -131,7 +131,7 @@ class Comparer:
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """All facts that determine the distribution of an outcome, as JSON."""
+        """All settings that determine the distribution of an outcome, as JSON."""
         _, method, params = self.configured
         about = {
             **self.rankings.provenance,
@@ -156,7 +156,7 @@ class Comparer:
         return numbered(about, **versions)
 
     def open(self) -> Comparison:
-        """Return the data that kernels need, with separate scratch."""
+        """Return the data for kernels, with separate scratch."""
         rankings, (_, method, params) = self.rankings, self.configured
         mapped.expect_few_reads((rankings.order, rankings.rank))
         size = Size(self.top, rankings.longest_query, max(2, len(rankings)))
@@ -218,7 +218,7 @@ def compare_pair(
 
 @inlined
 def click_list(c: Comparison, query: int, length: int, rng: Generator) -> int:
-    """Let a user click on the list on the page; return the number of clicks."""
+    """Simulate the clicks of a user on the list of the page; return the number of clicks."""
     start = c.lists.query_ptr[query]
     return simulate_clicks(c.users, c.relevance, start, c.page.shown, length, c.page.clicks, rng)
 
@@ -325,7 +325,7 @@ def _compare_slate(
 
 @kernel
 def redraw_ties(comparison: Comparison, query: int, slate: IntVector, size: int, rng: Generator) -> None:
-    """Write the orders of a query into `current` with tied documents shuffled; row a holds ranker ``slate[a]``."""
+    """Write the orders of a query into `current`, with tied documents shuffled; row a is for ranker ``slate[a]``."""
     current = comparison.current
     for a in range(size):
         shuffle_ties(comparison.lists, comparison.tied, query, slate[a], a, current, rng)

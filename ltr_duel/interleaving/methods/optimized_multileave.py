@@ -1,4 +1,4 @@
-"""Optimized multileave: a sample of lists, shown with probabilities that make the comparison of many rankers fair.
+"""Optimized multileave: sampled lists are shown with probabilities that make the comparison of many rankers fair.
 
 Each sampled list takes, at each position, the best remaining document of a random ranker. Ranker j credits document d
 with 1 / rank_j(d). At every depth, the expected credit of all rankers is equal; among such probabilities, the program
@@ -9,7 +9,7 @@ largest difference of expected credit at each depth plus the variance.
 Schuth, Sietsma, Whiteson, Lefortier, de Rijke. Multileaved Comparisons for Fast Online Evaluation. CIKM 2014; Manabe,
 Nishida, Kato, Yamamoto, Fujita. A Comparative Live Evaluation of Multileaving Methods. SIGIR 2017. The last position
 is constrained like the others (public implementations omit it). Each query and set of rankers has a separate random
-stream for its lists, and a program that HiGHS solves once. The method runs as plain Python.
+stream for its lists, and its program is solved once, by HiGHS. The method runs as plain Python.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class State:
 
 
 def sample_lists(orders: list[list[int]], length: int, count: int, rng: Generator) -> NDArray[np.int64]:
-    """Draw lists, and return the distinct ones in order of first appearance; shape (at most count, length)."""
+    """Draw ``count`` lists; return the distinct lists in order of first appearance, shape (at most count, length)."""
     found: dict[tuple[int, ...], None] = {}
     for _ in range(count):
         shown: list[int] = []
@@ -77,9 +77,10 @@ def sample_lists(orders: list[list[int]], length: int, count: int, rng: Generato
 
 
 def solve(sample: NDArray[np.int64], credits: NDArray[np.float64], rough: bool) -> Choice:
-    """Find the probabilities of the sampled lists, shape (n_lists, length); credits: (rankers, documents), 1 / rank.
+    """Find the probabilities of the lists in ``sample``, shape (n_lists, length).
 
-    rough: whether to minimise the differences of credit without first trying to forbid them.
+    credits: 1 / rank, shape (rankers, documents).
+    rough: whether to minimise the differences of credit without first trying to make them 0.
     """
     n_lists, length = sample.shape
     earned = np.cumsum(credits[:, sample], axis=2)  # (rankers, lists, depth): credit down to each depth
@@ -128,7 +129,7 @@ def pick(cumulative: NDArray[np.float64], rng: Generator) -> int:
 
 
 def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:
-    """Draw a list with its solved probability."""
+    """Draw a list with the solved probabilities."""
     choice = state.choice(lists, query, slate[:size])
     shown = choice.lists[pick(choice.cumulative, rng)]
     page.shown[: len(shown)] = shown
@@ -174,7 +175,7 @@ register(
     __name__,
     name="roughly_optimized",
     init=init_rough,
-    shows="one of ten sampled lists, with probabilities that are as fair as they can be at every depth",
+    shows="one of ten sampled lists, with probabilities that are as fair as possible at every depth",
     cite="manabe2017comparative",
     **_BOTH,
 )

@@ -24,9 +24,9 @@ def check_method(method: str | Method) -> None:
     """Test that a comparison method satisfies the contract.
 
     The lists contain different documents of the query, and are as long as possible. Identical rankers win one half
-    each. Swapping two rankers mirrors the outcome. Outcomes are in -1..1. Probabilities that a method solves for have
-    sum 1. The same seed gives the same list, and the same outcomes in compiled and interpreted code. The check uses
-    queries with one document, queries with fewer documents than positions, identical rankers, and all outcome rules.
+    each. Swapping two rankers mirrors the outcome. Outcomes are in -1..1. The probabilities of lists have sum 1. The
+    same seed gives the same list, and the same outcomes in compiled and interpreted code. The check uses queries with
+    one document, queries with fewer documents than positions, identical rankers, and all outcome rules.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def _leads(comparer: Comparer, slate: IntVector, times: int, *, compiled: bool) 
 def _check_pairs(kind: Method, comparer: Comparer) -> None:
     def mean(first: int, second: int) -> float:
         outcomes = _outcomes(comparer, first, second, _TIMES, compiled=kind.compiled)
-        _require(bool((np.abs(outcomes) <= 1).all()), kind, "an outcome lies outside -1..1")
+        _require(bool((np.abs(outcomes) <= 1).all()), kind, "an outcome is outside -1..1")
         return float(outcomes.mean())
 
     fast, plain = (_outcomes(comparer, 0, 1, 200, compiled=kind.compiled and one) for one in (True, False))

@@ -1,8 +1,8 @@
 """One comparison, from the query to the outcome.
 
-The rankings order tied documents once, unless their tie rule differs: ``resample`` orders them again for each
-impression, and credits clicks with the same order; ``redraw_at_inference`` orders them a second time before it credits
-the clicks. The second rule reproduces an artifact of a public implementation: a ranker is then not recognised as the
+The rankings contain a fixed order of tied documents, which two tie rules replace. ``resample`` draws a new order for
+each impression, and credits clicks with the same order. ``redraw_at_inference`` also draws another order before clicks
+are credited. This rule reproduces an artifact of a public implementation, in which a ranker is not recognised as the
 source of its own tied documents.
 """
 
@@ -37,7 +37,7 @@ from ltr_duel.interleaving.method import METHODS, Method, compile_plugin, is_new
 from ltr_duel.rankers import REDRAWING, Rankings, require_rankings
 
 FIXED, RESAMPLED, REDRAWN = range(3)  # rules for the order of ties
-COMPARISON_NUMBERS = 1  # version of a comparison's random numbers, except the numbers of its method and its users
+COMPARISON_NUMBERS = 1  # version of the random numbers of a comparison, excluding its method and its users
 
 
 class Comparison(NamedTuple):
@@ -50,7 +50,7 @@ class Comparison(NamedTuple):
     tied: MarkMatrix  # (K, n_docs) tied[ranker, r]: the document at position r of the order ties with the previous one
     method: Any
     page: Shown
-    current: Lists  # `lists`, or (rankers, longest) the current tie orders of one query: one row per ranker
+    current: Lists  # `lists`; if ties are redrawn, the current orders of one query, (rankers, longest)
     places: IntVector  # (rankers,) rows of the slate's rankers in `current`
     pair: IntVector  # (2,) the pair as a slate
 
@@ -63,7 +63,7 @@ class Comparer:
     ----------
     rankings : Rankings
     clicks : ClickModel
-        Must be defined for the grades of the corpus.
+        A click model for the grades of the corpus.
     method : str or Method
         A name, with optional parameters (``probabilistic:tau=1``), or a custom method.
     outcome : str, optional
@@ -190,7 +190,7 @@ def compare_pair(
     Parameters
     ----------
     comparison : Comparison
-        From `Comparer.open`.
+        The result of `Comparer.open`.
     query, first, second : int
         Positions of the query and of the two rankers.
     lists_rng, clicks_rng : numpy.random.Generator
@@ -199,7 +199,7 @@ def compare_pair(
     Returns
     -------
     float
-        From -1 (``second`` won) to +1 (``first`` won).
+        The outcome, from -1 (``second`` won) to +1 (``first`` won).
 
     Raises
     ------
@@ -257,7 +257,7 @@ def compare_slate(
     Parameters
     ----------
     comparison : Comparison
-        From `Comparer.open`.
+        The result of `Comparer.open`.
     query : int
     slate : ndarray of int64
         Positions of the rankers: ``slate[:size]``, all different.

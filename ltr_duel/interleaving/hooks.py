@@ -26,7 +26,7 @@ from ltr_duel.core import FloatVector, IntVector, SignMatrix, SmallIntMatrix, di
 
 
 class Lists(NamedTuple):
-    """Rankings in the form for kernels; query q has the columns ``query_ptr[q]:query_ptr[q + 1]``."""
+    """Rankings as arrays for kernels; query q has the columns ``query_ptr[q]:query_ptr[q + 1]``."""
 
     order: SmallIntMatrix  # (K, n_docs) positions, best first
     rank: SmallIntMatrix  # (K, n_docs) 1 = best
@@ -59,7 +59,7 @@ def draw_pair(state: Any, lists: Lists, query: int, first: int, second: int, pag
 def credit_pair(
     state: Any, lists: Lists, query: int, first: int, second: int, page: Shown, length: int, n_clicks: int
 ) -> float:
-    """Score one or more clicks: +1 if ``first`` won, -1 if ``second`` won, 0 for a tie, or a fraction."""
+    """Score one or more clicks: +1 if ``first`` won, -1 if ``second`` won, 0 for a tie, or a fraction in between."""
     raise TypeError("this method does not compare two rankers")
 
 

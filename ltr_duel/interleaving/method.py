@@ -44,7 +44,7 @@ class Method(components.Component):
     Parameters
     ----------
     name, params, limits, choices, cite, where
-        As for every component (`ltr_duel.core.Component`).
+        The parameters of every component; see `ltr_duel.core.Component`.
     state : type
         The class of the state. A compiled method requires a NamedTuple of numbers and arrays.
     init : callable
@@ -187,7 +187,7 @@ def is_number(value: Any) -> bool:
 
 
 def require_list(name: str, shown: Any, documents: int, top: int) -> None:
-    """Raise `MethodError` unless a list shows at most ``top`` different documents, all of the query."""
+    """Raise `MethodError` unless a list contains at most ``top`` different documents of the query."""
     listed = list(shown) if isinstance(shown, Sequence | np.ndarray) else [None]
     if not all(isinstance(one, int | np.integer) and 0 <= one < documents for one in listed):
         raise MethodError(f"method '{name}': it shows documents of other queries: {shown!r:.80}")
@@ -228,12 +228,12 @@ METHODS: components.Registry[Method] = components.Registry(
 
 
 def able_methods(*, sets: bool) -> list[str]:
-    """Return the names of the methods that compare sets of rankers, or of the methods that compare pairs."""
+    """Return the names of the methods that compare sets of rankers (``sets`` is true) or pairs (``sets`` is false)."""
     return [one.name for one in METHODS if (one.slates if sets else one.pairs)]
 
 
 def require_able(method: str | Method, *, sets: bool) -> None:
-    """Raise if a method does not compare sets of rankers, or does not compare pairs."""
+    """Raise unless a method compares sets of rankers (``sets`` is true) or pairs (``sets`` is false)."""
     able = able_methods(sets=sets)
     if METHODS.configure(method).component.name not in able:
         kind = "sets of rankers" if sets else "two rankers"

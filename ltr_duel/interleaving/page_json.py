@@ -16,7 +16,7 @@ from ltr_duel.core import InputError
 
 VERSION = 1
 MOST_RANKERS = 200
-MOST_DOCUMENTS = 10_000  # in all lists together
+MOST_DOCUMENTS = 10_000  # documents in all lists together
 MOST_PLACES = 500_000  # rankers times documents
 MOST_SHOWN = 1_000
 LONGEST_TEXT = 4_000_000  # characters

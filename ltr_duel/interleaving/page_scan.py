@@ -28,7 +28,7 @@ from ltr_duel.interleaving.page_json import (
 from ltr_duel.interleaving.workspace import workspace
 
 Bytes = NDArray[np.uint8]
-_DIGITS = 18  # longest id that is a whole number
+_DIGITS = 18  # maximum number of digits of a whole number as an id
 _QUOTE, _COMMA, _OPEN, _CLOSE, _MINUS, _ZERO, _NINE, _BACKSLASH = (ord(c) for c in '",[]-09\\')
 
 
@@ -99,13 +99,13 @@ def scan_pages(
     """Read pages with the same head.
 
     data: the texts of the pages.
-    at, stop: after its head, page n is ``data[at[n]:stop[n]]``.
+    at, stop: the text of page n after its head is ``data[at[n]:stop[n]]``.
     shown: the documents that each page must show, all different.
     numbers, owners: outputs, filled at ``shown.first[n]:shown.last[n]``.
     """
     room = np.minimum((stop - at) // (2 * rankers), min(MOST_DOCUMENTS, MOST_PLACES // rankers))
-    room[stop - at > LONGEST_TEXT // 2] = 0  # a page with its head may be too long
-    order, rank = (np.empty((rankers, int(room.sum())), np.int16) for _ in range(2))  # unused memory costs nothing
+    room[stop - at > LONGEST_TEXT // 2] = 0  # with its head, the page may exceed the limit
+    order, rank = (np.empty((rankers, int(room.sum())), np.int16) for _ in range(2))  # unused memory is not allocated
     found = Scanned(Lists(order, rank, np.zeros(len(at) + 1, np.int64)), np.zeros(len(at), np.uint8), numbers, owners)
     scan(data, at, stop, shown, room, order.reshape(-1), np.zeros(MOST_DOCUMENTS, np.int64), found)
     return found
@@ -193,7 +193,7 @@ def after(data: Bytes, at: int, stop: int, word: Bytes) -> int:
 
 @inlined
 def text_end(data: Bytes, at: int, stop: int) -> int:
-    """Return the position after the quoted text that contains ``at``; -1 if it does not end."""
+    """Return the position after the quoted text that contains ``at``; -1 if there is no closing quote."""
     if at < 0:
         return -1
     while at < stop:

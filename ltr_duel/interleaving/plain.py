@@ -45,7 +45,7 @@ class Page:
     owners : tuple of str or None
         The ranker that contributed each shown document; None if no ranker did, or if the method does not record it.
     method : str or Method
-        The comparison method with its parameters; the object itself if it is not registered.
+        The comparison method with its parameters; the `Method` itself if it is not registered.
     outcome : str
         The outcome rule.
     numbers : tuple of int
@@ -210,7 +210,7 @@ def interleave(
     seed : int, optional
         The same seed and lists give the same page. Without ``seed`` and ``rng``, each page is random.
     rng : numpy.random.Generator, optional
-        Generator to use instead of a seed, for many pages in a row.
+        A generator in place of a seed, for drawing many pages.
 
     Returns
     -------
@@ -235,7 +235,7 @@ def interleave(
     if not isinstance(top, int | np.integer) or not 1 <= top <= MOST_SHOWN:
         raise InputError(f"the number of documents shown must be between 1 and {MOST_SHOWN:,}, not {top}")
     if rng is not None and (seed is not None or not isinstance(rng, np.random.Generator)):
-        raise InputError("pass either a seed or a numpy.random.Generator, not both")
+        raise InputError("pass either a seed or a numpy.random.Generator; not both, and not another type")
     if rng is None:
         rng = fresh_rng() if seed is None else stream(seed, "interleave")
     documents, orders = _orders(rankings)
@@ -255,7 +255,7 @@ def interleave(
 
 
 def _orders(rankings: Mapping[str, Sequence[Hashable]]) -> tuple[list[Hashable], SmallIntMatrix]:
-    """Number all documents by first appearance; return them, and the lists as numbers, padded with -1."""
+    """Number all documents by first appearance; return the documents, and the lists as numbers, padded with -1."""
     if not isinstance(rankings, dict | Mapping):
         raise InputError(f"rankings must be a mapping of names to lists, not {type(rankings).__name__}")
     if not 2 <= len(rankings) <= MOST_RANKERS:
@@ -280,8 +280,8 @@ def _orders(rankings: Mapping[str, Sequence[Hashable]]) -> tuple[list[Hashable],
     documents = list(number)
     if len(documents) > MOST_DOCUMENTS or len(documents) * len(rows) > MOST_PLACES:
         raise InputError(
-            f"{len(rows)} lists with {len(documents):,} documents are too many: at most {MOST_DOCUMENTS:,} documents,"
-            f" and rankers times documents {MOST_PLACES:,}"
+            f"{len(rows)} lists with {len(documents):,} documents are too many: the limits are {MOST_DOCUMENTS:,}"
+            f" documents, and {MOST_PLACES:,} for rankers times documents"
         )
     for document in documents:
         if document != document:

@@ -1,6 +1,6 @@
 """Register a module, or a pair of plain Python functions, as a comparison method.
 
-The pair of functions is enough for a method at interpreted speed:
+Two plain functions are enough for a method that runs at interpreted speed:
 
     def draw(orders, top, rng): ...          # orders: best first, one list of documents for each ranker -> shown list
     def credit(orders, shown, clicks): ...   # clicks: clicked positions of the list -> one score for each ranker
@@ -35,7 +35,7 @@ def register(page: str, **about: Any) -> Method:
     Parameters
     ----------
     page : str
-        The module: ``__name__``. The parts of the method are found in the module: ``Params``, ``State``, ``init``,
+        The module: ``__name__``. The module contains the parts of the method: ``Params``, ``State``, ``init``,
         ``draw_pair``, ``credit_pair``, ``draw_slate``, ``credit_slate``, ``find_contributors`` and ``draw_mirrored``,
         or ``draw`` and ``credit`` as for `method_from_functions`.
     **about

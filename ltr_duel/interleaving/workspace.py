@@ -18,7 +18,7 @@ _KEPT = 64  # largest number of workspaces of a thread, and of states of a works
 
 
 class Workspace:
-    """The scratch of one thread for drawing and crediting lists of one length by one method for some rankers."""
+    """Scratch of one thread for drawing and crediting lists, with a fixed method, length and number of rankers."""
 
     def __init__(self, method: str | Method, outcome: str, top: int, rankers: int, longest: int) -> None:
         label, self.method, self._params = METHODS.configure(method)

@@ -14,7 +14,7 @@ from ltr_duel.core import FloatMatrix, InputError, IntMatrix, errors, handed_ove
 _BLOCK = 2**20  # entries that are checked together
 SUM_TOLERANCE = 1e-9  # largest difference between p + p.T and 1
 ROUNDING = 1e-12  # differences up to this size are rounding errors
-_MOST_COMPARISONS = 2**53  # most comparisons of a pair: float64 represents all whole numbers up to this exactly
+_MOST_COMPARISONS = 2**53  # limit for a pair, because float64 represents whole numbers up to this exactly
 
 
 def square(name: str, values: Any) -> FloatMatrix:

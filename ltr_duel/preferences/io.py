@@ -210,7 +210,7 @@ def _from_parquet(path: Path, file: IO[bytes], most_rankers: int) -> PreferenceM
     if counted:
         tally = Tally(np.triu(counts, 1), *(square(name, 0, np.zeros_like) for name in wanted[3:])).kept(size)
         if np.abs(preferences_of(tally) - p).max() > SUM_TOLERANCE:
-            raise InputError(f"{path}: p does not follow from the counts")
+            raise InputError(f"{path}: p does not agree with the counts")
     error = square("standard_error", 0, lambda error: error)
     return PreferenceMatrix(p, names, error, counts, provenance, tally)
 

@@ -205,7 +205,7 @@ class PreferenceMatrix:
 
     @property
     def tie_order(self) -> str:
-        """The order of documents with equal scores, such as ``fixed_random, tie seed 0``; empty if not known."""
+        """The rule for documents with equal scores, such as ``fixed_random, tie seed 0``; empty if not known."""
         from ltr_duel.rankers import SEEDED  # imported here because `rankers` imports the compiler
 
         rule = str(self.provenance.get("ties", ""))

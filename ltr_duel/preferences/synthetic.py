@@ -1,7 +1,7 @@
 """Preference matrices made from a rule: from utilities, in the families of the published experiments, or at random.
 
-`SYNTHETIC` contains the matrices that a paper used at a fixed size. The functions accept any size; `FAMILIES` contains
-them under the names that experiment specifications use.
+`SYNTHETIC` contains the matrices that a paper used at a fixed size. The functions accept any size; `FAMILIES` maps the
+names in experiment specifications to the functions.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from itertools import product
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import scipy  # loads its modules on first use
+import scipy  # submodules are loaded on first use
 from numpy.typing import ArrayLike
 
 from ltr_duel.core import FloatMatrix, FloatVector, InputError, IntMatrix, errors, stream
@@ -44,7 +44,7 @@ def from_utilities(utilities: ArrayLike, link: Link = "logistic") -> PreferenceM
 
 
 def equal_gaps(size: int, gap: float = 0.1) -> PreferenceMatrix:
-    """Return the total order in which each arm beats each later one by ``gap`` (Beat the Mean, Figure 1 top)."""
+    """Return the total order in which each arm beats each later arm by ``gap`` (Beat the Mean, Figure 1 top)."""
     errors.require_between("the gap", gap, 0, 0.5)
     return _from_rule(size, lambda i, j: 0.5 + gap, {"family": "equal gaps", "gap": gap})
 
@@ -80,9 +80,10 @@ def geometric(size: int = 8, first: float = 0.4, ratio: float = 0.5) -> Preferen
 
 
 def cyclic(size: int = 4, best: float = 0.6, circle: float = 0.9) -> PreferenceMatrix:
-    """Return a winner and a circle: each other arm beats the next half of the circle (Komiyama et al., COLT 2015).
+    """Return a matrix of a winner and a circle of the other arms (Komiyama et al., COLT 2015).
 
-    The paper uses four arms, the default. If the number of arms on the circle is even, opposite arms tie.
+    Each arm on the circle beats the next half of the circle; if the number of these arms is even, opposite arms tie.
+    The paper uses four arms, the default.
     """
     around = max(1, size - 1)
 

@@ -27,7 +27,7 @@ class Tally(NamedTuple):
     evaluation consists of one list, or of a mirrored pair of lists.
     """
 
-    lists: IntMatrix  # (K, K) lists shown
+    lists: IntMatrix  # (K, K) numbers of lists shown
     total: IntMatrix  # (K, K) sum of the outcomes, times 2^32; positive: i is ahead
     square: IntMatrix  # (K, K) sum over units of the squared mean outcome, times 2^32
     within: IntMatrix  # (K, K) sum over units of two evaluations of (y1 - y2)^2 / 2, times 2^32

@@ -22,7 +22,7 @@ from ltr_duel.preferences.entries import require_room
 from ltr_duel.preferences.matrix import PreferenceMatrix
 
 NPY = b"\x93NUMPY"
-_CHARACTERS = 100  # most characters of a number or a name in text
+_CHARACTERS = 100  # maximum number of characters of a number or a name in text
 _CSV_HEADS = (",", '"",')
 _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
@@ -90,8 +90,8 @@ class _Rows:
             raise InputError(f"{self._path}:{number}: '{line.strip()[:40]}' is not a row of numbers") from None
         if len(self._rows) == 1 and len(self._rows[0]) == 1 and not self._size:
             if self._rows.pop()[0] != len(values):
-                needed = f"a matrix whose next row has {len(values)} needs as many"
-                raise InputError(f"{self._path}: row 1 has 1 numbers; {needed}")
+                needed = f"the next row has {len(values)}"
+                raise InputError(f"{self._path}: row 1 has 1 number, but {needed}")
             self._size = len(values)
         self._rows.append(values)
         require_few(self._path, max(len(values), len(self._rows)), self._most)
@@ -101,12 +101,12 @@ class _Rows:
         for number, row in enumerate(self._rows, 1):
             if len(row) != size:
                 raise InputError(
-                    f"{self._path}: row {number} has {len(row)} numbers; a matrix of {size} rows needs as many"
+                    f"{self._path}: row {number} has {len(row)} numbers; a matrix of {size} rows needs {size}"
                 )
         if len(self._rows) != size:
-            raise InputError(f"{self._path}: {len(self._rows)} rows; a matrix of {size} columns needs as many")
+            raise InputError(f"{self._path}: {len(self._rows)} rows; a matrix of {size} columns needs {size}")
         if not size:
-            raise InputError(f"{self._path}: there is no number; a preference matrix must be square")
+            raise InputError(f"{self._path}: contains no numbers; a preference matrix must be square")
         return np.stack(self._rows)
 
 

@@ -153,7 +153,7 @@ def test_numbers_that_cannot_be_made_are_refused(rankings, tmp_path):
         extend_preferences(type(made)(made.p), rankings, comparisons=200)
     other = type(made)(made.p, made.names, made.standard_error, made.comparisons,
                        {**made.provenance, "corpus": "another"}, made.tally)  # fmt: skip
-    with pytest.raises(InputError, match=r"estimated with corpus = another, not toy; they must not be mixed"):
+    with pytest.raises(InputError, match=r"estimated with corpus = another, not toy; different settings"):
         extend_preferences(other, rankings, comparisons=200)
 
 

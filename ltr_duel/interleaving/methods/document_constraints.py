@@ -75,7 +75,7 @@ register(
     __name__,
     biased=("credit",),
     limits={"constraints": (1, 3)},
-    shows="as `balanced`",
+    shows="the same list as `balanced`",
     wins='fewer violations of "the clicked document is better than this document"',
     cost="O(top x clicks)",
     cite="he2009constraints",

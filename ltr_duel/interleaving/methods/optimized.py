@@ -52,7 +52,7 @@ class Merging(NamedTuple):
     reached: IntMatrix  # (length + 1, 2) search depth in each ranker's order
     document: IntVector  # (length,)
     credit: FloatVector  # (length,)
-    share: FloatMatrix  # (length + 1, 2) weights of the positions that favour the first ranker, and the second
+    share: FloatMatrix  # (length + 1, 2) weights of the positions that favour the first and the second ranker
 
 
 class Solutions(NamedTuple):
@@ -73,8 +73,8 @@ class State(NamedTuple):
     key: IntVector  # (4 * length,) key of the current program
     merging: Merging
     lists: IntMatrix  # (columns, length) all allowed lists
-    table: FloatMatrix  # (length, columns) their credits
-    worth: FloatVector  # (columns,) their sensitivities
+    table: FloatMatrix  # (length, columns) credits of the lists
+    worth: FloatVector  # (columns,) sensitivities of the lists
     program: Program
     solutions: Solutions
 

@@ -3,8 +3,8 @@
 Each sampled list takes, at each position, the best remaining document of a random ranker. Ranker j credits document d
 with 1 / rank_j(d). At every depth, the expected credit of all rankers is equal; among such probabilities, the program
 minimises the variance of the rankers' scores on the lists, as if all documents were clicked. With few lists and many
-rankers this is often infeasible: ``roughly_optimized``, the fallback of ``optimized_multileave``, minimises the
-largest difference of expected credit at each depth plus the variance.
+rankers, this is often infeasible. ``roughly_optimized``, also the fallback of ``optimized_multileave``, minimises the
+sum of the largest difference of expected credit at each depth and the variance.
 
 Schuth, Sietsma, Whiteson, Lefortier, de Rijke. Multileaved Comparisons for Fast Online Evaluation. CIKM 2014; Manabe,
 Nishida, Kato, Yamamoto, Fujita. A Comparative Live Evaluation of Multileaving Methods. SIGIR 2017. The last position
@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy  # loads its modules on first use
+import scipy  # submodules are loaded on first use
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
@@ -83,7 +83,7 @@ def solve(sample: NDArray[np.int64], credits: NDArray[np.float64], rough: bool) 
     rough: whether to minimise the differences of credit without first trying to make them 0.
     """
     n_lists, length = sample.shape
-    earned = np.cumsum(credits[:, sample], axis=2)  # (rankers, lists, depth): credit down to each depth
+    earned = np.cumsum(credits[:, sample], axis=2)  # (rankers, lists, depth): cumulative credit at each depth
     weighted = (credits[:, sample] / np.arange(1, length + 1)).sum(axis=2)  # (rankers, lists)
     variance = ((weighted - weighted.mean(axis=0)) ** 2).sum(axis=0)
     total = np.ones((1, n_lists))
@@ -163,7 +163,7 @@ _BOTH: dict[str, Any] = {
     "compiled": False,
     "wins": "the sum of inverse ranks of clicked documents",
     "needs": "a linear program for each query and set of rankers",
-    "cost": "one program, once; then O(rankers x clicks), and all pairs of rankers",
+    "cost": "one program, once; then O(rankers x clicks), plus all pairs of rankers",
 }
 register(
     __name__,

@@ -141,6 +141,6 @@ register(
     biased=("credit",),
     shows="a document from the top i + 1 of any ranker, drawn uniformly",
     wins='weighted agreement with "clicked is better than not clicked"',
-    cost="O(rankers x top x clicks), and all pairs of rankers",
+    cost="O(rankers x top x clicks), plus all pairs of rankers",
     cite="oosterhuis2017sensitive",
 )

@@ -148,7 +148,7 @@ def draw_list(state: State, lists: Lists, query: int, slate: IntVector, size: in
     for a in range(size):
         state.free[a] = 1
     for k in range(length):
-        u = size * uniform(rng)  # one draw for the contributor and the document
+        u = size * uniform(rng)  # one random number for the contributor and the document
         place = int(u)
         u -= place
         chosen = draw_document(state, lists, slate[place], place, start, documents, u, rng)
@@ -166,7 +166,7 @@ def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: i
 
 
 def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Shown, rng: Generator) -> int:
-    """Draw a list for the slate of two."""
+    """Draw a list for the pair."""
     state.pair[0] = first
     state.pair[1] = second
     if state.rule == 2:  # marginal_bernoulli
@@ -216,7 +216,7 @@ def trace_clicks(
 
 @kernel
 def first_left(above: int, ranks: IntVector, places: int) -> int:
-    """Return the first rank not in ``ranks[:places]``; bit r - 1 of ``above`` is set if it contains r <= _BITS."""
+    """Return the first rank not in ``ranks[:places]``; ``above`` contains these ranks up to _BITS as a bit mask."""
     free = trailing_zeros(~above) + 1
     m = 0
     while free > _BITS and m < places:

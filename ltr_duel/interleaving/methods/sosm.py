@@ -102,8 +102,8 @@ def credit_slate(
 register(
     __name__,
     limits={"tau": (0, 100)},
-    shows="as `team_draft`",
+    shows="the same list as `team_draft`",
     wins="the higher sum of rho^-3 over clicked documents, with rho the rank among the shown documents",
-    cost="O(rankers x top), and all pairs of rankers",
+    cost="O(rankers x top), plus all pairs of rankers",
     cite="brost2016sosm",
 )

@@ -45,7 +45,7 @@ class State(NamedTuple):
 
     draft: Draft
     pair: IntVector  # (2,) the pair as a slate
-    scores: IntVector  # (rankers,) clicks owned
+    scores: IntVector  # (rankers,) numbers of owned clicks
 
 
 def new_draft(size: Size, prefix_credit: int = 0) -> Draft:
@@ -98,7 +98,7 @@ def draft_list(draft: Draft, lists: Lists, query: int, slate: IntVector, size: i
 
 @kernel
 def common_prefix(lists: Lists, start: int, slate: IntVector, size: int, page: Shown, length: int) -> int:
-    """Show, without an owner, the documents on which all rankers agree from the top; return their number."""
+    """Fill the page with the common prefix of all rankers, without owners, and return its length."""
     for k in range(length):
         document = lists.order[slate[0], start + k]
         for a in range(1, size):
@@ -110,7 +110,7 @@ def common_prefix(lists: Lists, start: int, slate: IntVector, size: int, page: S
 
 
 def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Shown, rng: Generator) -> int:
-    """Draft a list for the slate of two."""
+    """Draft a list for the pair."""
     state.pair[0] = first
     state.pair[1] = second
     return draft_list(state.draft, lists, query, state.pair, 2, page, rng)

@@ -57,9 +57,9 @@ def estimate_preferences(
         default rule is unbiased under random clicks: ``marginal_bernoulli`` for probabilistic interleave, for which the
         papers used ``marginal_sign``.
     comparisons : int, optional
-        Number for each pair, at least 2; 1,000 by default, and 4,000 without variance reduction. It is rounded up to
-        whole groups of 2 or 4 lists, at least two groups, if a variance reduction makes groups. With ``target_error``
-        or ``until_winner``, this is the initial number.
+        Number of comparisons of each pair, at least 2; by default 1,000, or 4,000 without variance reduction. If a
+        variance reduction makes groups of 2 or 4 lists, the number is rounded up to whole groups, at least two. With
+        ``target_error`` or ``until_winner``, this is the initial number.
     top : int
         Number of documents shown.
     seed : int
@@ -135,11 +135,11 @@ def extend_preferences(
     matter.
     """
     if not isinstance(matrix, PreferenceMatrix):
-        raise InputError(f"comparisons are added to a PreferenceMatrix, not to {errors.shown(matrix)}")
+        raise InputError(f"comparisons can be added to a PreferenceMatrix, not to {errors.shown(matrix)}")
     require_rankings(rankings)
     about = matrix.provenance
     if matrix.tally is None:
-        raise InputError("this matrix has no counts to add to: it was not estimated here")
+        raise InputError("comparisons cannot be added: this matrix has no counts, because it was not estimated here")
     settings = _settings_of(matrix, rankings, clicks)
     for key, value in {"numbers": {}, **settings.provenance}.items():
         before = about.get(key, {} if key == "numbers" else None)
@@ -148,7 +148,7 @@ def extend_preferences(
             if key == "numbers":
                 differ = sorted(name for name in {**before, **value} if before.get(name) != value.get(name))
                 other = f"another numbers version of {', '.join(differ)}"
-            raise InputError(f"the matrix was estimated with {other}; they must not be mixed")
+            raise InputError(f"the matrix was estimated with {other}; different settings must not be mixed")
     if comparisons:
         comparisons = settings.checked_count(comparisons)
     tally = Tally(*(part.copy() for part in matrix.tally))
@@ -186,7 +186,7 @@ def _sampler(settings: Settings, jobs: int, store: str | Path | None, share: tup
     start, step = 0, 1
     if share is not None:
         if not isinstance(share, tuple | list) or len(share) != 2:
-            raise InputError(f"a share of the work is two numbers, such as (2, 5), not {errors.shown(share)}")
+            raise InputError(f"a share of the work must be two numbers, such as (2, 5), not {errors.shown(share)}")
         step = errors.require_whole("the number of shares", share[1], 1, 10**9)
         start = errors.require_whole("the number of a share", share[0], 1, step) - 1
     parallel.checked_jobs(jobs)

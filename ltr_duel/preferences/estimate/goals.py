@@ -63,10 +63,10 @@ def grown(sampler: PairSampler, tally: Tally, goal: Goal) -> PreferenceMatrix:
 
 
 def matrix_of(settings: Settings, tally: Tally, reached: dict[str, Any]) -> PreferenceMatrix:
-    """Return the matrix of a tally; ``reached`` is the entry for the number of comparisons in the provenance."""
+    """Return the matrix of a tally; ``reached`` contains the provenance entries about the number of comparisons."""
     queries = settings.rankings.n_queries if settings.queries == "stratified" else 0
     error = errors_of(tally, settings.lists_of_a_unit, queries)
-    versions = machine.versions_of(("ltr-duel", "numba", "numpy"))  # for information: upgrades do not change numbers
+    versions = machine.versions_of(("ltr-duel", "numba", "numpy"))  # informative: upgrades do not change numbers
     share = settings.rankings.tied_share
     tied = {} if share is None else {"tied_share": round(share, 4)}  # determined by the corpus and the rankers
     provenance = {**settings.provenance, **tied, "versions": versions, **reached}
@@ -129,7 +129,7 @@ def beaten_for_certain(matrix: PreferenceMatrix, miss: float) -> NDArray[np.bool
 def _next_pairs(
     tally: Tally, beats: NDArray[np.bool_], candidates: IntVector, at_most: int
 ) -> tuple[IntVector, IntVector] | None:
-    """Return the undecided pairs, below ``at_most``, of the most promising candidate that has any; None if none has."""
+    """Return undecided pairs below ``at_most`` of the most promising candidate with such pairs; None if none exist."""
     lists = tally.lists + tally.lists.T
     with np.errstate(divide="ignore", invalid="ignore"):
         ahead = np.where(lists > 0, (tally.total - tally.total.T) / lists, 0.0)

@@ -21,7 +21,7 @@ from ltr_duel.preferences.estimate.integrated import open_evaluator
 from ltr_duel.preferences.estimate.settings import Settings
 from ltr_duel.preferences.tally import Tally
 
-_COMPARISONS_IN_A_PIECE = 400_000  # a fraction of a second: frequent progress, a fast Ctrl-C, little loss in a kill
+_COMPARISONS_IN_A_PIECE = 400_000  # a fraction of a second, for frequent progress, fast Ctrl-C and little loss
 
 
 class PieceStore:
@@ -50,7 +50,7 @@ class PieceStore:
             with files.replacing(self._path(piece)) as temporary:
                 np.save(temporary, rows, allow_pickle=False)
         except BaseException:
-            with suppress(OSError):  # not empty
+            with suppress(OSError):  # the folder is not empty
                 self._folder.rmdir()
                 if self._is_new:
                     self._root.rmdir()

@@ -21,7 +21,7 @@ REDUCTIONS: dict[str, str] = {
     "common": "all pairs are compared on the same sequence of queries",
     "stratified": "queries are visited in turn, in an order common to all pairs, with two evaluations each",
     "integrated": "the mean outcome of each list over its users, instead of the outcome of one user",
-    "antithetic": "lists in mirrored pairs; with 'integrated', for methods that mirror lists (probabilistic)",
+    "antithetic": "lists are drawn in mirrored pairs; requires 'integrated' and a method that mirrors lists",
     "control": "the part of an outcome that the query predicts is subtracted, and its mean over queries added back",
 }
 # Numbers versions (`ltr_duel.core.numbering`) of the blocks and of each reduction.
@@ -82,7 +82,7 @@ class Settings:
 
     @property
     def lists_of_a_unit(self) -> int:
-        """Lists shown for one choice of a query."""
+        """Number of lists shown for one choice of a query."""
         return self.lists_of_an_evaluation * self.evaluations_of_a_unit
 
     @property

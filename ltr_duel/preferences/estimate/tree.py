@@ -15,7 +15,7 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntVector, dispatched, imple
 from ltr_duel.interleaving import Comparer, Comparison, Shown, credit_pair
 
 RARE = 1 / 16  # share of all users; a branch with a smaller share is not split
-_EQUAL = 1e-12  # posteriors whose difference is smaller tie
+_EQUAL = 1e-12  # smaller differences between posteriors count as ties
 
 
 class Duel(NamedTuple):
@@ -30,7 +30,7 @@ class Duel(NamedTuple):
 class ByCredit(NamedTuple):
     """The method credits the clicks."""
 
-    any_method: bool = True  # numba has no empty tuple of a class
+    any_method: bool = True  # numba does not support empty NamedTuple classes
 
 
 class ByPosterior(NamedTuple):
@@ -46,7 +46,7 @@ class ByBalance(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """Probabilities of actions at each rank; scratch for traversals (by clicks so far) and for dynamic programmes."""
+    """Probabilities of actions at each rank; scratch for traversals, indexed by clicks so far, and for programmes."""
 
     credit: ByCredit | ByPosterior | ByBalance
     rare: float
@@ -121,7 +121,7 @@ def _sign_of_posterior(credit: ByPosterior, comparison: Comparison, tree: Tree, 
 def walk_users(comparison: Comparison, tree: Tree, duel: Duel, rng: np.random.Generator) -> float:
     """Return the mean outcome over users: the sum of outcome times share over the tree, depth first."""
     c = comparison
-    total, n = 0.0, 0  # n clicks so far
+    total, n = 0.0, 0  # n: number of clicks so far
     rare, next_one = 0.0, tree.rare * uniform(rng)  # users on rare branches so far; position of the next sample
     tree.mass[0] = 1.0
     tree.place[0] = 0

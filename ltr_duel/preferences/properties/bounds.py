@@ -6,7 +6,7 @@ import itertools
 from typing import NamedTuple
 
 import numpy as np
-import scipy  # loads its modules on first use
+import scipy  # submodules are loaded on first use
 from numpy.typing import NDArray
 
 from ltr_duel.core import arguments
@@ -41,8 +41,8 @@ def lower_bound(matrix: PreferenceMatrix) -> float | None:
     """Return the constant c of the asymptotic lower bound ``c ln T`` on the average regret; None without a winner.
 
     Komiyama, Honda, Kashima, Nakagawa. Regret Lower Bound and Optimal Algorithm in Dueling Bandit Problem. COLT 2015,
-    Theorem 1, with regret (gap_i + gap_j) / 2: each suboptimal arm i must be compared, with the rival j that makes this
-    cheapest, until it is certain that i loses:
+    Theorem 1, with regret (gap_i + gap_j) / 2. The constant is the cost of comparing each suboptimal arm i with its
+    cheapest rival j until i certainly loses:
     ``sum_{i != winner} min_{j: p_ij < 1/2} (gap_i + gap_j) / (2 d(p_ij, 1/2))``, d the Bernoulli relative entropy.
     The bound holds for every strongly consistent policy that compares two arms per step.
 
@@ -77,11 +77,11 @@ def multiduel_bound(matrix: PreferenceMatrix, most_arms: int = 12) -> MultiduelB
     """Return the analogue of `lower_bound` for policies that compare any set of arms per step; None without a winner.
 
     A set S of arms costs the mean of their gaps and compares all its pairs at once. If each of these comparisons
-    contains as much information as a duel, a linear program determines the least regret: set S is played N_S ln T
-    times, such that for each suboptimal arm i the comparisons with arms that beat it add up to
-    ``sum_S N_S sum_{j in S: p_ij < 1/2} d(p_ij, 1/2) >= 1``. With pairs alone, the program also chooses the rivals, so
-    its value is at most `lower_bound`. The constant is for orientation only: the outcomes within a set are not
-    independent, and no theorem excludes better policies.
+    contains as much information as a duel, the least regret is the minimum of a linear program over the numbers
+    N_S ln T of plays of each set S. The constraint for each suboptimal arm i is sufficient information from arms that
+    beat i: ``sum_S N_S sum_{j in S: p_ij < 1/2} d(p_ij, 1/2) >= 1``. With pairs alone, the program also chooses the
+    rivals, so its value is at most `lower_bound`. The constant is for orientation only, because the outcomes within a
+    set are not independent and no theorem excludes better policies.
 
     With more than ``most_arms`` arms, only some sets are used: the best pair of each arm, and the best 2, 3, ..., K
     arms by their gaps.
@@ -124,7 +124,7 @@ def multiduel_bound(matrix: PreferenceMatrix, most_arms: int = 12) -> MultiduelB
     cost = (inside @ gap) / inside.sum(axis=1)
     per_regret = (information / cost[:, None]).T[others]  # information about an arm per unit of regret of a set
     most = per_regret.max(axis=1)
-    unit = 1 / most.min()  # near ties cost far more than other arms, and the solver's tolerances are absolute
+    unit = 1 / most.min()  # scale: near ties cost far more than other arms, but the solver's tolerances are absolute
     solved = scipy.optimize.linprog(
         np.ones(len(sets)), A_ub=-per_regret / most[:, None], b_ub=-1 / (unit * most), method="highs"
     )

@@ -16,14 +16,14 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-import scipy  # loads its modules on first use
+import scipy  # submodules are loaded on first use
 
 from ltr_duel.core import FloatMatrix, FloatVector, stream
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.properties.intervals import effective_counts
 
 _CERTAIN = 8.0  # pairs are not sampled if more standard errors than this separate them from 1/2
-_MOST_NUMBERS = 20_000_000  # most random numbers of all draws
+_MOST_NUMBERS = 20_000_000  # maximum number of random numbers for all draws
 
 
 def pair_confidence(matrix: PreferenceMatrix) -> FloatMatrix:

@@ -29,7 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-import scipy  # loads its modules on first use
+import scipy  # submodules are loaded on first use
 
 from ltr_duel.core import FloatMatrix, FloatVector, InputError, errors
 from ltr_duel.preferences.matrix import PreferenceMatrix, require_matrix
@@ -45,18 +45,18 @@ from ltr_duel.preferences.properties.transitivity import (
     triangle_violations,
 )
 
-_REFITS, _REFITTED = 12, 600  # least number of refits, and of refits times rankers
+_REFITS, _REFITTED = 12, 600  # minimum number of refits, and of refits times rankers
 _OUTSIDE = 0.05  # intervals cover 95%
-_SWEEPS = 60  # most sweeps of a fit
+_SWEEPS = 60  # maximum number of sweeps of a fit
 _CLOSE = 1e-4  # sweeps end when no probability changes by more
-_LEAST_ERROR = 1e-6  # least standard error, for pairs whose outcomes were all equal
+_LEAST_ERROR = 1e-6  # minimum standard error, for pairs whose outcomes were all equal
 
 
 class Statistic(NamedTuple):
     """A property of a matrix that noise changes."""
 
     measured: Callable[[PreferenceMatrix], float | None]  # None, without a Condorcet winner, counts as least transitive
-    worse: int  # +1 if a larger number is less transitive, -1 if a smaller one is, 0 if neither
+    worse: int  # +1 if a larger number is less transitive, -1 if a smaller number is, otherwise 0
 
 
 def strong_share(matrix: PreferenceMatrix) -> float:
@@ -103,9 +103,9 @@ def transitive_null(
         Number of comparisons of each pair, without ties, to assume if the matrix has no standard errors, for example a
         published matrix.
     statistics : mapping of str to (callable, {+1, -1, 0}), optional
-        Properties. The callable returns a number for a matrix, or None without a Condorcet winner; None counts as less
-        transitive than any number. The sign is +1 if a larger number is less transitive, -1 if a smaller number is less
-        transitive, and otherwise 0. The default properties are cycles of three, total order, top cycle, share of
+        The properties. The callable returns a number for a matrix, or None without a Condorcet winner; None counts as
+        less transitive than any number. The sign is +1 if a larger number is less transitive, -1 if a smaller number is
+        less transitive, and otherwise 0. The default properties are cycles of three, total order, top cycle, share of
         triples that break strong transitivity, both gammas, violations of the triangle inequality, the smallest P_K,
         and the constant of the lower bound.
 
@@ -140,7 +140,7 @@ def transitive_null(
     first = np.array([measure(fitted) for _ in range(worlds)])
     refits = min(
         worlds, max(_REFITS, _REFITTED // len(matrix))
-    )  # few rankers need more refits, because properties are coarse, and fits are fast
+    )  # with few rankers, properties are coarse, so more refits are needed, and fits are fast
     again = [strongly_transitive_fit(redrawn(fitted, error, rng), error) for _ in range(refits)]
     second = np.array([measure(one) for one in again])
     rows = [

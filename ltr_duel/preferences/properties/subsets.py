@@ -61,7 +61,7 @@ def total_order_share(matrix: PreferenceMatrix, size: int, *, subsets: int = 100
     Returns
     -------
     float
-        From 0 to 1.
+        The share, from 0 to 1.
 
     Raises
     ------

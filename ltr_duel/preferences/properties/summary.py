@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy  # loads its modules on first use
+import scipy  # submodules are loaded on first use
 
 from ltr_duel.core import FloatVector
 from ltr_duel.preferences.matrix import PreferenceMatrix, require_matrix
@@ -33,15 +33,16 @@ class Properties:
     """Winners, order and hardness of a matrix. Properties that require a Condorcet winner are None without a winner.
 
     copeland_winners, borda_winner, borda_winners: see `PreferenceMatrix`.
-    copeland_confidence, borda_confidence: the probability that a ranker wins, for rankers above one in a thousand.
-    strong_violations, strong_triples: number of triples that break strong stochastic transitivity, and of all triples.
+    copeland_confidence, borda_confidence: the probability that a ranker wins, for rankers with more than 0.001.
+    strong_violations: number of triples that break strong stochastic transitivity.
+    strong_triples: number of all triples in which i beats j and j beats k.
     gamma_btm, gamma_rucb: two definitions of relaxed transitivity.
     smallest_gap, smallest_gap_error: the winner's gap to its strongest rival, and the standard error of this gap.
     lower_bound, multiduel_bound: constants of ``ln T``; see `ltr_duel.preferences.properties.bounds`.
     """
 
     condorcet_winner: str | None
-    condorcet_confidence: dict[str, float]  # Pr(true Condorcet winner), for rankers above one in a thousand
+    condorcet_confidence: dict[str, float]  # Pr(true Condorcet winner), for rankers with more than 0.001
     copeland_winners: tuple[str, ...]
     copeland_confidence: dict[str, float]
     borda_winner: str
@@ -62,7 +63,7 @@ class Properties:
     smallest_gap_error: float | None
     lower_bound: float | None
     multiduel_bound: float | None
-    least_condorcet_share: float  # the smallest P_K: the share of subsets with a Condorcet winner, at the worst size
+    least_condorcet_share: float  # the smallest P_K, the share of sets of K rankers with a Condorcet winner
 
     def as_dict(self) -> dict[str, Any]:
         """Return all properties as JSON."""

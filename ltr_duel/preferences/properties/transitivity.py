@@ -1,6 +1,6 @@
 """Total orders, cycles, and measures of the distance between preferences and transitivity.
 
-With e[i, j] = p[i, j] - 1/2, and 1 for the Condorcet winner:
+Definitions, with e[i, j] = p[i, j] - 1/2, and with index 1 for the Condorcet winner:
 
 - total order: the beats relation is transitive, and no pair is even;
 - strong stochastic transitivity: e[i, k] >= max(e[i, j], e[j, k]) wherever i beats j and j beats k;
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import scipy  # loads its modules on first use
+import scipy  # submodules are loaded on first use
 
 from ltr_duel.core import FloatMatrix, FloatVector
 from ltr_duel.preferences.entries import ROUNDING
@@ -177,7 +177,7 @@ def top_cycle(matrix: PreferenceMatrix) -> tuple[str, ...]:
         inside = label == component
         if (matrix.p[np.ix_(inside, ~inside)] > 0.5).all():
             return tuple(matrix.names[k] for k in matrix.copeland_order if inside[k])
-    raise AssertionError("some component of a complete graph comes first")  # the condensation is a chain
+    raise AssertionError("the condensation is a chain, so its first component beats all others")
 
 
 def _without_winner(matrix: PreferenceMatrix) -> tuple[FloatVector, FloatMatrix] | None:

@@ -1,8 +1,8 @@
 """Interleave plain lists: merge two or more lists of document ids into one page, and credit the clicks on it.
 
-This is the interface for a search page. It uses the kernels of the simulation, so lists and credit have the same
-distribution: the lists are one query of a corpus that contains the documents of all lists. A document that is missing
-from a list is placed below the list's documents, in random order, as in the rankings of run files.
+This is the interface for a search page. It uses the kernels of the simulation on a corpus of one query, which contains
+the documents of all lists, so lists and credit have the same distribution. A document that is missing from a list is
+placed below the list's documents, in random order, as in the rankings of run files.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ class Workspace:
         self.pair = rankers == 2 and self.method.pairs
         if not self.pair and not self.method.slates:
             able = ", ".join(able_methods(sets=True))
-            raise InputError(f"method '{self.method.name}' compares two rankers, not {rankers}; for more: {able}")
+            raise InputError(f"method '{self.method.name}' compares two rankers, not {rankers}; use one of: {able}")
         if not self.pair and self.outcome != self.method.outcomes[0]:
             raise InputError(f"outcome rule '{self.outcome}' requires two rankers, not {rankers}")
         self._size = Size(top, longest, rankers)

@@ -101,10 +101,10 @@ class _Rows:
         for number, row in enumerate(self._rows, 1):
             if len(row) != size:
                 raise InputError(
-                    f"{self._path}: row {number} has {len(row)} numbers; a matrix of {size} rows needs {size}"
+                    f"{self._path}: row {number} has {len(row)} numbers; a matrix of {size} rows needs {size} numbers"
                 )
         if len(self._rows) != size:
-            raise InputError(f"{self._path}: {len(self._rows)} rows; a matrix of {size} columns needs {size}")
+            raise InputError(f"{self._path}: {len(self._rows)} rows; a matrix of {size} columns needs {size} rows")
         if not size:
             raise InputError(f"{self._path}: contains no numbers; a preference matrix must be square")
         return np.stack(self._rows)

@@ -67,7 +67,7 @@ def test_all_published_files_are_read(real_data):
     "content, sentence",
     [
         (b"", "must be square"),
-        (b"0.5 0.6\n0.4\n", "row 2 has 1 numbers; a matrix of 2 rows needs 2"),
+        (b"0.5 0.6\n0.4\n", "row 2 has 1 numbers; a matrix of 2 rows needs 2 numbers"),
         (b"0.5 x\n0.4 0.5\n", ":1: '0.5 x' is not a row of numbers"),
         (b"PAR1 is how Parquet begins", "not a preference matrix"),
         (b"\x93NUMPY", "not a preference matrix"),

@@ -1,4 +1,4 @@
-"""Settings of an estimate except the number of comparisons: the key under which partial results may be reused."""
+"""Settings of an estimate except the number of comparisons; partial results may be reused if their digest is equal."""
 
 from __future__ import annotations
 

@@ -77,11 +77,11 @@ def multiduel_bound(matrix: PreferenceMatrix, most_arms: int = 12) -> MultiduelB
     """Return the analogue of `lower_bound` for policies that compare any set of arms per step; None without a winner.
 
     A set S of arms costs the mean of their gaps and compares all its pairs at once. If each of these comparisons
-    contains as much information as a duel, the least regret is the minimum of a linear program over the numbers
-    N_S ln T of plays of each set S. The constraint for each suboptimal arm i is sufficient information from arms that
-    beat i: ``sum_S N_S sum_{j in S: p_ij < 1/2} d(p_ij, 1/2) >= 1``. With pairs alone, the program also chooses the
-    rivals, so its value is at most `lower_bound`. The constant is for orientation only, because the outcomes within a
-    set are not independent and no theorem excludes better policies.
+    contains as much information as a duel, the least regret is the minimum of a linear program, in which set S is
+    played N_S ln T times. For each suboptimal arm i, comparisons with arms that beat i must give enough information:
+    ``sum_S N_S sum_{j in S: p_ij < 1/2} d(p_ij, 1/2) >= 1``. With pairs alone, the program also chooses the rivals, so
+    its value is at most `lower_bound`. The constant is for orientation only, because the outcomes within a set are not
+    independent and no theorem excludes better policies.
 
     With more than ``most_arms`` arms, only some sets are used: the best pair of each arm, and the best 2, 3, ..., K
     arms by their gaps.
@@ -90,7 +90,7 @@ def multiduel_bound(matrix: PreferenceMatrix, most_arms: int = 12) -> MultiduelB
     ----------
     matrix : PreferenceMatrix
     most_arms : int
-        All sets are used up to this number of arms.
+        Largest number of arms for which all sets are used.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def multiduel_bound(matrix: PreferenceMatrix, most_arms: int = 12) -> MultiduelB
     cost = (inside @ gap) / inside.sum(axis=1)
     per_regret = (information / cost[:, None]).T[others]  # information about an arm per unit of regret of a set
     most = per_regret.max(axis=1)
-    unit = 1 / most.min()  # scale: near ties cost far more than other arms, but the solver's tolerances are absolute
+    unit = 1 / most.min()  # rescale, because near ties are expensive and the solver's tolerances are absolute
     solved = scipy.optimize.linprog(
         np.ones(len(sets)), A_ub=-per_regret / most[:, None], b_ub=-1 / (unit * most), method="highs"
     )

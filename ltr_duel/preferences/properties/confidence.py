@@ -27,7 +27,7 @@ _MOST_NUMBERS = 20_000_000  # maximum number of random numbers for all draws
 
 
 def pair_confidence(matrix: PreferenceMatrix) -> FloatMatrix:
-    """Return Pr(i truly beats j); 1 or 0 for an exactly known matrix, with 0 for both directions of an exact 1/2."""
+    """Return Pr(i truly beats j); for an exactly known matrix, 1 if p > 1/2 and otherwise 0."""
     n = effective_counts(matrix.p, matrix.standard_error, matrix.comparisons)
     exact = np.isinf(n)
     if exact.all():  # fast path: does not import scipy

@@ -6,8 +6,8 @@ noise of the estimate added again.
 
 The fit follows part of the noise of the estimate, so the worlds can be more transitive than the truth. A second
 bootstrap measures this bias by fitting worlds again (Efron and Tibshirani, An Introduction to the Bootstrap, 1993,
-section 10.2): if a property falls by s from the first worlds to the worlds of the second fit, the property of the truth
-may be higher by s. The second fit starts from a smoother matrix, so 2 s are added; nothing is ever subtracted.
+section 10.2). If a property falls by s from the first worlds to the refitted worlds, its true value may be higher by s.
+The second fit starts from a smoother matrix, so the correction is 2 s; it is never negative.
 
 The null hypothesis is strong transitivity. Transitive preferences without strong transitivity, for example an order
 with many nearly even pairs, can show any number of cycles, so no number of cycles disproves an order. A circle of wins
@@ -140,7 +140,7 @@ def transitive_null(
     first = np.array([measure(fitted) for _ in range(worlds)])
     refits = min(
         worlds, max(_REFITS, _REFITTED // len(matrix))
-    )  # with few rankers, properties are coarse, so more refits are needed, and fits are fast
+    )  # more refits for few rankers, whose properties are coarse and whose fits are fast
     again = [strongly_transitive_fit(redrawn(fitted, error, rng), error) for _ in range(refits)]
     second = np.array([measure(one) for one in again])
     rows = [

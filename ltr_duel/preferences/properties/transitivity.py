@@ -119,7 +119,7 @@ def triangle_violations(matrix: PreferenceMatrix) -> pd.DataFrame | None:
 
 
 def strong_violations(matrix: PreferenceMatrix) -> tuple[int, int]:
-    """Return the number of triples that break strong transitivity, and of all triples in which i beats j beats k.
+    """Return the numbers of triples that break strong transitivity and of all triples (i beats j, j beats k).
 
     Parameters
     ----------
@@ -161,7 +161,7 @@ def cyclic_triples(matrix: PreferenceMatrix) -> int:
 def find_cycle(matrix: PreferenceMatrix) -> tuple[str, ...] | None:
     """Return three rankers of which each beats the next and the last beats the first; None without such a cycle."""
     beats = matrix.p > 0.5
-    paths = (beats.astype(np.float64) @ beats) * beats.T  # [i, k]: number of j with i beats j beats k beats i
+    paths = (beats.astype(np.float64) @ beats) * beats.T  # [i, k]: number of cycles i, j, k
     if not paths.any():
         return None
     i, k = np.argwhere(paths > 0)[0]

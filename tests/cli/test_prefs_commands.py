@@ -89,7 +89,7 @@ def test_show_knows_the_copy_of_arxivs_matrix_that_is_wrong(ltr_duel, tmp_path):
     copy = paper.p.copy()
     copy[1, 3], copy[3, 1] = 0.55, 0.45
     path = save_preferences(PreferenceMatrix(copy), tmp_path / "copy.txt")
-    assert "Table 1 has 0.56 not 0.55" in ltr_duel("prefs", "show", path).out
+    assert "Table 1 has 0.56, not 0.55" in ltr_duel("prefs", "show", path).out
     right = save_preferences(paper, tmp_path / "right.txt")
     assert "known copy" not in ltr_duel("prefs", "show", right).out + ltr_duel("prefs", "show", "arxiv").out
 

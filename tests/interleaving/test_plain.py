@@ -294,7 +294,7 @@ def test_ids_of_any_kind_in_memory():
     page = interleave({"one": ids, "other": ids[::-1]}, top=8, seed=0)
     assert set(page.shown) == set(ids)
     assert page.credit([None, ("a", 1)]).keys() == {("one", "other")}
-    with pytest.raises(InputError, match="neither a text nor a finite number"):
+    with pytest.raises(InputError, match="neither a string nor a finite number"):
         page.to_json()
 
 

@@ -1,8 +1,8 @@
 """Document constraints: clicks imply which of two shown documents is better; the ranker with fewer violations wins.
 
-The list is built as in balanced interleave. A clicked document is better than every unclicked document above it (1),
-and than the next document if that document is not clicked (2). A ranker violates such a constraint if it ranks the
-better document lower.
+The list is built as in balanced interleave. A clicked document is better than (1) every unclicked document above it,
+and (2) the next document, if that is unclicked. A ranker violates such a constraint if it ranks the better document
+lower.
 
 He, Zhai, Li. Evaluation of Methods for Relative Comparison of Retrieval Systems Based on Clickthroughs. CIKM 2009; as
 described by Hofmann, Whiteson, de Rijke. Fidelity, Soundness, and Efficiency of Interleaved Comparison Methods.

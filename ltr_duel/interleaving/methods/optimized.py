@@ -1,9 +1,9 @@
 """Optimized interleave: lists are shown with the probabilities that make the comparison fair and maximally sensitive.
 
-An allowed list takes, at each position, the best remaining document of one of the rankers. A document's credit is
+An allowed list shows, at each position, the best remaining document of one of the rankers. A document's credit is
 positive if the first ranker ranks it higher. The probabilities solve a linear program: at every position the expected
 credit is zero, so random clicks favour neither ranker; among such probabilities, the program maximises the
-sensitivity. If no probabilities are fair at every position, it first minimises the biases.
+sensitivity. If no probabilities are fair at every position, the program first minimises the biases.
 
 Radlinski, Craswell. Optimized Interleaving for Online Retrieval Evaluation. WSDM 2013. A program depends only on the
 top documents of both rankers and on their ranks, so recent solutions are stored and reused.

@@ -1,6 +1,6 @@
 """Optimized multileave: sampled lists are shown with probabilities that make the comparison of many rankers fair.
 
-Each sampled list takes, at each position, the best remaining document of a random ranker. Ranker j credits document d
+Each sampled list shows, at each position, the best remaining document of a random ranker. Ranker j credits document d
 with 1 / rank_j(d). At every depth, the expected credit of all rankers is equal; among such probabilities, the program
 minimises the variance of the rankers' scores on the lists, as if all documents were clicked. With few lists and many
 rankers, this is often infeasible. ``roughly_optimized``, also the fallback of ``optimized_multileave``, minimises the

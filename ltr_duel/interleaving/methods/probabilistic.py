@@ -15,7 +15,7 @@ Outcome rules for pairs, with P1 (P2) the posterior probability that the first (
 clicks:
 
 - ``marginal_sign``: the first ranker wins if P1 > P2; equal probabilities tie. Published baselines used this rule. It
-  is biased: under random clicks it favours some rankers over others, and it turns the smallest lead into a win.
+  is biased, because it favours some rankers under random clicks; also, it turns the smallest lead into a win.
 - ``sampled``: the ranker that owns more clicks under the actually drawn contributors wins.
 - ``marginal_bernoulli``: the first ranker wins with probability P1 + (1 - P1 - P2) / 2, so the mean outcome is the
   same as for ``sampled``. This rule is the default for simulated users and for estimated matrices.

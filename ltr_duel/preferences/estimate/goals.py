@@ -129,7 +129,10 @@ def beaten_for_certain(matrix: PreferenceMatrix, miss: float) -> NDArray[np.bool
 def _next_pairs(
     tally: Tally, beats: NDArray[np.bool_], candidates: IntVector, at_most: int
 ) -> tuple[IntVector, IntVector] | None:
-    """Return undecided pairs below ``at_most`` of the most promising candidate with such pairs; None if none exist."""
+    """Return the undecided pairs of the most promising candidate; None if no candidate has any.
+
+    Only pairs with fewer than ``at_most`` comparisons count.
+    """
     lists = tally.lists + tally.lists.T
     with np.errstate(divide="ignore", invalid="ignore"):
         ahead = np.where(lists > 0, (tally.total - tally.total.T) / lists, 0.0)

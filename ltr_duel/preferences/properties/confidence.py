@@ -2,7 +2,7 @@
 
 The prior of each entry is uniform from 0 to 1. An estimate is treated as the number of wins and losses that would give
 the same standard error (`effective_counts`), so the posterior of an entry is a Beta distribution, approximately normal
-for many comparisons; a few comparisons, all won, do not make an entry certain. Entries with standard error 0 are exact
+for many comparisons. An entry with few comparisons, all won, is not certain. Entries with standard error 0 are exact
 only in a matrix without numbers of comparisons.
 
 Pairs are assumed to be compared independently, so for Condorcet winners the probability is a product. If pairs share

@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 
 from ltr_duel.bandits.arms import require_arms
 from ltr_duel.bandits.hooks import idle_until, recommend, select, select_slate, sweep, update, update_slate
-from ltr_duel.core import InputError, components, implement, interpreted
+from ltr_duel.core import InputError, NoParams, components, implement, interpreted
 
 
 class Sweeps(NamedTuple):
@@ -226,7 +226,7 @@ def register(page: str, *, name: str = "", prefix: str = "", **given: Any) -> Po
         if value is None:
             raise PolicyError(f"policy '{name}': there is no '{_NEEDED[word]}' in {defined.get('__file__', page)}")
     found |= {
-        "params": part("Params") or components.NoParams,
+        "params": part("Params") or NoParams,
         "idle_until": part("idle_until"),
         "chance": part("chance"),
     }

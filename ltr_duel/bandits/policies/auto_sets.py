@@ -15,7 +15,7 @@ from numpy.random import Generator
 
 from ltr_duel.bandits.cardinal import ThompsonBoxes, thompson_advance, thompson_boxes, thompson_feedback, thompson_most
 from ltr_duel.bandits.policy import register
-from ltr_duel.core import IntVector, SignMatrix, components, kernel
+from ltr_duel.core import IntVector, NoParams, SignMatrix, kernel
 
 SIZE, COPIES = 5, 3  # arms of a set; pairs of copies of the same two arms that count
 
@@ -26,12 +26,12 @@ class State(NamedTuple):
     boxes: ThompsonBoxes
 
 
-def init(n_arms: int, horizon: int, params: components.NoParams) -> State:
+def init(n_arms: int, horizon: int, params: NoParams) -> State:
     """Uniform priors."""
     return State(thompson_boxes(1, n_arms))
 
 
-def select(state: State, params: components.NoParams, t: int, slate: IntVector, rng: Generator) -> int:
+def select(state: State, params: NoParams, t: int, slate: IntVector, rng: Generator) -> int:
     """As many independent samples as there are places."""
     size = min(SIZE, state.boxes.good.shape[1])
     for place in range(size):
@@ -40,7 +40,7 @@ def select(state: State, params: components.NoParams, t: int, slate: IntVector, 
 
 
 def update(
-    state: State, params: components.NoParams, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator
+    state: State, params: NoParams, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator
 ) -> None:
     """One success and one failure for each pair of places; of pairs of copies only for the first few that agree."""
     for a in range(size):
@@ -65,7 +65,7 @@ def is_counted(slate: IntVector, size: int, won: SignMatrix, first: int, second:
     return before < COPIES
 
 
-def recommend(state: State, params: components.NoParams) -> int:
+def recommend(state: State, params: NoParams) -> int:
     """The arm that was compared most often."""
     return thompson_most(state.boxes, 0)
 

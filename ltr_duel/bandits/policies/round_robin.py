@@ -12,7 +12,7 @@ import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.bandits.policy import register
-from ltr_duel.core import IntMatrix, IntVector, components
+from ltr_duel.core import IntMatrix, IntVector, NoParams
 
 
 class State(NamedTuple):
@@ -23,21 +23,19 @@ class State(NamedTuple):
     wins: IntMatrix  # (K, K) wins[i, j]: comparisons in which arm i beat arm j
 
 
-def init(n_arms: int, horizon: int, params: components.NoParams) -> State:
+def init(n_arms: int, horizon: int, params: NoParams) -> State:
     """Nothing has been seen. One arm alone is a pair with itself."""
     first, second = np.triu_indices(n_arms, min(1, n_arms - 1))
     return State(first.astype(np.int64), second.astype(np.int64), np.zeros((n_arms, n_arms), np.int64))
 
 
-def select(state: State, params: components.NoParams, t: int, rng: Generator) -> tuple[int, int]:
+def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
     """The next pair."""
     pair = (t - 1) % state.first.shape[0]
     return state.first[pair], state.second[pair]
 
 
-def update(
-    state: State, params: components.NoParams, t: int, first: int, second: int, outcome: int, rng: Generator
-) -> None:
+def update(state: State, params: NoParams, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Count, for the recommendation alone."""
     if outcome > 0:
         state.wins[first, second] += 1
@@ -45,7 +43,7 @@ def update(
         state.wins[second, first] += 1
 
 
-def recommend(state: State, params: components.NoParams) -> int:
+def recommend(state: State, params: NoParams) -> int:
     """The arm that beats the most arms; of several, the one that won the most comparisons."""
     n_arms = state.wins.shape[0]
     best, most, most_wins = 0, -1, -1

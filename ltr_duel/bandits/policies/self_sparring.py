@@ -15,7 +15,7 @@ from numpy.random import Generator
 
 from ltr_duel.bandits.cardinal import ThompsonBoxes, thompson_advance, thompson_boxes, thompson_feedback, thompson_most
 from ltr_duel.bandits.policy import register
-from ltr_duel.core import IntVector, SignMatrix, components
+from ltr_duel.core import IntVector, NoParams, SignMatrix
 
 
 class SlateParams(NamedTuple):
@@ -34,7 +34,7 @@ class SlateState(State):
     """The same, for slates."""
 
 
-def init(n_arms: int, horizon: int, params: components.NoParams) -> State:
+def init(n_arms: int, horizon: int, params: NoParams) -> State:
     """Uniform priors."""
     return State(thompson_boxes(1, n_arms))
 
@@ -44,15 +44,13 @@ def slate_init(n_arms: int, horizon: int, params: SlateParams) -> SlateState:
     return SlateState(thompson_boxes(1, n_arms))
 
 
-def select(state: State, params: components.NoParams, t: int, rng: Generator) -> tuple[int, int]:
+def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
     """Two independent samples."""
     first = thompson_advance(state.boxes, 0, rng)
     return first, thompson_advance(state.boxes, 0, rng)
 
 
-def update(
-    state: State, params: components.NoParams, t: int, first: int, second: int, outcome: int, rng: Generator
-) -> None:
+def update(state: State, params: NoParams, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """One success, one failure; both for an arm that met itself."""
     winner, loser = (first, second) if outcome > 0 else (second, first)
     thompson_feedback(state.boxes, 0, winner, 1)

@@ -30,7 +30,7 @@ from ltr_duel.bandits.cardinal import (
     ucb_feedback,
 )
 from ltr_duel.bandits.policy import register
-from ltr_duel.core import FloatMatrix, IntVector, coin, components, kernel, vector
+from ltr_duel.core import FloatMatrix, IntVector, NoParams, coin, kernel, vector
 
 LEFT, RIGHT = 0, 1  # the rows of the two boxes
 
@@ -86,19 +86,19 @@ class ThompsonState(NamedTuple):
     boxes: ThompsonBoxes
 
 
-def thompson_init(n_arms: int, horizon: int, params: components.NoParams) -> ThompsonState:
+def thompson_init(n_arms: int, horizon: int, params: NoParams) -> ThompsonState:
     """Uniform priors."""
     return ThompsonState(thompson_boxes(2, n_arms))
 
 
-def thompson_select(state: ThompsonState, params: components.NoParams, t: int, rng: Generator) -> tuple[int, int]:
+def thompson_select(state: ThompsonState, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
     """Take the largest sample of each box."""
     left = thompson_advance(state.boxes, LEFT, rng)
     return left, thompson_advance(state.boxes, RIGHT, rng)
 
 
 def thompson_update(
-    state: ThompsonState, params: components.NoParams, t: int, first: int, second: int, outcome: int, rng: Generator
+    state: ThompsonState, params: NoParams, t: int, first: int, second: int, outcome: int, rng: Generator
 ) -> None:
     """One success and one failure."""
     won = right_won(outcome, rng)
@@ -106,7 +106,7 @@ def thompson_update(
     thompson_feedback(state.boxes, RIGHT, second, won)
 
 
-def thompson_recommend(state: ThompsonState, params: components.NoParams) -> int:
+def thompson_recommend(state: ThompsonState, params: NoParams) -> int:
     """The arm that the right box played most."""
     return thompson_most(state.boxes, RIGHT)
 

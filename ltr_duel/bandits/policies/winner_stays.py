@@ -20,7 +20,7 @@ from numpy.random import Generator
 from ltr_duel.bandits.hooks import NEVER
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.state import Registers, registers
-from ltr_duel.core import IntVector, components, kernel, random_below, vector
+from ltr_duel.core import IntVector, NoParams, kernel, random_below, vector
 
 
 class StrongParams(NamedTuple):
@@ -49,17 +49,17 @@ class StrongState(State):
     """The same, for strong regret."""
 
 
-def init(n_arms: int, horizon: int, params: components.NoParams) -> State:
+def init(n_arms: int, horizon: int, params: NoParams) -> State:
     """No arm is ahead."""
     return State(np.zeros(n_arms, np.int64), registers(Now, first=-1, second=-1, number=1))
 
 
 def strong_init(n_arms: int, horizon: int, params: StrongParams) -> StrongState:
     """No arm is ahead."""
-    return StrongState(*init(n_arms, horizon, components.NoParams()))
+    return StrongState(*init(n_arms, horizon, NoParams()))
 
 
-def select(state: State, params: components.NoParams, t: int, rng: Generator) -> tuple[int, int]:
+def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
     """The arm that is most ahead, and the next one."""
     return leaders(state, rng)
 
@@ -94,9 +94,7 @@ def most_ahead(state: State, without: int, rng: Generator) -> int:
     return 0
 
 
-def update(
-    state: State, params: components.NoParams, t: int, first: int, second: int, outcome: int, rng: Generator
-) -> None:
+def update(state: State, params: NoParams, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Count."""
     if outcome != 0:
         record(state, first, second, outcome)

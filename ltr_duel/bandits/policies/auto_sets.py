@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from numpy.random import Generator
 
-from ltr_duel.bandits.cardinal import ThompsonBoxes, thompson_advance, thompson_boxes, thompson_feedback, thompson_most
+from ltr_duel.bandits.cardinal import ThompsonBoxes, advance, feedback, most_played, thompson_boxes
 from ltr_duel.bandits.policy import register
 from ltr_duel.core import IntVector, NoParams, SignMatrix, kernel
 
@@ -35,7 +35,7 @@ def select(state: State, params: NoParams, t: int, slate: IntVector, rng: Genera
     """As many independent samples as there are places."""
     size = min(SIZE, state.boxes.good.shape[1])
     for place in range(size):
-        slate[place] = thompson_advance(state.boxes, 0, rng)
+        slate[place] = advance(state.boxes, 0, t, rng)
     return size
 
 
@@ -47,8 +47,8 @@ def update(
         for b in range(a + 1, size):
             if slate[a] == slate[b] or is_counted(slate, size, won, a, b):
                 winner, loser = (slate[a], slate[b]) if won[a, b] > 0 else (slate[b], slate[a])
-                thompson_feedback(state.boxes, 0, winner, 1)
-                thompson_feedback(state.boxes, 0, loser, 0)
+                feedback(state.boxes, 0, winner, 1)
+                feedback(state.boxes, 0, loser, 0)
 
 
 @kernel
@@ -67,7 +67,7 @@ def is_counted(slate: IntVector, size: int, won: SignMatrix, first: int, second:
 
 def recommend(state: State, params: NoParams) -> int:
     """The arm that was compared most often."""
-    return thompson_most(state.boxes, 0)
+    return most_played(state.boxes, 0)
 
 
 register(

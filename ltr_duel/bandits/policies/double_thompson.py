@@ -24,17 +24,7 @@ import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.bandits.coin_words import OddsMatrix
-from ltr_duel.bandits.levels import (
-    Levels,
-    is_due,
-    largest_above,
-    largest_below,
-    list_arms,
-    new_levels,
-    record_sample,
-    set_level,
-    toss_row,
-)
+from ltr_duel.bandits.levels import Field, Levels, Posteriors, draw_largest, new_levels, record_sample, renew_level
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.posterior import posterior_rows, record_posterior
 from ltr_duel.bandits.regret_rule import Sample, cheapest_candidate, new_sample, toss_all
@@ -147,30 +137,11 @@ def candidates(blocked: IntVector) -> tuple[int, int]:
 @kernel
 def second_of_fresh_sample(known: Known, levels: Levels, first: int, bonus: float, rng: Generator) -> int:
     """Phase 2: the largest fresh theta_i,first among the arms with l_i,first <= 1/2; 1/2 for the first arm itself."""
-    good, bad, log_mass, doubts = known.wins[:, first], known.wins[first], known.log_mass[first], known.doubts[first]
-    if is_due(levels, first):
-        count = keep_rivals(levels.some, list_arms(levels, levels.every), doubts, inf, first)
-        set_level(levels, first, count, good, bad, 0, log_mass, 0.5)
-    above = keep_rivals(levels.some, toss_row(levels, first, rng), doubts, bonus, first)
-    if above > 0:
-        return largest_above(levels, first, above, good, bad, 0, rng)
-    if levels.level[first] > 0.5:
-        count = keep_rivals(levels.some, list_arms(levels, levels.every), doubts, bonus, first)
-        second = largest_below(levels, first, count, good, bad, 0, log_mass, 0.5, rng)
-        if second >= 0:
-            return second
-    return first
-
-
-@kernel
-def keep_rivals(some: IntVector, count: int, doubts: FloatVector, bonus: float, first: int) -> int:
-    """Of the first arms of a list keep those that are not known to win against ``first``; return how many."""
-    kept = 0
-    for k in some[:count]:
-        if k != first and doubts[k] <= bonus:
-            some[kept] = k
-            kept += 1
-    return kept
+    rows = Posteriors(known.wins[:, first], known.wins[first], known.log_mass[first], 0)
+    field = Field(levels.every, levels.odds[first], first, known.doubts[first], bonus)
+    renew_level(levels, first, rows, field, 0.5)
+    second = draw_largest(levels, first, rows, field, 0.5, rng)
+    return second if second >= 0 else first
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:

@@ -31,17 +31,7 @@ from ltr_duel.bandits.batches import (
 )
 from ltr_duel.bandits.coin_words import gather
 from ltr_duel.bandits.hooks import NEVER
-from ltr_duel.bandits.levels import (
-    Levels,
-    is_due,
-    largest_above,
-    largest_below,
-    list_arms,
-    new_levels,
-    record_sample,
-    set_level,
-    toss_coins,
-)
+from ltr_duel.bandits.levels import Field, Levels, Posteriors, draw_largest, new_levels, record_sample, renew_level
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.posterior import posterior_rows, record_posterior
 from ltr_duel.bandits.state import Registers, registers
@@ -130,26 +120,11 @@ def join_next(batches: Batches, m: int) -> int:
 def likely_loser(state: State, arms: IntVector, first: int, rng: Generator) -> int:
     """Return the arm, not ``first``, against which its fresh sample is the largest."""
     levels, row = state.levels, state.tournament.row
-    good, bad, log_mass = state.wins[first], state.wins[:, first], state.log_mass[first]
-    if is_due(levels, first):
-        set_level(levels, first, without(levels.some, list_arms(levels, arms), first), good, bad, 1, log_mass, 1e-6)
+    known = Posteriors(state.wins[first], state.wins[:, first], state.log_mass[first], 1)
+    field = Field(arms, row, first, levels.no_doubts, 0.0)
+    renew_level(levels, first, known, field, 1e-6)
     gather(row, levels.odds[first], arms)
-    count = without(levels.some, toss_coins(levels, row, levels.chance[first], arms, rng), first)
-    if count > 0:
-        return largest_above(levels, first, count, good, bad, 1, rng)
-    count = without(levels.some, list_arms(levels, arms), first)
-    return largest_below(levels, first, count, good, bad, 1, log_mass, -1.0, rng)
-
-
-@kernel
-def without(some: IntVector, count: int, first: int) -> int:
-    """Take ``first`` off a list of arms; return how many are left."""
-    left = 0
-    for k in some[:count]:
-        if k != first:
-            some[left] = k
-            left += 1
-    return left
+    return draw_largest(levels, first, known, field, -1.0, rng)
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:

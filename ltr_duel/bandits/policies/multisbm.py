@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.bandits.cardinal import UcbBoxes, ucb_boxes, ucb_feedback
+from ltr_duel.bandits.cardinal import UcbBoxes, feedback, ucb_boxes
 from ltr_duel.bandits.policies.sparring import right_won
 from ltr_duel.bandits.policy import register
 from ltr_duel.core import FloatVector, IntVector, random_below, vector
@@ -41,7 +41,9 @@ class State(NamedTuple):
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
     """Nothing has been played."""
-    return State(ucb_boxes(n_arms, n_arms), np.zeros(n_arms), np.zeros(1, np.int64), np.zeros(n_arms, np.int64))
+    return State(
+        ucb_boxes(n_arms, n_arms, params.alpha), np.zeros(n_arms), np.zeros(1, np.int64), np.zeros(n_arms, np.int64)
+    )
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
@@ -55,7 +57,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Reward the box of the left arm with 1 if the right arm won."""
     won = right_won(outcome, rng)
-    ucb_feedback(state.boxes, first, second, won)
+    feedback(state.boxes, first, second, won)
     state.scale[first] = sqrt(params.alpha * log(state.boxes.total[first]))
     state.left[0] = second
     state.chosen[second] += 1

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from numpy.random import Generator
 
-from ltr_duel.bandits.cardinal import ThompsonBoxes, thompson_advance, thompson_boxes, thompson_feedback, thompson_most
+from ltr_duel.bandits.cardinal import ThompsonBoxes, advance, feedback, most_played, thompson_boxes
 from ltr_duel.bandits.policy import register
 from ltr_duel.core import IntVector, NoParams, SignMatrix
 
@@ -46,22 +46,22 @@ def slate_init(n_arms: int, horizon: int, params: SlateParams) -> SlateState:
 
 def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
     """Two independent samples."""
-    first = thompson_advance(state.boxes, 0, rng)
-    return first, thompson_advance(state.boxes, 0, rng)
+    first = advance(state.boxes, 0, t, rng)
+    return first, advance(state.boxes, 0, t, rng)
 
 
 def update(state: State, params: NoParams, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """One success, one failure; both for an arm that met itself."""
     winner, loser = (first, second) if outcome > 0 else (second, first)
-    thompson_feedback(state.boxes, 0, winner, 1)
-    thompson_feedback(state.boxes, 0, loser, 0)
+    feedback(state.boxes, 0, winner, 1)
+    feedback(state.boxes, 0, loser, 0)
 
 
 def slate_select(state: SlateState, params: SlateParams, t: int, slate: IntVector, rng: Generator) -> int:
     """As many independent samples as there are places."""
     size = min(params.size, state.boxes.good.shape[1])
     for place in range(size):
-        slate[place] = thompson_advance(state.boxes, 0, rng)
+        slate[place] = advance(state.boxes, 0, t, rng)
     return size
 
 
@@ -72,13 +72,13 @@ def slate_update(
     for a in range(size):
         for b in range(a + 1, size):
             winner, loser = (slate[a], slate[b]) if won[a, b] > 0 else (slate[b], slate[a])
-            thompson_feedback(state.boxes, 0, winner, 1)
-            thompson_feedback(state.boxes, 0, loser, 0)
+            feedback(state.boxes, 0, winner, 1)
+            feedback(state.boxes, 0, loser, 0)
 
 
 def recommend(state: State, params: Any) -> int:
     """The arm that was compared most often (the paper names none)."""
-    return thompson_most(state.boxes, 0)
+    return most_played(state.boxes, 0)
 
 
 register(

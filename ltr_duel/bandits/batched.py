@@ -16,8 +16,16 @@ import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from ltr_duel.bandits.arms import wrong_pair, wrong_slate
-from ltr_duel.bandits.hooks import idle_until, recommend, select, select_slate, update, update_slate
+from ltr_duel.bandits.hooks import (
+    idle_until,
+    recommend,
+    select,
+    select_slate,
+    update,
+    update_slate,
+    wrong_pair,
+    wrong_slate,
+)
 from ltr_duel.bandits.oracle import duel, multiduel
 from ltr_duel.bandits.recorder import (
     Recorder,

@@ -12,10 +12,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ltr_duel.bandits.arms import complaint, wrong_pair, wrong_slate
 from ltr_duel.bandits.batched import Lateness, new_late, run_pairs_late, run_slates_late
 from ltr_duel.bandits.compiling import loop_for, run_loop
-from ltr_duel.bandits.hooks import idle_until, recommend, select, select_slate, sweep, update, update_slate
+from ltr_duel.bandits.hooks import (
+    complaint,
+    idle_until,
+    recommend,
+    select,
+    select_slate,
+    sweep,
+    update,
+    update_slate,
+    wrong_pair,
+    wrong_slate,
+)
 from ltr_duel.bandits.in_turn import new_in_turn, run_pairs_in_turn, run_slates_in_turn
 from ltr_duel.bandits.memory_needs import require_room
 from ltr_duel.bandits.oracle import MatrixOracle, duel, multiduel

@@ -13,8 +13,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from ltr_duel.bandits.arms import require_arms
-from ltr_duel.bandits.hooks import idle_until, recommend, select, select_slate, sweep, update, update_slate
+from ltr_duel.bandits.hooks import (
+    idle_until,
+    recommend,
+    require_arms,
+    select,
+    select_slate,
+    sweep,
+    update,
+    update_slate,
+)
 from ltr_duel.core import InputError, NoParams, components, implement, interpreted
 
 
@@ -171,6 +179,50 @@ _bound: dict[type, tuple[Callable[..., Any], ...]] = {}
 POLICIES: components.Registry[Policy] = components.Registry(
     "policy", "ltr_duel.bandits.policies", bind, check="ltr_duel.bandits.check:check_policy"
 )
+
+
+def named_policy(label: str) -> Policy | None:
+    """Return the policy that a label names, or None if it is not registered (if its plug-in is missing, for example).
+
+    Parameters
+    ----------
+    label : str
+        The name of a policy, with or without parameters.
+
+    Returns
+    -------
+    Policy or None
+
+    Examples
+    --------
+    >>> named_policy("savage:delta=0.1").needs_horizon, named_policy("one_of_my_own")
+    (True, None)
+    """
+    return POLICIES.get(label.partition(":")[0])
+
+
+def marked(label: str) -> str:
+    """Return a label, with a remark if the policy uses the horizon or is designed for a regret other than average.
+
+    Parameters
+    ----------
+    label : str
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> marked("rucb"), marked("savage"), marked("winner_stays")
+    ('rucb', 'savage (knows T)', 'winner_stays (for weak regret)')
+    """
+    policy = named_policy(label)
+    if policy is None:
+        return label
+    made = "" if policy.made_for == "average" else f"for {policy.made_for} regret"
+    remarks = ", ".join(filter(None, ("knows T" if policy.needs_horizon else "", made)))
+    return f"{label} ({remarks})" if remarks else label
 
 
 def register(page: str, *, name: str = "", prefix: str = "", **given: Any) -> Policy:

@@ -70,7 +70,7 @@ def bound_rows(n_arms: int, prior_wins: int) -> tuple[IntMatrix, FloatMatrix, Fl
 def most_victorious(wins: IntMatrix) -> int:
     """Return the arm that won more than half of its duels against the most rivals; the lowest number breaks ties.
 
-    Arms are numbered at random in each run, see `ltr_duel.bandits.labels`.
+    Arms are numbered at random in each run, see `ltr_duel.bandits.oracle`.
     """
     n_arms = wins.shape[0]
     best, most = 0, -1

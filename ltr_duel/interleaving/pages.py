@@ -1,4 +1,4 @@
-"""Protocols of the modules of comparison methods, for editors and type checkers; see `ltr_duel.bandits.pages`."""
+"""Protocols of the modules of comparison methods, for editors and type checkers; see `ltr_duel.bandits.hooks`."""
 
 from __future__ import annotations
 

@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ltr_duel.bandits.labels import random_order, relabelled
 from ltr_duel.bandits.loop import Run
-from ltr_duel.bandits.oracle import MatrixOracle, duel, multiduel
+from ltr_duel.bandits.oracle import MatrixOracle, duel, multiduel, random_order, relabelled
 from ltr_duel.bandits.policy import POLICIES
 from ltr_duel.bandits.recorder import new_recorder
 from ltr_duel.core import as_writable, implement, stream

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from ltr_duel import logs
 from ltr_duel.cli._options import ROWS
-
-if TYPE_CHECKING:
-    from ltr_duel.logs import ClickLog
+from ltr_duel.core import InputError
 
 format_option = click.option(
     "--format", "kind", default="", help="jsonl, csv, parquet, yandex or ubi, if the name does not say."
@@ -46,15 +45,12 @@ def tables(command: Callable[..., None]) -> Callable[..., None]:
     return reduce(lambda command, option: option(command), reversed(_SOURCES[1:]), command)
 
 
-def opened(outcome: str, given: dict[str, Any]) -> ClickLog:
+def opened(outcome: str, given: dict[str, Any]) -> logs.ClickLog:
     """Return the log that the options mean."""
-    from ltr_duel.core import InputError
-    from ltr_duel.logs import ClickLog
-
     file, exposures, source = given["file"], given["exposures"], given["source"]
     if (file and exposures) or not (file or exposures or source):
         raise InputError("give either a LOG, or --exposures with --events, or --source")
-    return ClickLog(
+    return logs.ClickLog(
         file or exposures,
         format=given["kind"],
         skip_bad=given["skip_bad"],

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from ltr_duel import bandits, core, interleaving
 from ltr_duel.cli._words import click_model_names, method_names
-from ltr_duel.core import InputError, places
-
-if TYPE_CHECKING:
-    from ltr_duel.core import plugins as core_plugins
+from ltr_duel.core import InputError, cache_home, places, sources
 
 
 class Count(click.ParamType):  # type: ignore[type-arg]  # generic only in new versions of click
@@ -55,10 +53,8 @@ class Jobs(Count):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
         """Refuse what nobody has cores for, before any work is done."""
-        from ltr_duel.core import parallel
-
         jobs = super().convert(value, param, ctx)
-        parallel.checked_jobs(jobs)
+        core.parallel.checked_jobs(jobs)
         return jobs
 
 
@@ -99,15 +95,13 @@ batch = click.option(
 seed = click.option("--seed", type=COUNT, default=0, show_default=True, help="Seed of everything random.")
 
 
-def _load(ctx: click.Context, param: click.Parameter, paths: tuple[Path, ...]) -> tuple[core_plugins.Plugin, ...]:
+def _load(ctx: click.Context, param: click.Parameter, paths: tuple[Path, ...]) -> tuple[core.plugins.Plugin, ...]:
     if not paths:
         return ()
-    from ltr_duel.core import plugins as core_plugins
-
-    return tuple(map(core_plugins.load_plugin, paths))
+    return tuple(map(core.plugins.load_plugin, paths))
 
 
-def check_once(plugins: Iterable[core_plugins.Plugin]) -> None:
+def check_once(plugins: Iterable[core.plugins.Plugin]) -> None:
     """Refuse a plug-in policy or method that is to be compiled and breaks its contract where no run would show it.
 
     Compiled policies are compared with their Python text, and compiled methods keep the whole contract. What runs as
@@ -119,10 +113,6 @@ def check_once(plugins: Iterable[core_plugins.Plugin]) -> None:
             continue
         import numba
 
-        from ltr_duel.bandits import POLICIES, check_compiled
-        from ltr_duel.core import cache_home, sources
-        from ltr_duel.interleaving import METHODS, check_method
-
         if numba.config.DISABLE_JIT:
             return
         passed = None
@@ -131,10 +121,10 @@ def check_once(plugins: Iterable[core_plugins.Plugin]) -> None:
         if passed is not None and passed.is_file():
             continue
         for kind, name in plugin.components:
-            if kind == "policy" and POLICIES[name].compiled:
-                check_compiled(name)
-            elif kind == "comparison method" and METHODS[name].compiled:
-                check_method(name)
+            if kind == "policy" and bandits.POLICIES[name].compiled:
+                bandits.check_compiled(name)
+            elif kind == "comparison method" and interleaving.METHODS[name].compiled:
+                interleaving.check_method(name)
         with suppress(OSError):  # without a record the check is repeated
             if passed is not None:
                 passed.parent.mkdir(parents=True, exist_ok=True)
@@ -143,7 +133,7 @@ def check_once(plugins: Iterable[core_plugins.Plugin]) -> None:
 
 def _load_checked(
     ctx: click.Context, param: click.Parameter, paths: tuple[Path, ...]
-) -> tuple[core_plugins.Plugin, ...]:
+) -> tuple[core.plugins.Plugin, ...]:
     plugins = _load(ctx, param, paths)
     check_once(plugins)
     return plugins

@@ -7,18 +7,17 @@ import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from ltr_duel import analysis, interleaving, preferences, rankers
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._options import COUNT, OUT_FILE, OUT_FOLDER
 from ltr_duel.cli._output import only_writer
 from ltr_duel.cli._reading import Corpus, corpus_options, old_corpus_options
 from ltr_duel.cli._words import Command
-
-if TYPE_CHECKING:
-    from ltr_duel.preferences import PreferenceMatrix
+from ltr_duel.core import InputError, several
 
 _DIGITS = re.compile("[0-9]{1,9}")
 
@@ -110,14 +109,12 @@ def estimate(
     Partial results are kept beside OUT until it is written: after a kill, the same command resumes.
     Several machines with a common folder take shares: --share 1/2 on one, --share 2/2 on the other, then neither.
     """
-    from ltr_duel.preferences import estimate_preferences
-
     only_writer(None if share else out)
     if not share:
         options.require_new(out, overwrite)
     rankings = corpus.rank(corpus.load(path), jobs=jobs, drop_constant=drop_constant)
     parts = store or _parts_of(out)
-    matrix = estimate_preferences(rankings, jobs=jobs, store=parts, share=share, **settings)
+    matrix = preferences.estimate_preferences(rankings, jobs=jobs, store=parts, share=share, **settings)
     if share:
         click.echo(f"{parts}: share {share[0]} of {share[1]} is counted")
         return
@@ -148,11 +145,7 @@ def extend(
 
     Where rankers came from files, name them again by --rankers, as when the matrix was estimated.
     """
-    from ltr_duel.core import InputError
-    from ltr_duel.preferences import extend_preferences, load_preferences
-    from ltr_duel.rankers import feature_rankers
-
-    matrix = load_preferences(file, most_rankers=most_rankers)
+    matrix = preferences.load_preferences(file, most_rankers=most_rankers)
     if matrix.tally is None:
         raise InputError(f"{file}: this matrix has no counts to add to: it was not estimated here")
     about, dataset = matrix.provenance, corpus.load(path)
@@ -168,12 +161,12 @@ def extend(
         if rankings.provenance.get("rankers") != about["rankers"]:
             raise InputError(f"{file}: was estimated with other rankers, or their files changed since")
     else:
-        rankings = feature_rankers(dataset, features=matrix.names, **ties, jobs=jobs)
+        rankings = rankers.feature_rankers(dataset, features=matrix.names, **ties, jobs=jobs)
     del dataset  # gigabytes of features
     out = out or file
     only_writer(out)
     parts = store or _parts_of(out)
-    grown = extend_preferences(matrix, rankings, jobs=jobs, store=parts, **goals)
+    grown = preferences.extend_preferences(matrix, rankings, jobs=jobs, store=parts, **goals)
     _save(grown, out, parts)
 
 
@@ -181,30 +174,24 @@ def _parts_of(out: Path) -> Path:
     return out.with_name(out.name + ".parts")
 
 
-def _save(matrix: PreferenceMatrix, out: Path, parts: Path) -> None:
+def _save(matrix: preferences.PreferenceMatrix, out: Path, parts: Path) -> None:
     """Write the matrix, then forget the parts, and say who won."""
-    from ltr_duel.analysis import search_sentence, winner_sentence
-    from ltr_duel.core import several
-    from ltr_duel.preferences import save_preferences
-
-    save_preferences(matrix, out)
+    preferences.save_preferences(matrix, out)
     _forget(parts)
     counts = matrix.comparisons[matrix.comparisons > 0]
     many = f"{counts.min():,}" + (f" to {counts.max():,}" if counts.max() > counts.min() else "")
     asked = int(matrix.provenance.get("comparisons", 0))
     why = f" ({asked:,} were asked for; they are made in groups)" if 0 < asked < counts.min() else ""
     click.echo(f"{out}: {several(len(matrix), 'ranker')}, {many} comparisons for each pair{why}")
-    click.echo(winner_sentence(matrix))
+    click.echo(analysis.winner_sentence(matrix))
     if "search" in matrix.provenance:
-        click.echo(search_sentence(matrix))
+        click.echo(analysis.search_sentence(matrix))
     click.echo(rule_sentence(matrix))
 
 
-def rule_sentence(matrix: PreferenceMatrix) -> str:
+def rule_sentence(matrix: preferences.PreferenceMatrix) -> str:
     """Name the outcome rule of an estimated matrix, and whether it is the default; empty if it is not known."""
-    from ltr_duel.interleaving import METHODS
-
-    rule, method = matrix.provenance.get("outcome"), METHODS.get(str(matrix.provenance.get("method")))
+    rule, method = matrix.provenance.get("outcome"), interleaving.METHODS.get(str(matrix.provenance.get("method")))
     if not rule:
         return ""
     default = " (unbiased, the default)" if method is not None and rule == method.research_outcome else ""

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from ltr_duel import analysis, interleaving, preferences, rankers
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._options import COUNT, ROWS
 from ltr_duel.cli._output import print_table
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command
-
-if TYPE_CHECKING:
-    from ltr_duel.rankers import Rankings
+from ltr_duel.core import InputError
 
 ORDER = "order of ties"  # a column
 _MORE = 20  # times as many comparisons tell the winner where the usual number leaves it open, on most corpora
@@ -46,24 +45,20 @@ def winners(path: Path, clicks: str, method: str, tie_orders: int, corpus: Corpu
     """
     import pandas as pd
 
-    from ltr_duel.analysis import UNDECIDED, winner_row
-    from ltr_duel.core import InputError
-    from ltr_duel.interleaving import METHODS
-    from ltr_duel.preferences import estimate_preferences
-    from ltr_duel.rankers import rankers_named
-
     if path.suffix in (".parquet", ".npy", ".csv"):
         raise InputError(
             f"{path}: a preference matrix; prefs winners wants a corpus, on which it estimates by each outcome rule;"
             f" 'ltr-duel prefs show {path}' prints a matrix"
         )
-    chosen = METHODS.configure(method).component
+    chosen = interleaving.METHODS.configure(method).component
     dataset = corpus.load(path)
 
-    def estimated(rankings: Rankings, rule: str) -> dict[str, str]:
-        matrix = estimate_preferences(rankings, outcome=rule, clicks=clicks, method=method, jobs=jobs, **settings)
+    def estimated(rankings: rankers.Rankings, rule: str) -> dict[str, str]:
+        matrix = preferences.estimate_preferences(
+            rankings, outcome=rule, clicks=clicks, method=method, jobs=jobs, **settings
+        )
         spent.append(int(matrix.comparisons.max()))
-        found.append({ORDER: matrix.tie_order, **winner_row(matrix)})
+        found.append({ORDER: matrix.tie_order, **analysis.winner_row(matrix)})
         return found[-1]
 
     found, spent = list[dict[str, str]](), list[int]()
@@ -81,14 +76,16 @@ def winners(path: Path, clicks: str, method: str, tie_orders: int, corpus: Corpu
         for order in _orders(corpus.ties, tie_orders, chosen.compiled):
             row = by_rule[usual]
             if order != corpus.ties:
-                other = rankers_named(dataset, corpus.words, **order, drop_constant=True, jobs=jobs)
+                other = rankers.rankers_named(dataset, corpus.words, **order, drop_constant=True, jobs=jobs)
                 row = estimated(other, usual)
             rows.append(row)
         click.echo(f"\nby the order of tied documents, outcome rule {usual}:")
         print_table(pd.DataFrame(rows))
-    if any(row["Condorcet winner"] == UNDECIDED for row in found):
+    if any(row["Condorcet winner"] == analysis.UNDECIDED for row in found):
         more = f"--comparisons {_MORE * max(spent)} may tell"
-        click.echo(f"{UNDECIDED}: what the estimate says, a winner or none, has a probability below 0.95; {more}")
+        click.echo(
+            f"{analysis.UNDECIDED}: what the estimate says, a winner or none, has a probability below 0.95; {more}"
+        )
 
 
 def _orders(ties: dict[str, Any], many: int, again: bool) -> list[dict[str, Any]]:

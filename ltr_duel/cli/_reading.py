@@ -5,16 +5,13 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
+from ltr_duel import data, rankers
 from ltr_duel.cli._options import COUNT
 from ltr_duel.core import InputError
-
-if TYPE_CHECKING:
-    from ltr_duel.data import Dataset, ReadOptions
-    from ltr_duel.rankers import Rankings
 
 
 class Reading(NamedTuple):
@@ -27,17 +24,13 @@ class Reading(NamedTuple):
     cache: bool = True
 
     @property
-    def options(self) -> ReadOptions:
+    def options(self) -> data.ReadOptions:
         """All options, where nothing else declares some."""
-        from ltr_duel.data import ReadOptions
+        return data.ReadOptions(**self.given)
 
-        return ReadOptions(**self.given)
-
-    def load(self, path: Path) -> Dataset:
+    def load(self, path: Path) -> data.Dataset:
         """Read the corpus at a path."""
-        from ltr_duel.data import load_dataset
-
-        dataset = load_dataset(path, split=self.split, fold=self.fold, cache=self.cache, **self.given)
+        dataset = data.load_dataset(path, split=self.split, fold=self.fold, cache=self.cache, **self.given)
         return dataset.with_relevant() if self.queries == "with_relevant" else dataset
 
     @property
@@ -85,10 +78,8 @@ def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
     def with_reading(
         *args: Any, split: str | None, fold: int | None, queries: str | None, no_cache: bool, **given: Any
     ) -> Any:
-        from ltr_duel.data import fill_from_text
-
         how = {key: given.pop(key) for key in _READ_KEYS}
-        how["fill"] = fill_from_text(how["fill"])
+        how["fill"] = data.fill_from_text(how["fill"])
         said = {key: value for key, value in how.items() if value is not None}
         return function(*args, reading=Reading(split, fold, said, queries, not no_cache), **given)
 
@@ -104,11 +95,9 @@ class Corpus(NamedTuple):
     words: tuple[str, ...]  # that name the rankers
     ties: dict[str, Any]  # the tie rule, as arguments of `rankers_named`
 
-    def load(self, path: Path) -> Dataset:
+    def load(self, path: Path) -> data.Dataset:
         """Read the corpus at a path; ``qrels:FILE`` is made of judgements and of what the rankers retrieve."""
-        from ltr_duel.rankers import pool_named
-
-        pool = pool_named(str(path), self.words, reading=self.reading.is_given)
+        pool = rankers.pool_named(str(path), self.words, reading=self.reading.is_given)
         if pool is None:
             return self.reading.load(path)
         click.echo(
@@ -121,11 +110,9 @@ class Corpus(NamedTuple):
         )
         return pool.dataset
 
-    def rank(self, dataset: Dataset, *, jobs: int, drop_constant: bool = True) -> Rankings:
+    def rank(self, dataset: data.Dataset, *, jobs: int, drop_constant: bool = True) -> rankers.Rankings:
         """Build the rankers; print which order nothing, and what their files have beyond the corpus."""
-        from ltr_duel.rankers import rankers_named
-
-        rankings = rankers_named(dataset, self.words, **self.ties, drop_constant=drop_constant, jobs=jobs)
+        rankings = rankers.rankers_named(dataset, self.words, **self.ties, drop_constant=drop_constant, jobs=jobs)
         _print_constant(dataset, rankings.names, all_named="features" in (self.words or ("features",)))
         for name, about in rankings.provenance.get("rankers", {}).items():
             unknown = {key.removeprefix("unknown_"): about[key] for key in about if key.startswith("unknown_")}
@@ -134,7 +121,7 @@ class Corpus(NamedTuple):
                 click.echo(f"{name}: {lacks}; they are left out", err=True)
         return rankings
 
-    def rankings(self, path: Path, jobs: int) -> Rankings:
+    def rankings(self, path: Path, jobs: int) -> rankers.Rankings:
         """Build the rankers of the corpus at a path, without those that order nothing."""
         return self.rank(self.load(path), jobs=jobs)
 
@@ -198,16 +185,14 @@ def old_corpus_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return with_corpus
 
 
-def _print_constant(dataset: Dataset, rankers: Collection[str], *, all_named: bool) -> None:
+def _print_constant(dataset: data.Dataset, names: Collection[str], *, all_named: bool) -> None:
     """Print on stderr which features order nothing, why, and whether they are among the rankers."""
-    from ltr_duel.rankers import constant_features
-
     reasons: dict[str, list[str]] = {}
-    for name in constant_features(dataset):
+    for name in rankers.constant_features(dataset):
         column = dataset.feature_names.index(name)
-        if name in rankers or all_named:
+        if name in names or all_named:
             reason = "constant within each query" if dataset.features[:, column].any() else "zero everywhere"
-            use = "--ties alone orders the documents" if name in rankers else "left out of the rankers"
+            use = "--ties alone orders the documents" if name in names else "left out of the rankers"
             reasons.setdefault(f"{reason} in {dataset.name}; {use}", []).append(column_label(dataset, column))
     for reason, columns in reasons.items():
         listed = ", ".join(columns[:8]) + f" and {len(columns) - 8} more" * (len(columns) > 8)
@@ -216,7 +201,7 @@ def _print_constant(dataset: Dataset, rankers: Collection[str], *, all_named: bo
         )
 
 
-def column_label(dataset: Dataset, column: int) -> str:
+def column_label(dataset: data.Dataset, column: int) -> str:
     """Return the number of a feature, counted from 1, with its name if it has another."""
     name = dataset.feature_names[column]
     return name if name.isdecimal() else f"{column + 1} ({name})"

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from ltr_duel.cli._words import Command
+from ltr_duel.core import InputError, components, plugins
 
 
 @click.command(cls=Command)
@@ -17,8 +18,6 @@ def command(file: Path) -> None:
 
     Exit code: 0 all keep the contract of their kind; 1 some do not; 2 the file cannot be loaded.
     """
-    from ltr_duel.core import InputError, components, plugins
-
     plugin = plugins.load_plugin(file)  # which makes all kinds known
     registries = {registry.kind: registry for registry in components.REGISTRIES}
     broken = False

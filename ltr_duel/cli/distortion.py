@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from ltr_duel import analysis, simulation
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._options import COUNT, OUT_FOLDER
 from ltr_duel.cli._output import only_writer, print_table, save_measured
@@ -52,13 +53,10 @@ def command(
     of the other rankers that beat the winner, its standard error over sets, and the percentage that beats it
     clearly, by more than two standard errors of a fair coin.
     """
-    from ltr_duel.analysis import plot_distortion
-    from ltr_duel.simulation import distortion_table, measure_distortion
-
     wanted = [COUNT.convert(word.strip(), None, None) for word in sizes.split(",")]
     only_writer(out)
     rankings = corpus.rankings(path, jobs)
-    frame = measure_distortion(
+    frame = simulation.measure_distortion(
         rankings,
         clicks=[word.strip() for word in clicks.split(",")],
         sizes=wanted,
@@ -69,7 +67,7 @@ def command(
     )
     name = frame.attrs["corpus"]
     click.echo(f"{name}: {len(rankings)} rankers, {multileavings:,} multileavings of each of {repetitions} sets\n")
-    table = distortion_table(frame)
+    table = simulation.distortion_table(frame)
     print_table(
         table[["method", "clicks", "rankers"]].assign(
             **{
@@ -83,7 +81,7 @@ def command(
         click.echo(f"With {clicks_name} clicks no set of {size} rankers has a Condorcet winner.", err=True)
     if out is not None:
         title = f"{name}: {multileavings:,} multileavings of each of {repetitions} sets"
-        save_measured(out, "distortion", frame, plot_distortion(frame, title=title))
+        save_measured(out, "distortion", frame, analysis.plot_distortion(frame, title=title))
 
 
 def _percent(value: float) -> str:

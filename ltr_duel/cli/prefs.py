@@ -5,19 +5,18 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from ltr_duel import analysis, preferences
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._options import COUNT, OUT_FILE, ROWS
 from ltr_duel.cli._output import echo_lines, print_rest, print_table
 from ltr_duel.cli._prefs_estimate import Names, estimate, extend, rule_sentence
 from ltr_duel.cli._prefs_winners import winners
 from ltr_duel.cli._words import Commands
-
-if TYPE_CHECKING:
-    from ltr_duel.preferences import PreferenceMatrix
+from ltr_duel.core import InputError
 
 
 @click.group(cls=Commands)
@@ -41,20 +40,17 @@ command.add_command(winners)
 @options.wide
 def show(file: Path, as_json: bool, rows: int, most_rankers: int) -> None:
     """Print the winners and the best rankers of the matrix in FILE, and what kind of preferences it holds."""
-    from ltr_duel.analysis import property_lines, rankers_table, winner_sentence
-    from ltr_duel.preferences import difference_from_paper
-
     matrix = _read(file, most_rankers)
     if as_json:
         click.echo(json.dumps(_everything(matrix)))
         return
     click.echo(f"{file}: {len(matrix)} rankers")
-    click.echo(winner_sentence(matrix))
-    if differs := difference_from_paper(matrix):
+    click.echo(analysis.winner_sentence(matrix))
+    if differs := preferences.difference_from_paper(matrix):
         click.echo(differs)
-    echo_lines(property_lines(matrix))
+    echo_lines(analysis.property_lines(matrix))
     click.echo()
-    print_table(rankers_table(matrix, rows))
+    print_table(analysis.rankers_table(matrix, rows))
     print_rest(rows, len(matrix), "rankers")
     click.echo()
     for key, value in matrix.provenance.items():
@@ -71,13 +67,10 @@ def show(file: Path, as_json: bool, rows: int, most_rankers: int) -> None:
 @options.wide
 def compare(a: Path, b: Path, rows: int, most_rankers: int) -> None:
     """Compare the matrices in A and B on the rankers that both have."""
-    from ltr_duel.analysis import agreement_lines, agreement_table
-    from ltr_duel.preferences import compare_matrices
-
-    agreement = compare_matrices(_read(a, most_rankers), _read(b, most_rankers))
-    echo_lines(agreement_lines(agreement))
+    agreement = preferences.compare_matrices(_read(a, most_rankers), _read(b, most_rankers))
+    echo_lines(analysis.agreement_lines(agreement))
     click.echo()
-    print_table(agreement_table(agreement, rows))
+    print_table(analysis.agreement_table(agreement, rows))
     print_rest(rows, len(agreement.pairs), "pairs")
 
 
@@ -88,9 +81,7 @@ def compare(a: Path, b: Path, rows: int, most_rankers: int) -> None:
 @options.most_rankers
 def plot(file: Path, title: str, out: Path, most_rankers: int) -> None:
     """Draw the matrix in FILE as a heat map, in Copeland order; grey where it is not known who is better."""
-    from ltr_duel.analysis import plot_preferences, save_figure
-
-    save_figure(plot_preferences(_read(file, most_rankers), title=title), out)
+    analysis.save_figure(analysis.plot_preferences(_read(file, most_rankers), title=title), out)
     click.echo(f"{out}")
 
 
@@ -112,48 +103,40 @@ def subset(
     out: Path,
 ) -> None:
     """Write the matrix of some of the rankers in FILE, perhaps under other names, or in another format."""
-    from ltr_duel.analysis import winner_sentence
-    from ltr_duel.core import InputError
-    from ltr_duel.preferences import random_condorcet_subset, save_preferences
-
     matrix = _read(file, most_rankers)
     if rankers is not None and size is not None:
         raise InputError("give either --rankers or --size")
     if rankers is not None:
         matrix = matrix[rankers]
     if size is not None:
-        matrix = random_condorcet_subset(matrix, size, seed)
+        matrix = preferences.random_condorcet_subset(matrix, size, seed)
     new_names = dict(pair.partition("=")[::2] for pair in rename)
     if not all(new_names.values()):
         raise InputError("--rename is written OLD=NEW")
     matrix = matrix.relabelled(new_names)
-    save_preferences(matrix, out)
+    preferences.save_preferences(matrix, out)
     click.echo(f"{out}: {len(matrix)} rankers")
-    click.echo(winner_sentence(matrix))
+    click.echo(analysis.winner_sentence(matrix))
 
 
-def _read(file: Path, most_rankers: int) -> PreferenceMatrix:
+def _read(file: Path, most_rankers: int) -> preferences.PreferenceMatrix:
     """Read a file, or make the matrix of that name."""
-    from ltr_duel.preferences import SYNTHETIC, arxiv, load_preferences, synthetic_preferences
-
     if not file.exists() and str(file) == "arxiv":
-        return arxiv()
-    if not file.exists() and str(file) in SYNTHETIC:
-        return synthetic_preferences(str(file))
-    return load_preferences(file, most_rankers=most_rankers)
+        return preferences.arxiv()
+    if not file.exists() and str(file) in preferences.SYNTHETIC:
+        return preferences.synthetic_preferences(str(file))
+    return preferences.load_preferences(file, most_rankers=most_rankers)
 
 
-def _everything(matrix: PreferenceMatrix) -> dict[str, Any]:
+def _everything(matrix: preferences.PreferenceMatrix) -> dict[str, Any]:
     """Return all that is known of a matrix; what is not a number is null."""
-    from ltr_duel.preferences import difference_from_paper, matrix_properties
-
     scores: dict[str, Any] = {
         "copeland_winners": matrix.copeland_winners,
         "copeland_scores": matrix.copeland_scores.tolist(),
         "borda_winner": matrix.borda_winner,
         "borda_winners": matrix.borda_winners,
         "borda_scores": matrix.borda_scores.tolist(),
-        "properties": matrix_properties(matrix).as_dict(),
+        "properties": preferences.matrix_properties(matrix).as_dict(),
     }
     if any(map(math.isinf, matrix.standard_error.flat)):  # a pair was never compared: only the winner can be known
         scores = dict.fromkeys(scores)
@@ -165,7 +148,7 @@ def _everything(matrix: PreferenceMatrix) -> dict[str, Any]:
         **{name: None if array is None else array.tolist() for name, array in counts.items()},
         "condorcet_winner": matrix.condorcet_winner,
         **scores,
-        "difference_from_paper": difference_from_paper(matrix),
+        "difference_from_paper": preferences.difference_from_paper(matrix),
         "provenance": matrix.provenance,
     }
 

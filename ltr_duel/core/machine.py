@@ -17,10 +17,7 @@ def own_version() -> str:
 
 
 def versions_of(libraries: Iterable[str]) -> dict[str, str | None]:
-    """Return the version of each library; None if it is not installed.
-
-    For ``ltr-duel``, return the version of the running code, because metadata of an installed checkout may be outdated.
-    """
+    """Return the version of each library, None if it is not installed; of ``ltr-duel`` that of the running code."""
     return {name: own_version() if name == "ltr-duel" else _installed(name) for name in libraries}
 
 

@@ -16,34 +16,10 @@ _TEMPLATES = Path(__file__).parent / "templates"
 
 
 def render_page(template: str | Path, **values: Any) -> str:
-    """Return the page of a template.
+    """Return the HTML page of a jinja2 template; every text is escaped, and a missing value is an error.
 
-    Parameters
-    ----------
-    template : path
-        A jinja2 template. It may extend ``page.html`` and import from ``macros.html`` (folder ``templates`` beside this
-        module), and use the filters ``data_uri(kind)``, ``png_size`` and ``unbroken`` (for sentences).
-    **values
-        Values of the template. All texts are escaped.
-
-    Returns
-    -------
-    str
-        HTML.
-
-    Raises
-    ------
-    jinja2.UndefinedError
-        If a value is missing.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "hello.html")
-    ...     _ = path.write_text("{% extends 'page.html' %}{% block main %}<p>{{ name }}</p>{% endblock %}")
-    ...     "<p>a &lt; b</p>" in render_page(path, title="Hello", name="a < b")
-    True
+    The template may extend ``page.html`` and import from ``macros.html`` (folder ``templates`` beside this module), and
+    use the filters ``data_uri(kind)``, ``png_size`` and ``unbroken`` (for sentences).
     """
     template = Path(template)
     loader = FileSystemLoader([template.parent, _TEMPLATES])

@@ -67,23 +67,7 @@ def write_remarks(ax: Axes, lines: Sequence[str]) -> None:
 
 
 def describe_means(counts: Iterable[int], spread: str) -> str:
-    """Return a phrase on the number of runs behind the means, and on the spread that is drawn.
-
-    Parameters
-    ----------
-    counts : iterable of int
-        Number of runs of each mean.
-    spread : {"quantiles", "standard error", "sd", "range", "none"}
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> describe_means([5, 10, 5], "range")
-    'mean of 5 to 10 runs, dotted: best and worst run'
-    """
+    """Return a phrase: the number of runs behind the means, and what is drawn around them."""
     runs = sorted(set(counts))
     if not runs or runs[-1] == 1:
         return "a single run" if runs else ""
@@ -102,11 +86,10 @@ class Scales(NamedTuple):
 def draw_over_time(
     ax: Axes, frame: pd.DataFrame, column: str, *, spread: str, scales: Scales, chosen: Chosen = USUAL
 ) -> pd.DataFrame:
-    """Plot the mean of each policy against steps; policies that use their horizon, or have several, as end markers.
+    """Plot the mean of each policy against steps, and return the plotted table (`averaged`).
 
-    Against outcomes, each checkpoint is drawn at the mean number of outcomes that the runs had received by then.
-
-    Returns the plotted table, see `averaged`.
+    Policies that use their horizon, or have several, are drawn as end markers. Against outcomes, each checkpoint is
+    drawn at the mean number of outcomes that the runs had received by then.
     """
     log, start, x = scales
     rows = comparable_rows(frame)

@@ -12,12 +12,7 @@ from ltr_duel.core import errors
 
 
 def measures_table(evaluation: pd.DataFrame) -> pd.DataFrame:
-    """Return an evaluation as a table of texts.
-
-    evaluation: Result of `evaluate_rankers`.
-
-    The columns are ranker, measure, mean, interval (95 %, of the mean), to the best, and p (Holm).
-    """
+    """Return a result of `evaluate_rankers` as a table of texts; intervals are those of the mean, p is Holm's."""
     return pd.DataFrame(
         {
             "ranker": evaluation["ranker"],

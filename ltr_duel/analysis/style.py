@@ -93,10 +93,8 @@ def looks_of(labels: Iterable[str]) -> dict[str, Look]:
     """Return the looks of policies in one figure: the first eight differ in hues and in dashes.
 
     A policy keeps the colour and the dashes of `look_of`, unless an earlier policy has them; then it gets the first
-    free ones. So lines differ without colour too; from the ninth policy, by markers. Variants of a policy share its hue
-    and dashes, and differ in markers.
-
-    labels: All policies of a figure, or of a study whose figures should agree, always in the same order.
+    free ones. From the ninth policy on lines differ by markers, and so do variants of a policy. For figures that agree,
+    give all policies of the study, always in the same order.
     """
     looks = {label: look_of(label) for label in labels}
     own = {label.partition(":")[0]: look for label, look in looks.items()}

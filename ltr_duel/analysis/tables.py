@@ -27,10 +27,7 @@ IDENTIFIED = "median identification time"
 def policies_table(results: Results) -> pd.DataFrame:
     """Return a table of texts with one row per policy: regret at the horizon, and identification of the winner.
 
-    The regret is the mean ± sd of the runs. If there is a Condorcet winner, further columns are the error of the
-    reference matrix (one standard error of the mean, for an estimated matrix; see `REFERENCE_ERROR`), the runs that
-    name the winner at the horizon, and the median identification time in steps. Otherwise the regret is the Copeland
-    regret.
+    Without a Condorcet winner the regret is the Copeland regret, and there are no columns on the winner.
     """
     arguments.require_type("results", results, Results)
     frame = results.final()

@@ -23,7 +23,6 @@ import numba
 import numpy as np
 from numba.extending import typeof_impl
 
-from ltr_duel.core._machine import numbers as numbers  # implements min, max and int of numbers in compiled code
 from ltr_duel.core._machine.generators import borrowed
 from ltr_duel.core._machine.instructions import compiled_as, compiled_text
 from ltr_duel.core._machine.options import CALLED, INLINED, KERNEL, compiler

@@ -46,25 +46,14 @@ def check_claims(
     abouts: Mapping[str, Mapping[str, Any]],
     tried: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """Measure every claim and return the ledger.
+    """Measure every claim on the tables of the figures that were made, and return the ledger, a row for each claim.
 
-    Parameters
-    ----------
-    claims : list of Claim
-    frames : mapping of str to DataFrame
-        The tidy tables of the figures that were made, by name.
-    abouts : mapping of str to mapping
-        What their ``about.json`` says: ``scale`` is copied into the ledger, ``sources`` is where a note comes from.
-    tried : DataFrame, optional
-        What is known of how reliable the criteria are (`ltr_duel.papers.try_criteria`). It counts where scale and
-        criterion are the same.
+    abouts: what their ``about.json`` says: ``scale`` is copied into the ledger, notes come from ``sources``. tried: how
+    reliable the criteria are (`try_criteria`); counts where scale and criterion are the same.
 
-    Returns
-    -------
-    DataFrame
-        One row for each claim: claim (id), paper, where, says, figure, measure (in words), measured, low, high (of the
-        panel that is furthest from what is claimed; NaN where nothing was measured), criterion, verdict, panels (every
-        panel with its number), reason (why not more than this verdict), source, scale, note, reliability.
+    Columns: claim (id), paper, where, says, figure, measure (in words), measured, low, high (of the panel that is
+    furthest from what is claimed; NaN where nothing was measured), criterion, verdict, panels (every panel with its
+    number), reason (why not more than this verdict), source, scale, note, reliability.
     """
     known = {(row["claim"], row["criterion"], row["scale"]): row for row in _rows(tried)}
     rows = []

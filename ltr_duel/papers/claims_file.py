@@ -21,13 +21,10 @@ NEEDS = ("real data", "paper scale")
 class Claim:
     """One claim of one paper.
 
-    id, paper, where, says: a name; the paper; section and figure; the claim in our words.
-    figure: names of the figures whose tables it is tested on; if there are several, the column ``figure`` tells them
-        apart.
-    rows: the selection of rows that the claim is about (`ltr_duel.papers.claim_measures.rows`).
-    panels: columns, and the values that each must have; every combination is measured on its own. Values that the table
-        has besides make panels, too. Without columns all rows are one panel.
-    truth: the number in a world in which the claim is true, for its reliability (`ltr_duel.papers.reliability`).
+    rows: the selection of rows that the claim is about (`ltr_duel.papers.claim_measures.rows`). panels: columns, and
+    the values that each must have; every combination is measured on its own, and so are the values that the table has
+    besides. Without columns all rows are one panel. truth: the number in a world in which the claim is true, for its
+    reliability (`ltr_duel.papers.reliability`).
     """
 
     id: str
@@ -48,10 +45,7 @@ class Claim:
 
 
 def read_claims(path: str | Path) -> list[Claim]:
-    """Read a file of claims.
-
-    Raises `InputError` if the file cannot be read or an entry is not legal; the sentence names the claim and the key.
-    """
+    """Read a file of claims; the sentence of an `InputError` names the claim and the key."""
     path = Path(path)
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -25,9 +25,7 @@ def figures_folder() -> Path:
 
 
 def list_figures(folder: Path) -> dict[str, Figure]:
-    """Return all figures that the files of a folder declare, by name: paper by paper, Figure 2 before Figure 10.
-
-    The files are run, as any Python module that is imported.
+    """Run the files of a folder, and return all figures that they declare, by name: Figure 2 before Figure 10.
 
     Raises `InputError` if a file fails (the sentence names the line), two figures have one name, or there are none.
     """

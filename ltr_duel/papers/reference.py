@@ -32,15 +32,10 @@ _FEW_TIES = 0.01  # share of documents below which their order is not spoken of
 def reference_of(
     matrix: PreferenceMatrix, source: str, ndcg: FloatVector | None = None, users: Rankings | None = None
 ) -> dict[str, Any]:
-    """Return what a problem is measured against, as JSON.
+    """Return ``winner``, the ``probability`` that it is, the ``best`` by NDCG@10 (or None), and all of it as ``text``.
 
-    matrix: by which average regret and accuracy are measured.
     source: where the problem comes from; it tells an exact matrix from one that was published without standard errors.
-    ndcg: shape (K,); by which NDCG regret is measured.
-    users: what simulated users are shown.
-
-    Returns ``winner``: the Condorcet winner, or None; ``probability`` that it truly is; ``best``: the rankers with the
-    highest NDCG@10, or None where that is not known; ``text``: all of it in sentences.
+    ndcg: shape (K,); by which NDCG regret is measured. users: what simulated users are shown.
     """
     winner, sure = matrix.condorcet_winner, condorcet_confidence(matrix)
     best = None if ndcg is None else np.flatnonzero(ndcg >= ndcg.max() - _ALIKE)
@@ -86,13 +81,9 @@ def _known(matrix: PreferenceMatrix, source: str) -> str:
 
 
 def tie_order_sentences(plan: Plan, table: Mapping[str, Any], folder: Path, jobs: int) -> dict[str, str]:
-    """Estimate the references of a study's corpora again, and name the winner of each order.
+    """Return, for each problem whose users see documents that tie, a sentence with the winner of each order of them.
 
-    plan: of the study.
-    table: the study, as the TOML file says it.
-    folder: where the studies with other orders are written; their estimates are kept in the cache.
-
-    Returns a sentence for each problem whose users see documents that tie.
+    ``table`` is the study as its TOML file says it; studies with other orders are written into ``folder``.
     """
     usual = {
         problem.name: problem.matrix

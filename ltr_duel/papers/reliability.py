@@ -41,13 +41,11 @@ _FLAT = 0.25  # how far from an end at 0 a true claim is
 def try_criteria(
     claims: Sequence[Claim], frames: Mapping[str, pd.DataFrame], abouts: Mapping[str, Mapping[str, Any]]
 ) -> pd.DataFrame:
-    """Put each claim whose tables are there to `WORLDS` false and as many true worlds.
+    """Put each claim whose tables and panels are there to `WORLDS` false and as many true worlds.
 
-    frames, abouts: as for `ltr_duel.papers.check_claims`.
-
-    Returns claim (id), says, criterion, scale, panels, runs (fewest independent ones of a panel; 0 for cells), worlds,
+    Columns: claim (id), says, criterion, scale, panels, runs (fewest independent ones of a panel; 0 for cells), worlds,
     called (false worlds in which the claim was said to hold), found (true ones), and reliable: called in at most 5%,
-    found in at least 80%. Claims of which a panel is missing are left out.
+    found in at least 80%.
     """
     rows = []
     for claim in claims:
@@ -72,10 +70,7 @@ def try_criteria(
 
 
 def read_tried(path: Path) -> pd.DataFrame:
-    """Read a saved table of `try_criteria`; an empty one if there is no such file.
-
-    Raises `InputError` if it is something else.
-    """
+    """Read a saved table of `try_criteria`; an empty one if there is no such file."""
     if not path.is_file():
         return pd.DataFrame(columns=list(_COLUMNS))
     try:

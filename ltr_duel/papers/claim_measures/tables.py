@@ -40,10 +40,7 @@ def _with_cell(worlds: Sample, population: Sample, target: float, *, take: str |
 
 @measured_by("[{take} ]{column}", find=_cell, aim=_with_cell)
 def value(panel: pd.DataFrame, *, column: str = "value", take: str | None = None) -> Sample:
-    """Read a cell, or the least, the greatest or the mean of several.
-
-    take: {"mean", "least", "greatest"}; without it there must be one row.
-    """
+    """Read a cell, or (``take``) the least, the greatest or the mean of several."""
     if take is None and len(panel) > 1:
         raise Missing(f"one cell was expected, there are {len(panel)}")
     sample = _numbers(panel, column)

@@ -42,12 +42,9 @@ def regret(
 ) -> Figure:
     """Draw cumulative regret against steps; the panels of a row have the same ordinate.
 
-    frame: columns policy, horizon, repetition, t and the regret.
-    column, spread, start, log, bound: see `ltr_duel.analysis.plot_regret`.
-    panel: the column whose values make the panels; ``titles`` are theirs.
-    columns: panels side by side.
+    panel: the column whose values make the panels; ``titles`` are theirs, ``columns`` how many stand side by side.
     kinds: tell policies that compare sets from those that compare pairs: by dashes and in the legend, where they come
-        last. Then each policy and each variant has a colour of its own, as far as there are colours.
+    last. Then each policy and each variant has a colour of its own, as far as there are colours.
     """
     parts, among = split(frame, about, panel, titles), list(frame[col.POLICY].unique())
     figure, axes = grid(len(parts), columns=columns)
@@ -92,10 +89,7 @@ def regret_and_accuracy(
     start: float = 1000,
     bound: bool = True,
 ) -> Figure:
-    """Draw regret above and accuracy below, a column of panels for each problem (Zoghi et al. 2014, Figure 4).
-
-    frame, about, column, panel, titles, spread, start, bound: as for ``regret``.
-    """
+    """Draw regret above and accuracy below, a column of panels for each problem (Zoghi et al. 2014, Figure 4)."""
     parts, among = split(frame, about, panel, titles), list(frame[col.POLICY].unique())
     figure, axes = grid(len(parts), rows=2, columns=len(parts))
     for place, whole in enumerate(parts):
@@ -132,14 +126,7 @@ def size(
     spread: str = "sd",
     log: str = "xy",
 ) -> Figure:
-    """Draw the regret at the longest horizon against a property of the problem.
-
-    frame: columns problem, policy, horizon, repetition, t, the regret, and ``x``.
-    x, label: the column of the abscissa, and its name.
-    column, spread, log: see `ltr_duel.analysis.plot_against_arms`.
-    panel: the column whose values make the panels; ``titles`` are theirs.
-    columns: panels side by side.
-    """
+    """Draw the regret at the longest horizon against a property ``x`` of the problem; see ``regret``."""
     ends = final_rows(frame, [col.PROBLEM, col.POLICY])
     parts, among = split(ends, about, panel, titles), list(ends[col.POLICY].unique())
     figure, axes = grid(len(parts), columns=columns, height=3.4)

@@ -69,11 +69,7 @@ class StateOfTheArt(NamedTuple):
 
 
 def state_of_the_art(frame: pd.DataFrame, about: Mapping[str, Any]) -> StateOfTheArt:
-    """Compare the policies on each problem, those that compare pairs and those that compare sets apart.
-
-    frame: as for `standings`.
-    about: what ``about.json`` says of the figure: its column of regret, and the references of its problems.
-    """
+    """Compare the policies on each problem, those that compare pairs and those that compare sets apart."""
     column = str(about["figure"].get("options", {}).get("column", col.REGRET))
     ranked, references = standings(frame, column), about.get("references", {})
     tables, told = [], set[str]()
@@ -97,12 +93,7 @@ def state_of_the_art(frame: pd.DataFrame, about: Mapping[str, Any]) -> StateOfTh
 
 
 def state_of_the_art_markdown(frame: pd.DataFrame, about: Mapping[str, Any], circumstances: str = "") -> str:
-    """Return the comparison as Markdown.
-
-    frame: as for `standings`.
-    about: what ``about.json`` says of the figure.
-    circumstances: a sentence on machine, date and scale, for the top.
-    """
+    """Return the comparison as Markdown, with a sentence on machine, date and scale at the top."""
     found, described, name = state_of_the_art(frame, about), about["figure"], str(about["name"])
     lines = [f"# {name.replace('_', ' ').capitalize()}", "", f"{described['title']}. {described['shows']}", ""]
     lines += [f"```\nltr-duel reproduce {name} --scale {about['scale']} --data DIR --out figures\n```", ""]

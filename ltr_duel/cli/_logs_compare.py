@@ -10,7 +10,7 @@ import click
 from ltr_duel import analysis, logs, preferences
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._logs_sources import OUTCOMES, format_option, opened, skip_option, sources
-from ltr_duel.cli._options import OUT_FILE, ROWS
+from ltr_duel.cli._options import OUT_FILE, PATH, ROWS
 from ltr_duel.cli._output import echo_lines, print_rest, print_table
 from ltr_duel.cli._words import Command
 from ltr_duel.core import InputError, errors
@@ -22,33 +22,24 @@ from ltr_duel.core import InputError, errors
 @skip_option
 @click.option("--cluster", default="", help="user, query, both or impression.  [default: user, or query without users]")
 @click.option(
-    "--confidence",
-    type=float,
-    default=0.95,
-    show_default=True,
+    "--confidence", type=float, default=0.95, show_default=True,
     help="Confidence of the intervals; --stop-at replaces it.",
-)
+)  # fmt: skip
 @click.option("--stop-at", type=float, help="Say whether to stop, with this confidence however often one looks.")
 @click.option("--margin", type=float, default=0.0, help="With --stop-at: a mean outcome that would not matter.")
 @click.option(
-    "--any-time",
-    is_flag=True,
+    "--any-time", is_flag=True,
     help="With --stop-at: decide on any day; by default, from two weeks on, at whole weeks (also days of --looks).",
-)
+)  # fmt: skip
 @click.option("--looks", "named", help="With --stop-at: days of the only looks, named beforehand, such as 7,14,28.")
 @click.option(
-    "--ranker",
-    "rankers",
-    multiple=True,
+    "--ranker", "rankers", multiple=True,
     help="A ranker of the experiment; rows with other rankers are bad lines. Repeatable.",
-)
+)  # fmt: skip
 @click.option(
-    "--per",
-    type=click.Choice(["impression", "user"]),
-    default="impression",
-    show_default=True,
+    "--per", type=click.Choice(["impression", "user"]), default="impression", show_default=True,
     help="What counts once; user: the mean is the net share of users.",
-)
+)  # fmt: skip
 @click.option("--bootstrap", type=ROWS, default=0, help="Draws of clusters for a second interval, a cross-check.")
 @click.option(
     "--outcome", "outcomes", multiple=True, default=("click",), show_default=True, help=f"{OUTCOMES}; repeatable."
@@ -56,10 +47,9 @@ from ltr_duel.core import InputError, errors
 @click.option("--primary", default="", help="The outcome that decides.  [default: the first; others are secondary]")
 @click.option("--adjust", is_flag=True, help="Take out what the coin of place 1 decided: narrower intervals.")
 @click.option(
-    "--history",
-    type=click.Path(path_type=Path),
+    "--history", type=PATH,
     help="Implies --adjust: CSV or Parquet with a column 'user' and numeric columns measured before the experiment.",
-)
+)  # fmt: skip
 @click.option("--guardrail", "guards", multiple=True, help="Another outcome that must not get worse; repeatable.")
 @click.option("--guardrail-margin", type=float, default=0.01, show_default=True, help="By how much it may be worse.")
 @click.option(
@@ -148,13 +138,9 @@ def compare(
 
 
 def _written(
-    evidence: logs.Evidence,
-    out: Path | None,
-    report: Path | None,
-    plot: Path | None,
-    stop_at: float | None,
+    evidence: logs.Evidence, out: Path | None, report: Path | None, plot: Path | None, stop_at: float | None,
     margin: float,
-) -> list[Path]:
+) -> list[Path]:  # fmt: skip
     """Write what was asked for: matrix, page and picture."""
     if out is not None:
         preferences.save_preferences(evidence.found.preferences, out)
@@ -166,12 +152,9 @@ def _written(
 
 
 def _guarded(
-    found: logs.LogComparison,
-    others: dict[str, logs.LogComparison],
-    guards: tuple[str, ...],
-    margin: float,
+    found: logs.LogComparison, others: dict[str, logs.LogComparison], guards: tuple[str, ...], margin: float,
     any_time: bool,
-) -> list[logs.Guardrail]:
+) -> list[logs.Guardrail]:  # fmt: skip
     """Return the guardrails of all pairs; the primary outcome may be one of them."""
     settings: dict[str, Any] = {"margin": margin, "confidence": found.confidence, "any_time": any_time}
     return [one for name in guards for one in logs.guardrails(found, others.get(name, found), name, **settings)]
@@ -183,13 +166,9 @@ def _secondary(found: logs.LogComparison, others: dict[str, logs.LogComparison],
 
 
 def _parts(
-    log: logs.ClickLog,
-    found: logs.LogComparison,
-    ways: tuple[str, ...],
-    rankers: tuple[str, ...],
-    any_time: bool,
+    log: logs.ClickLog, found: logs.LogComparison, ways: tuple[str, ...], rankers: tuple[str, ...], any_time: bool,
     page: bool,
-) -> list[logs.Beside]:
+) -> list[logs.Beside]:  # fmt: skip
     """Return the tables of parts: those of every page, and those that are asked for."""
     usual = logs.usual_parts(found.provenance["first"], found.provenance["last"]) if page else []
     parts = []

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
-from pathlib import Path
 from typing import Any
 
 import click
 
 from ltr_duel import logs
-from ltr_duel.cli._options import ROWS
+from ltr_duel.cli._options import PATH, ROWS
 from ltr_duel.core import InputError
 
 format_option = click.option(
@@ -23,7 +22,7 @@ _SOURCES = (
     click.argument("file", metavar="[LOG]", required=False),
     click.option("--exposures", help="Instead of a LOG: file, folder, glob or table of the lists that were shown."),
     click.option("--events", help="File, folder, glob or table of what users did with their items."),
-    click.option("--source", type=click.Path(path_type=Path), help="TOML file that maps the columns of both."),
+    click.option("--source", type=PATH, help="TOML file that maps the columns of both."),
     click.option("--connect", default="", help="URL of the engine that holds the tables, as Ibis takes it."),
     click.option("--within", default="", help="Such as 7d: so late events count without the id of an exposure."),
     click.option(

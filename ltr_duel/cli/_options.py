@@ -40,12 +40,9 @@ class Count(click.ParamType):  # type: ignore[type-arg]  # generic only in new v
 
 
 abscissa = click.option(
-    "--x",
-    type=click.Choice(("steps", "outcomes")),
-    default="steps",
-    show_default=True,
+    "--x", type=click.Choice(("steps", "outcomes")), default="steps", show_default=True,
     help="The abscissa: impressions, or outcomes of pairs of rankers.",
-)
+)  # fmt: skip
 
 
 class Jobs(Count):
@@ -74,24 +71,19 @@ class Place(click.Path):
         return path
 
 
+PATH, FOLDER = click.Path(path_type=Path), click.Path(exists=True, file_okay=False, path_type=Path)  # to read
 COUNT, ROWS = Count(), Count(least=0)
 OUT_FILE, OUT_FOLDER = Place(), Place(folder=True)
 
 jobs = click.option("--jobs", type=Jobs(), default=-1, show_default="all cores", help="Threads to use.")
 most_rankers = click.option(
-    "--most-rankers",
-    type=COUNT,
-    default=10_000,
-    show_default=True,
+    "--most-rankers", type=COUNT, default=10_000, show_default=True,
     help="Larger matrices are refused, before memory is taken for them.",
-)
+)  # fmt: skip
 batch = click.option(
-    "--batch",
-    type=COUNT,
-    default=1,
-    show_default=True,
+    "--batch", type=COUNT, default=1, show_default=True,
     help="Comparisons chosen before any of their outcomes is known.",
-)
+)  # fmt: skip
 seed = click.option("--seed", type=COUNT, default=0, show_default=True, help="Seed of everything random.")
 
 
@@ -141,7 +133,7 @@ def _load_checked(
 
 _PLUGIN: dict[str, Any] = {
     "multiple": True,
-    "type": click.Path(path_type=Path),
+    "type": PATH,
     "callback": _load,
     "is_eager": True,
     "help": "A Python file with policies, comparison methods, click models or corpora of yours; may be repeated.",

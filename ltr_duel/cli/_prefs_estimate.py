@@ -13,7 +13,7 @@ import click
 
 from ltr_duel import analysis, interleaving, preferences, rankers
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT, OUT_FILE, OUT_FOLDER
+from ltr_duel.cli._options import COUNT, OUT_FILE, OUT_FOLDER, PATH
 from ltr_duel.cli._output import only_writer
 from ltr_duel.cli._reading import Corpus, corpus_options, old_corpus_options
 from ltr_duel.cli._words import Command
@@ -65,15 +65,13 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @click.command(cls=Command)
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("path", type=PATH)
 @options.clicks()
 @options.method("How two rankers are compared.")
 @click.option(
-    "--outcome",
-    default="",
-    show_default="the unbiased one of the method; of probabilistic: marginal_bernoulli",
+    "--outcome", default="", show_default="the unbiased one of the method; of probabilistic: marginal_bernoulli",
     help="Rule by which clicks name a winner.",
-)
+)  # fmt: skip
 @click.option("--comparisons", type=COUNT, help="Of each pair.  [default: 1,000; without variance reduction 4,000]")
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown.")
 @click.option("--drop-constant", is_flag=True, help="Leave out features that are constant within each query.")
@@ -81,12 +79,9 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--against", help="Only pairs with this ranker.")
 @goal_options
 @click.option(
-    "--variance-reduction",
-    type=Names(),
-    default="auto",
-    show_default=True,
+    "--variance-reduction", type=Names(), default="auto", show_default=True,
     help="auto (all that fit), none, or of common, stratified, integrated, antithetic, control.",
-)
+)  # fmt: skip
 @click.option("--share", type=Part(), help="Count only this share into the store; a run without it adds up.")
 @options.checked_plugin
 @options.seed
@@ -94,16 +89,9 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--out", type=OUT_FILE, required=True, help="The Parquet file to write.")
 @options.overwrite
 def estimate(
-    path: Path,
-    corpus: Corpus,
-    drop_constant: bool,
-    store: Path | None,
-    share: tuple[int, int] | None,
-    jobs: int,
-    out: Path,
-    overwrite: bool,
-    **settings: Any,
-) -> None:
+    path: Path, corpus: Corpus, drop_constant: bool, store: Path | None, share: tuple[int, int] | None, jobs: int,
+    out: Path, overwrite: bool, **settings: Any,
+) -> None:  # fmt: skip
     """Estimate the preference matrix of rankers, by default the features, of the corpus at PATH.
 
     Partial results are kept beside OUT until it is written: after a kill, the same command resumes.
@@ -122,8 +110,8 @@ def estimate(
 
 
 @click.command(cls=Command)
-@click.argument("file", type=click.Path(path_type=Path))
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
+@click.argument("path", type=PATH)
 @click.option("--comparisons", type=COUNT, default=0, help="Comparisons for each pair, in all.")
 @old_corpus_options
 @goal_options
@@ -132,15 +120,9 @@ def estimate(
 @options.most_rankers
 @click.option("--out", type=OUT_FILE, help="The Parquet file to write.  [default: FILE]")
 def extend(
-    file: Path,
-    path: Path,
-    corpus: Corpus,
-    store: Path | None,
-    jobs: int,
-    most_rankers: int,
-    out: Path | None,
+    file: Path, path: Path, corpus: Corpus, store: Path | None, jobs: int, most_rankers: int, out: Path | None,
     **goals: Any,
-) -> None:
+) -> None:  # fmt: skip
     """Add comparisons to the matrix in FILE, estimated on the corpus at PATH, under its own settings.
 
     Where rankers came from files, name them again by --rankers, as when the matrix was estimated.

@@ -9,7 +9,7 @@ import click
 
 from ltr_duel import analysis, interleaving, preferences, rankers
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT, ROWS
+from ltr_duel.cli._options import COUNT, PATH, ROWS
 from ltr_duel.cli._output import print_table
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command
@@ -20,18 +20,15 @@ _MORE = 20  # times as many comparisons tell the winner where the usual number l
 
 
 @click.command(cls=Command)
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("path", type=PATH)
 @options.clicks()
 @options.method("How two rankers are compared.")
 @click.option("--comparisons", type=COUNT, help="Of each pair.  [default: as of prefs estimate]")
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown.")
 @click.option(
-    "--tie-orders",
-    type=ROWS,
-    default=3,
-    show_default=True,
+    "--tie-orders", type=ROWS, default=3, show_default=True,
     help="Orders of tied documents to compare: tie seeds of fixed_random, beside resample; 0 for none.",
-)
+)  # fmt: skip
 @corpus_options
 @options.checked_plugin
 @options.seed

@@ -134,27 +134,18 @@ def _worded(ctx: click.Context, param: click.Parameter, words: tuple[str, ...]) 
 
 
 _RANKERS = click.option(
-    "--rankers",
-    "words",
-    multiple=True,
-    callback=_worded,
-    metavar="WORD",
+    "--rankers", "words", multiple=True, callback=_worded, metavar="WORD",
     help="features, features:1,5, run:FILE, lightgbm:FILE, xgboost:FILE, onnx:FILE, scores:FILE, lists:FILE, with NAME="
     " in front if wanted; may be repeated.  [default: all features]",
-)
+)  # fmt: skip
 _TIES = click.option(
-    "--ties",
-    default="fixed_random",
-    show_default=True,
+    "--ties", default="fixed_random", show_default=True,
     help="Order of documents with equal scores: fixed_random, shared, file, resample or redraw_at_inference.",
-)
+)  # fmt: skip
 _TIE_SEED = click.option(
-    "--tie-seed",
-    type=COUNT,
-    default=0,
-    show_default=True,
+    "--tie-seed", type=COUNT, default=0, show_default=True,
     help="Seed of the order under --ties; --seed does not change the order.",
-)
+)  # fmt: skip
 
 
 def corpus_options(function: Callable[..., Any]) -> Callable[..., Any]:

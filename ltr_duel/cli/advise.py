@@ -9,23 +9,20 @@ import click
 
 from ltr_duel import advice
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT, OUT_FOLDER
+from ltr_duel.cli._options import COUNT, OUT_FOLDER, PATH
 from ltr_duel.cli._output import echo_lines, only_writer, print_table
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command, click_model_names
 
 
 @click.command(cls=Command)
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("path", type=PATH)
 @corpus_options
 @click.option(
-    "--clicks",
-    multiple=True,
-    default=("perfect", "navigational", "informational"),
-    show_default=True,
+    "--clicks", multiple=True, default=("perfect", "navigational", "informational"), show_default=True,
     shell_complete=click_model_names,
     help="A click model, or the file of a fitted one; may be repeated: the advice is for the worst of them.",
-)
+)  # fmt: skip
 @click.option("--budget", type=COUNT, required=True, help="Impressions that there are.")
 @click.option("--per-day", type=click.FloatRange(1), help="Impressions of a day: also say how many days it takes.")
 @click.option("--confidence", type=float, default=0.95, show_default=True, help="How sure of the ranker named.")
@@ -33,20 +30,14 @@ from ltr_duel.cli._words import Command, click_model_names
 @click.option("--sure", is_flag=True, help="First what reaches the confidence, however much users lose on the way.")
 @click.option("--incumbent", metavar="RANKER", help="The ranker that users see today.  [default: the first]")
 @click.option(
-    "--candidate",
-    "candidates",
-    multiple=True,
-    metavar="POLICY/METHOD",
+    "--candidate", "candidates", multiple=True, metavar="POLICY/METHOD",
     help="What could be deployed, for example rucb/team_draft; may be repeated.  [default: see docs/advice.md]",
-)
+)  # fmt: skip
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown.")
 @click.option(
-    "--simulations",
-    type=COUNT,
-    default=100,
-    show_default=True,
+    "--simulations", type=COUNT, default=100, show_default=True,
     help="Runs behind each claim, for each click model; time is in proportion.",
-)
+)  # fmt: skip
 @options.batch
 @options.checked_plugin
 @options.seed

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import click
 
+from ltr_duel.cli._options import PATH
 from ltr_duel.cli._words import Command
 from ltr_duel.core import InputError, components, plugins
 
 
 @click.command(cls=Command)
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 def command(file: Path) -> None:
     """Check all components that the plug-in FILE registers: policies, methods, click models, corpora, kinds of rankers.
 

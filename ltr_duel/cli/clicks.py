@@ -8,7 +8,7 @@ import click
 
 from ltr_duel import clicks, logs
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT
+from ltr_duel.cli._options import COUNT, PATH
 from ltr_duel.cli._output import echo_lines, print_catalogue, print_table
 from ltr_duel.cli._words import click_model_names
 from ltr_duel.core import InputError
@@ -43,7 +43,7 @@ def listed(names: tuple[str, ...], bibtex: bool) -> None:
 
 
 @command.command()
-@click.argument("file", metavar="LOG", type=click.Path(path_type=Path))
+@click.argument("file", metavar="LOG", type=PATH)
 @click.option("--format", "kind", default="", help="jsonl, csv, parquet or yandex, if the name does not say.")
 @click.option("--skip-bad", type=COUNT, default=0, show_default=True, help="Bad lines to pass over, and count.")
 @click.option("--model", "models", multiple=True, help="Model to fit; repeatable.  [default: all]")
@@ -55,7 +55,7 @@ def listed(names: tuple[str, ...], bibtex: bool) -> None:
 @click.option("--tolerance", type=float, default=1e-9, show_default=True, help="Gain of a session that ends it.")
 @click.option("--smoothing", type=float, default=1.0, show_default=True, help="Successes and failures added.")
 @click.option("--cluster", default="user", show_default=True, help="Of standard errors: user, query or both.")
-@click.option("--out", type=click.Path(path_type=Path), help="Table of the best to write (.json), for --clicks.")
+@click.option("--out", type=PATH, help="Table of the best to write (.json), for --clicks.")
 @options.wide
 def fit(
     file: Path, kind: str, skip_bad: int, models: tuple[str, ...], by: str, train: float, iterations: int,

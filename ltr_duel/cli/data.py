@@ -10,11 +10,12 @@ import click
 
 from ltr_duel import data
 from ltr_duel.cli import _options as options
+from ltr_duel.cli._options import PATH
 from ltr_duel.cli._reading import Reading, column_label, reading_options
 from ltr_duel.cli._words import Commands
 from ltr_duel.core import InputError, cache_home
 
-_PATH = click.Path(path_type=Path)
+_PATH = PATH
 
 
 @click.group(cls=Commands)

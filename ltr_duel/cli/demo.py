@@ -10,7 +10,7 @@ import click
 from ltr_duel import analysis, bandits, core, data, preferences, rankers, simulation
 from ltr_duel import clicks as click_models
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT, OUT_FOLDER
+from ltr_duel.cli._options import COUNT, OUT_FOLDER, PATH
 from ltr_duel.cli._output import echo_lines, only_writer
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command, policy_names
@@ -19,24 +19,17 @@ from ltr_duel.core import InputError, errors
 
 @click.command(cls=Command)
 @click.option(
-    "--data",
-    "path",
-    type=click.Path(path_type=Path),
+    "--data", "path", type=PATH,
     help="A feature file or a folder, or qrels:FILE with runs as rankers; a synthetic corpus if not given.",
-)
+)  # fmt: skip
 @click.option("--out", type=OUT_FOLDER, default="demo", show_default=True, help="The folder to write to.")
 @corpus_options
 @options.clicks()
 @click.option("--comparisons", type=COUNT, default=1000, show_default=True, help="Comparisons for each pair.")
 @click.option(
-    "--policy",
-    "policies",
-    multiple=True,
-    default=("rucb", "mdb"),
-    show_default=True,
-    shell_complete=policy_names,
+    "--policy", "policies", multiple=True, default=("rucb", "mdb"), show_default=True, shell_complete=policy_names,
     help="May be repeated.",
-)
+)  # fmt: skip
 @click.option("--horizon", type=COUNT, default=1_000_000, show_default=True, help="Steps in each run.")
 @click.option("--repetitions", type=COUNT, default=10, show_default=True, help="Runs of each policy.")
 @options.plugin

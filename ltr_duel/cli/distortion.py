@@ -9,31 +9,24 @@ import click
 
 from ltr_duel import analysis, simulation
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT, OUT_FOLDER
+from ltr_duel.cli._options import COUNT, OUT_FOLDER, PATH
 from ltr_duel.cli._output import only_writer, print_table, save_measured
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command, click_model_names, method_names
 
 
 @click.command(cls=Command)
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("path", type=PATH)
 @corpus_options
 @click.option("--sizes", default="3,10,100", show_default=True, help="Sizes of the sets.")
 @click.option(
-    "--clicks",
-    default="perfect,navigational,informational",
-    show_default=True,
-    shell_complete=click_model_names,
+    "--clicks", default="perfect,navigational,informational", show_default=True, shell_complete=click_model_names,
     help="Click models.",
-)
+)  # fmt: skip
 @click.option(
-    "--method",
-    "methods",
-    multiple=True,
-    show_default="all for sets",
-    shell_complete=method_names,
+    "--method", "methods", multiple=True, show_default="all for sets", shell_complete=method_names,
     help="May be repeated.",
-)
+)  # fmt: skip
 @click.option("--multileavings", type=COUNT, default=3000, show_default=True, help="Of each set.")
 @click.option("--repetitions", type=COUNT, default=30, show_default=True, help="Sets of each size.")
 @click.option("--comparisons", type=COUNT, default=4000, show_default=True, help="Of each pair, to find the winners.")

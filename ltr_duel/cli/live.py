@@ -16,7 +16,7 @@ from ltr_duel import live
 from ltr_duel import plan as planning
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._logs_sources import format_option, opened, tables
-from ltr_duel.cli._options import COUNT, OUT_FILE
+from ltr_duel.cli._options import COUNT, OUT_FILE, PATH
 from ltr_duel.cli._output import echo_lines
 from ltr_duel.cli._words import Commands
 from ltr_duel.core import InputError, files, several
@@ -30,8 +30,8 @@ def command() -> None:
 
 
 @command.command()
-@click.argument("store", type=click.Path(path_type=Path))
-@click.argument("out", type=click.Path(path_type=Path))
+@click.argument("store", type=PATH)
+@click.argument("out", type=PATH)
 @click.option("--without-log", is_flag=True, help="Accept a STORE that was copied without its log.")
 def backup(store: Path, out: Path, without_log: bool) -> None:
     """Copy STORE to the new file OUT, whole; the experiment may go on. To restore, copy OUT back in the same way."""
@@ -41,7 +41,7 @@ def backup(store: Path, out: Path, without_log: bool) -> None:
 
 def _of_store(function: Callable[..., None]) -> click.Command:
     """Make a command of a function of STORE."""
-    return command.command()(click.argument("store", type=click.Path(path_type=Path))(options.plugin(function)))
+    return command.command()(click.argument("store", type=PATH)(options.plugin(function)))
 
 
 @_of_store
@@ -57,10 +57,9 @@ def check(store: Path) -> None:
 
 @_of_store
 @click.option(
-    "--out",
-    type=OUT_FILE,
+    "--out", type=OUT_FILE,
     help="Click log to write (.parquet, .csv, .jsonl; .ndjson: UBI).  [default: the name of STORE, with .parquet]",
-)
+)  # fmt: skip
 @click.option("--events", type=OUT_FILE, help="Table of clicks and other outcomes to write beside it, likewise.")
 @click.option("--without", multiple=True, type=click.Choice(["query", "user"]), help="A column to leave out.")
 @click.option("--spreadsheet", is_flag=True, help="Put ' before what a spreadsheet takes for a formula (CSV).")
@@ -74,12 +73,10 @@ def export(store: Path, out: Path | None, events: Path | None, without: tuple[st
 @_of_store
 @click.argument("user", default="")
 @click.option(
-    "--older-than",
-    type=float,
-    metavar="DAYS",
+    "--older-than", type=float, metavar="DAYS",
     help="Instead of one user: forget the users and queries of all pages shown more than DAYS days ago.",
-)
-@click.option("--user-key-file", type=click.Path(path_type=Path), help="That of the service, if users are hashed.")
+)  # fmt: skip
+@click.option("--user-key-file", type=PATH, help="That of the service, if users are hashed.")
 def forget(store: Path, user: str, older_than: float | None, user_key_file: Path | None) -> None:
     """Forget who USER was in STORE, and what USER asked; counts stay. The experiment may go on."""
     key = next(iter(live.read_keys(user_key_file).values())) if user_key_file else b""
@@ -140,7 +137,7 @@ def end(store: Path) -> None:
 
 
 @_of_store
-@click.option("--out", type=click.Path(path_type=Path), help="JSON lines to write, one for each use of a switch.")
+@click.option("--out", type=PATH, help="JSON lines to write, one for each use of a switch.")
 def switches(store: Path, out: Path | None) -> None:
     """Print the state of the switches of STORE, and each use of a switch with its page number."""
     now, used = live.read_switches(store)
@@ -154,7 +151,7 @@ def switches(store: Path, out: Path | None) -> None:
 
 
 @command.command()
-@click.argument("experiment", type=click.Path(path_type=Path))
+@click.argument("experiment", type=PATH)
 @tables
 @click.option("--log", "file", help="Click log, or folder or glob of logs, of all earlier plans.")
 @format_option

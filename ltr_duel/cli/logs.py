@@ -12,7 +12,7 @@ from ltr_duel import analysis, interleaving, logs, preferences
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._logs_compare import compare
 from ltr_duel.cli._logs_sources import OUTCOMES, format_option, opened, skip_option, sources, tables
-from ltr_duel.cli._options import COUNT, OUT_FILE
+from ltr_duel.cli._options import COUNT, OUT_FILE, PATH
 from ltr_duel.cli._output import echo_lines, print_table
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Commands
@@ -68,7 +68,7 @@ def check(kind: str, outcome: str, planned: str, **given: Any) -> None:
 @format_option
 @skip_option
 @click.option("--cluster", default="", help="user, query, both or impression.  [default: user, or query without users]")
-@click.option("--live", type=click.Path(path_type=Path), help="Instead of a LOG: simulated users of this corpus.")
+@click.option("--live", type=PATH, help="Instead of a LOG: simulated users of this corpus.")
 @corpus_options
 @options.clicks("Of simulated users.")
 @options.method("How rankers are compared.", default="team_draft")

@@ -11,7 +11,7 @@ import click
 
 from ltr_duel import analysis, preferences
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT, OUT_FILE, ROWS
+from ltr_duel.cli._options import COUNT, OUT_FILE, PATH, ROWS
 from ltr_duel.cli._output import echo_lines, print_rest, print_table
 from ltr_duel.cli._prefs_estimate import Names, estimate, extend, rule_sentence
 from ltr_duel.cli._prefs_winners import winners
@@ -33,7 +33,7 @@ command.add_command(winners)
 
 
 @command.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON: matrix, counts, scores, properties.")
 @click.option("--rows", type=ROWS, default=10, show_default=True, help="Rankers to list.")
 @options.most_rankers
@@ -60,8 +60,8 @@ def show(file: Path, as_json: bool, rows: int, most_rankers: int) -> None:
 
 
 @command.command()
-@click.argument("a", type=click.Path(path_type=Path))
-@click.argument("b", type=click.Path(path_type=Path))
+@click.argument("a", type=PATH)
+@click.argument("b", type=PATH)
 @click.option("--rows", type=ROWS, default=10, show_default=True, help="Pairs to list.")
 @options.most_rankers
 @options.wide
@@ -75,7 +75,7 @@ def compare(a: Path, b: Path, rows: int, most_rankers: int) -> None:
 
 
 @command.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @click.option("--title", default="", help="Above the picture.")
 @click.option("--out", type=OUT_FILE, required=True, help="The picture to write (.png, .svg, .pdf).")
 @options.most_rankers
@@ -86,7 +86,7 @@ def plot(file: Path, title: str, out: Path, most_rankers: int) -> None:
 
 
 @command.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @click.option("--rankers", type=Names(), help="These rankers, in this order.")
 @click.option("--size", type=COUNT, help="That many at random, of which one beats all others.")
 @click.option("--rename", multiple=True, metavar="OLD=NEW", help="Another name for a ranker; may be repeated.")
@@ -94,14 +94,9 @@ def plot(file: Path, title: str, out: Path, most_rankers: int) -> None:
 @options.most_rankers
 @click.option("--out", type=OUT_FILE, required=True, help="File to write: .parquet, .csv, .npy, .txt.")
 def subset(
-    file: Path,
-    rankers: tuple[str, ...] | None,
-    size: int | None,
-    rename: tuple[str, ...],
-    seed: int,
-    most_rankers: int,
-    out: Path,
-) -> None:
+    file: Path, rankers: tuple[str, ...] | None, size: int | None, rename: tuple[str, ...], seed: int,
+    most_rankers: int, out: Path,
+) -> None:  # fmt: skip
     """Write the matrix of some of the rankers in FILE, perhaps under other names, or in another format."""
     matrix = _read(file, most_rankers)
     if rankers is not None and size is not None:

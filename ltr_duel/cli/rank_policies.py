@@ -9,7 +9,7 @@ import click
 
 from ltr_duel import advice, analysis, core
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT, OUT_FOLDER
+from ltr_duel.cli._options import COUNT, FOLDER, OUT_FOLDER
 from ltr_duel.cli._output import only_writer, print_table
 from ltr_duel.cli._words import Command, policy_names
 from ltr_duel.core import files
@@ -29,7 +29,7 @@ STEPS, RUNS = (1_000, 10_000, 100_000), 10
 @click.option("--batches/--no-batches", default=True, show_default=True, help="Also outcomes in batches of 1 %.")
 @click.option("--quick", is_flag=True, help="A few problems, 3 runs of 1,000 steps: two minutes on two cores.")
 @click.option(
-    "--data", type=click.Path(path_type=Path, exists=True, file_okay=False),
+    "--data", type=FOLDER,
     help="A folder with MQ2008, OHSUMED, MSLR_excerpt and preference_matrices, as far as they are there.",
 )  # fmt: skip
 @options.plugins

@@ -8,7 +8,7 @@ import click
 
 from ltr_duel import analysis, rankers
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import OUT_FOLDER, ROWS
+from ltr_duel.cli._options import OUT_FOLDER, PATH, ROWS
 from ltr_duel.cli._output import only_writer, print_catalogue, print_rest, print_table
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Commands
@@ -28,7 +28,7 @@ def kinds() -> None:
 
 
 @command.command()
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("path", type=PATH)
 @corpus_options
 @click.option("--measure", "measures", multiple=True, help="NDCG@k, ERR@k, MAP, MRR, P@k, R@k; may be repeated.")
 @click.option("--rows", type=ROWS, default=5, show_default=True, help="Rankers to list for each measure.")

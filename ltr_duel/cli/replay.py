@@ -9,7 +9,7 @@ import click
 from ltr_duel import core, live, replay, serve
 from ltr_duel import plan as planning
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT, OUT_FOLDER, ROWS
+from ltr_duel.cli._options import COUNT, OUT_FOLDER, PATH, ROWS
 from ltr_duel.cli._output import echo_lines
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command
@@ -17,8 +17,8 @@ from ltr_duel.core import InputError
 
 
 @click.command(cls=Command)
-@click.argument("path", metavar="CORPUS", type=click.Path(path_type=Path))
-@click.option("--config", type=click.Path(path_type=Path), required=True, help="Settings of the live experiment.")
+@click.argument("path", metavar="CORPUS", type=PATH)
+@click.option("--config", type=PATH, required=True, help="Settings of the live experiment.")
 @click.option("--url", default="", help="Of its service: http://127.0.0.1:8080.")
 @click.option("--plan", type=OUT_FOLDER, help="Instead of a service: a new folder for plans and logs.")
 @click.option("--plans", type=COUNT, default=24, show_default=True, help="With --plan: one for each hour.")
@@ -29,7 +29,7 @@ from ltr_duel.core import InputError
 @click.option("--steps", type=COUNT, default=10_000, show_default=True, help="Pages to ask for.")
 @click.option("--concurrency", type=COUNT, default=1, show_default=True, help="Users at once.")
 @click.option("--lost", type=float, default=0.0, show_default=True, help="Share of pages that are never reported.")
-@click.option("--api-key-file", type=click.Path(path_type=Path), help="Its first key is sent.  [or LTR_DUEL_API_KEY]")
+@click.option("--api-key-file", type=PATH, help="Its first key is sent.  [or LTR_DUEL_API_KEY]")
 @click.option("--allow-remote", is_flag=True, help="Also if the service is on another machine.")
 @options.plugin
 @options.seed

@@ -10,7 +10,7 @@ import click
 
 from ltr_duel import analysis, experiment, papers
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import OUT_FOLDER
+from ltr_duel.cli._options import FOLDER, OUT_FOLDER
 from ltr_duel.cli._output import only_writer
 from ltr_duel.cli._words import Command
 from ltr_duel.core import InputError, errors, files, several
@@ -30,29 +30,21 @@ _STANDINGS = ("state_of_the_art", "real_corpora")  # the figures that have pages
 @click.argument("names", nargs=-1, metavar="NAME...|all|claims|reliability")
 @click.option("--scale", default="quick", show_default=True, help="quick (minutes for all) or paper (as printed).")
 @click.option(
-    "--data",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    "--data", type=FOLDER,
     help="Folder of your corpora and published matrices; surrogates are generated for what is missing.",
-)
+)  # fmt: skip
 @click.option("--out", type=OUT_FOLDER, help="Folder of figures; existing results are reused.")
 @options.jobs
 @click.option(
-    "--experiments",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder of figure files (Python, which is run), in place of this package's own.",
-)
+    "--experiments", type=FOLDER, help="Folder of figure files (Python, which is run), in place of this package's own.",
+)  # fmt: skip
 @click.option(
     "--list", "only_list", is_flag=True, help="Print the figures: what they need, and about how long each takes."
 )
 def command(
-    names: tuple[str, ...],
-    scale: str,
-    data: Path | None,
-    out: Path | None,
-    jobs: int,
-    experiments: Path | None,
+    names: tuple[str, ...], scale: str, data: Path | None, out: Path | None, jobs: int, experiments: Path | None,
     only_list: bool,
-) -> None:
+) -> None:  # fmt: skip
     """Make figures and tables of the papers again, check the papers' claims, and write a report of both.
 
     ``reproduce all`` makes every figure, ``reproduce claims`` prints the ledger of claims for the figures that are

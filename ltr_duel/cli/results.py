@@ -10,7 +10,7 @@ import click
 
 from ltr_duel import analysis, experiment, preferences, simulation
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT, OUT_FILE
+from ltr_duel.cli._options import COUNT, OUT_FILE, PATH
 from ltr_duel.cli._output import echo_lines, print_table
 from ltr_duel.cli._words import Command
 from ltr_duel.core import InputError, columns, errors, files
@@ -24,17 +24,14 @@ _BAND = click.Choice(("quantiles", "standard error", "sd", "range", "none"))
 
 
 @click.command(cls=Command)
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=PATH)
 @click.option(
-    "--regret",
-    "regrets",
-    multiple=True,
-    show_default="average; copeland for problems without a Condorcet winner",
+    "--regret", "regrets", multiple=True, show_default="average; copeland for problems without a Condorcet winner",
     help="A table for each regret that is given; --facets draws all of them, --plots the first.",
-)
+)  # fmt: skip
 @click.option("--csv", type=OUT_FILE, help="Write the tidy table here.")
 @click.option("--latex", type=OUT_FILE, help="Write the summary as a LaTeX table here.")
-@click.option("--plots", type=click.Path(path_type=Path), help="Write the figures into this folder.")
+@click.option("--plots", type=PATH, help="Write the figures into this folder.")
 @click.option("--facets", type=OUT_FILE, help="Write one figure of all problems here (.png, .pdf or .svg).")
 @click.option("--start", type=COUNT, default=1, show_default=True, help="First step that figures show.")
 @click.option("--methods", is_flag=True, help="Print a paragraph on methods for a paper, instead.")

@@ -8,7 +8,7 @@ import click
 
 from ltr_duel import core, experiment
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import OUT_FOLDER
+from ltr_duel.cli._options import OUT_FOLDER, PATH
 from ltr_duel.cli._output import echo_lines, end
 from ltr_duel.cli._signals import interrupted
 from ltr_duel.cli._words import Command
@@ -18,7 +18,7 @@ _MOST = 10  # runs that are named
 
 
 @click.command(cls=Command)
-@click.argument("spec", type=click.Path(path_type=Path))
+@click.argument("spec", type=PATH)
 @click.option("--out", type=OUT_FOLDER, help="The folder of results; existing results are reused.")
 @click.option("--dry-run", is_flag=True, help="Only print the plan: runs, duels, estimated time and disk.")
 @click.option("--backend", default="threads", show_default=True, help="threads, loky (processes) or dask (a cluster).")

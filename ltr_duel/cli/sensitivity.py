@@ -9,7 +9,7 @@ import click
 
 from ltr_duel import analysis, simulation
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT, OUT_FOLDER
+from ltr_duel.cli._options import COUNT, OUT_FOLDER, PATH
 from ltr_duel.cli._output import only_writer, print_table, save_measured
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command, method_names
@@ -17,7 +17,7 @@ from ltr_duel.core import errors
 
 
 @click.command(cls=Command)
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("path", type=PATH)
 @corpus_options
 @options.clicks()
 @click.option(

@@ -8,7 +8,7 @@ import click
 
 from ltr_duel import serve
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT
+from ltr_duel.cli._options import COUNT, PATH
 from ltr_duel.cli._output import end
 from ltr_duel.cli._signals import interrupted
 from ltr_duel.cli._words import Command
@@ -16,7 +16,7 @@ from ltr_duel.core import InputError
 
 
 @click.command(cls=Command)
-@click.argument("config", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.argument("config", type=PATH, nargs=-1, required=True)
 @click.option("--host", default="", help="Address to listen on.  [default: that of CONFIG, or 127.0.0.1]")
 @click.option("--port", type=COUNT, help="0 for any free one.  [default: that of CONFIG, or 8080]")
 @click.option("--accept-new-code", is_flag=True, help="Go on with another policy than the store has.")

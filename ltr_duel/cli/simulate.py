@@ -9,7 +9,7 @@ import click
 
 from ltr_duel import analysis, bandits, interleaving, logs, preferences, simulation
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT, OUT_FILE, OUT_FOLDER, ROWS
+from ltr_duel.cli._options import COUNT, OUT_FILE, OUT_FOLDER, PATH, ROWS
 from ltr_duel.cli._output import echo_lines, only_writer, print_table
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command, method_names, policy_names
@@ -17,35 +17,28 @@ from ltr_duel.core import InputError, files, several
 
 
 @click.command(cls=Command)
-@click.argument("file", type=click.Path(path_type=Path), required=False)
-@click.option("--live", type=click.Path(path_type=Path), help="Ask simulated users of this corpus, not coins.")
+@click.argument("file", type=PATH, required=False)
+@click.option("--live", type=PATH, help="Ask simulated users of this corpus, not coins.")
 @corpus_options
 @options.clicks("Click model of simulated users.")
 @options.method("How they compare two rankers.")
 @click.option(
-    "--outcome",
-    default="",
+    "--outcome", default="",
     help="By which rule clicks name the winner of two.  [default: the method's unbiased rule; of a log its first rule]",
-)
+)  # fmt: skip
 @click.option(
     "--slates", default="sosm", show_default=True, shell_complete=method_names, help="How they compare sets of rankers."
 )
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown to them.")
 @click.option("--comparisons", type=COUNT, help="Of each pair, if FILE is not given.  [default: as of prefs estimate]")
 @click.option(
-    "--sets",
-    type=click.Choice(("independent-coins",)),
+    "--sets", type=click.Choice(("independent-coins",)),
     help="On a matrix: accept that each pair of a set is an independent coin; without it policies of sets are refused.",
-)
+)  # fmt: skip
 @click.option(
-    "--policy",
-    "policies",
-    multiple=True,
-    shell_complete=policy_names,
-    default=("auto",),
-    show_default=True,
+    "--policy", "policies", multiple=True, shell_complete=policy_names, default=("auto",), show_default=True,
     help="A policy, with parameters if wanted (rucb:alpha=0.51); may be given several times. 'all' for all that fit.",
-)
+)  # fmt: skip
 @options.checked_plugin
 @click.option("--horizon", type=COUNT, default=1_000_000, show_default=True, help="Steps in each run.")
 @options.batch
@@ -61,25 +54,10 @@ from ltr_duel.core import InputError, files, several
 @options.overwrite
 @options.wide
 def command(
-    file: Path | None,
-    live: Path | None,
-    corpus: Corpus,
-    clicks: str,
-    method: str,
-    outcome: str,
-    slates: str,
-    top: int,
-    comparisons: int | None,
-    sets: str | None,
-    policies: tuple[str, ...],
-    most_rankers: int,
-    out: Path | None,
-    x: str,
-    log: Path | None,
-    users: int,
-    overwrite: bool,
-    **run: Any,  # horizon, batch, delay, repetitions, seed and jobs
-) -> None:
+    file: Path | None, live: Path | None, corpus: Corpus, clicks: str, method: str, outcome: str, slates: str, top: int,
+    comparisons: int | None, sets: str | None, policies: tuple[str, ...], most_rankers: int, out: Path | None, x: str,
+    log: Path | None, users: int, overwrite: bool, **run: Any,  # horizon, batch, delay, repetitions, seed and jobs
+) -> None:  # fmt: skip
     """Run policies against the preference matrix in FILE, and plot their regret.
 
     With --log the impressions of the first repetition (of the only policy) become a click log, for 'ltr-duel logs'.

@@ -8,13 +8,14 @@ from pathlib import Path
 import click
 
 from ltr_duel import experiment
+from ltr_duel.cli._options import PATH
 from ltr_duel.cli._words import Command
 
 _MOST = 10
 
 
 @click.command(cls=Command)
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=PATH)
 @click.option("--traceback", is_flag=True, help="Print the whole traceback of each failed run.")
 def command(folder: Path, traceback: bool) -> None:
     """Say which runs of the experiments in FOLDER are done, running, failed and waiting, and how long they will take.

@@ -9,7 +9,7 @@ import click
 
 from ltr_duel import core, experiment
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT
+from ltr_duel.cli._options import COUNT, PATH
 from ltr_duel.cli._output import echo_lines
 from ltr_duel.cli._words import Command
 
@@ -17,7 +17,7 @@ _MOST = 20
 
 
 @click.command(cls=Command)
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=PATH)
 @click.option("--sample", type=COUNT, default=10, show_default=True, help="Runs to repeat; 0 for none.")
 @click.option("--repair", is_flag=True, help="Do runs again that are wrong, and say so.")
 @options.plugins

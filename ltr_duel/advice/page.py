@@ -76,12 +76,12 @@ def _page(advice: Advice, picture: bytes, live: str) -> str:
     )
 
 
-def plot_advice(advice: Advice, ax: Axes | None = None) -> Axes:
+def plot_advice(advice: Advice) -> Axes:
     """Plot the curves of the first candidates, each under the click model in which it is least often right.
 
     The interval of the advised candidate is shaded.
     """
-    ax = prepared_axes(ax, 8, 4.2)
+    ax = prepared_axes(None, 8, 4.2)
     rows = [row for row in advice.rows if row.may_be_deployed][:_SHOWN]
     for place, row in enumerate(rows):
         curve = row.worst.curve

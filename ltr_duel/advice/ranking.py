@@ -117,7 +117,7 @@ def standings_page(halves: Mapping[str, pd.DataFrame]) -> str:
     return "\n\n".join(lines) + "\n"
 
 
-def plot_standings(halves: Mapping[str, pd.DataFrame], ax: Axes | None = None) -> Axes:
+def plot_standings(halves: Mapping[str, pd.DataFrame]) -> Axes:
     """Plot the geometric mean and the worst problem of each policy on the last half, without batches.
 
     There is a panel for matrices and one for live problems, and a dot for each length, from light to dark.
@@ -126,7 +126,7 @@ def plot_standings(halves: Mapping[str, pd.DataFrame], ax: Axes | None = None) -
     frame = frame[frame["batches"] == "no"]
     kinds = list(dict.fromkeys(frame["problems"]))
     figure = Figure(figsize=(6 * len(kinds), 4.4), dpi=150, layout="constrained")
-    panels = np.atleast_1d(figure.subplots(1, len(kinds))) if ax is None else [ax]
+    panels = np.atleast_1d(figure.subplots(1, len(kinds)))
     for panel, kind in zip(panels, kinds, strict=False):
         part = frame[frame["problems"] == kind]
         mean = part.groupby("policy")["times the best"].mean().sort_values(ascending=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ltr_duel.advice.answer import Advice, Enough, Row
-from ltr_duel.advice.numbers import METHOD_WORDS, impressions, listed, named, ndcg, percent, percent_of, plain
+from ltr_duel.advice.tables import METHOD_WORDS, impressions, listed, named, ndcg, percent, percent_of, plain
 
 ANSWER = 3  # lines of the answer; the rest are explanations
 

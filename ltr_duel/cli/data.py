@@ -15,8 +15,6 @@ from ltr_duel.cli._reading import Reading, column_label, reading_options
 from ltr_duel.cli._words import Commands
 from ltr_duel.core import InputError, cache_home
 
-_PATH = PATH
-
 
 @click.group(cls=Commands)
 def command() -> None:
@@ -49,8 +47,8 @@ def list_corpora() -> None:
 @click.argument("name")
 @options.plugin
 @click.option("--accept-terms", is_flag=True, help="I have read and accept the terms of the corpus.")
-@click.option("--archive", type=_PATH, help="The archive, downloaded by hand.")
-@click.option("--folder", type=_PATH, help="Where the archive and its files are kept.  [default: corpora/NAME]")
+@click.option("--archive", type=PATH, help="The archive, downloaded by hand.")
+@click.option("--folder", type=PATH, help="Where the archive and its files are kept.  [default: corpora/NAME]")
 @click.option("--url", "urls", multiple=True, help="Another address of the archive, tried first.")
 @click.option("--run", is_flag=True, help="Continue with rankers, preference matrix and regret plot.")
 @reading_options
@@ -74,7 +72,7 @@ def fetch(
 
 
 @command.command()
-@click.argument("path", type=_PATH)
+@click.argument("path", type=PATH)
 @reading_options
 def info(path: Path, reading: Reading) -> None:
     """Print what is in PATH, a feature file or a folder with train, vali and test."""
@@ -84,7 +82,7 @@ def info(path: Path, reading: Reading) -> None:
 
 
 @command.command()
-@click.argument("path", type=_PATH)
+@click.argument("path", type=PATH)
 @options.plugin
 @click.option("--corpus", help="Which corpus of `ltr-duel data list` this is: sets how it is read, and its grades.")
 @click.option("--memory", type=float, help="Megabytes of memory to stay below.")
@@ -107,7 +105,7 @@ def convert(path: Path, corpus: str | None, memory: float | None, jobs: int, rea
 
 
 @command.command()
-@click.argument("path", type=_PATH)
+@click.argument("path", type=PATH)
 @click.option("--corpus", help="Which corpus of `ltr-duel data list` this should be.")
 @options.plugin
 @reading_options

@@ -78,24 +78,14 @@ def _marked_sets(policies: Sequence[str]) -> dict[str, Any]:
     return {"order": order, "colors": colours, "labels": {policy: policy + _OF_SETS for policy in sets}}
 
 
-def regret_and_accuracy(
-    frame: pd.DataFrame,
-    about: Mapping[str, Any],
-    *,
-    column: str = col.REGRET,
-    panel: str = col.PROBLEM,
-    titles: Sequence[str] = (),
-    spread: str = "range",
-    start: float = 1000,
-    bound: bool = True,
-) -> Figure:
+def regret_and_accuracy(frame: pd.DataFrame, about: Mapping[str, Any]) -> Figure:
     """Draw regret above and accuracy below, a column of panels for each problem (Zoghi et al. 2014, Figure 4)."""
-    parts, among = split(frame, about, panel, titles), list(frame[col.POLICY].unique())
+    parts, among, start = split(frame, about, col.PROBLEM), list(frame[col.POLICY].unique()), 1000
     figure, axes = grid(len(parts), rows=2, columns=len(parts))
     for place, whole in enumerate(parts):
         above, below = axes[:, place]
-        part, drawn = drawable(whole, column)
-        plot_regret(part.rows, above, column=drawn, spread=spread, start=start, bound=bound, legend=False, among=among)
+        part, drawn = drawable(whole, col.REGRET)
+        plot_regret(part.rows, above, column=drawn, spread="range", start=start, legend=False, among=among)
         head(above, part)
         plot_accuracy(part.rows, below, start=start, legend=False, among=among).set_xlim(above.get_xlim())
         above.set_xlabel("")
@@ -103,7 +93,7 @@ def regret_and_accuracy(
             above.set_ylabel("")
             below.set_ylabel("")
     same_ordinate(list(axes[0]))
-    return finish(figure, figure.axes, about, runs_line(frame, spread))
+    return finish(figure, figure.axes, about, runs_line(frame, "range"))
 
 
 def runs_line(frame: pd.DataFrame, spread: str) -> str:

@@ -37,8 +37,9 @@ def rank_policies(
     for one in steps:
         errors.require_whole("the number of steps", one, 100, LONGEST)
     chosen = [one for one in suite(data) if (not half or one.half == half) and _is_wanted(one, problems)]
+    families = list(dict.fromkeys(one.family for one in suite(data)))
     if unknown := [one for one in problems if not any(_is_wanted(problem, [one]) for problem in chosen)]:
-        raise InputError(f"there is no problem {errors.listed(unknown, 'or')}; there are {_names(data)}")
+        raise InputError(f"there is no problem {errors.listed(unknown, 'or')}; there are {errors.listed(families)}")
     on_matrices = [*MATRIX, *(one for one in policies if "/" not in one and one not in MATRIX)]
     live = [*LIVE, *(one if "/" in one else _on_a_page(one) for one in policies)]
     live = list(dict.fromkeys(live))
@@ -70,10 +71,6 @@ def _on_a_page(policy: str) -> str:
 def _is_wanted(problem: Problem, patterns: Sequence[str]) -> bool:
     kind = "live" if problem.is_live else "matrices"
     return not patterns or any(fnmatch(name, one) for one in patterns for name in (problem.name, problem.family, kind))
-
-
-def _names(data: Path | None) -> str:
-    return errors.listed(list(dict.fromkeys(one.family for one in suite(data))))
 
 
 def standings_table(frame: pd.DataFrame, most: int = 100) -> pd.DataFrame:

@@ -24,17 +24,17 @@ def render_page(template: str | Path, **values: Any) -> str:
     template = Path(template)
     loader = FileSystemLoader([template.parent, _TEMPLATES])
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True)
-    environment.filters |= {"data_uri": _data_uri, "png_size": _png_size, "unbroken": _unbroken}
+    environment.filters |= {
+        "data_uri": lambda content, kind: f"data:{kind};base64,{base64.b64encode(content).decode()}",
+        "png_size": _png_size,
+        "unbroken": _unbroken,
+    }
     return environment.get_template(template.name).render(**values)
 
 
 def _unbroken(text: str) -> Markup:
     """Return a sentence whose numbers and options do not break across lines; browsers break after hyphens."""
     return Markup(_WHOLE.sub(lambda found: f'<span class="number">{found[0]}</span>', str(escape(text))))
-
-
-def _data_uri(content: bytes, kind: str) -> str:
-    return f"data:{kind};base64,{base64.b64encode(content).decode()}"
 
 
 def _png_size(png: bytes) -> tuple[int, int]:

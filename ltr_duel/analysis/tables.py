@@ -84,7 +84,7 @@ def summary_table(summary: pd.DataFrame) -> pd.DataFrame:
         errors = summary["reference_error"]
         table[REFERENCE_ERROR] = [_UNKNOWN if math.isnan(one) else f"{one:,.1f}" if one else "0" for one in errors]
     table["median"] = ["" if math.isnan(one) else f"{one:,.1f}" for one in summary["median"]]
-    table["p"] = [_p_value(one) for one in summary["p_wilcoxon"]]
+    table["p"] = ["" if math.isnan(p) else "<0.001" if p < 0.001 else f"{p:.3f}" for p in summary["p_wilcoxon"]]
     table["effect"] = ["" if math.isnan(one) else f"{one:.2f}" for one in summary["effect"]]
     return table
 
@@ -211,7 +211,3 @@ def _escaped(text: str, special: Mapping[str, str] = _SPECIAL) -> str:
 def _looks_numeric(column: pd.Series) -> bool:
     texts = [str(one).replace(",", "").replace("±", "").replace(" ", "").lstrip("<") for one in column]
     return all(text.replace(".", "").replace("-", "").isdecimal() or not text for text in texts)
-
-
-def _p_value(p: float) -> str:
-    return "" if math.isnan(p) else "<0.001" if p < 0.001 else f"{p:.3f}"

@@ -112,6 +112,7 @@ def compare(
         for name in dict.fromkeys((*outcomes, *guards))
         if name != primary
     }
+    beside = {name: others[name] for name in outcomes if name in others}
     evidence = logs.Evidence(
         found,
         level,
@@ -121,7 +122,7 @@ def compare(
         logs.check_log(log, rankers) if checks else None,
         _guarded(found, others, guards, guardrail_margin, always),
         [
-            *_secondary(found, {name: others[name] for name in outcomes if name in others}, always),
+            *([logs.secondary(found, beside, confidence=found.confidence, any_time=always)] if beside else []),
             *_parts(log, found, ways, rankers, always, report is not None),
         ],
     )
@@ -158,11 +159,6 @@ def _guarded(
     """Return the guardrails of all pairs; the primary outcome may be one of them."""
     settings: dict[str, Any] = {"margin": margin, "confidence": found.confidence, "any_time": any_time}
     return [one for name in guards for one in logs.guardrails(found, others.get(name, found), name, **settings)]
-
-
-def _secondary(found: logs.LogComparison, others: dict[str, logs.LogComparison], any_time: bool) -> list[logs.Beside]:
-    """Return the table of the secondary outcomes, if there are any."""
-    return [logs.secondary(found, others, confidence=found.confidence, any_time=any_time)] if others else []
 
 
 def _parts(

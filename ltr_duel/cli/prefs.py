@@ -139,14 +139,10 @@ def _everything(matrix: preferences.PreferenceMatrix) -> dict[str, Any]:
     return {
         "names": matrix.names,
         "p": matrix.p.tolist(),
-        "standard_error": [[_finite(e) for e in row] for row in matrix.standard_error.tolist()],
+        "standard_error": [[e if math.isfinite(e) else None for e in row] for row in matrix.standard_error.tolist()],
         **{name: None if array is None else array.tolist() for name, array in counts.items()},
         "condorcet_winner": matrix.condorcet_winner,
         **scores,
         "difference_from_paper": preferences.difference_from_paper(matrix),
         "provenance": matrix.provenance,
     }
-
-
-def _finite(number: float) -> float | None:
-    return number if math.isfinite(number) else None

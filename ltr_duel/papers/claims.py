@@ -55,7 +55,10 @@ def check_claims(
     furthest from what is claimed; NaN where nothing was measured), criterion, verdict, panels (every panel with its
     number), reason (why not more than this verdict), source, scale, note, reliability.
     """
-    known = {(row["claim"], row["criterion"], row["scale"]): row for row in _rows(tried)}
+    known = {
+        (row["claim"], row["criterion"], row["scale"]): row
+        for row in ([] if tried is None else tried.to_dict("records"))
+    }
     rows = []
     for claim in claims:
         judged = _judge(claim, frames, abouts)
@@ -71,10 +74,6 @@ def check_claims(
         reliable = known.get((claim.id, row["criterion"], row["scale"]))
         rows.append(row | {"reliability": _reliability(reliable) if reliable else ""})
     return pd.DataFrame(rows, columns=_COLUMNS).rename(columns={"value": "measured"})
-
-
-def _rows(tried: pd.DataFrame | None) -> list[dict[Hashable, Any]]:
-    return [] if tried is None else tried.to_dict("records")
 
 
 def _reliability(row: Mapping[Hashable, Any]) -> str:

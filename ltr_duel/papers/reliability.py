@@ -25,10 +25,9 @@ import numpy as np
 import pandas as pd
 
 from ltr_duel.core import FloatMatrix, InputError, stream
-from ltr_duel.papers.claim_measures import MEASURES, Group, Missing, Reading, Sample
+from ltr_duel.papers.claim_measures import MEASURES, Group, Missing, Sample
 from ltr_duel.papers.claims import gather
 from ltr_duel.papers.claims_file import Claim
-from ltr_duel.papers.verdicts import Criterion
 
 WORLDS = 200
 MOST_CALLED, LEAST_FOUND = 0.05, 0.8  # shares of worlds
@@ -92,7 +91,7 @@ def judge_worlds(claim: Claim, samples: Sequence[Sample]) -> tuple[int, int]:
 
         def holds(worlds: Sample, target: float, population: Sample = population) -> Any:
             found = measure.find(measure.aim(worlds, population, target, **claim.settings), **claim.settings)
-            return _contains(claim.criterion, found)
+            return (claim.criterion.at_least <= found.low) & (found.high <= claim.criterion.at_most)
 
         right[panel] = holds(worlds, inside(claim))
         for place, end in enumerate(ends):
@@ -183,7 +182,3 @@ def _population(sample: Sample, rng: np.random.Generator) -> Sample:
 def _worlds(sample: Sample, some: Any) -> Sample:
     groups = tuple(group._replace(values=group.values[..., some]) for group in sample.groups)
     return sample._replace(groups=groups, cells=sample.cells[..., some] if len(sample.cells) else sample.cells)
-
-
-def _contains(criterion: Criterion, found: Reading) -> Any:
-    return (criterion.at_least <= found.low) & (found.high <= criterion.at_most)

@@ -202,11 +202,6 @@ def _mean_gap(matrix: PreferenceMatrix) -> float | None:
     return None if gap is None or len(gap) < 2 else float(gap.sum() / (len(gap) - 1))
 
 
-def _multiduel_bound(matrix: PreferenceMatrix) -> float | None:
-    bound = multiduel_bound(matrix)
-    return None if bound is None else bound.constant
-
-
 _NUMBERS: dict[str, Callable[[PreferenceMatrix], float | None]] = {
     "pairs_in_order": lambda matrix: float(np.triu(matrix.p > 0.5, 1).sum()),  # in which the ranker named first wins
     "even_pairs": lambda matrix: float(np.triu(matrix.p == 0.5, 1).sum()),
@@ -217,7 +212,7 @@ _NUMBERS: dict[str, Callable[[PreferenceMatrix], float | None]] = {
     "gamma_rucb": gamma_rucb,
     "mean_gap": _mean_gap,
     "lower_bound": lower_bound,
-    "multiduel_bound": _multiduel_bound,
+    "multiduel_bound": lambda matrix: getattr(multiduel_bound(matrix), "constant", None),
 }
 ITEMS: dict[str, Item] = {
     "pairs": _pairs,

@@ -188,7 +188,7 @@ def _texts(rows: pd.DataFrame) -> pd.DataFrame:
     texts = {
         col.POLICY: [_sign(one) + marked(one[col.POLICY]) for one in records],
         "regret": [format_number(one) for one in rows["regret"]],
-        "± reference": [_moved(one) for one in rows["reference_error"]],
+        "± reference": [f"± {format_number(one)}" if one > 0 else "" for one in rows["reference_error"]],
         "median": [format_number(float(one)) for one in rows["median"]],
         "× best": [_ratio(one) for one in rows["to_best"]],
         "bounds": [_bounds(one["low"], one["high"]) if one["low"] > 0 else "" for one in records],
@@ -221,10 +221,6 @@ def _ratio(value: float) -> str:
     if math.isnan(value):
         return ""
     return f"{value:.2f}" if value < 9.995 else f"{value:,.1f}" if value <= _LARGE else "> 1,000"
-
-
-def _moved(error: float) -> str:
-    return f"± {format_number(error)}" if error > 0 else ""
 
 
 def _share(value: float) -> str:

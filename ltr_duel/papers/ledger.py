@@ -69,8 +69,7 @@ def save_ledger(ledger: pd.DataFrame, abouts: Mapping[str, Mapping[str, Any]], f
         "claims.md": ledger_markdown(ledger, abouts),
     }
     for name, text in texts.items():
-        with files.replacing(Path(folder) / name) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+        files.write_text(Path(folder) / name, text)
     return [Path(folder) / name for name in texts]
 
 

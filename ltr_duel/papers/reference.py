@@ -96,8 +96,7 @@ def tie_order_sentences(plan: Plan, table: Mapping[str, Any], folder: Path, jobs
     for word, order in OTHERS.items():
         other = {**table, "corpora": [{**corpus, **order} for corpus in table["corpora"]]}
         other = {key: one for key, one in other.items() if key not in ("matrices", "utilities")}
-        with files.replacing(folder / f"ties-{word}.toml") as temporary:
-            temporary.write_text(tomli_w.dumps(other), encoding="utf-8")
+        files.write_text(folder / f"ties-{word}.toml", tomli_w.dumps(other))
         for problem in make_plan(folder / f"ties-{word}.toml", jobs=jobs).problems:
             if problem.name in found:
                 found[problem.name].append(_winner(problem.matrix))

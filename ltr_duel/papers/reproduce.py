@@ -78,8 +78,8 @@ def make_figure(figure: Figure, out: Path, *, scale: str, root: Path | None, job
         frame.to_parquet(temporary, index=False, compression="zstd")
     with files.replacing(folder / "data.csv") as temporary:
         frame.to_csv(temporary, index=False, lineterminator="\n")
-    with files.replacing(folder / "about.json") as temporary:  # last, because its existence marks a complete figure
-        temporary.write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    # Last, because its existence marks a complete figure.
+    files.write_text(folder / "about.json", json.dumps(about, indent=1, ensure_ascii=False) + "\n")
     return Made(folder, frame, about)
 
 
@@ -123,8 +123,7 @@ def _run(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) ->
     orders: dict[str, str] = {}
     for number, table in enumerate(expand(figure, scale, root), 1):
         path = folder / f"study-{number}.toml"
-        with files.replacing(path) as temporary:
-            temporary.write_text(tomli_w.dumps(table), encoding="utf-8")
+        files.write_text(path, tomli_w.dumps(table))
         plan = make_plan(path, jobs=jobs)
         report = run_experiment(plan, store, backend=Backend(jobs=jobs))
         if report.interrupted:

@@ -100,13 +100,12 @@ def advise(
     >>> advice.verdict, advice.deploy
     ('identical', None)
     """
-    if aim not in AIMS:
-        raise errors.unknown_name("aim", aim, AIMS)
+    errors.require_one_of("aim", aim, AIMS)
     laboratory = _laboratory(budget, batch, seed, jobs, compiled=compiled)
     wanted = _Wanted(confidence, margin, aim, simulations)
     question, worlds = _question(rankings, clicks, candidates, top, wanted, laboratory)
-    if incumbent is not None and incumbent not in rankings.names:
-        raise errors.unknown_name("ranker", incumbent, rankings.names)
+    if incumbent is not None:
+        errors.require_one_of("ranker", incumbent, rankings.names)
     settings = {
         "corpus": rankings.provenance.get("corpus", ""),
         "corpus_sha256": rankings.provenance.get("corpus_sha256", ""),

@@ -56,11 +56,9 @@ def command(
     if only_list:
         _print_figures(figures)
         return
-    if scale not in papers.SCALES:
-        raise errors.unknown_name("scale", scale, papers.SCALES)
+    errors.require_one_of("scale", scale, papers.SCALES)
     for name in names:
-        if name not in (*figures, "all", *_AFTERWARDS):
-            raise errors.unknown_name("figure", name, [*figures, "all", *_AFTERWARDS])
+        errors.require_one_of("figure", name, [*figures, "all", *_AFTERWARDS])
     if not names or out is None:
         raise click.UsageError("name figures (or all, or claims) and give --out DIR; --list shows what there is")
     only_writer(out)

@@ -47,8 +47,7 @@ def command(
 ) -> None:  # fmt: skip
     """Summarise the finished runs in FOLDER: mean, spread, and paired tests against the best policy."""
     for one in regrets:
-        if one not in simulation.REGRETS:
-            raise errors.unknown_name("regret", one, simulation.REGRETS)
+        errors.require_one_of("regret", one, simulation.REGRETS)
     results, regret = experiment.StudyResults(folder), regrets[0] if regrets else "average"
     if methods or bibtex:
         click.echo(

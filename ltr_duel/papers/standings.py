@@ -35,8 +35,7 @@ def standings(frame: pd.DataFrame, column: str = col.REGRET) -> pd.DataFrame:
     regret); accuracy (share of runs that name the winner, where it is known so well) and ndcg_accuracy (share of runs
     that name the ranker with the highest NDCG).
     """
-    if column not in frame:
-        raise errors.unknown_name("column", column, [str(name) for name in frame.columns])
+    errors.require_one_of("column", column, [str(name) for name in frame.columns])
     ends = final_rows(frame, [col.PROBLEM])
     ends = ends[ends[column].notna()]
     kinds = {label: kind_of(label) for label in ends[col.POLICY].unique()}

@@ -119,8 +119,7 @@ def _low_gamma(matrix: PreferenceMatrix, *, size: int, seed: int) -> float:
 
 
 def _matrix(name: str) -> PreferenceMatrix:
-    if name != "arxiv" and name not in SYNTHETIC:
-        raise errors.unknown_name("matrix", name, ["arxiv", *SYNTHETIC])
+    errors.require_one_of("matrix", name, ["arxiv", *SYNTHETIC])
     return arxiv() if name == "arxiv" else SYNTHETIC[name]()
 
 

@@ -13,9 +13,9 @@ from matplotlib.offsetbox import AnnotationBbox, DrawingArea
 from matplotlib.patches import ConnectionPatch
 from matplotlib.ticker import NullLocator
 
-from ltr_duel.analysis.chosen import Chosen
 from ltr_duel.analysis.lines import (
     ABSCISSAE,
+    Chosen,
     Scales,
     describe_means,
     draw_lines,

@@ -9,8 +9,7 @@ import click
 
 from ltr_duel import analysis, logs, preferences
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._logs_sources import OUTCOMES, format_option, opened, skip_option, sources
-from ltr_duel.cli._options import OUT_FILE, PATH, ROWS
+from ltr_duel.cli._options import OUT_FILE, OUTCOMES, PATH, ROWS, format_option, opened, skip_option, sources
 from ltr_duel.cli._output import echo_lines, print_rest, print_table
 from ltr_duel.cli._words import Command
 from ltr_duel.core import InputError, errors

@@ -1,17 +1,19 @@
-"""Options that several commands share, and their types."""
+"""Options that several commands share, and their types: last those of commands that read a click log."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ltr_duel import bandits, core, interleaving
+from ltr_duel import bandits, core, interleaving, logs
 from ltr_duel.cli._words import click_model_names, method_names
-from ltr_duel.core import InputError, cache_home, places, sources
+from ltr_duel.core import InputError, cache_home, places
+from ltr_duel.core import sources as core_sources
 
 
 class Count(click.ParamType):  # type: ignore[type-arg]  # generic only in new versions of click
@@ -109,7 +111,7 @@ def check_once(plugins: Iterable[core.plugins.Plugin]) -> None:
             return
         passed = None
         with suppress(InputError):  # a user without a home has no records
-            passed = cache_home() / "checked" / f"{plugin.sha256}-{sources.sources_digest()[:16]}"
+            passed = cache_home() / "checked" / f"{plugin.sha256}-{core_sources.sources_digest()[:16]}"
         if passed is not None and passed.is_file():
             continue
         for kind, name in plugin.components:
@@ -169,3 +171,54 @@ wide = click.option(
     callback=lambda context, _, wide: context.meta.update(wide=wide),
 )  # fmt: skip
 long = click.option("--long", "in_full", is_flag=True, help="Print all the facts of each.")
+
+
+format_option = click.option(
+    "--format", "kind", default="", help="jsonl, csv, parquet, yandex or ubi, if the name does not say."
+)
+skip_option = click.option(
+    "--skip-bad", type=ROWS, default=0, show_default=True, help="Bad lines to pass over, and count."
+)
+_SOURCES = (
+    click.argument("file", metavar="[LOG]", required=False),
+    click.option("--exposures", help="Instead of a LOG: file, folder, glob or table of the lists that were shown."),
+    click.option("--events", help="File, folder, glob or table of what users did with their items."),
+    click.option("--source", type=PATH, help="TOML file that maps the columns of both."),
+    click.option("--connect", default="", help="URL of the engine that holds the tables, as Ibis takes it."),
+    click.option("--within", default="", help="Such as 7d: so late events count without the id of an exposure."),
+    click.option(
+        "--attribute", default="last", show_default=True, help="Late events to the last, first or all exposures."
+    ),
+)
+
+
+OUTCOMES = "click, another kind of event, value, dwell>=30"
+
+
+def sources(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that say where a log is."""
+    return reduce(lambda command, option: option(command), reversed(_SOURCES), command)
+
+
+def tables(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that stand for a LOG."""
+    return reduce(lambda command, option: option(command), reversed(_SOURCES[1:]), command)
+
+
+def opened(outcome: str, given: dict[str, Any]) -> logs.ClickLog:
+    """Return the log that the options mean."""
+    file, exposures, source = given["file"], given["exposures"], given["source"]
+    if (file and exposures) or not (file or exposures or source):
+        raise InputError("give either a LOG, or --exposures with --events, or --source")
+    return logs.ClickLog(
+        file or exposures,
+        format=given["kind"],
+        skip_bad=given["skip_bad"],
+        events=given["events"],
+        source=source,
+        connect=given["connect"],
+        outcome=outcome,
+        within=given["within"],
+        which=given["attribute"],
+        context=given.get("context", ()),
+    )

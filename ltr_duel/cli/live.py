@@ -15,8 +15,7 @@ import click
 from ltr_duel import live
 from ltr_duel import plan as planning
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._logs_sources import format_option, opened, tables
-from ltr_duel.cli._options import COUNT, OUT_FILE, PATH
+from ltr_duel.cli._options import COUNT, OUT_FILE, PATH, format_option, opened, tables
 from ltr_duel.cli._output import echo_lines
 from ltr_duel.cli._words import Commands
 from ltr_duel.core import InputError, files, several

@@ -11,8 +11,7 @@ import click
 from ltr_duel import analysis, interleaving, logs, preferences
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._logs_compare import compare
-from ltr_duel.cli._logs_sources import OUTCOMES, format_option, opened, skip_option, sources, tables
-from ltr_duel.cli._options import COUNT, OUT_FILE, PATH
+from ltr_duel.cli._options import COUNT, OUT_FILE, OUTCOMES, PATH, format_option, opened, skip_option, sources, tables
 from ltr_duel.cli._output import echo_lines, print_table
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Commands

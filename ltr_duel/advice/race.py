@@ -104,9 +104,10 @@ class Proof(NamedTuple):
 def race(shoot: Shoot, sizes: Sequence[int], proof: Proof, *, floor: float = 0.0, sure_first: bool = False) -> Finish:
     """Run a race of candidates, and return it.
 
-    shoot: simulates the runs of a list of wishes, and returns them in the same order. sizes: total runs of a candidate
-    in a world after one try, two tries, ...; at least 2. floor: negligible loss. sure_first: whether candidates that
-    are not in doubt lead before candidates that are.
+    shoot: simulates the runs of a list of wishes, and returns them in the same order.
+    sizes: total runs of a candidate in a world after one try, two tries, ...; at least 2.
+    floor: negligible loss.
+    sure_first: whether candidates that are not in doubt lead before candidates that are.
     """
     nothing = Shots(np.zeros(0), np.zeros(0, np.uint8))
     shots = [[nothing] * proof.worlds for _ in range(proof.candidates)]

@@ -30,8 +30,8 @@ def rank_policies(
 ) -> dict[str, pd.DataFrame]:  # fmt: skip
     """Return the standings (`standings`) of each half of the suite, or of the requested half.
 
-    policies: beside `MATRIX` and `LIVE`; ``policy/method`` is used on live problems only. problems: patterns of names,
-    families, or "matrices" and "live"; all by default.
+    policies: beside `MATRIX` and `LIVE`; ``policy/method`` is used on live problems only.
+    problems: patterns of names, families, or "matrices" and "live"; all by default.
     """
     runs = errors.require_whole("the number of runs", runs, 2, 10_000)
     for one in steps:

@@ -48,8 +48,8 @@ def check_claims(
 ) -> pd.DataFrame:
     """Measure every claim on the tables of the figures that were made, and return the ledger, a row for each claim.
 
-    abouts: what their ``about.json`` says: ``scale`` is copied into the ledger, notes come from ``sources``. tried: how
-    reliable the criteria are (`try_criteria`); counts where scale and criterion are the same.
+    abouts: what their ``about.json`` says: ``scale`` is copied into the ledger, notes come from ``sources``.
+    tried: how reliable the criteria are (`try_criteria`); counts where scale and criterion are the same.
 
     Columns: claim (id), paper, where, says, figure, measure (in words), measured, low, high (of the panel that is
     furthest from what is claimed; NaN where nothing was measured), criterion, verdict, panels (every panel with its

@@ -21,10 +21,10 @@ NEEDS = ("real data", "paper scale")
 class Claim:
     """One claim of one paper.
 
-    rows: the selection of rows that the claim is about (`ltr_duel.papers.claim_measures.rows`). panels: columns, and
-    the values that each must have; every combination is measured on its own, and so are the values that the table has
-    besides. Without columns all rows are one panel. truth: the number in a world in which the claim is true, for its
-    reliability (`ltr_duel.papers.reliability`).
+    rows: the selection of rows that the claim is about (`ltr_duel.papers.claim_measures.rows`).
+    panels: columns, and the values that each must have; every combination is measured on its own, and so are the values
+        that the table has besides. Without columns all rows are one panel.
+    truth: the number in a world in which the claim is true, for its reliability (`ltr_duel.papers.reliability`).
     """
 
     id: str

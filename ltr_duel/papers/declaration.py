@@ -64,7 +64,7 @@ class Source(_Settings):
     """One way to get the data of a problem; its settings are keys of the problem that hold for this source alone.
 
     paths: where a corpus may lie below the user's folder of data, best first (one must be there): a feature file or
-    folder, or the catalogue name of a converted corpus.
+        folder, or the catalogue name of a converted corpus.
     """
 
     kind: str  # one of `SOURCES`
@@ -200,10 +200,11 @@ def figure(
     The docstring has paragraphs: the title; what there is to see; ``Setting: ...``, what was done, as printed; and any
     number of ``Note: ...``, what differs and why.
 
-    paper: a key of `PAPERS`; ``number`` is "Figure 2 (top)", for example. drawing: name of a drawing
-    (`ltr_duel.papers.DRAWINGS`), which takes the ``options``. seconds: how long it takes on two cores, about: at the
-    quick scale, and at that of the paper. notes: notes that several figures share; they come first. store: name of the
-    folder of runs, where figures share one.
+    paper: a key of `PAPERS`; ``number`` is "Figure 2 (top)", for example.
+    drawing: name of a drawing (`ltr_duel.papers.DRAWINGS`), which takes the ``options``.
+    seconds: how long it takes on two cores, about: at the quick scale, and at that of the paper.
+    notes: notes that several figures share; they come first.
+    store: name of the folder of runs, where figures share one.
 
     Raises `InputError` for an unknown paper, a missing text, and parts that are none or of both kinds.
     """

@@ -35,7 +35,8 @@ def reference_of(
     """Return ``winner``, the ``probability`` that it is, the ``best`` by NDCG@10 (or None), and all of it as ``text``.
 
     source: where the problem comes from; it tells an exact matrix from one that was published without standard errors.
-    ndcg: shape (K,); by which NDCG regret is measured. users: what simulated users are shown.
+    ndcg: shape (K,); by which NDCG regret is measured.
+    users: what simulated users are shown.
     """
     winner, sure = matrix.condorcet_winner, condorcet_confidence(matrix)
     best = None if ndcg is None else np.flatnonzero(ndcg >= ndcg.max() - _ALIKE)

@@ -24,8 +24,8 @@ def standings(frame: pd.DataFrame, column: str = col.REGRET) -> pd.DataFrame:
     """Return one row for each problem and policy, problems in order of appearance, the best policy first.
 
     frame: results (`StudyResults.to_frame`). Of each problem the longest horizon is taken, and only policies that were
-    run to it. The columns rankers, clicks, source, answers, correct, best_by_ndcg, winner_probability, reference_error
-    and lower_bound are used if they are there.
+        run to it. The columns rankers, clicks, source, answers, correct, best_by_ndcg, winner_probability,
+        reference_error and lower_bound are used if they are there.
 
     Columns: the facts of the problem; horizon; compares ("pairs" or "sets"), among whose policies there are place (from
     1), to_best (the mean as a multiple of the lowest one), low and high (bounds on that ratio for all policies together

@@ -31,28 +31,25 @@ def regret(
     about: Mapping[str, Any],
     *,
     column: str = col.REGRET,
-    panel: str = col.PROBLEM,
-    titles: Sequence[str] = (),
     columns: int | None = None,
     spread: str = "sd",
     start: float = 100,
-    log: str = "xy",
     bound: bool = True,
     kinds: bool = False,
 ) -> Figure:
     """Draw cumulative regret against steps; the panels of a row have the same ordinate.
 
-    panel: the column whose values make the panels; ``titles`` are theirs, ``columns`` how many stand side by side.
+    columns: panels side by side.
     kinds: tell policies that compare sets from those that compare pairs: by dashes and in the legend, where they come
-    last. Then each policy and each variant has a colour of its own, as far as there are colours.
+        last. Then each policy and each variant has a colour of its own, as far as there are colours.
     """
-    parts, among = split(frame, about, panel, titles), list(frame[col.POLICY].unique())
+    parts, among = split(frame, about, col.PROBLEM), list(frame[col.POLICY].unique())
     figure, axes = grid(len(parts), columns=columns)
     marked = _marked_sets(among) if kinds else {}
     for ax, whole in zip(axes.flat, parts, strict=False):
         part, drawn = drawable(whole, column)
         plot_regret(
-            part.rows, ax, column=drawn, spread=spread, start=start, log=log, bound=bound, legend=False, among=among,
+            part.rows, ax, column=drawn, spread=spread, start=start, bound=bound, legend=False, among=among,
             **marked,
         )  # fmt: skip
         for line in ax.get_lines() if kinds else ():
@@ -61,9 +58,6 @@ def regret(
             elif str(line.get_label()).endswith(_OF_SETS):
                 line.set(linestyle="--", marker="")
         head(ax, part)
-    for name in {"x", "y"} - set(log):
-        for ax in figure.axes:
-            plain_numbers(ax.xaxis if name == "x" else ax.yaxis)
     for row in axes:
         same_ordinate([ax for ax in row if ax in figure.axes])
     outer_labels(axes, len(parts))
@@ -109,28 +103,25 @@ def size(
     *,
     x: str = col.RANKERS,
     label: str = "number of rankers K",
-    column: str = col.REGRET,
     panel: str = col.STUDY,
     titles: Sequence[str] = (),
-    columns: int | None = None,
-    spread: str = "sd",
     log: str = "xy",
 ) -> Figure:
-    """Draw the regret at the longest horizon against a property ``x`` of the problem; see ``regret``."""
+    """Draw the regret at the longest horizon against a property ``x`` of the problem; ``panel``: column of panels."""
     ends = final_rows(frame, [col.PROBLEM, col.POLICY])
     parts, among = split(ends, about, panel, titles), list(ends[col.POLICY].unique())
-    figure, axes = grid(len(parts), columns=columns, height=3.4)
+    figure, axes = grid(len(parts), height=3.4)
     for ax, whole in zip(axes.flat, parts, strict=False):
-        part, drawn = drawable(whole, column)
+        part, drawn = drawable(whole, col.REGRET)
         plot_against_arms(
-            part.rows, ax, x=x, xlabel=label, column=drawn, spread=spread, log=log, legend=False, among=among
+            part.rows, ax, x=x, xlabel=label, column=drawn, spread="sd", log=log, legend=False, among=among
         )
         if "y" not in log:
             plain_numbers(ax.yaxis)
         head(ax, part)
     outer_labels(axes, len(parts))
     steps = " or ".join(f"{one:,}" for one in sorted(ends[col.HORIZON].unique()))
-    means = describe_means(ends.groupby([col.POLICY, x], sort=False).size(), spread)
+    means = describe_means(ends.groupby([col.POLICY, x], sort=False).size(), "sd")
     return finish(figure, figure.axes, about, f"after {steps} steps, {means}")
 
 

@@ -32,9 +32,10 @@ def measure(
 ) -> pd.DataFrame:
     """Return the percentage of rankers that beat the Condorcet winner in sets of each size that the corpus has.
 
-    corpus: its name in the table. printed: the paper's percentages for each click model, one for each size; NaN where
-    the paper has none. without: the position (from 0) of a feature that is left out. **sampled: other parameters of
-    `measure_distortion`.
+    corpus: its name in the table.
+    printed: the paper's percentages for each click model, one for each size; NaN where the paper has none.
+    without: the position (from 0) of a feature that is left out.
+    **sampled: other parameters of `measure_distortion`.
     """
     dataset = load_corpus(found, jobs=jobs)
     left_out = set(constant_features(dataset))

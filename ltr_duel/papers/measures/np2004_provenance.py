@@ -36,8 +36,9 @@ def measure(
 ) -> pd.DataFrame:
     """Return how near each variant comes to the published matrix, by sorted row means ("rmse") and gaps.
 
-    found: both a corpus, ``path``, and the published matrix, ``file``. variants: ``clicks``, ``ties``, and if wanted
-    ``outcome`` and ``top``. comparisons: of each pair, spread evenly over the queries.
+    found: both a corpus, ``path``, and the published matrix, ``file``.
+    variants: ``clicks``, ``ties``, and if wanted ``outcome`` and ``top``.
+    comparisons: of each pair, spread evenly over the queries.
     """
     if "path" not in found.entry or "file" not in found.entry:
         raise InputError("this measure needs both the feature files of NP2004 and the published matrix of its rankers")

@@ -63,11 +63,12 @@ def measure(
     """Return the items (names of `ITEMS`) of each matrix; of utilities also the best, the second and the last.
 
     matrices: "arxiv" and names of `SYNTHETIC`; without them the matrix that was found, called ``problem``, or an
-    estimate on the corpus that was found, by ``clicks`` and ``comparisons``. printed: what the paper prints, a number
-    for each label, for all matrices; or a mapping for each matrix. subset_sizes: ``rankers``, and ``printed``, the
-    gamma of one subset of that size in the paper; ``subsets`` are drawn. compared: items that are compared with those
-    of transitive worlds with the noise of the matrix: "strong_violations", or "gamma_btm quantile 0.05" of the subsets.
-    Without standard errors so many ``comparisons`` are assumed.
+        estimate on the corpus that was found, by ``clicks`` and ``comparisons``.
+    printed: what the paper prints, a number for each label, for all matrices; or a mapping for each matrix.
+    subset_sizes: ``rankers``, and ``printed``, the gamma of one subset of that size in the paper; ``subsets`` are
+        drawn.
+    compared: items that are compared with those of transitive worlds with the noise of the matrix: "strong_violations",
+        or "gamma_btm quantile 0.05" of the subsets. Without standard errors so many ``comparisons`` are assumed.
 
     Columns: ``problem``, ``item``, ``rankers``, ``value``, ``standard_error``, ``printed`` (or NaN), ``p_value`` (share
     of transitive worlds that look at least as intransitive; NaN for what is not compared), ``transitive`` (the item's

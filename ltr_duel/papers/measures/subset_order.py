@@ -35,8 +35,8 @@ def measure(
 ) -> pd.DataFrame:
     """Return for every size of set the share with a Condorcet winner and with a total order, and the share's bounds.
 
-    subsets: how many are drawn of each size; where there are no more, all are counted and the error is 0. clicks,
-    comparisons: of the estimate; of a published matrix as many comparisons are assumed.
+    subsets: how many are drawn of each size; where there are no more, all are counted and the error is 0.
+    clicks, comparisons: of the estimate; of a published matrix as many comparisons are assumed.
     """
     matrix = load_matrix(found, clicks=clicks, comparisons=comparisons, seed=seed, jobs=jobs)
     sizes = range(1, len(matrix) + 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -23,16 +24,25 @@ QUICK = ("arxiv", "sushi", "arithmetic", "BT 16*", "two of 8", "circle of 3 in 5
 _ABOUT = ["problems", "batches", "steps"]
 
 
-def rank_policies(
-    *, policies: Sequence[str] = (), problems: Sequence[str] = (), half: str = "", steps: Sequence[int], runs: int,
-    data: Path | None, kept: Path | None, said: Callable[[str], None], batches: bool = True, seed: int = 0,
-    jobs: int = -1, sources: Mapping[str, str],
-) -> dict[str, pd.DataFrame]:  # fmt: skip
-    """Return the standings (`standings`) of each half of the suite, or of the requested half.
+class Ranking(NamedTuple):
+    """What is measured, and where it is kept."""
 
-    policies: beside `MATRIX` and `LIVE`; ``policy/method`` is used on live problems only.
-    problems: patterns of names, families, or "matrices" and "live"; all by default.
-    """
+    policies: Sequence[str]  # beside `MATRIX` and `LIVE`; ``policy/method`` is used on live problems only
+    problems: Sequence[str]  # patterns of names, families, or "matrices" and "live"; all if empty
+    half: str  # of the suite; both if empty
+    steps: Sequence[int]
+    runs: int
+    batches: bool
+    data: Path | None  # folder of the data that the package does not include
+    kept: Path | None  # file of the measured cells
+    seed: int
+    jobs: int
+    sources: Mapping[str, str]  # digests of the files of policies from outside the package
+
+
+def rank_policies(wanted: Ranking, said: Callable[[str], None]) -> dict[str, pd.DataFrame]:
+    """Return the standings (`standings`) of each half of the suite, or of the requested half."""
+    policies, problems, half, steps, runs, batches, data, kept, seed, jobs, sources = wanted
     runs = errors.require_whole("the number of runs", runs, 2, 10_000)
     for one in steps:
         errors.require_whole("the number of steps", one, 100, LONGEST)

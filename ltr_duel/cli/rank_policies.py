@@ -53,12 +53,13 @@ def command(
     options.check_once(plugins)
     if quick:
         problems, steps, runs, batches = problems or advice.QUICK, steps or (1_000,), min(runs, 3), False
-    halves = advice.rank_policies(
+    wanted = advice.Ranking(
         problems=problems, half=half or "", steps=steps or STEPS, runs=runs, batches=batches,
-        kept=None if out is None else out / "cells.jsonl", said=lambda line: click.echo(line, err=True),
+        kept=None if out is None else out / "cells.jsonl",
         sources={name: one.sha256 for one in plugins for kind, name in one.components if kind == "policy"},
         **settings,
     )  # fmt: skip
+    halves = advice.rank_policies(wanted, lambda line: click.echo(line, err=True))
     for name, frame in halves.items():
         for title, part in advice.parts_of(frame).items():
             click.echo(f"{name} half: {title}\n")

@@ -34,7 +34,6 @@ def regret(
     columns: int | None = None,
     spread: str = "sd",
     start: float = 100,
-    bound: bool = True,
     kinds: bool = False,
 ) -> Figure:
     """Draw cumulative regret against steps; the panels of a row have the same ordinate.
@@ -48,10 +47,7 @@ def regret(
     marked = _marked_sets(among) if kinds else {}
     for ax, whole in zip(axes.flat, parts, strict=False):
         part, drawn = drawable(whole, column)
-        plot_regret(
-            part.rows, ax, column=drawn, spread=spread, start=start, bound=bound, legend=False, among=among,
-            **marked,
-        )  # fmt: skip
+        plot_regret(part.rows, ax, column=drawn, spread=spread, start=start, legend=False, among=among, **marked)
         for line in ax.get_lines() if kinds else ():
             if str(line.get_label()) in among:
                 line.set(linestyle="-", marker="")

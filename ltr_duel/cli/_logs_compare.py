@@ -203,7 +203,7 @@ def _days(words: str, any_time: bool) -> list[float]:
 
 
 def _print_named_looks(log: logs.ClickLog, evidence: logs.Evidence, days: list[float]) -> None:
-    """Print what the looks say that a team named beforehand."""
+    """Print the results of the looks that were named in advance."""
     found, findings = evidence.found, list(evidence.findings or ())
     if "policies" in found.provenance:
         raise InputError("--looks is for rankers that outcomes did not choose; --stop-at alone holds for this log")

@@ -17,7 +17,7 @@ from ltr_duel.core import sources as core_sources
 
 
 class Count(click.ParamType):  # type: ignore[type-arg]  # generic only in new versions of click
-    """A whole number, also written as 1e6 or 1_000_000; perhaps with a least one."""
+    """A whole number, also written as 1e6 or 1_000_000; optionally with a minimum."""
 
     name = "count"
 
@@ -51,21 +51,21 @@ class Jobs(Count):
     """A number of threads."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Refuse what nobody has cores for, before any work is done."""
+        """Refuse a number that no machine has cores for, before any work is done."""
         jobs = super().convert(value, param, ctx)
         core.parallel.checked_jobs(jobs)
         return jobs
 
 
 class Place(click.Path):
-    """Where a command writes: a place where it cannot is refused before any work is done."""
+    """An output path; one that cannot be written is refused before any work is done."""
 
     def __init__(self, *, folder: bool = False) -> None:
         super().__init__(path_type=Path)
         self._folder = folder
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Look at what is there."""
+        """Check what exists at the path."""
         path = Path(str(super().convert(value, param, ctx)))
         if not str(value):
             raise InputError("an empty name is no place to write to")
@@ -161,7 +161,7 @@ overwrite = click.option("--overwrite", is_flag=True, help="Replace the click lo
 
 
 def require_new(path: Path, overwrite: bool) -> None:
-    """Refuse to replace a click log or a matrix, which may have taken weeks or hours, unless that was asked for."""
+    """Refuse to replace a click log or a matrix, which may have taken weeks or hours, without --overwrite."""
     if not overwrite and places.is_file(path):
         raise InputError(f"{path}: exists already; give another name, or --overwrite to replace it")
 
@@ -196,17 +196,17 @@ OUTCOMES = "click, another kind of event, value, dwell>=30"
 
 
 def sources(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that say where a log is."""
+    """Give a command the options for the location of a log."""
     return reduce(lambda command, option: option(command), reversed(_SOURCES), command)
 
 
 def tables(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that stand for a LOG."""
+    """Give a command the options that replace a LOG."""
     return reduce(lambda command, option: option(command), reversed(_SOURCES[1:]), command)
 
 
 def opened(outcome: str, given: dict[str, Any]) -> logs.ClickLog:
-    """Return the log that the options mean."""
+    """Return the log that the options select."""
     file, exposures, source = given["file"], given["exposures"], given["source"]
     if (file and exposures) or not (file or exposures or source):
         raise InputError("give either a LOG, or --exposures with --events, or --source")

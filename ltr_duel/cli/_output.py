@@ -27,7 +27,7 @@ def only_writer(out: Path | None) -> None:
 
 
 def end(code: int, *, at_once: bool = False) -> NoReturn:
-    """End the process; without Python's shutdown where runs are still going on that nobody waits for."""
+    """End the process; without Python's shutdown if abandoned runs are still going on."""
     if not at_once and not threads.abandoned_threads_run():
         sys.exit(code)
     sys.stdout.flush()

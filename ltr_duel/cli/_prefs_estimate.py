@@ -51,7 +51,7 @@ class Names(click.ParamType):  # type: ignore[type-arg]  # as above
 
 
 def goal_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that say how exact the matrix is to be, and where partial results are kept."""
+    """Add the options for the precision of the matrix, and for the folder of partial results."""
     for option in (
         click.option("--store", type=OUT_FOLDER, help="Folder for partial results.  [default: OUT.parts]"),
         click.option(
@@ -157,7 +157,7 @@ def _parts_of(out: Path) -> Path:
 
 
 def _save(matrix: preferences.PreferenceMatrix, out: Path, parts: Path) -> None:
-    """Write the matrix, then forget the parts, and say who won."""
+    """Write the matrix, remove the parts, and print the winner."""
     preferences.save_preferences(matrix, out)
     _forget(parts)
     counts = matrix.comparisons[matrix.comparisons > 0]
@@ -172,7 +172,7 @@ def _save(matrix: preferences.PreferenceMatrix, out: Path, parts: Path) -> None:
 
 
 def rule_sentence(matrix: preferences.PreferenceMatrix) -> str:
-    """Name the outcome rule of an estimated matrix, and whether it is the default; empty if it is not known."""
+    """Return the outcome rule of an estimated matrix, and whether it is the default; "" if it is unknown."""
     rule, method = matrix.provenance.get("outcome"), interleaving.METHODS.get(str(matrix.provenance.get("method")))
     if not rule:
         return ""
@@ -181,7 +181,7 @@ def rule_sentence(matrix: preferences.PreferenceMatrix) -> str:
 
 
 def _forget(parts: Path) -> None:
-    """Remove partial results, and nothing else: the folder may be one that the user keeps other things in."""
+    """Remove partial results only: the folder may contain other files of the user."""
     for folder in parts.glob("[0-9a-f]" * 16):
         shutil.rmtree(folder, ignore_errors=True)
     with suppress(OSError):  # not empty, or never made

@@ -15,7 +15,7 @@ from ltr_duel.core import InputError
 
 
 class Reading(NamedTuple):
-    """What the user said of how a corpus is read."""
+    """The user's options for reading a corpus."""
 
     split: str | None
     fold: int | None
@@ -46,7 +46,7 @@ class Reading(NamedTuple):
 
     @property
     def is_given(self) -> bool:
-        """Whether the user said anything."""
+        """Whether the user gave any of these options."""
         return bool(self.given) or not self.cache or any(x is not None for x in (self.split, self.fold, self.queries))
 
 
@@ -72,7 +72,7 @@ _READ_KEYS = ("dialect", "features", "first_id", "repeated", "fill", "labels", "
 
 
 def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say how feature files are read; the command gets them as one `Reading`, ``reading``."""
+    """Add the options for reading feature files; the command receives them as one `Reading`, ``reading``."""
 
     @functools.wraps(function)
     def with_reading(
@@ -89,7 +89,7 @@ def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Corpus(NamedTuple):
-    """What the user said of a corpus and of its rankers."""
+    """The user's options for a corpus and its rankers."""
 
     reading: Reading
     words: tuple[str, ...]  # that name the rankers

@@ -1,4 +1,4 @@
-"""``ltr-duel --version``, and with ``--json`` what a report of a bug should say of versions and the machine."""
+"""``ltr-duel --version``, and with ``--json`` the versions and facts of the machine for a bug report."""
 
 from __future__ import annotations
 

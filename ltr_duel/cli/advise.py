@@ -75,7 +75,7 @@ def command(
 
 
 def _in_days(found: advice.Advice, per_day: float) -> str:
-    """Say how long the budget lasts, and when the confidence is reached."""
+    """Return how long the budget lasts, and when the confidence is reached."""
 
     def days(impressions: int) -> str:
         number = f"{impressions / per_day:,.1f}".removesuffix(".0")

@@ -23,7 +23,7 @@ _CLAIMS = "claims.toml"
 _RELIABILITY = "reliability"  # also the name of the file it is written to
 _AFTERWARDS = ("claims", _RELIABILITY)  # names that are no figures
 _WIDTH = 100  # columns of --list
-_STANDINGS = ("state_of_the_art", "real_corpora")  # the figures that have pages of their own
+_STANDINGS = ("state_of_the_art", "real_corpora")  # the figures with separate pages
 
 
 @click.command(cls=Command)

@@ -113,7 +113,7 @@ def _defined(results: experiment.StudyResults, summary: pd.DataFrame) -> pd.Data
 
 
 def _explained(results: experiment.StudyResults, summary: pd.DataFrame, regret: str) -> pd.DataFrame:
-    """Return the summary, and say why a regret that was named is not defined on some problems."""
+    """Return the summary, and print why a requested regret is undefined on some problems."""
     if problems := _undecided(results, summary):
         label = columns.regret_label(columns.regret_column(regret))
         why = "not defined: no Condorcet winner; --regret copeland is"

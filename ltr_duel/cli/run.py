@@ -64,7 +64,7 @@ def command(
 
 
 def _print(report: experiment.Report, out: Path) -> None:
-    """Say what was done, what was not, and how to resume."""
+    """Print what was done, what is left, and how to resume."""
     click.echo(
         f"{report.planned:,} runs planned: {report.done:,} done now, {report.already_done:,} already done"
         + (f", {len(report.failed):,} failed" if report.failed else "")

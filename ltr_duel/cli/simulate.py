@@ -133,13 +133,13 @@ def command(
 
 
 def _taken_winner(matrix: preferences.PreferenceMatrix) -> str:
-    """Say which ranker the table holds for the winner, where the matrix leaves that undecided."""
+    """Return which ranker the table treats as the winner, if the matrix leaves the winner undecided."""
     undecided = matrix.condorcet_winner and analysis.winner_sentence(matrix).startswith("Undecided")
     return f" Below, the winner is that of this matrix, {matrix.condorcet_winner}." if undecided else ""
 
 
 def _print_cautions(method: interleaving.Method, outcome: str, *, logged: bool) -> None:
-    """Say where random clicks favour a ranker, by the rule of the users or by that of the log."""
+    """Print a note if random clicks favour a ranker, under the outcome rule of the users or of the log."""
     rules = {outcome or method.research_outcome} | ({outcome or method.outcomes[0]} if logged else set())
     fair = next((f" With --outcome {rule} they do." for rule in method.outcomes if rule not in method.biased), "")
     for caution in sorted({method.caution(rule) for rule in rules} - {""}):

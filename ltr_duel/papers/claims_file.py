@@ -40,7 +40,7 @@ class Claim:
     settings: dict[str, Any] = field(default_factory=dict)  # of the measure
     needs: tuple[str, ...] = ()  # what the claim cannot be decided without
     truth: float | None = None
-    note: str = ""  # what a reader of the verdict must know: that the criterion was changed, say, and why
+    note: str = ""  # remark for readers of the verdict, for example that the criterion was changed, and why
     data_note: str = ""  # the same of the data that the claim is about; left out where a panel is from other data
 
 
@@ -62,7 +62,7 @@ def read_claims(path: str | Path) -> list[Claim]:
 
 
 def _entries(given: dict[str, Any], path: Path) -> Iterator[dict[str, Any]]:
-    """Yield each claim as a table that says all of it: [[claim]], or [paper.figure.id] with what its parents share."""
+    """Yield each claim as a complete table: [[claim]], or [paper.figure.id] with the keys of its parents."""
     yield from given.get("claim", [])
     for paper, figures, of_paper in _tables({key: given[key] for key in given if key != "claim"}, f"{path}: "):
         for figure, claims, of_figure in _tables(figures, f"{path}: {paper}."):

@@ -77,22 +77,22 @@ class Source(_Settings):
 
 
 def real(*paths: str, file: str = "", note: str = "", **settings: Any) -> Source:
-    """Name the places of a real corpus; with a file, that of a matrix which is needed beside it."""
+    """Declare the paths of a real corpus, and optionally the file of a matrix that is needed too."""
     return Source("real data", paths, file, note, settings=settings)
 
 
 def excerpt(*paths: str, note: str, **settings: Any) -> Source:
-    """Name the places of a part of a corpus; the note says which part."""
+    """Declare the paths of a part of a corpus; the note names the part."""
     return Source("excerpt", paths, note=note, settings=settings)
 
 
 def another(*paths: str, note: str, **settings: Any) -> Source:
-    """Name the places of a real corpus that stands in for another one; the note says which."""
+    """Declare the paths of a real corpus that replaces another one; the note names the other one."""
     return Source("another corpus", paths, note=note, settings=settings)
 
 
 def published(file: str = "", note: str = "") -> Source:
-    """Name the file of a published matrix; without a file, one that is part of this package."""
+    """Declare the file of a published matrix; without a file, a matrix of this package."""
     return Source("published matrix", file=file, note=note)
 
 

@@ -34,7 +34,7 @@ class Found(NamedTuple):
 
     @property
     def reading(self) -> dict[str, Any]:
-        """The keys that say how the corpus is read, for `load_dataset`."""
+        """The options of `load_dataset` for this corpus."""
         keys = {"split", "fold", *(option.name for option in dataclasses.fields(ReadOptions))}
         return {key: value for key, value in self.entry.items() if key in keys}
 

@@ -128,7 +128,7 @@ def _brief(row: Mapping[Hashable, Any]) -> str:
 
 
 def circumstances(abouts: Mapping[str, Mapping[str, Any]]) -> str:
-    """Say at what scale, on what machine and when the figures were made, and how long that took."""
+    """Return the scale, machine and date of the figures, and how long they took."""
 
     def all_of(key: str) -> str:
         return ", ".join(dict.fromkeys(str(one[key]) for one in abouts.values() if one.get(key)))

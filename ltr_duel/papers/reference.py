@@ -1,4 +1,4 @@
-"""What regret and accuracy on a problem are measured against, how well that is known, and who else may win.
+"""The reference of regret and accuracy on a problem, its precision, and other possible winners.
 
 Each order of tied documents makes other rankers, and may have another winner.
 """
@@ -69,7 +69,7 @@ def _queries(users: Rankings) -> str:
 
 
 def _known(matrix: PreferenceMatrix, source: str) -> str:
-    """Say whether the matrix is exact, or how it was estimated and how large its errors are."""
+    """Return whether the matrix is exact, or how it was estimated and how large its errors are."""
     if not matrix.standard_error.any():
         published = "The matrix was published without standard errors, and is taken as exact."
         return published if source == "published matrix" else "The matrix is known exactly."
@@ -84,7 +84,7 @@ def _known(matrix: PreferenceMatrix, source: str) -> str:
 def tie_order_sentences(plan: Plan, table: Mapping[str, Any], folder: Path, jobs: int) -> dict[str, str]:
     """Return, for each problem whose users see documents that tie, a sentence with the winner of each order of them.
 
-    ``table`` is the study as its TOML file says it; studies with other orders are written into ``folder``.
+    ``table`` is the study in its TOML file; studies with other orders are written into ``folder``.
     """
     usual = {
         problem.name: problem.matrix
@@ -105,7 +105,7 @@ def tie_order_sentences(plan: Plan, table: Mapping[str, Any], folder: Path, jobs
 
 
 def _winner(matrix: PreferenceMatrix) -> str:
-    """Name the order and the Condorcet winner, or say that the estimate leaves it open, and how likely the first is."""
+    """Return the order, and the Condorcet winner or the likeliest one, with its probability."""
     sure = condorcet_confidence(matrix)
     best, none = int(sure.argmax()), max(0.0, 1 - float(sure.sum()))
     if none >= _SURE:

@@ -1,11 +1,11 @@
 """How reliable the criteria of the claims are: each is put to simulated worlds in which the claim is false, or true.
 
 A world has the panels of the claim's own tables, as many runs as they, and their noise: the mean and the standard
-deviation of each policy's runs, and the correlation between policies; the runs themselves are drawn anew (log-normal;
-where the problems are random draws, these too). Cells of tables are drawn with their standard errors; exact ones stay
-as they are. Cells of an estimated matrix keep what noise alone can do to them: a claim about order or transitivity that
-this covers is called true in no world. Whole matrices are drawn again in tests/papers/test_transitive_worlds.py. Then
-the numbers are moved until the claim is false or true:
+deviation of each policy's runs, and the correlation between policies; the runs themselves are sampled again
+(log-normal; where the problems are random draws, these too). Cells of tables are drawn with their standard errors;
+exact ones stay as they are. Cells of an estimated matrix keep what noise alone can do to them: a claim about order or
+transitivity that this covers is called true in no world. Whole matrices are drawn again in
+tests/papers/test_transitive_worlds.py. Then the numbers are moved until the claim is false or true:
 
 - false: one panel, another in each world, lies just outside an end of the criterion (policies are level, for a place);
   the other panels are as in a true world;
@@ -126,7 +126,7 @@ def outside(claim: Claim) -> list[float]:
 
 
 def redraw(sample: Sample, worlds: int, rng: np.random.Generator) -> Sample:
-    """Draw runs or cells anew, for many worlds, by a law with the sample's means, spreads and correlations."""
+    """Sample runs or cells for many worlds, from a law with the sample's means, spreads and correlations."""
     cells = sample.cells
     if len(cells):
         cells = cells[:, None] + sample.errors[:, None] * rng.standard_normal((len(cells), worlds))

@@ -1,7 +1,7 @@
 """Measures of tables and exact curves: the value of a cell, its distance from the printed one, a curve's shape.
 
-Such numbers carry their own ``standard_error`` if they have one; else they are exact. Columns say what noise does to
-the matrix that they come from: ``least`` and ``most``, the values between which the truth lies, and ``p_value``, how
+Such numbers carry their own ``standard_error`` if they have one; else they are exact. Columns give the effect of noise
+on the matrix that they come from: ``least`` and ``most``, the values between which the truth lies, and ``p_value``, how
 often a transitive world shows as much, with its own number, ``transitive``. What more than 5 % of the transitive worlds
 show is not told from theirs: the interval then reaches to their number.
 """

@@ -56,7 +56,7 @@ def drawable(panel: Panel, column: str) -> tuple[Panel, str]:
 
 
 def source_of(rows: pd.DataFrame, about: Mapping[str, Any]) -> str:
-    """Return the source of these rows in words: the column ``source``, else what ``about`` says of the problems."""
+    """Return the source of these rows in words: the column ``source``, else the entry of the problems in ``about``."""
     if col.SOURCE in rows:
         words = [str(one) for one in rows[col.SOURCE].dropna().unique()]
     else:

@@ -40,7 +40,7 @@ def regret(
 
     columns: panels side by side.
     kinds: tell policies that compare sets from those that compare pairs: by dashes and in the legend, where they come
-        last. Then each policy and each variant has a colour of its own, as far as there are colours.
+        last. Then each policy and each variant has a separate colour, as far as there are colours.
     """
     parts, among = split(frame, about, col.PROBLEM), list(frame[col.POLICY].unique())
     figure, axes = grid(len(parts), columns=columns)
@@ -61,7 +61,7 @@ def regret(
 
 
 def _marked_sets(policies: Sequence[str]) -> dict[str, Any]:
-    """Return colours, labels and an order by which pairs and sets are told apart."""
+    """Return colours, labels and an order that distinguish pairs from sets."""
     sets = [policy for policy in policies if kind_of(policy) == SETS]
     order = [*(policy for policy in policies if policy not in sets), *sets]
     colours = dict(zip(order, COLOURS, strict=False)) if len(order) <= len(COLOURS) else {}
@@ -87,7 +87,7 @@ def regret_and_accuracy(frame: pd.DataFrame, about: Mapping[str, Any]) -> Figure
 
 
 def runs_line(frame: pd.DataFrame, spread: str) -> str:
-    """Say how many runs a mean is of, and how their spread is drawn."""
+    """Return the number of runs behind a mean, and how their spread is drawn."""
     return describe_means(
         frame.groupby([col.PROBLEM, col.POLICY, col.HORIZON], sort=False)[col.REPETITION].nunique(), spread
     )

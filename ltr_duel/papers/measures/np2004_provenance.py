@@ -2,7 +2,7 @@
 
 Rankers are not named in the published matrix, so profiles are compared that do not need them: the sorted row means, and
 the quantiles of ``|p - 1/2|``. The corpus at hand may hold only some of the paper's queries; so the estimate is made
-query by query, and the error of each number is that of drawing the queries anew (bootstrap).
+query by query, and the error of each number is its spread over resampled queries (bootstrap).
 
 Zoghi, Whiteson, Munos, de Rijke. RUCB. ICML 2014, section 6: probabilistic interleave, 4,000 comparisons of each pair
 of the 64 feature rankers of NP2004. Neither the click model nor the treatment of ties is named there.

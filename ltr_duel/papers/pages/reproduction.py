@@ -76,7 +76,7 @@ def _figures(n: int) -> str:
 
 
 def _origin(abouts: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Say how many figures rest on which data."""
+    """Return how many figures use which data."""
     found = [dict.fromkeys(str(one["source"]) for one in about.get("sources", [])) for about in abouts]
     kinds, counts = [kind for one in found for kind in one], []
     for kind in dict.fromkeys(kinds):
@@ -141,7 +141,7 @@ def _figure(figure: Reproduced, claims: Sequence[Mapping[str, Any]]) -> dict[str
 
 
 def _sources(about: Mapping[str, Any]) -> str:
-    """Say which problems come from which source, with the notes on it."""
+    """Return which problems come from which source, with its notes."""
     groups: dict[tuple[str, str], list[str]] = {}
     for one in about.get("sources", []):
         groups.setdefault((str(one["source"]), str(one.get("note") or "")), []).append(str(one.get("problem") or ""))

@@ -109,7 +109,7 @@ def state_of_the_art_markdown(frame: pd.DataFrame, about: Mapping[str, Any], cir
 
 
 def best_lines(ranked: pd.DataFrame) -> list[str]:
-    """Say for each problem which policy is the best, or which may be where the runs do not tell them apart."""
+    """Return for each problem the best policy, or the policies that may be the best."""
     lines, unknown, fewest = [], [], []
     for (name, compares), rows in ranked.groupby([col.PROBLEM, "compares"], sort=False):
         place = f"{name} (K = {rows[col.RANKERS].iloc[0]}, {compares})"

@@ -148,32 +148,22 @@ _TIE_SEED = click.option(
 )  # fmt: skip
 
 
-def corpus_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of a corpus and its rankers; the command gets them as one `Corpus`, ``corpus``."""
+def corpus_options(function: Callable[..., Any], *, with_ties: bool = True) -> Callable[..., Any]:
+    """Add the options of a corpus and its rankers; the command receives them as one `Corpus`, ``corpus``."""
 
-    @reading_options
-    @_RANKERS
-    @_TIES
-    @_TIE_SEED
     @functools.wraps(function)
     def with_corpus(
-        *args: Any, reading: Reading, words: tuple[str, ...], ties: str, tie_seed: int, **given: Any
+        *args: Any, reading: Reading, words: tuple[str, ...], ties: str = "", tie_seed: int = 0, **given: Any
     ) -> Any:
-        return function(*args, corpus=Corpus(reading, words, {"ties": ties, "seed": tie_seed}), **given)
+        order = {"ties": ties, "seed": tie_seed} if with_ties else {}
+        return function(*args, corpus=Corpus(reading, words, order), **given)
 
-    return with_corpus
+    for option in (_TIE_SEED, _TIES, _RANKERS) if with_ties else (_RANKERS,):
+        option(with_corpus)
+    return reading_options(with_corpus)
 
 
-def old_corpus_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the same options but those of the tie rule, where a matrix has one; the command gets a `Corpus`, too."""
-
-    @reading_options
-    @_RANKERS
-    @functools.wraps(function)
-    def with_corpus(*args: Any, reading: Reading, words: tuple[str, ...], **given: Any) -> Any:
-        return function(*args, corpus=Corpus(reading, words, {}), **given)
-
-    return with_corpus
+old_corpus_options = functools.partial(corpus_options, with_ties=False)  # for a matrix, which has a tie rule
 
 
 def _print_constant(dataset: data.Dataset, names: Collection[str], *, all_named: bool) -> None:

@@ -38,7 +38,7 @@ check: $(READY)  ## Style, types, layers and dependencies
 	$(BIN)/deptry tests benchmarks data_scripts examples tools --ignore DEP002,DEP004
 
 tables: $(READY)  ## Renew the tables of docs/ that list policies, methods, click models, corpora and floors
-	$(BIN)/python -m ltr_duel.cli._tables docs
+	$(BIN)/python tools/component_tables.py docs
 	$(BIN)/python tools/floors.py
 
 release-check:  ## Build sdist and wheel, and try the wheel alone on each supported Python that is here

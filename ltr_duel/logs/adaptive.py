@@ -84,10 +84,7 @@ class Choices(NamedTuple):
 
 
 def choices_of(engine: Any, rows: Any, outcomes: Any, pairs: int) -> Choices:
-    """Return the policies that chose the rankers of a log's rows, and sums of outcomes weighted by propensity.
-
-    rows, outcomes: See `ltr_duel.logs.outcomes.Credited`; rows include `COLUMNS` if the log has them.
-    """
+    """Return the policies that chose the rankers of a log's rows, and sums of outcomes weighted by propensity."""
     named, policies = policies_of(engine, rows)
     if not policies or None in named or "propensity" not in rows.columns:
         return Choices(policies, None)
@@ -176,10 +173,7 @@ class AdaptiveMeans(NamedTuple):
 
 
 def adaptive_means(sequences: Sequences, sums: Weighed | None, confidence: float) -> AdaptiveMeans:
-    """Return means, intervals and p-values of pairs, without a correction for the number of pairs.
-
-    sums: Weighted sums, used if `Weighed.doubt` returns "".
-    """
+    """Return means, intervals and p-values; ``sums`` are used if `Weighed.doubt` returns ""."""
     mean, low, high, log_e = sequences.mean, *confidence_sequence(*sequences, confidence=confidence)
     p: FloatVector = np.minimum(np.exp(-log_e), 1.0)
     weighted = sums is not None and not sums.doubt()

@@ -43,10 +43,7 @@ class Bets(NamedTuple):
 
     @classmethod
     def tuned(cls, spread: float, alpha: float, *, tuned_part: float = 0.5) -> Bets:
-        """Return a mixture; a part of it has about its narrowest bound, at one-sided error ``alpha``, at ``spread``.
-
-        In that part, u = 1 - 2 l is distributed as Gamma(rho / 4, rho / 4), truncated at 1.
-        """
+        """Return a mixture; half of it has about its narrowest bound, at one-sided error ``alpha``, at ``spread``."""
         two = 2 * alpha
         shape = spread / (2 * np.log(1 / two) + np.log(1 + 2 * np.log(1 / two))) / 4
         edges = np.concatenate([[0.0], np.sqrt(_SHARES[1:] * _SHARES[:-1]), [0.5]])

@@ -36,21 +36,7 @@ class _Patterns(NamedTuple):
 def owner_findings(
     engine: Any, rows: Any, ends: tuple[float, float], planned: str, policies: list[str], orders: list[tuple[str, ...]]
 ) -> list[Finding]:
-    """Check the coins of the draft and the sets of rankers, in total and over time.
-
-    Parameters
-    ----------
-    engine : Engine
-    rows : ibis Table
-        Rows with ``rankers`` and ``owners``.
-    ends : tuple of float
-        Time of the first and of the last row.
-    planned : {"", "even"}
-    policies : list of str
-        Policies that chose the rankers by earlier outcomes.
-    orders : list of tuple of str
-        The values of ``rankers``.
-    """
+    """Check the coins of the draft and the sets of rankers (``orders``), in total and over time."""
     names, seen = _patterns(engine, rows, ends, orders)
     if not names:  # the log has page tokens or rankings instead of owners
         return []
@@ -207,9 +193,7 @@ def _identical_rankers(
 ) -> Finding:
     """Simulate an A/A test: combine the owners of some lists with the clicks on other lists of the pair.
 
-    The mean is over all combinations of the owners of seven lists in eight with the clicks on the held-out eighth, so
-    that no list's owners are credited with its own clicks. A fair draft makes a pattern of owners as likely as its
-    mirror image, so the mean outcome under a pattern is as likely as its negative, whatever is clicked on other lists.
+    No list's owners are credited with its own clicks, so a fair draft makes a mean outcome as likely as its negative.
     """
     clicked: dict[tuple[str, ...], dict[tuple[int, ...], int]] = {}
     found = _counted(engine, rows.filter(_weighs(rows)).select("rankers", "clicks"), orders)

@@ -185,10 +185,7 @@ def compared(
     impressions: int,
     provenance: dict[str, Any],
 ) -> LogComparison:
-    """Return the comparison from the sums of pairs, without bootstrap, looks or warnings.
-
-    A pair may occur repeatedly, once per slice.
-    """
+    """Return the comparison without bootstrap, looks or warnings; a pair may occur repeatedly, once per slice."""
     cautious = sums.cautious()
     p: FloatVector = np.maximum(statistics.student_p(*cautious), sums.sign_p())
     return LogComparison(

@@ -32,11 +32,7 @@ class Outcomes(NamedTuple):
 
 
 class Creditor:
-    """Credits a log batch by batch; rankers and pairs are numbered in their order of appearance.
-
-    rankers: The only legal rankers; if empty, any.
-    needed: Whether a row without credit data is an error.
-    """
+    """Credits a log batch by batch; rankers and pairs are numbered in their order of appearance."""
 
     columns = ("impression", "time", "clicks", "shown", "page", "rankers", "owners", "rankings", "method", "outcome")
 
@@ -153,10 +149,7 @@ class Creditor:
     def rules(
         self, form: str, rankers: list[str] | None, method: str | None, outcome: str | None
     ) -> tuple[Method, Any, str, list[int]]:
-        """Return method, parameters, outcome rule and the numbers of the rankers, for rows with the column ``rankers``.
-
-        Raises `InputError` if clicks cannot be credited by these.
-        """
+        """Return method, parameters, outcome rule and numbers of the rankers; raise `InputError` if they do not fit."""
         label, component, params = METHODS.configure(method or "team_draft")
         rule = outcome or component.outcomes[0]
         if rule not in component.outcomes:

@@ -146,16 +146,7 @@ def _not_compared(log: ClickLog) -> int | None:
 
 
 def log_lines(facts: LogFacts) -> list[str]:
-    """Return the description of a log as lines of text.
-
-    The bad lines come last.
-
-    Examples
-    --------
-    >>> facts = LogFacts("jsonl", 2, 0, 60, 1, 0, "", 0, (3, 3), 1, 1, {"owners": 2}, (), "", ("query",), (), 0, ())
-    >>> log_lines(facts)[0]
-    '2 impressions from 1970-01-01 00:00:00 to 1970-01-01 00:01:00 (jsonl)'
-    """
+    """Return the description of a log as lines of text, bad lines last."""
     n, listed = facts.impressions, facts.shown[1] > 0
     lists = f"lists of {_documents(*facts.shown)}" if listed else "no lists"
     rests = _RESTS if listed else _RESTS | {"owners": "the owners of the items with events"}

@@ -29,9 +29,8 @@ _COLUMNS = (
 class Repeats:
     """Count of lists equal to the previous list of their cell and rankers, and the expected count.
 
-    The mean weight of a log does not show whether lists were cached. A cached list of a query is unbiased over queries,
-    but a hundred impressions of it are one draw. A list that was sampled again equals the previous one with a known
-    probability, that of the previous list, whatever came before.
+    A list that is sampled again equals the previous one with a known probability. A cache shows only here: cached lists
+    are unbiased over queries, but a hundred impressions of one are a single draw.
     """
 
     def __init__(self) -> None:

@@ -82,10 +82,9 @@ def mix_rows(ptr: IntVector, hashes: HashVector, out: HashVector) -> None:
 def find_text(
     data: NDArray[np.uint8], begin: int, stop: int, known: Spans, first: int, table: IntVector, stamp: int
 ) -> int:
-    """Return the number of the known text, counted from ``first``, that has the bytes ``data[begin:stop]``.
+    """Return the number of the known text with the bytes ``data[begin:stop]``, or -1 - its free slot in ``table``.
 
-    ``table`` has 2^k entries; entries with this ``stamp`` hold known texts, and at least one entry does not. If no text
-    has these bytes, the result is negative, and the text can be stored at ``table[-1 - result]``.
+    ``table`` has 2^k entries; entries with this ``stamp`` hold known texts, and at least one entry does not.
     """
     h = _START
     for k in range(begin, stop, 8):

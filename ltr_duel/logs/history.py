@@ -34,18 +34,7 @@ _GRID = 1 << 20  # slopes are rounded to it, so that the order of sums does not 
 
 
 class History:
-    """Covariates of users from before the experiment.
-
-    path: Parquet or CSV with a column ``user`` and numeric columns, one row per user. Users without a row get the mean
-    of each column. Without a path, only the coin is used.
-
-    Raises `InputError` if the file cannot be read, or has non-numeric columns or repeated users.
-
-    Examples
-    --------
-    >>> History().names
-    ()
-    """
+    """Covariates of users from before the experiment, one row per user; without a path, only the coin is used."""
 
     def __init__(self, path: str | Path | None = None) -> None:
         self.path = path
@@ -80,14 +69,7 @@ def _read(path: Path) -> Any:
 def adjusted(
     log: Any, rows: Any, outcomes: Any, sets: list[tuple[str, str]], history: History, *, intercept: bool = True
 ) -> Any:
-    """Return outcomes minus their part explained by the coin and the covariates.
-
-    rows, outcomes: See `Credited`.
-    sets: The first and the second ranker of each pair.
-    intercept: Whether slopes are fitted with an intercept, as for means; the sign test needs slopes without one.
-
-    Raises `InputError` if rows lack owners, or lists have more than two rankers.
-    """
+    """Return outcomes minus their part explained by the coin and the covariates; the sign test needs no intercept."""
     import ibis
 
     two = {"owners", "rankers"} <= set(rows.columns)
@@ -125,11 +107,7 @@ def _slopes(engine: Any, t: Any, names: list[str], pairs: int, intercept: bool) 
 
 
 def slopes_of(products: FloatMatrix, *, intercept: bool = True) -> FloatVector:
-    """Regress the last column on the middle columns and return the slopes; the first column is the constant 1.
-
-    products: shape (columns, columns); sums of products of the columns.
-    intercept: Whether the first column is fitted too.
-    """
+    """Regress the last column on the middle columns, from sums of products; the first column is the constant 1."""
     left = products[1:, 1:]
     if intercept:
         left = left - np.outer(products[0, 1:], products[0, 1:]) / products[0, 0]
@@ -137,10 +115,7 @@ def slopes_of(products: FloatMatrix, *, intercept: bool = True) -> FloatVector:
 
 
 def combined(plain: PairSums, less: PairSums, signs: PairSums, history: History) -> PairSums:
-    """Return `plain` with sums and errors of the adjusted outcomes (`less`) and sums for the sign test (`signs`).
-
-    Counts and sequences stay those of `plain`.
-    """
+    """Return `plain` with the sums of the adjusted outcomes and, for the sign test, of ``signs``; counts stay."""
     slopes = 1 + len(history.names)
     return dataclasses.replace(
         plain, sum=less.sum, square=less.square, kinds=less.kinds, slopes=slopes, signs=signs.kinds

@@ -26,10 +26,7 @@ class Limits(NamedTuple):
 
 
 def limits(found: LogComparison, confidence: float, tests: float = 1.0, *, any_time: bool = False) -> Limits:
-    """Return intervals; ``tests`` intervals share the error (Bonferroni), so that all hold with this confidence.
-
-    any_time: Whether they hold at all looks together, rather than at one look. Those of an adaptive log always do.
-    """
+    """Return intervals; ``tests`` intervals share the error (Bonferroni). Those of an adaptive log hold at any time."""
     if any_time or found.adaptive:
         seen, mean, _ = _seen(found)
         now = seen.sequence(confidence, tests)
@@ -80,21 +77,10 @@ def guardrails(
     confidence: float = 0.95,
     any_time: bool = False,
 ) -> list[Guardrail]:
-    """Test for each pair that the ranker that leads by the primary outcome is not inferior by another outcome.
+    """Test for each pair that the ranker that leads by the primary outcome is not worse by ``margin`` or more.
 
-    The test is one-sided: its limit has all of the error on the side of harm. The error of the mean is never 0,
-    whatever the data. A decision needs the primary outcome and each guardrail, so each test may have the whole error
-    (intersection-union; Berger, Technometrics 1982).
-
-    primary, other: Comparisons of the same log.
-    outcome: Name of the other outcome.
-    margin: Loss in the mean outcome that is accepted; above 0.
-    confidence: Confidence of the one-sided limit, above 1/2.
-    any_time: Whether the limit holds at all looks together, rather than at one look.
-
-    Return the guardrails of the pairs that both comparisons have, in the order of ``primary``.
-
-    Raises `InputError` for a margin or a confidence out of range.
+    The limits are one-sided. A decision needs the primary outcome and each guardrail, so each test may have the whole
+    error (intersection-union; Berger, Technometrics 1982).
     """
     errors.require_between("the margin of a guardrail", margin, 1e-9, 1)
     errors.require_between("the confidence of a guardrail", confidence, 0.5 + 1e-9, 1 - 1e-9)
@@ -112,13 +98,7 @@ def guardrails(
 
 
 def guardrail_lines(found: list[Guardrail]) -> list[str]:
-    """Return the guardrails as lines of text.
-
-    Examples
-    --------
-    >>> guardrail_lines([Guardrail("click", "new", "old", 0.01, -0.005, 0.01)])
-    ['guardrail click holds: new against old +0.0100, at least -0.0050 (margin 0.01)']
-    """
+    """Return the guardrails as lines of text."""
     return [
         f"guardrail {one.outcome} {'holds' if one.holds else 'is not shown to hold'}: {one.ahead} against {one.behind}"
         f" {one.mean:+z.4f}, at least {one.low:+z.4f} (margin {one.margin:g})"

@@ -55,11 +55,7 @@ def ranked(column: Any, shown: Any) -> Ranked:
 
 
 def number_rows(rows: Ranked, rankers: int, first: IntVector, last: IntVector) -> RowLists:
-    """Number the documents of rows that interleave `rankers` rankers.
-
-    rankers: Number of rankers of a row; rows with another number of lists are only checked.
-    first, last: Row n shows ``rows.shown[first[n]:last[n]]``.
-    """
+    """Number the documents of rows that interleave `rankers` rankers and show ``rows.shown[first[n]:last[n]]``."""
     some = rows.stop > rows.ptr
     head = np.where(some, rows.ptr, 0)
     sizes = np.where(some, rows.end[head] - rows.begin[head], 0) if len(rows.end) else np.zeros(len(head), np.int64)

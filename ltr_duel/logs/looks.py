@@ -53,8 +53,7 @@ def days_to_a_whole_week(days: float) -> float:
 def looks_of(engine: Any, rows: Any, outcomes: Any, by: Grouping, step: float) -> tuple[list[Look], list[Any]]:
     """Return the state of a comparison at the end of each time step (UTC), and the classes for `pair_sums`.
 
-    The errors are those of `cautious_of_moments`; the comparison itself corrects each cluster by its size. Classes are
-    counted in the same pass if the engine is DuckDB in this process; otherwise the list is empty.
+    DuckDB counts the classes in the same pass; for other engines the list is empty.
     """
     block = (rows.time / step).floor().cast("int64")
     seen = engine.run(
@@ -133,11 +132,7 @@ def _clustered(t: Any, keys: tuple[str, ...], by: Grouping) -> dict[str, Any]:
 
 
 def _moments(t: Any, of: dict[str, Any]) -> Any:
-    """Return the increments of sums over clusters in each block: of outcomes, and of products of clusters' sums.
-
-    The increments of n n, n t and t t by an outcome are their values with it minus their values before it. All outcomes
-    are sorted, so the sorted table is kept narrow.
-    """
+    """Return the increments, in each block, of sums over clusters: of outcomes, and of products of clusters' sums."""
     import ibis
 
     t = t.select("block", "line", "y", "square", **{"pair": t.pair} | of)

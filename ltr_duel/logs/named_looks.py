@@ -50,34 +50,7 @@ def look_at_days(
     rankers: Collection[str] = (),
     any_time: bool = False,
 ) -> list[NamedLook]:
-    r"""Return the results of planned looks at each pair, up to the end of the log.
-
-    log: Log of rankers that were not chosen by outcomes.
-    days: Days from the first impression to each look, increasing; the last one ends the experiment. They must be chosen
-    before the data are seen.
-    confidence: Probability that no decision on any pair at any look is wrong; above 0 and below 1.
-    cluster: {"user", "query", "impression"}; groups within which outcomes may be correlated.
-    rankers: The only legal rankers, or empty for any. All their pairs share the error.
-    any_time: Whether days after the first two weeks may be within a week.
-
-    Results are ordered by pair, then by look.
-
-    Raises `InputError` for days that do not increase or are within a week, an unknown cluster, numbers out of range,
-    and like `compare_log`.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> row = '{"impression": %d, "time": %d, "query": "q", "user": %d, "shown": ["a", "b"], "clicks": [2],'
-    >>> row += ' "rankers": ["old", "new"], "owners": ["old", "new"]}'
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "clicks.jsonl"
-    ...     _ = path.write_text("\n".join(row % (k, k * 8640, k) for k in range(150)))
-    ...     looks = look_at_days(ClickLog(path), [7, 14, 21])
-    >>> [(look.day, look.winner, round(look.boundary, 2)) for look in looks]
-    [(7, 'new', 3.71), (14, 'new', 2.51)]
-    """
+    """Return the results of planned looks at each pair, up to the end of the log, ordered by pair, then by look."""
     errors.require_between("the confidence", confidence, 1e-9, 1 - 1e-9)
     if cluster not in _KEYS:
         raise InputError(f"named looks are clustered by user, query or impression, not '{cluster}'")
@@ -103,19 +76,12 @@ def look_at_days(
 
 
 def looks_made(days: Sequence[float], reached: float) -> list[float]:
-    """Return the days of the looks that a log of `reached` days has made.
-
-    No look is made before its day, because it would be repeated with new data until that day.
-    """
+    """Return the days of looks that a log has reached; an earlier look would be repeated with new data."""
     return [day for day in days if day <= reached]
 
 
 def require_days(days: Sequence[float], *, any_time: bool) -> None:
-    """Raise `InputError` unless the days are valid for looks.
-
-    After the first two weeks a look must be at the end of a week, to within a day. The log itself may end within a
-    week, because a look uses only the data before it. So decisions of looks never wait.
-    """
+    """Raise `InputError` unless days increase and, after two weeks, are at the end of a week, to within a day."""
     if not days or not days[0] > 0 or not np.all(np.diff(days) > 0):
         raise InputError(f"days of looks are above 0 and increase, which {', '.join(f'{d:g}' for d in days)} do not")
     within = [day for day in days if not any_time and days_to_a_whole_week(day)]
@@ -187,11 +153,7 @@ def _alike(n: Any, total: Any, number: Any) -> tuple[FloatMatrix, FloatMatrix, A
 
 
 def _covariance(count: Any, total: FloatMatrix, number: Any) -> FloatMatrix:
-    """Return the clustered covariance of sums between looks, shape (looks, looks).
-
-    If all outcomes at a look are equal, the covariance cannot be estimated, and sums are assumed to have independent
-    increments; the positive correlation from returning users is then not used.
-    """
+    """Return the covariance of sums between looks; with independent increments if all outcomes of a look are equal."""
     n = (count @ number)[:, None]
     residual = total - count * ((total @ number)[:, None] / np.maximum(n, 1))
     covariance = residual * number @ residual.T

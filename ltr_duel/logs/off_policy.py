@@ -206,11 +206,7 @@ class Totals:
 
 
 def _error_and_reach(means: Means, scatter: float, effective: float, confidence: float) -> tuple[float, float]:
-    """Return the error and half the interval, at least those of independent impressions with the expected weights.
-
-    The observed weights may lack large ones. Two squared outcomes of 1 are added, so that constant outcomes have an
-    error.
-    """
+    """Return error and half the interval, at least those of independent impressions with the expected weights."""
     floor = math.sqrt((max(scatter, 0.0) * effective + 2) / (effective + 2) / effective)
     half = max(float(reach(means, confidence)[0]), float(special.ndtri((1 + confidence) / 2)) * floor)
     return max(float(means.error[0]), floor), half
@@ -253,17 +249,7 @@ def _refusal(effective: float, n: float, within: Reach, away: float, error: floa
 
 
 def weighted_lines(found: WeightedOutcome) -> list[str]:
-    """Return the estimate as lines of text.
-
-    Examples
-    --------
-    >>> known = WeightedOutcome("a", "b", 900, 1000, 9, 10, 12.0, 0.7, 0.7, 0.1, 0.1, 0.2, -0.3, 0.5, "", "too little")
-    >>> for line in weighted_lines(known):
-    ...     print(line)
-    a against b, over the 9 of 10 queries (900 of 1,000 impressions) of which the log ranks documents by both
-    worth 12.0 impressions; mean weight 0.700 ± 0.100 where the chances imply 0.700 (1 if all lists were within reach)
-    refused: too little
-    """
+    """Return the estimate as lines of text."""
     lines = [
         f"{found.first} against {found.second}, over the {found.queries:,} of {found.log_queries:,} queries"
         f" ({found.impressions:,} of {found.log_impressions:,} impressions) of which the log ranks documents by both",

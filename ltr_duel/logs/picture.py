@@ -118,19 +118,7 @@ def _course(
 
 
 def plot_parts(beside: Beside, ax: Axes | None = None, *, pairs: int = _MOST) -> Axes:
-    """Plot the means of the parts of a log side by side, with their intervals.
-
-    ax: Axes to draw on; new ones by default.
-    pairs: Maximum number of pairs, the clearest first; at most four are drawn.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> row = {"day": ["2026-03-01"], "first": ["new"], "second": ["old"], "impressions": [20], "mean": [0.25]}
-    >>> frame = pd.DataFrame(row | {"low": [0.1], "high": [0.4], "p_corrected": [0.01]})
-    >>> plot_parts(Beside("day", frame, [])).get_ylabel()
-    'mean outcome'
-    """
+    """Plot the means of parts of a log with their intervals, for at most four pairs, the clearest first."""
     ax = prepared_axes(ax, 8, 3.6)
     names = list(dict.fromkeys(beside.frame[beside.by]))
     if beside.by in DATED:  # frames are sorted by clearness, which may put later days first
@@ -154,15 +142,7 @@ def plot_parts(beside: Beside, ax: Axes | None = None, *, pairs: int = _MOST) ->
 
 
 def plot_plans(plans: Sequence[ImpressionPlan], ax: Axes | None = None) -> Axes:
-    """Plot impressions against the effect.
-
-    ax: Axes to draw on; new ones by default.
-
-    Examples
-    --------
-    >>> plot_plans([ImpressionPlan(0.1, 385.0, 700.0, 1000.0), ImpressionPlan(0.2, 90.0, 190.0, 300.0)]).get_xlabel()
-    'effect (mean outcome)'
-    """
+    """Plot impressions against the effect."""
     ax = prepared_axes(ax, 7, 4)
     ordered = sorted(plans)
     effects = [plan.effect for plan in ordered]

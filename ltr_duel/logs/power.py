@@ -133,18 +133,7 @@ def smallest_effects(
     every: float = 0.0,
     seed: int = 0,
 ) -> tuple[float, float]:
-    """Return the smallest effects found with this number of impressions, by the fixed and the sequential test.
-
-    impressions: Impressions of the whole log: traffic per day times days.
-    power, confidence, tests, every, seed: See `plan_impressions`.
-
-    The effects are mean outcomes; infinity if even the largest possible effect would not be found.
-
-    Examples
-    --------
-    >>> [round(effect, 2) for effect in smallest_effects(Spread("old", "new", 0.1, 0.5), 400)]
-    [0.1, 0.14]
-    """
+    """Return the smallest effects found with these impressions of the log, by the fixed and the sequential test."""
     errors.require_between("the number of impressions", impressions, 1)
     settings = {"power": power, "confidence": confidence, "tests": tests, "every": every, "seed": seed, "draws": 1000}
 
@@ -163,10 +152,7 @@ def smallest_effects(
 
 
 def least_effect(spread: Spread, impressions: int, *, power: float, confidence: float, tests: int) -> float:
-    """Return the smallest mean outcome that the clusters of a log can show, however many impressions each has.
-
-    With N clusters of correlation rho, the variance of the mean falls to rho / N times the variance of an outcome.
-    """
+    """Return the smallest effect that the clusters of a log can show: the variance falls to rho / N of an outcome's."""
     if not spread.returning or spread.visits <= 1:
         return 0.0
     clusters = impressions / spread.each / spread.visits
@@ -187,10 +173,7 @@ def _smallest(needed: Callable[[float], float], largest: float, impressions: flo
 
 
 def fixed_test(effect: float, square: float, power: float, alpha: float, share: float = 1.0) -> float:
-    """Return the impressions with which the test of `compare_log` finds a mean outcome with this mean square.
-
-    Impressions are independent, and each is of the pair with probability ``share``.
-    """
+    """Return the impressions with which the test of `compare_log` finds an effect; the pair has a ``share`` of them."""
     ratio = effect / max(square - effect**2, effect**2 / _CLEAREST**2) ** 0.5
     about = ((special.ndtri(1 - alpha / 2) + special.ndtri(power)) / ratio) ** 2
     if about > _NORMAL:  # above this, both tests are that of a normal mean
@@ -206,10 +189,7 @@ def fixed_test(effect: float, square: float, power: float, alpha: float, share: 
 
 
 def found_by(effect: float, square: float, n: float, alpha: float, share: float = 1.0) -> float:
-    """Return the probability that the test finds an effect with n impressions, a share of them of the pair.
-
-    The sum runs over all likely numbers of wins and losses; the number of ties is its expectation given these.
-    """
+    """Return the power with n impressions: a sum over all likely wins and losses, with the expected ties."""
     decided = _within(n, square * share)
     wins = np.arange(decided[0] // 2, _within(decided[-1], (1 + effect / square) / 2)[-1] + 1)
     d, w = (one.ravel() for one in np.meshgrid(decided, wins, indexing="ij"))
@@ -229,13 +209,7 @@ def _within(n: float, chance: float) -> FloatVector:
 
 
 def plans_table(plans: Sequence[ImpressionPlan]) -> pd.DataFrame:
-    """Return the plans as a table of texts.
-
-    Examples
-    --------
-    >>> plans_table([ImpressionPlan(0.1, 385.0, 700.0, 1000.0)])["fixed test"].tolist()
-    ['385']
-    """
+    """Return the plans as a table of texts."""
     return pd.DataFrame(
         [
             {

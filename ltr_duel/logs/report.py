@@ -35,20 +35,7 @@ _WHOSE = {
 
 
 def comparison_lines(found: LogComparison, *, always: bool = False) -> list[str]:
-    """Return sentences about the data and the settings of a comparison.
-
-    always: Whether the comparison's table is valid at any time.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> about = {"method": "team_draft", "outcome": "credit", "users": 5, "queries": 2, "first": 0, "last": 60}
-    >>> about |= {"bad_lines": 0, "log": "clicks.jsonl"}
-    >>> found = SimpleNamespace(impressions=10, names=("old", "new"), pairs=[(0, 1)], cluster="user", provenance=about)
-    >>> found.confidence, found.warnings = 0.95, []
-    >>> comparison_lines(found)[0]
-    'clicks.jsonl: 10 impressions, 2 rankers, 1 pair, by team_draft (credit)'
-    """
+    """Return sentences about data and settings; ``always``: the comparison's table is valid at any time."""
     about = found.provenance
     pairs = several(len(found.pairs), "pair")
     lines = [

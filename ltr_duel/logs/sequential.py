@@ -102,21 +102,7 @@ def observations_needed(
     tuned_at: float = TUNED_AT,
     margin: float = 0.0,
 ) -> FloatVector:
-    """Return the number of observations after which a sequence shows the better ranker.
-
-    each: Assumed increments of the sums per observation; fields of shape (pairs,).
-    confidence, tests, tuned_at: See `confidence_sequence`.
-    margin: If positive, a mean that is shown to be within -margin..margin is also enough.
-
-    The result is infinity above 10^12.
-
-    Examples
-    --------
-    >>> d, ties, none = np.array([0.1, 0.05, 0.0]), np.full(3, 0.4), np.zeros(3)
-    >>> large, small, never = observations_needed(Sequences(0.3 + d, 0.3 - d, ties, none, none, none))
-    >>> bool(large < small < never)
-    True
-    """
+    """Return the observations after which a sequence decides; ``each`` has its increments per observation."""
     bets, level = _settings(confidence, tests, tuned_at)
     flat = [np.ravel(part).astype(np.float64) for part in np.broadcast_arrays(*each)]
     needed = np.empty(len(flat[0]))

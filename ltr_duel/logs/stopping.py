@@ -134,8 +134,7 @@ def _seen(found: LogComparison | RunningComparison) -> tuple[Clustered | Observe
 def outcomes_go_together(found: LogComparison) -> bool:
     """Whether the clustered test of all impressions applies: some user (or query) has several outcomes.
 
-    In a log whose rankers were chosen by earlier outcomes, only users' first impressions count, because their sequence
-    is valid whatever policy chose the pairs.
+    Never if earlier outcomes chose the rankers: then only the sequence of users' first impressions is valid.
     """
     if found.cluster == "impression" or "policies" in found.provenance:
         return False
@@ -143,23 +142,10 @@ def outcomes_go_together(found: LogComparison) -> bool:
 
 
 def impressions_to_go(names: Sequence[str], decisions: Sequence[StoppingDecision]) -> tuple[float, str]:
-    """Return the further impressions until the experiment may stop, and the winner at that time.
+    """Return the further impressions until the experiment may stop, if means persist, and the winner at that time.
 
-    It may stop once a ranker wins against every other one, or once every pair is decided, whichever comes first. Pairs
-    without the winner are not needed.
-
-    decisions: Result of `stopping_decisions`.
-
-    The number assumes that the means persist: 0 if the experiment may stop now, infinity if it never may, or if there
-    are too few observations for a projection. The winner is "" if no ranker wins against all others.
-
-    Examples
-    --------
-    >>> won = StoppingDecision("a", "b", "stop", "a", 900, 0.3, 0.2, 0.4, 1e9, 0.0, 0.0)
-    >>> soon = StoppingDecision("a", "c", "go on", "", 900, 0.1, -0.1, 0.2, 3.0, 300.0, 300.0)
-    >>> never = StoppingDecision("b", "c", "go on", "", 900, 0.0, -0.1, 0.1, 1.0, float("inf"))
-    >>> impressions_to_go(["a", "b", "c"], [won, soon, never])
-    (300.0, 'a')
+    It may stop once a ranker wins against every other one, or every pair is decided. Infinity for never or too few
+    observations.
     """
     further, winner = projected(names, decisions)
     return (np.inf if further and too_few(winner, decisions) else further), winner

@@ -31,19 +31,7 @@ def stopping_sentence(
     *,
     any_time: bool = False,
 ) -> str:
-    """Return a sentence or two: whether to stop, and the mean on which the decision is based.
-
-    decisions: Result of `stopping_decisions`.
-    margin: Margin of the decisions.
-    any_time: Whether a log of two weeks or more may decide within a week.
-
-    Examples
-    --------
-    >>> decision = StoppingDecision("old", "new", "stop", "new", 900, -0.3, -0.4, -0.2, 1e9, 0.0, 0.0)
-    >>> from types import SimpleNamespace
-    >>> stopping_sentence(SimpleNamespace(names=("old", "new"), impressions=900), [decision])
-    'stop: new wins. So far its mean outcome is ahead; a later change of users or rankers is not ruled out.'
-    """
+    """Return a sentence or two: whether to stop, and the mean on which the decision is based."""
     sentence = _sentence(found, decisions, margin)
     missing = days_to_wait(found, any_time=any_time)
     if missing and not sentence.startswith("go on"):
@@ -91,11 +79,7 @@ def _sentence(found: LogComparison | RunningComparison, decisions: list[Stopping
 
 
 def to_go_in(found: LogComparison | RunningComparison) -> tuple[str, float]:
-    """Return the unit of a projection (impressions, queries or comparisons), and its number per impression.
-
-    More impressions of the same queries give little information on queries in general: if the errors depend mainly on
-    queries, new queries are needed.
-    """
+    """Return the unit of a projection, and its number per impression: queries if they limit the precision."""
     if not isinstance(found, LogComparison):
         return "comparisons", 1.0  # a live page may compare nothing
     if outcomes_go_together(found) and _queries_limit(found, lambda one: -one.error):

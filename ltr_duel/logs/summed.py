@@ -53,15 +53,9 @@ def summed(
     looks: bool = True,
     history: History | None = None,
 ) -> Summed:
-    """Credit a log and sum its outcomes.
+    """Credit a log and sum its outcomes, clustered by users if any row has one, else by queries, by default.
 
-    cluster: One of `CLUSTERS`; by default users, if any row of the log has a user, else queries. If a policy reacts to
-    outcomes, queries cannot be clusters and are replaced by users, or by impressions if no user is known.
-    rankers: The only legal rankers, or empty for any.
-    looks: Whether to record the development over time, which takes longer.
-    history: Covariates of users, to adjust outcomes by the coin of each list and by the covariates.
-
-    Raises `InputError` like `credited`, and if outcomes cannot be adjusted.
+    If a policy reacts to outcomes, queries cannot be clusters and are replaced by users, or by impressions.
     """
     outcomes, rows, creditor, whole = credited(log, rankers)
     about = log.facts(rows, rankers)

@@ -86,27 +86,18 @@ class Clusters(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PairSums:
-    """The sums of all pairs.
-
-    cluster: {"user", "query", "both", "impression"}
-    wins, losses, ties: shape (pairs,); impressions with a positive, negative and zero outcome.
-    sum, square: shape (pairs,); sums of the outcomes, and of their squares.
-    sequences: Sums of the first outcome of each user and pair (clusters ``user`` and ``both``), else of all outcomes.
-    kinds: Users; queries; or users, queries and (user, query); or empty, by ``cluster``.
-    slopes: Number of slopes by which the outcomes were adjusted.
-    signs: Like ``kinds``, for the sign test, if its sums differ.
-    """
+    """The sums of all pairs, by one of `CLUSTERS`; vectors have shape (pairs,)."""
 
     cluster: str
     wins: IntVector
     losses: IntVector
     ties: IntVector
-    sum: FloatVector
-    square: FloatVector
-    sequences: Sequences
-    kinds: tuple[Clusters, ...]
-    slopes: int = 0
-    signs: tuple[Clusters, ...] = ()
+    sum: FloatVector  # of the outcomes
+    square: FloatVector  # of their squares
+    sequences: Sequences  # of first outcomes of users (clusters ``user`` and ``both``), else of all outcomes
+    kinds: tuple[Clusters, ...]  # users; queries; or users, queries and (user, query); or empty, by ``cluster``
+    slopes: int = 0  # by which the outcomes were adjusted
+    signs: tuple[Clusters, ...] = ()  # like ``kinds``, for the sign test, if its sums differ
 
     def counts(self) -> FloatVector:
         """Return the number of outcomes of each pair."""
@@ -204,11 +195,7 @@ class Grouping(NamedTuple):
 
 
 def pair_sums(engine: Engine, outcomes: Any, by: Grouping, classes: Sequence[Any] = ()) -> PairSums:
-    """Return the sums of outcomes.
-
-    outcomes: See `Credited`.
-    classes: Classes counted by `looks_of`, if any.
-    """
+    """Return the sums of outcomes; ``classes`` were counted by `looks_of`, if any."""
     pairs, cluster, kinds = by.pairs, by.cluster, by.kinds
     counted = classes or [engine.run(_classes(outcomes, keys, by.whole, by.named)) for keys in kinds or ((),)]
     found, *others = map(sorted_columns, counted)

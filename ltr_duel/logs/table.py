@@ -17,13 +17,7 @@ from ltr_duel.core import IntVector, as_writable
 
 
 class LogColumn(NamedTuple):
-    """One column of a log: its Arrow type, whether each row must have it, and its meaning.
-
-    Examples
-    --------
-    >>> LOG_COLUMNS["clicks"].needed
-    True
-    """
+    """One column of a log: its Arrow type, whether each row must have it, and its meaning."""
 
     kind: Any
     needed: bool
@@ -109,10 +103,7 @@ class Impressions(NamedTuple):
 
 
 def ragged(column: Any, missing: Any = 0) -> tuple[Any, IntVector]:
-    """Return the entries of a column of lists, and their offsets: row r has the entries ``[ptr[r]:ptr[r + 1]]``.
-
-    Null entries become ``missing``; entries that are texts or lists are returned as an Arrow array.
-    """
+    """Return the entries of a column of lists, with null as ``missing``; row r has ``[ptr[r]:ptr[r + 1]]``."""
     ptr = as_writable(column.offsets.to_numpy()).astype(np.int64)
     values = column.values
     if pa.types.is_string(values.type) or pa.types.is_list(values.type):

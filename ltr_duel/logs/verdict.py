@@ -38,9 +38,8 @@ class Decision(NamedTuple):
 def decision_of(evidence: Evidence) -> Decision:
     """Decide by the checks, the primary outcome, the guardrails and the days of the week.
 
-    A pair is *open*, *no difference*, or one of its rankers *wins*, according to its interval. All pairs are *no
-    decision* if a check fails or the winner breaks a guardrail. A pair with a winner is *no decision* if one of its
-    guardrails is not shown to hold. Decided pairs wait until the week is complete.
+    A failed check or broken guardrail of the winner leaves no decision on any pair; decided pairs wait until the week
+    is complete.
     """
     winner, found, sentence = _by_outcome(evidence)
     guards = [one for one in evidence.guards if one.ahead == winner]

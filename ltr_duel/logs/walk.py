@@ -30,14 +30,7 @@ def products_of(n: Any, total: Any, value: Any) -> dict[str, Any]:
 def walked(
     engine: Engine, t: Any, of: dict[str, Any], blocks: IntVector, *, whole: bool, number: int | None = None
 ) -> tuple[Any, Any]:
-    """Return the increments of the sums per block and pair for `looks_of`, and the classes for `pair_sums`.
-
-    t: Outcomes with their ``block``.
-    of: Columns that identify a cluster.
-    blocks: All blocks, ascending.
-    whole: Whether all outcomes are wins, losses and ties.
-    number: Number of clusters; counted if None.
-    """
+    """Return the sums per block and pair for `looks_of`, and the classes for `pair_sums`."""
     pairs = _power(engine.value(t.pair.max()) + 1) if "pair" in of else 1
     first, span = int(blocks[0]), _power(int(blocks[-1] - blocks[0]) + 1)
     code = (t.line * pairs + t.pair) * span + (t.block - first)

@@ -30,7 +30,7 @@ from scipy import special
 from ltr_duel.bandits import POLICIES
 from ltr_duel.core import FloatMatrix, FloatVector, InputError, statistics
 from ltr_duel.logs.clusters import Means, cautious_means, clustered_means, interval_ends
-from ltr_duel.logs.hashing import hash_texts
+from ltr_duel.logs.hashing import hash_users
 from ltr_duel.logs.outcomes import UNIT
 from ltr_duel.logs.sequential import confidence_sequence
 from ltr_duel.logs.sums import Sequences
@@ -94,9 +94,7 @@ def choices_of(engine: Any, rows: Any, outcomes: Any, pairs: int) -> Choices:
     square, inverse = np.zeros((2, pairs))
     each = outcomes.select("line", "user", "pair", "y").join(rows.select("line", "propensity"), "line")
     for batch in engine.stream(each.order_by("line", "pair"), _ROWS):  # in order, as floating-point sums depend on it
-        known = batch.column("user").is_valid().to_numpy(zero_copy_only=False)
-        own = batch.column("line").to_numpy().astype(np.uint64)
-        users = np.where(known, hash_texts(batch.column("user")), own)
+        users = hash_users(batch, batch.column("line").to_numpy().astype(np.uint64))
         at = batch.column("pair").to_numpy(), (users & np.uint64(_GROUPS - 1)).astype(np.int64)
         weight = batch.column("propensity").to_numpy() ** -0.5
         np.add.at(count, at, weight)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ltr_duel.core import IntVector
 from ltr_duel.logs.findings import flipped
-from ltr_duel.logs.hashing import HashVector, hash_rows, hash_texts
+from ltr_duel.logs.hashing import HashVector, hash_rows, hash_texts, hash_users
 from ltr_duel.logs.table import ragged
 
 _GROUPS = 512  # groups of users, made by a hash; a group counts as one user
@@ -41,8 +41,7 @@ class Users:
         """Group rows by user, rankers and `keys`; yield group of users, number of the set, keys, count and sums."""
         found = rows.group_by("user", "own", "rankers", *keys).agg(n=rows.count(), **sums)
         for batch in self._engine.stream(found, 1 << 16):
-            own = batch.column("own").to_numpy()
-            user = np.where(own >= 0, own.astype(np.uint64), hash_texts(batch.column("user")))
+            user = hash_users(batch, batch.column("own").to_numpy().astype(np.uint64))
             rankers = self._numbers[np.searchsorted(self._hashes, _hashes(batch.column("rankers")))]
             group = (user % np.uint64(self.shape[0])).astype(np.int64)
             yield group, rankers, *(batch.column(name).to_numpy() for name in (*keys, "n", *sums))

@@ -81,7 +81,7 @@ class Clustered(NamedTuple):
 
     def of(self, pairs: IntVector) -> Clustered:
         """Return the data of some of the pairs."""
-        return Clustered(Means(*(part[pairs] for part in self.means)), self.p[pairs], self.n[pairs])
+        return Clustered(self.means.of(pairs), self.p[pairs], self.n[pairs])
 
     def _variance(self) -> FloatVector:
         known = np.isfinite(self.means.error)  # infinite for a pair without impressions

@@ -11,8 +11,8 @@ on third and fourth powers too. Gauss quadrature finds a few sizes and shares, t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,15 @@ class Means(NamedTuple):
     mean: FloatVector
     error: FloatVector  # standard error; infinite if one cluster has all outcomes
     freedom: FloatVector  # degrees of freedom: the equivalent number of clusters of equal size, less one
+
+    @classmethod
+    def joined(cls, parts: Iterable[Means]) -> Means:
+        """Return the means of several sets of pairs."""
+        return cls(*map(np.concatenate, zip(*parts, strict=True)))
+
+    def of(self, pairs: Any) -> Means:
+        """Return the means of some of the pairs."""
+        return Means(*(part[pairs] for part in self))
 
 
 def clustered_means(count: FloatMatrix, total: FloatMatrix, times: FloatVector | float = 1.0) -> Means:

@@ -15,7 +15,7 @@ from ltr_duel.logs.adaptive import policies_of
 from ltr_duel.logs.bad import refused
 from ltr_duel.logs.crediting import Clicked, credit_rows
 from ltr_duel.logs.doubly_robust import Rows
-from ltr_duel.logs.hashing import HashVector, hash_texts
+from ltr_duel.logs.hashing import HashVector, hash_texts, hash_users
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.mixtures import Mixtures, chances_of, weights_of
 from ltr_duel.logs.targets import PageTargets, RankedTargets, Weighable, rows_with
@@ -124,10 +124,7 @@ class Design:
         log = self._source.log
         for batch in log.batches(_COLUMNS):
             table, wrong = batch.table, dict[int, str]()
-            users = hash_texts(table.column("impression"))
-            if "user" in table.schema.names:
-                named = table.column("user").is_valid().to_numpy(zero_copy_only=False)
-                users = np.where(named, hash_texts(table.column("user")), users)
+            users = hash_users(table, hash_texts(table.column("impression")))
             for part, targets in enumerate(self._source.targets):
                 try:
                     rows = list(targets.weighable(table, wrong))

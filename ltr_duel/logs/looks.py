@@ -94,16 +94,9 @@ def looks_of(engine: Any, rows: Any, outcomes: Any, by: Grouping, step: float) -
     mean = np.divide(total, n, out=np.full(n.shape, np.nan), where=n > 0)
     means = two_way(*kinds) if by.cluster == "both" else kinds[0]
     impressions = np.cumsum(seen["n"]).tolist()
+    of_pairs = Sequences(*sequences)
     looks = [
-        Look(
-            seen["last"][k],
-            impressions[k],
-            n[k],
-            mean[k],
-            Means(*(part[k] for part in means)),
-            Sequences(*(s[k] for s in sequences)),
-        )
-        for k in range(len(number))
+        Look(last, impressions[k], n[k], mean[k], means.of(k), of_pairs.of(k)) for k, last in enumerate(seen["last"])
     ]
     return looks, classes
 

@@ -117,8 +117,7 @@ def looks_at_pair(classes: dict[str, Any], names: tuple[str, str], days: list[fl
     count, total = (np.stack([classes[f"{name}{k}"] for k in looks]) for name in ("n", "total"))
     square = np.array([classes[f"square{k}"].sum() / UNIT for k in looks])
     seen = [_alike(n, y, number) for n, y in zip(count, total, strict=True)]
-    each = [cautious_means(n, y, square[k : k + 1], times) for k, (n, y, times) in enumerate(seen)]
-    means = Means(*(np.concatenate(parts) for parts in zip(*each, strict=True)))
+    means = Means.joined(cautious_means(n, y, square[k : k + 1], times) for k, (n, y, times) in enumerate(seen))
     n, sums = count @ number, total @ number / UNIT
     signs = np.array([statistics.sign_flip_p(y[0], times) for _, y, times in seen])
     deviations = -special.ndtri(np.maximum(statistics.student_p(*means), signs) / 2)

@@ -104,16 +104,15 @@ def plan_impressions(
                 f"an effect of {effect:.4g} is impossible: outcomes of {spread.first} against {spread.second} have a"
                 f" mean square of {spread.square:.4g}, {why}"
             )
-        square = max(spread.square, effect, abs(spread.effect))  # fractional means may exceed the mean square
+        square = _square(spread, effect)
         alpha, rng = (1 - confidence) / tests, stream(seed, "logs", "power", str(effect))
+        fixed = _fixed(spread, effect, power, alpha, rng)
         if spread.returning:
             users = Returning.of(spread, effect, square)
-            fixed = spread.each * impressions_needed(users, power, alpha, rng)
             looking = Looking(every / spread.each, (_LONGEST * fixed + every) / spread.each, draws)
             times, right = clustered_times(users, alpha, tuned_at, looking, rng)
             times *= spread.each
         else:
-            fixed = fixed_test(effect, square, power, alpha, 1 / spread.each)
             bets, looking = Bets.tuned(tuned_at, alpha / 2), Looking(every, _LONGEST * fixed + every, draws)
             times, right = stopping_times(effect, square, bets, alpha / 2, looking, rng, 1 / spread.each)
         late = float(np.sort(np.where(right, times, np.inf))[int(np.ceil(power * draws)) - 1])
@@ -121,6 +120,18 @@ def plan_impressions(
         by_factors = (reach / effect) ** 2 * (square - effect**2) * spread.design * spread.each
         plans.append(ImpressionPlan(effect, fixed, float(times.mean()), late, float(by_factors)))
     return plans
+
+
+def _square(spread: Spread, effect: float) -> float:
+    return max(spread.square, effect, abs(spread.effect))  # fractional means may exceed the mean square
+
+
+def _fixed(spread: Spread, effect: float, power: float, alpha: float, rng: np.random.Generator) -> float:
+    """Return the impressions of the log that the fixed test needs."""
+    square = _square(spread, effect)
+    if not spread.returning:
+        return fixed_test(effect, square, power, alpha, 1 / spread.each)
+    return spread.each * impressions_needed(Returning.of(spread, effect, square), power, alpha, rng)
 
 
 def smallest_effects(
@@ -138,11 +149,8 @@ def smallest_effects(
     settings = {"power": power, "confidence": confidence, "tests": tests, "every": every, "seed": seed, "draws": 1000}
 
     def fixed(effect: float) -> float:
-        alpha, square = (1 - confidence) / tests, max(spread.square, effect, abs(spread.effect))
-        if not spread.returning:
-            return fixed_test(effect, square, power, alpha, 1 / spread.each)
-        users, rng = Returning.of(spread, effect, square), stream(seed, "logs", "power", str(effect))
-        return spread.each * impressions_needed(users, power, alpha, rng)
+        rng = stream(seed, "logs", "power", str(effect))
+        return _fixed(spread, effect, power, (1 - confidence) / tests, rng)
 
     def sequential(effect: float) -> float:
         return plan_impressions(spread, [effect], **settings)[0].sequential_power  # type: ignore[arg-type]  # values of their own types

@@ -104,10 +104,10 @@ def observations_needed(
 ) -> FloatVector:
     """Return the observations after which a sequence decides; ``each`` has its increments per observation."""
     bets, level = _settings(confidence, tests, tuned_at)
-    flat = [np.ravel(part).astype(np.float64) for part in np.broadcast_arrays(*each)]
-    needed = np.empty(len(flat[0]))
+    flat = Sequences(*(np.ravel(part).astype(np.float64) for part in np.broadcast_arrays(*each)))
+    needed = np.empty(len(flat.wins))
     for start in range(0, len(needed), AT_ONCE):
-        some = Sequences(*(part[start : start + AT_ONCE] for part in flat))
+        some = flat.of(slice(start, start + AT_ONCE))
         found = np.minimum(*(bets.first_reached(one, 0.0, level) for one in (some, some.mirrored())))
         if margin > 0:
             inside = np.maximum(*(bets.first_reached(one, -margin, level) for one in (some, some.mirrored())))
@@ -140,4 +140,4 @@ class Observed(NamedTuple):
 
     def of(self, pairs: IntVector) -> Observed:
         """Return the data of some of the pairs."""
-        return Observed(Sequences(*(part[pairs] for part in self.sequences)))
+        return Observed(self.sequences.of(pairs))

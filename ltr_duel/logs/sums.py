@@ -53,6 +53,10 @@ class Sequences(NamedTuple):
         n = self.n
         return (self.wins - self.losses + self.lead) / np.where(n > 0, n, 1.0)
 
+    def of(self, pairs: Any) -> Sequences:
+        """Return the sums of some of the pairs."""
+        return Sequences(*(part[pairs] for part in self))
+
     def mirrored(self) -> Sequences:
         """Return the sums with the two rankers exchanged."""
         return self._replace(wins=self.losses, losses=self.wins, lead=-self.lead)
@@ -135,8 +139,7 @@ class PairSums:
     def _clustered(self, means: Callable[..., Means]) -> Means:
         found = []
         for kind in self.kinds:
-            pairs = [means(p, *(one[None] for one in kind.of(p))) for p in range(len(self.wins))]
-            found.append(Means(*(np.concatenate(parts) for parts in zip(*pairs, strict=True))))
+            found.append(Means.joined(means(p, *(one[None] for one in kind.of(p))) for p in range(len(self.wins))))
         return fewer_degrees(two_way(*found) if self.cluster == "both" else found[0], self.slopes)
 
     def cautious_of_each(self) -> tuple[Means, ...]:

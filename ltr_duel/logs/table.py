@@ -111,6 +111,13 @@ def ragged(column: Any, missing: Any = 0) -> tuple[Any, IntVector]:
     return as_writable((values.fill_null(missing) if values.null_count else values).to_numpy()), ptr
 
 
+def marks_of(table: Any, name: str) -> NDArray[np.bool_]:
+    """Return whether each row of a batch has a value in a column, which may be absent."""
+    if name not in table.schema.names:
+        return np.zeros(table.num_rows, np.bool_)
+    return np.asarray(table.column(name).is_valid().to_numpy(zero_copy_only=False))
+
+
 def texts_of(column: Any) -> Texts:
     """Return the buffers of an Arrow column of strings without a copy."""
     n = len(column)

@@ -18,7 +18,7 @@ from ltr_duel.core import FloatVector, statistics
 from ltr_duel.logs.clusters import Means, cautious_of_moments, naive_means, two_way
 from ltr_duel.logs.engine import Engine
 from ltr_duel.logs.outcomes import UNIT
-from ltr_duel.logs.sums import Grouping, Sequences
+from ltr_duel.logs.sums import Grouping, Sequences, own_line
 from ltr_duel.logs.walk import products_of, walked
 
 _STEPS = (1, 10, 60, 600, 3600, 6 * 3600, 86400, 7 * 86400, 28 * 86400, 364 * 86400)  # seconds
@@ -120,8 +120,7 @@ def _sequence(y: Any, square: Any, where: Any = True) -> dict[str, Any]:
 
 def _clustered(t: Any, keys: tuple[str, ...], by: Grouping) -> dict[str, Any]:
     """Return the columns that identify a cluster; an impression without a user is a separate cluster."""
-    own = {"own": t.user.isnull().ifelse(t.line, -1)} if "user" in keys and not by.named else {}
-    return ({"pair": t.pair} if by.pairs > 1 else {}) | {key: t[key] for key in keys} | own
+    return ({"pair": t.pair} if by.pairs > 1 else {}) | {key: t[key] for key in keys} | own_line(t, keys, by.named)
 
 
 def _moments(t: Any, of: dict[str, Any]) -> Any:

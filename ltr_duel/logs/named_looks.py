@@ -21,7 +21,7 @@ from ltr_duel.logs.clusters import Means, cautious_means
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.looks import days_to_a_whole_week
 from ltr_duel.logs.outcomes import UNIT, credited
-from ltr_duel.logs.sums import sorted_columns
+from ltr_duel.logs.sums import own_line, sorted_columns
 
 _KEYS = {"user": "user", "query": "query", "impression": "line"}
 
@@ -104,8 +104,8 @@ def _classes(outcomes: Any, ends: list[float], key: str) -> Any:
             f"total{k}": t.y.sum(where=until),
             f"square{k}": t.square.sum(where=until),
         }
-    own = {"own": t.user.isnull().ifelse(t.line, -1)} if key == "user" else {}
-    each = t.group_by("pair", key, **own).agg(**{name: sum_.coalesce(0).cast("int64") for name, sum_ in sums.items()})
+    each = t.group_by("pair", key, **own_line(t, [key]))
+    each = each.agg(**{name: sum_.coalesce(0).cast("int64") for name, sum_ in sums.items()})
     same = [name for name in sums if not name.startswith("square")]
     squares = {name: each[name].sum().cast("int64") for name in sums if name.startswith("square")}
     return each.group_by("pair", *same).agg(clusters=each.count(), **squares)
@@ -124,25 +124,18 @@ def looks_at_pair(classes: dict[str, Any], names: tuple[str, str], days: list[fl
     bounds = statistics.look_boundaries(_covariance(count, total / UNIT, number), spent)
     freedom = np.where(means.freedom > 0, means.freedom, 1.0)
     reach = -statistics.student_quantile(special.ndtr(-bounds), freedom) * means.error
-    ends = np.where(np.isfinite(reach), means.mean - reach, -1), np.where(np.isfinite(reach), means.mean + reach, 1)
-    out = []
-    for k, day in enumerate(days):
-        winner = names[0 if sums[k] > 0 else 1] if deviations[k] >= bounds[k] else ""
-        mean = float(sums[k] / n[k]) if n[k] else 0.0
-        out.append(
-            NamedLook(
-                *names,
-                day,
-                int(n[k]),
-                mean,
-                max(float(ends[0][k]), -1.0),
-                min(float(ends[1][k]), 1.0),
-                float(np.copysign(deviations[k], sums[k])),
-                float(bounds[k]),
-                winner,
-            )
-        )
-    return out
+    low, high = (np.where(np.isfinite(reach), means.mean + side * reach, side) for side in (-1, 1))
+    columns = (
+        n,
+        sums / np.maximum(n, 1),
+        np.maximum(low, -1),
+        np.minimum(high, 1),
+        np.copysign(deviations, sums),
+        bounds,
+    )
+    winners = np.where(deviations >= bounds, np.where(sums > 0, *names), "")
+    rows = zip(days, *(column.tolist() for column in columns), winners.tolist(), strict=True)
+    return [NamedLook(*names, *row) for row in rows]
 
 
 def _alike(n: Any, total: Any, number: Any) -> tuple[FloatMatrix, FloatMatrix, Any]:

@@ -23,7 +23,7 @@ import numpy as np
 from scipy import special
 
 from ltr_duel.clicks import FORMS
-from ltr_duel.core import FloatVector, InputError, errors, stream
+from ltr_duel.core import FloatMatrix, FloatVector, InputError, errors, stream
 from ltr_duel.logs.clusters import Means, clustered_means, reach
 from ltr_duel.logs.designs import Design, Source, learnt, rows_of
 from ltr_duel.logs.doubly_robust import Residuals, Rows, joined, residuals
@@ -171,6 +171,11 @@ class Estimate(NamedTuple):
     half: float
 
 
+def _by_group(users: HashVector, values: FloatVector) -> FloatMatrix:
+    """Return the sums of values by groups of users, shape (1, groups)."""
+    return np.bincount((users & np.uint64(_GROUPS - 1)).astype(np.int64), values, _GROUPS)[None]
+
+
 class Totals:
     """Sums of weights and weighted outcomes, by groups of users."""
 
@@ -190,9 +195,8 @@ class Totals:
 
     def add(self, users: HashVector, weights: FloatVector, y: FloatVector) -> None:
         """Add rows."""
-        groups = (users & np.uint64(_GROUPS - 1)).astype(np.int64)
-        self._count[0] += np.bincount(groups, weights, _GROUPS)
-        self._total[0] += np.bincount(groups, weights * y, _GROUPS)
+        self._count += _by_group(users, weights)
+        self._total += _by_group(users, weights * y)
         self._square += float(weights @ (y * y))
 
     def estimate(self, expected: float, effective: float, confidence: float) -> Estimate:
@@ -214,10 +218,7 @@ def _error_and_reach(means: Means, scatter: float, effective: float, confidence:
 
 def robust_estimate(users: HashVector, found: Residuals, effective: float, confidence: float) -> Estimate:
     """Return the doubly robust estimate; ``effective`` is n^2 over the expected sum of squared weights."""
-    groups = (users & np.uint64(_GROUPS - 1)).astype(np.int64)
-    count = np.bincount(groups, minlength=_GROUPS).astype(np.float64)[None]
-    total = np.bincount(groups, found.value, _GROUPS).astype(np.float64)[None]
-    means = clustered_means(count, total)
+    means = clustered_means(_by_group(users, np.ones(len(users))), _by_group(users, found.value))
     near = float(means.mean[0])
     return Estimate(near + found.beyond, near, *_error_and_reach(means, found.scatter, effective, confidence))
 

@@ -7,7 +7,7 @@ statistics of independent clusters follow from it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -227,6 +227,11 @@ def _sequence(by_pair: Any, y: IntVector, number: IntVector, square: IntVector) 
     return Sequences(*(part.astype(np.float64) for part in parts))
 
 
+def own_line(t: Any, keys: Collection[str], named: bool = False) -> dict[str, Any]:
+    """Return the column that makes each impression without a user a separate cluster; empty if there are none."""
+    return {"own": t.user.isnull().ifelse(t.line, -1)} if "user" in keys and not named else {}
+
+
 def _classes(outcomes: Any, keys: tuple[str, ...], whole: bool, named: bool) -> Any:
     """Return the expression that counts clusters with equal sums; without keys, each impression is a row."""
     t = outcomes
@@ -235,8 +240,7 @@ def _classes(outcomes: Any, keys: tuple[str, ...], whole: bool, named: bool) -> 
         sums |= {"ones": t.y.count(where=t.y == UNIT), "minus": t.y.count(where=t.y == -UNIT)}
         sums |= {"total": t.y.sum().cast("int64"), "square": t.square.sum().cast("int64")}
     order = t.line * (4 * UNIT) + (t.y + UNIT)  # sorts by line, and encodes the outcome
-    own = {"own": t.user.isnull().ifelse(t.line, -1)} if "user" in keys and not named else {}
-    each = t.group_by("pair", *keys, **own).agg(**sums, **({"begin": order.min()} if keys else {}))
+    each = t.group_by("pair", *keys, **own_line(t, keys, named)).agg(**sums, **({"begin": order.min()} if keys else {}))
     if whole:
         each = each.mutate(ones=each.won, minus=each.lost, total=(each.won - each.lost) * UNIT)
         each = each.mutate(square=(each.won + each.lost) * UNIT)

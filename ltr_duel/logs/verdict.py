@@ -63,27 +63,21 @@ def decision_of(evidence: Evidence) -> Decision:
     harmed = {frozenset((one.ahead, one.behind)) for one in evidence.guards if not one.holds}
     names = evidence.found.names
     pairs = [
-        one.words(waits=waits, harmed=frozenset(names[k] for k in pair) in harmed)
+        _words(*one, waits=waits, harmed=frozenset(names[k] for k in pair) in harmed)
         for one, pair in zip(found, evidence.found.pairs, strict=True)
     ]
     return Decision(winner, pairs, [*lines, sentence])
 
 
-class _PairFound(NamedTuple):
-    """The result of the primary outcome for a pair."""
-
-    ahead: str = ""  # the ranker that wins, "" if none
-    decided: bool = False  # True without a winner: no difference
-
-    def words(self, *, waits: bool, harmed: bool) -> str:
-        """Return the verdict on the pair in a few words."""
-        if not self.decided:
-            return "open"
-        if self.ahead and harmed:
-            return "no decision"
-        if waits:
-            return f"wait: {self.ahead} ahead" if self.ahead else "wait: no difference"
-        return f"{self.ahead} wins" if self.ahead else "no difference"
+def _words(ahead: str, decided: bool, *, waits: bool, harmed: bool) -> str:
+    """Return the verdict on a pair; without a ranker ahead, a decided pair has no difference."""
+    if not decided:
+        return "open"
+    if ahead and harmed:
+        return "no decision"
+    if waits:
+        return f"wait: {ahead} ahead" if ahead else "wait: no difference"
+    return f"{ahead} wins" if ahead else "no difference"
 
 
 def failed_checks(findings: Sequence[Finding]) -> str:
@@ -93,14 +87,14 @@ def failed_checks(findings: Sequence[Finding]) -> str:
     return f"{several(len(failed), 'check')} of the experiment {fail} ({', '.join(failed)})" if failed else ""
 
 
-def _by_outcome(evidence: Evidence) -> tuple[str, list[_PairFound], str]:
+def _by_outcome(evidence: Evidence) -> tuple[str, list[tuple[str, bool]], str]:
     """Return the winner by the primary outcome (or ""), the result of each pair, and the sentence of the decision."""
     found = evidence.found
     if evidence.decisions is not None:
         further, winner = impressions_to_go(found.names, evidence.decisions)
         winner = winner if further == 0 else ""
         sentence = stopping_sentence(found, evidence.decisions, evidence.margin, any_time=evidence.any_time)
-        return winner, [_PairFound(one.winner, one.verdict != "go on") for one in evidence.decisions], sentence
+        return winner, [(one.winner, one.verdict != "go on") for one in evidence.decisions], sentence
     better, winner = found.better, found.winner
     p = f"p {'< 1e-12' if found.p_corrected.max() < 1e-12 else f'= {found.p_corrected.max():.3g}'}"
     decided = (
@@ -113,4 +107,4 @@ def _by_outcome(evidence: Evidence) -> tuple[str, list[_PairFound], str]:
     changed = change_seen(found, winner) if winner else ""
     changed = f"Its mean outcome is ahead over the whole log; {changed}" * bool(changed)
     sentence = " ".join(filter(None, [f"At this look {said}({decided}). {planned}.", unseen, changed]))
-    return winner, [_PairFound(name, bool(name)) for name in better], sentence
+    return winner, [(name, bool(name)) for name in better], sentence

@@ -1,22 +1,16 @@
 """Valid means and intervals for logs in which a policy chose the rankers by earlier outcomes.
 
-A losing pair is shown less often, and a pair that wins by luck is shown until the luck ends. So the number of outcomes
-of a pair depends on the outcomes, its mean is biased (Nie, Tian, Taylor, Zou, AISTATS 2018), and an interval for a
-fixed number of outcomes is not valid. Two methods remain valid:
+A losing pair is shown less often, so the number of outcomes of a pair depends on the outcomes, and its mean is biased
+(Nie, Tian, Taylor, Zou, AISTATS 2018). Two methods remain valid:
 
 - The confidence sequence. The policy chooses a pair by past outcomes, so the next outcome of a new user has the pair's
   mean, and a bet on it has no expected gain. The interval is valid at all times, and therefore at the end of the log.
-- The mean with weights w = 1 / sqrt(e), if the log has the probability e of each choice. The sum of w (y - mean) over
-  the pair's outcomes is a martingale, and as the pair is chosen with probability e, each step has the same
-  conditional variance. So the studentised sum is normal in the limit (Hadad, Hirshberg, Zhan, Wager, Athey, PNAS 2021).
-  Their estimator also uses the steps in which the pair is not shown; the log does not hold its probability there.
-  The limit needs a lower bound on e: a pair with probability e is shown in e T of T impressions, with weights of
-  1 / sqrt(e). Weights are therefore used for all pairs of a log or for none. A pair's number of impressions must not
-  decide whether it is weighted: a pair dropped after losses would be judged by these losses.
+- The mean with weights 1 / sqrt(e), if the log has the probability e of each choice: the weighted sum of deviations is
+  a martingale whose steps have the same conditional variance, so it is normal in the limit (Hadad, Hirshberg, Zhan,
+  Wager, Athey, PNAS 2021). The limit needs a lower bound on e. Weights are used for all pairs of a log or for none: a
+  pair that is dropped after losses would be judged by these losses if its few impressions excluded it.
 
-Both methods assume that each impression has a new user: a policy that reacts to a user's outcomes chooses the lists
-that this user sees next. Neither accounts for queries, so the results hold for the queries of the log. Impressions
-without a user are treated as independent.
+Both methods assume that each impression has a new user, and the results hold for the queries of the log.
 """
 
 from __future__ import annotations

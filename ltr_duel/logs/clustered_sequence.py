@@ -1,20 +1,13 @@
 """Sequential test for any number of looks at a running experiment, with all impressions of returning users.
 
-At a look, S is the sum of a pair's n outcomes and V the variance of S, clustered by users. With many users, S - n m is
-about normal, where m is the mean over the impressions so far. If each user came once, the looks would observe a
-Brownian motion at the times V, and the normal mixture of Robbins (Annals of Mathematical Statistics 1970),
-
-    sqrt(rho / (V + rho)) exp(S^2 / (2 (V + rho))),
-
-would be an e-value. It is narrowest where V is about eight times rho. But V may be 30 when a clear result is decided by
-users who come twice, and 100,000 when a subtle result is decided by heavy users. So the e-value is mixed over rho: half
-of the weight is at one rho, the other half is spread evenly over eleven powers of 4. No rho depends on outcomes, so the
-mixture is an e-value too, asymptotically and for any number of looks (Waudby-Smith, Arbour, Sinha, Kennedy, Ramdas.
-Time-uniform central limit theory and asymptotic confidence sequences. Annals of Statistics 2024). If users return and
-the outcomes of a user are positively correlated, S at two looks is more strongly correlated than a Brownian motion with
-the same variances. By Slepian's inequality (Bell System Technical Journal 1962), S is then less likely ever to cross
-the boundary on one side, and likewise on the other. So the error bound of both sides, less the probability that a
-Brownian motion crosses both, holds however users' preferences differ; it would not if a user's outcomes alternated.
+At a look, S is the sum of a pair's n outcomes and V the variance of S, clustered by users. If each user came once, the
+looks would observe a Brownian motion at the times V, and the normal mixture of Robbins (Annals of Mathematical
+Statistics 1970), sqrt(rho / (V + rho)) exp(S^2 / (2 (V + rho))), would be an e-value. It is narrowest where V is about
+eight times rho, but V varies from 30 to 100,000. So half of the weight is at one rho, and half is spread evenly over
+eleven powers of 4; no rho depends on outcomes, so the mixture is an e-value too, asymptotically (Waudby-Smith, Arbour,
+Sinha, Kennedy, Ramdas. Annals of Statistics 2024). If users return and the outcomes of a user are positively
+correlated, S is less likely ever to cross the boundary (Slepian's inequality, Bell System Technical Journal 1962), so
+the error bound holds; it would not if a user's outcomes alternated.
 
 With few users S is not normal. S^2 / V is therefore replaced by the square of the normal deviate with the p-value of
 `compare_log`, which has the degrees of freedom of the users and is never below that of an exact test.

@@ -14,9 +14,8 @@ import numpy as np
 
 from ltr_duel.core import FloatMatrix, FloatVector, InputError, IntVector, errors
 from ltr_duel.interleaving import METHODS, Lists, Method, Page
-from ltr_duel.logs.crediting import Clicked, credit_rows
+from ltr_duel.logs.crediting import MOST_RANKERS, Clicked, credit_rows, number_rows, ranked, wrong_rows
 from ltr_duel.logs.hashing import hash_rows, hash_texts
-from ltr_duel.logs.lists import MOST_RANKERS, number_rows, ranked, wrong_rows
 from ltr_duel.logs.pages import ANOTHER_LIST, PageReader, Pages
 from ltr_duel.logs.table import NO_CREDIT, NO_RANKERS, Impressions, ragged
 

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from ltr_duel.core import InputError, errors, several
 from ltr_duel.logs.attribution import LISTS
+from ltr_duel.logs.compare import users_of
 from ltr_duel.logs.findings import usual_share
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.outcomes import credited
-from ltr_duel.logs.summed import users_of
 from ltr_duel.logs.table import LOG_COLUMNS, date_words
 
 _NAMES_USERS = re.compile("user|visitor|session|client|cookie", re.IGNORECASE)

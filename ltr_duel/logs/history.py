@@ -1,19 +1,14 @@
 """Variance reduction by two kinds of covariates: the coin of each list, and users' behaviour before the experiment.
 
 A fair coin c = 1 or -1 decides which ranker owns position 1, independently of user, query and past. Hence c and c x
-have mean 0 for every covariate x known before the experiment, and y - b c - b' c x has the mean of y. For a user who
-clicks position 1 whatever it shows, the coin decides the outcome; x, the user's earlier share of clicks at position 1,
-identifies such users. The slopes are least-squares slopes with an intercept: without an intercept, noise covariates
-would absorb part of the mean and shrink it. Each slope costs a degree of freedom (see `fewer_degrees`).
+have mean 0 for every covariate x known before the experiment, and y - b c - b' c x has the mean of y. The slopes are
+least-squares slopes with an intercept: without one, noise covariates would absorb part of the mean and shrink it.
 
-If the rankers are equal, negating all outcomes and coins of a user does not change their joint distribution. Slopes
-without an intercept do not change under these negations, so each user's residual sum changes sign with the user, and a
-sign test of the residual sums is exact. With an intercept the test is not exact: at the 5% level, with 30 users and
-three covariates, it rejected in 8 of 100 logs in which the rankers did not differ.
+Only slopes without an intercept stay when all outcomes and coins of a user are negated, so only their residuals give an
+exact sign test; with an intercept it rejected in 8 of 100 logs without a difference (30 users, three covariates).
 
 Deng, Xu, Kohavi, Walker. Improving the Sensitivity of Online Controlled Experiments by Utilizing Pre-Experiment Data.
-WSDM 2013. (There a coin assigns each user to one of two groups, which balances x. Here every user is in the same group,
-so x enters only as the product with the coin of a list.)
+WSDM 2013. (There a coin assigns each user to a group, which balances x; here x enters as the product with a coin.)
 """
 
 from __future__ import annotations

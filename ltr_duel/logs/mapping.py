@@ -1,22 +1,7 @@
-"""Other tables as exposures and events: a TOML file that maps their columns.
+"""Other tables as exposures and events: a TOML file that maps their columns; docs/logs.md has examples.
 
-```
-[exposures]
-where = "event = 'serp'"          # a condition; optional
-impression = "search_id"          # a column, or an expression in the SQL of the engine
-time = "timestamp"                # a date and time, or seconds since 1970, or milliseconds
-query = "''"
-rankers = ["A", "B"]              # a column that holds lists, or the same for all
-
-[events]
-where = "event = 'click'"
-impression = "search_id"
-position = "position"
-owner = "ranking_function"
-kind = "event"
-```
-
-``file`` (a file, folder or glob) or ``table`` (of a connection) gives the source of the rows, unless the command does.
+The sections ``[exposures]`` and ``[events]`` give each column as a column or an SQL expression, ``rankers`` also as a
+list, a condition ``where``, and the source of the rows unless the command does: ``file``, or ``table`` of a connection.
 """
 
 from __future__ import annotations

@@ -12,9 +12,8 @@ from ltr_duel.logs.adaptive import first_impressions, note_at_any_time, weighs
 from ltr_duel.logs.comparison import LogComparison
 from ltr_duel.logs.findings import finding_lines
 from ltr_duel.logs.limits import guardrail_lines
-from ltr_duel.logs.stopping_sentences import two_tests
 from ltr_duel.logs.table import date_words
-from ltr_duel.logs.tables import ROWS, beside_table, column_notes, comparison_table, rankers_in_table
+from ltr_duel.logs.tables import ROWS, beside_table, column_notes, comparison_table, rankers_in_table, two_tests
 from ltr_duel.logs.verdict import Evidence, decision_of
 
 _PAIRS = {"day": 1, "week": 1, "outcome": ROWS}  # pairs in a table of parts, the clearest first; 3 for other parts

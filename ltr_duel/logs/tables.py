@@ -13,8 +13,7 @@ from ltr_duel.logs.comparison import LogComparison
 from ltr_duel.logs.findings import Finding
 from ltr_duel.logs.named_looks import NamedLook
 from ltr_duel.logs.slices import Beside
-from ltr_duel.logs.stopping import FEWEST, StoppingDecision, outcomes_go_together
-from ltr_duel.logs.stopping_sentences import never_shown, to_go_in, two_tests
+from ltr_duel.logs.stopping import FEWEST, StoppingDecision, never_shown, outcomes_go_together, to_go_in
 from ltr_duel.logs.verdict import Evidence, decision_of, failed_checks
 
 ROWS = 40  # maximum number of pairs on a page
@@ -77,6 +76,16 @@ def column_notes(evidence: Evidence) -> list[str]:
             " per user: each user counts once, by the first impression. Both intervals hold at every look."
         )
     return notes
+
+
+def two_tests(found: LogComparison) -> str:
+    """Return a note that the test changes when the first user (or query) returns; "" if it does not change."""
+    if found.cluster == "impression" or found.adaptive or found.adjusted:
+        return ""
+    who = {"user": "user", "query": "query"}.get(found.cluster, "user or query")
+    if outcomes_go_together(found):
+        return f"Before the first {who} returned, a different test was used"
+    return f"Once the first {who} returns, a different test is used"
 
 
 def _of(found: LogComparison, *, one_look: bool) -> str:

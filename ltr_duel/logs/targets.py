@@ -15,9 +15,8 @@ from numpy.typing import NDArray
 
 from ltr_duel.core import InputError, IntVector, MarkVector, SmallIntMatrix, SmallIntVector, kernel
 from ltr_duel.interleaving import METHODS, Lists
-from ltr_duel.logs.crediting import Clicked
+from ltr_duel.logs.crediting import Clicked, number_rows, ranked, wrong_rows
 from ltr_duel.logs.hashing import HashVector, hash_rows, hash_texts
-from ltr_duel.logs.lists import number_rows, ranked, wrong_rows
 from ltr_duel.logs.pages import PageReader, Pages
 from ltr_duel.logs.table import marks_of, ragged
 

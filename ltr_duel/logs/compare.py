@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -81,10 +81,9 @@ def summed(
         if choices.policies or cluster not in ("user", "both"):
             raise InputError(f"{log.path}: outcomes are adjusted where users are known, and no policy reacts to them")
         require_few_columns(log.path, history, int(np.bincount(sums.kinds[0].pair, sums.kinds[0].number).max()))
-        sets = [(creditor.names[a], creditor.names[b]) for a, b in creditor.pairs]
         by = by._replace(whole=False)  # adjusted outcomes are neither 1, -1 nor 0
-        flipped = adjusted(log, rows, outcomes, sets, history, intercept=False)
-        outcomes = adjusted(log, rows, outcomes, sets, history)
+        flipped = adjusted(log, rows, outcomes, creditor.named_pairs, history, intercept=False)
+        outcomes = adjusted(log, rows, outcomes, creditor.named_pairs, history)
         less, signs = (pair_sums(log.engine, one, by) for one in (outcomes, flipped))
         less = combined(sums, less, signs, history)
         notes, sums = [*notes, saving_note(sums, less, history)], less
@@ -230,7 +229,6 @@ def compare_log(
         drawn = bootstrap_means(*sums.drawn(seed), draws=bootstrap, seed=seed)
         limits = np.nanquantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
         limits[:, limits[0] == limits[1]] = np.nan  # no interval from outcomes that are all equal
-    named = [(creditor.names[i], creditor.names[j]) for i, j in creditor.pairs]
     provenance = {
         "source": "click log",
         "log": log.path.name,
@@ -263,19 +261,20 @@ def compare_log(
         bootstrap=limits,
         looks=found.looks,
     )
-    comparison.warnings.extend([*warnings_of(found, comparison.means), *drift_notes(found.looks, named)])
+    comparison.warnings.extend([*warnings_of(found, comparison.means), *drift_notes(found.looks, creditor.named_pairs)])
     if said := uncounted(log):
         comparison.warnings.append(said)
     if sums.cluster == "query":
-        comparison.warnings.extend(_these_queries(sums, comparison, named))
+        comparison.warnings.extend(_these_queries(sums, comparison))
     return adapted(comparison, found.choices)
 
 
-def _these_queries(sums: PairSums, found: LogComparison, names: Sequence[tuple[str, str]]) -> list[str]:
+def _these_queries(sums: PairSums, found: LogComparison) -> list[str]:
     """Return a warning that lists the pairs that differ by impressions, but not by queries."""
     error = 1 - found.confidence
     alone = statistics.holm(statistics.student_p(*replace(sums, cluster="impression").cautious()))
-    differ = [f"{a} and {b}" for (a, b), p, q in zip(names, alone, found.p_corrected, strict=True) if p < error <= q]
+    pairs = zip(found.named_pairs, alone, found.p_corrected, strict=True)
+    differ = [f"{a} and {b}" for (a, b), p, q in pairs if p < error <= q]
     if not differ:
         return []
     which = ", ".join([*differ[:3], *(["..."] if len(differ) > 3 else [])])

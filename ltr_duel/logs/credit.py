@@ -44,6 +44,11 @@ class Creditor:
         self._pages = PageReader()
 
     @property
+    def named_pairs(self) -> list[tuple[str, str]]:
+        """The two rankers of each pair."""
+        return [(self.names[a], self.names[b]) for a, b in self.pairs]
+
+    @property
     def caution(self) -> str:
         """A caution about the outcome rule; mostly empty."""
         return METHODS.configure(self.method).component.caution(self.outcome) if self.method else ""

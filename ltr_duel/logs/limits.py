@@ -37,12 +37,9 @@ def limits(found: LogComparison, confidence: float, tests: float = 1.0, *, any_t
 
 def places_in(primary: LogComparison, other: LogComparison) -> tuple[IntVector, IntVector]:
     """Return the index of each pair in another comparison (-1 if absent), and a sign, -1 for exchanged rankers."""
-    known = {tuple(other.names[k] for k in pair): n for n, pair in enumerate(other.pairs)}
-    found = []
-    for pair in primary.pairs:
-        first, second = (primary.names[k] for k in pair)
-        turned = known.get((second, first), -1)
-        found.append((known[first, second], 1) if (first, second) in known else (turned, -1))
+    known = {pair: n for n, pair in enumerate(other.named_pairs)}
+    pairs = primary.named_pairs
+    found = [(known[pair], 1) if pair in known else (known.get(pair[::-1], -1), -1) for pair in pairs]
     places, signs = np.array(found, np.int64).reshape(-1, 2).T
     return places, signs
 
@@ -88,12 +85,11 @@ def guardrails(
     leads = ahead(limits(primary, confidence, any_time=any_time).mean)
     found = limits(other, 1 - 2 * (1 - confidence), any_time=any_time)  # twice the error, for one-sided limits
     guards = []
-    for pair, place, lead, sign in zip(primary.pairs, places, leads, signs, strict=True):
+    for pair, place, lead, sign in zip(primary.named_pairs, places, leads, signs, strict=True):
         if place < 0:
             continue
-        first, second = (primary.names[k] for k in pair[::lead])
         mean, low, _, _ = (float(part[place]) for part in found.turned(np.full(len(found.p), lead * sign)))
-        guards.append(Guardrail(outcome, first, second, mean, min(low, mean), margin))
+        guards.append(Guardrail(outcome, *pair[::lead], mean, min(low, mean), margin))
     return guards
 
 

@@ -69,9 +69,9 @@ def look_at_days(
     tests = len(names) * (len(names) - 1) // 2
     spent = statistics.spent_error(np.array(been) / days[-1], (1 - confidence) / tests)
     looks = []
-    for pair, (i, j) in enumerate(found.creditor.pairs):
+    for pair, rankers_of in enumerate(found.creditor.named_pairs):
         own = {name: values[classes["pair"] == pair] for name, values in classes.items()}
-        looks += looks_at_pair(own, (names[i], names[j]), been, spent)
+        looks += looks_at_pair(own, rankers_of, been, spent)
     return looks
 
 

@@ -124,7 +124,7 @@ def _by_owners(log: ClickLog, rows: Any, creditor: Creditor) -> tuple[dict[int, 
         first, second = (creditor.names.index(name) for name in only)
         pair, sign = ibis.literal(0), creditor.pair(first, second)[1]
     else:
-        names = [(creditor.names[a], creditor.names[b]) for a, b in creditor.pairs]
+        names = creditor.named_pairs
         rows_of = [(x, y, k, 1) for k, (x, y) in enumerate(names)] + [(y, x, k, -1) for k, (x, y) in enumerate(names)]
         columns = dict(zip(("first", "second", "pair", "sign"), map(list, zip(*rows_of, strict=True)), strict=True))
         known = log.engine.small(columns)

@@ -72,7 +72,7 @@ def plot_comparison(
         mean, low, high = _course(found, looks, int(pair), confidence)
         sign = 1 if mean[-1] >= 0 else -1
         mean, low, high = sign * mean, *np.sort([sign * low, sign * high], axis=0)
-        pair_name = " > ".join(found.names[k] for k in found.pairs[pair][::sign])
+        pair_name = " > ".join(found.named_pairs[pair][::sign])
         colour = COLOURS[place]
         ax.plot(at, mean, color=colour, ls=_DASHES[place], lw=1.6, label=pair_name)  # type: ignore[arg-type]
         known = (low > -1) | (high < 1)  # intervals without information would hide each other

@@ -125,21 +125,17 @@ def _frame(
     found: LogComparison, labels: dict[str, Any], signs: IntVector, within: Limits, more: dict[str, Any] | None = None
 ) -> pd.DataFrame:
     """Return the table, with uncorrected p-values; the ranker that leads by the primary outcome comes first."""
-    both = [_pair(found, k, sign) for k, sign in enumerate(signs)]
-    rankers = {"first": [pair[0] for pair in both], "second": [pair[1] for pair in both]}
+    both = [pair[::sign] for pair, sign in zip(found.named_pairs, signs, strict=True)]
+    rankers = dict(zip(("first", "second"), map(list, zip(*both, strict=True)), strict=True))
     means = {"mean": within.mean, "low": within.low, "high": within.high, "p_corrected": within.p}
     return pd.DataFrame({**labels, **rankers, "impressions": found.counts, **(more or {}), **means})
 
 
-def _pair(found: LogComparison, k: int, sign: int) -> list[str]:
-    """Return the two rankers of a pair; the ranker that leads by the primary outcome comes first."""
-    return [found.names[one] for one in found.pairs[k][::sign]]
-
-
 def _notes(p: FloatVector, found: LogComparison, signs: IntVector, by: str) -> list[str]:
     """Return for each pair a line on whether its parts differ, the clearest pair first."""
+    pairs = found.named_pairs
     return [
-        f"{' > '.join(_pair(found, k, signs[k]))}: {_WHAT.get(by, f'parts by {by}')}"
+        f"{' > '.join(pairs[k][:: signs[k]])}: {_WHAT.get(by, f'parts by {by}')}"
         f" {'differ' if p[k] < _LEVEL else 'are not shown to differ'} (one look, p = {p[k]:.2g})"
         for k in np.argsort(found.p, kind="stable")
         if not np.isnan(p[k])

@@ -108,12 +108,11 @@ def spreads_in_log(found: LogComparison) -> list[Spread]:
         upper = np.where(np.isnan(known), np.inf, known) * freedom / special.chdtri(freedom, _SURE)
         design = np.clip(upper, 1.0, np.inf if found.cluster == "both" else visits)
     spreads = []
-    for k, (i, j) in enumerate(found.pairs):
+    for k, pair in enumerate(found.named_pairs):
         if square[k] > 0 and found.means.freedom[k] > 0:
             spreads.append(
                 Spread(
-                    found.names[i],
-                    found.names[j],
+                    *pair,
                     float(effects[k]),
                     float(min(square[k], 1.0)),
                     float(design[k]) if together else 1.0,

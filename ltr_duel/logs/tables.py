@@ -38,7 +38,7 @@ def _clearest(evidence: Evidence) -> list[int]:
     found, decisions = evidence.found, evidence.decisions
     if decisions is not None:
         return sorted(range(len(decisions)), key=lambda k: -decisions[k].e_value)
-    names = [tuple(found.names[k] for k in pair) for pair in found.pairs]
+    names = found.named_pairs
     return sorted(range(len(names)), key=lambda k: (found.p[k], names[k]))
 
 
@@ -46,7 +46,8 @@ def rankers_in_table(evidence: Evidence) -> list[str]:
     """Return the rankers in their order of appearance in `comparison_table`."""
     found, decisions = evidence.found, evidence.decisions
     means = found.means.mean if decisions is None else [one.mean for one in decisions]
-    named = [found.names[one] for k in _clearest(evidence) for one in found.pairs[k][:: 1 if means[k] >= 0 else -1]]
+    pairs = found.named_pairs
+    named = [one for k in _clearest(evidence) for one in pairs[k][:: 1 if means[k] >= 0 else -1]]
     return list(dict.fromkeys([*named, *found.names]))
 
 
@@ -100,7 +101,7 @@ def _head(found: LogComparison, k: int, mean: float, verdict: str, of: str) -> d
     sign = 1 if mean >= 0 else -1
     won, lost = (found.wins[k], found.losses[k])[::sign]
     row = {
-        "pair": " > ".join([found.names[one] for one in found.pairs[k]][::sign]),
+        "pair": " > ".join(found.named_pairs[k][::sign]),
         "verdict": verdict,
         f"{found.unit}s": f"{found.counts[k]:,}",
     }

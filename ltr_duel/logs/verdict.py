@@ -67,10 +67,9 @@ def decision_of(evidence: Evidence) -> Decision:
         return Decision(winner, ["no decision"] * len(found), [*lines, f"no decision: {'; '.join(against)}."])
     waits = evidence.decisions is not None and days_to_wait(evidence.found, any_time=evidence.any_time) > 0
     harmed = {frozenset((one.ahead, one.behind)) for one in evidence.guards if not one.holds}
-    names = evidence.found.names
     pairs = [
-        _words(*one, waits=waits, harmed=frozenset(names[k] for k in pair) in harmed)
-        for one, pair in zip(found, evidence.found.pairs, strict=True)
+        _words(*one, waits=waits, harmed=frozenset(pair) in harmed)
+        for one, pair in zip(found, evidence.found.named_pairs, strict=True)
     ]
     return Decision(winner, pairs, [*lines, sentence])
 
@@ -109,7 +108,7 @@ def _by_outcome(evidence: Evidence) -> tuple[str, list[tuple[str, bool]], str]:
     others = f"against each of the {len(found.names) - 1} others " if len(found.names) > 2 else ""
     said = f"{winner} wins {others}" if winner else f"no ranker is shown to win {others}"
     planned = "Valid for one planned look; use --stop-at to look repeatedly"
-    unseen = "" if winner else never_shown(found.names, [(found.names[i], found.names[j]) for i, j in found.pairs])
+    unseen = "" if winner else never_shown(found.names, found.named_pairs)
     changed = change_seen(found, winner) if winner else ""
     changed = f"Its mean outcome is ahead over the whole log; {changed}" * bool(changed)
     sentence = " ".join(filter(None, [f"At this look {said}({decided}). {planned}.", unseen, changed]))

@@ -11,12 +11,11 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
 from ltr_duel.analysis import COLOURS, DASHES, legend_beside, prepared_axes
 from ltr_duel.core import FloatVector, statistics
-from ltr_duel.logs.clustered_sequence import Clustered
 from ltr_duel.logs.clusters import Means, interval_ends
 from ltr_duel.logs.comparison import LogComparison
 from ltr_duel.logs.looks import Look
 from ltr_duel.logs.power import ImpressionPlan
-from ltr_duel.logs.sequential import Observed
+from ltr_duel.logs.sequential import Clustered, Observed
 from ltr_duel.logs.slices import DATED, Beside
 from ltr_duel.logs.stopping import outcomes_go_together
 from ltr_duel.logs.sums import Sequences

@@ -16,8 +16,8 @@ from scipy import special
 
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, statistics
 from ltr_duel.logs.bets import Bets
-from ltr_duel.logs.clustered_sequence import Clustered
 from ltr_duel.logs.clusters import cautious_of_kinds
+from ltr_duel.logs.sequential import Clustered
 from ltr_duel.logs.spread import Spread
 
 _NORMAL = 1500.0  # effective users above which the normal approximation is used

@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ltr_duel.core import FloatVector, IntMatrix, errors
-from ltr_duel.logs.clustered_sequence import Clustered
 from ltr_duel.logs.clusters import Means
 from ltr_duel.logs.comparison import LogComparison
 from ltr_duel.logs.looks import CHANGED, days_to_a_whole_week
-from ltr_duel.logs.sequential import Observed
+from ltr_duel.logs.sequential import Clustered, Observed
 from ltr_duel.logs.sums import Sequences
 
 FEWEST = 20.0  # impressions, or equivalent clusters of equal size, needed to project further impressions

@@ -43,7 +43,7 @@ class Bets(NamedTuple):
 
     @classmethod
     def tuned(cls, spread: float, alpha: float, *, tuned_part: float = 0.5) -> Bets:
-        """Return a mixture; half of it has about its narrowest bound, at one-sided error ``alpha``, at ``spread``."""
+        """Return a mixture whose ``tuned_part`` has its narrowest bound, at error ``alpha``, at about ``spread``."""
         two = 2 * alpha
         shape = spread / (2 * np.log(1 / two) + np.log(1 + 2 * np.log(1 / two))) / 4
         edges = np.concatenate([[0.0], np.sqrt(_SHARES[1:] * _SHARES[:-1]), [0.5]])

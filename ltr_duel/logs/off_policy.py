@@ -25,7 +25,7 @@ from scipy import special
 from ltr_duel.clicks import FORMS
 from ltr_duel.core import FloatMatrix, FloatVector, InputError, errors, stream
 from ltr_duel.logs.clusters import Means, clustered_means, reach
-from ltr_duel.logs.designs import Design, Source, learnt, rows_of
+from ltr_duel.logs.designs import Design, rows_of
 from ltr_duel.logs.doubly_robust import Residuals, Rows, joined, residuals
 from ltr_duel.logs.hashing import HashVector
 from ltr_duel.logs.log import ClickLog
@@ -116,8 +116,7 @@ def weigh_outcomes(
     if first == second:
         raise InputError("give two different rankers")
     names = (first, second)
-    source = Source(log, learnt(log, names))
-    design = Design(source, names)
+    design = Design(log, names)
     quantile = float(special.ndtri((1 + confidence) / 2))
     within = reach_of(design.mixtures, design.state, quantile, stream(seed, "logs", "weigh"))
     total, parts = Totals(), list[Rows]()

@@ -67,6 +67,7 @@ def save_comparison(evidence: Evidence, path: str | Path, *, title: str = "") ->
     names, about = rankers_in_table(evidence), found.provenance
     *answer, headline = decision_of(evidence).lines
     headline, _, rest = headline.partition(". ")
+    omitted = f"The {ROWS} clearest of {len(found.pairs):,} pairs are shown; all of them share the error."
     page = render_page(
         _TEMPLATE,
         title=title or f"Comparison of {', '.join(names[:4])}{' ...' if len(names) > 4 else ''}",
@@ -76,7 +77,7 @@ def save_comparison(evidence: Evidence, path: str | Path, *, title: str = "") ->
         findings=None if evidence.findings is None else finding_lines(list(evidence.findings)),
         primary=found.provenance["events"],
         table=comparison_table(evidence),
-        columns=[*rows_left_out(len(found.pairs)), *column_notes(evidence)],
+        columns=[*[omitted] * (len(found.pairs) > ROWS), *column_notes(evidence)],
         guards=guardrail_lines(list(evidence.guards)),
         beside=[
             (_HEADINGS.get(one.by, f"By {one.by}"), beside_table(one, pairs), one.lines(pairs))
@@ -101,11 +102,6 @@ def whose(found: LogComparison) -> str:
     """Return the users and queries for which an answer holds, by the clustering of the errors."""
     queries = found.provenance["queries"]
     return _WHOSE[found.cluster].format("this query" if queries == 1 else f"these {queries:,} queries")
-
-
-def rows_left_out(pairs: int) -> list[str]:
-    """Return a note if a page does not list all pairs."""
-    return [f"The {ROWS} clearest of {pairs:,} pairs are shown; all of them share the error."] if pairs > ROWS else []
 
 
 def picture_caption(evidence: Evidence, most: int = 4) -> str:

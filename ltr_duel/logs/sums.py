@@ -216,7 +216,8 @@ def pair_sums(engine: Engine, outcomes: Any, by: Grouping, classes: Sequence[Any
         rest = n - ones - minus - (n - wins - losses)
         parts = (ones, minus, n - wins - losses, rest, (total - (ones - minus) * UNIT) / UNIT)
         sequences = Sequences(*(np.asarray(one, np.float64) for one in (*parts, square / UNIT - ones - minus)))
-    each = tuple(map(_clusters, (found, *others))) if kinds else ()
+    kept = (found, *others) if kinds else ()
+    each = tuple(Clusters(one["pair"], one["n"], one["total"], one["clusters"]) for one in kept)
     return PairSums(cluster, wins, losses, n - wins - losses, total / UNIT, square / UNIT, sequences, each)
 
 
@@ -253,10 +254,6 @@ def _classes(outcomes: Any, keys: tuple[str, ...], whole: bool, named: bool) -> 
         sum=each.total.sum().cast("int64"),
         **{name: each[name].sum().cast("int64") for name in ("won", "lost", "ones", "minus", "square")},
     )
-
-
-def _clusters(found: dict[str, IntVector]) -> Clusters:
-    return Clusters(found["pair"], found["n"], found["total"], found["clusters"])
 
 
 def sorted_columns(table: Any) -> dict[str, IntVector]:

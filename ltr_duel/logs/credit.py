@@ -199,7 +199,7 @@ class Creditor:
         return Clicked(rows, query, ptr, found.numbers, owners, click_ptr, clicks), found.lists, rows
 
     def _one_method(self, label: str, rule: str) -> None:
-        """Raise `InputError` unless method and rule are those of the first row."""
+        """Raise `InputError` unless method and rule equal the first row's."""
         if not self.method:
             self.method, self.outcome = label, rule
         if (label, rule) != (self.method, self.outcome):

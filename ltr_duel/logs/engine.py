@@ -220,7 +220,7 @@ class Warehouse:
 
 @functools.lru_cache(maxsize=256)
 def _sql(operation: Any) -> str:
-    """Return an Ibis operation in DuckDB's SQL, which takes Ibis 20 ms: the next log of this form asks for the same."""
+    """Return an Ibis operation in DuckDB's SQL, which takes Ibis 20 ms; cached for further logs of this form."""
     import ibis
 
     return str(ibis.to_sql(operation.to_expr(), dialect="duckdb"))

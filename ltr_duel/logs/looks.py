@@ -2,8 +2,8 @@
 
 The test compares the first half of the impressions of a pair with the second. Novelty wears off, heavy users come
 first, rankers are retrained; then the mean of the log is not the mean after the decision. The variance of the second
-half's sum is estimated by the variance of the whole sum minus that of the first half. If a user's outcomes in the two
-halves are positively correlated, this estimate is too large, and so is the variance of the difference: the test is
+half's sum is estimated by the variance of the whole sum minus the first half's. If a user's outcomes in the two halves
+are positively correlated, this estimate is too large, and so is the variance of the difference: the test is
 conservative.
 """
 

@@ -209,7 +209,7 @@ class Totals:
 
 
 def _error_and_reach(means: Means, scatter: float, effective: float, confidence: float) -> tuple[float, float]:
-    """Return error and half the interval, at least those of independent impressions with the expected weights."""
+    """Return error and half the interval, at least as for independent impressions with the expected weights."""
     floor = math.sqrt((max(scatter, 0.0) * effective + 2) / (effective + 2) / effective)
     half = max(float(reach(means, confidence)[0]), float(special.ndtri((1 + confidence) / 2)) * floor)
     return max(float(means.error[0]), floor), half

@@ -71,8 +71,8 @@ class PageReader:
         order = page.orders
         rank = (np.argsort(order, axis=1) + 1).astype(np.int16)
         lists = Lists(order, rank, np.array([0, order.shape[1]]))
-        nobody = np.full(len(ids), -1, np.int32)
-        clicked = Clicked(np.array([row]), np.zeros(1, np.int64), ptr, numbers, nobody, click_ptr, places)
+        no_owners = np.full(len(ids), -1, np.int32)
+        clicked = Clicked(np.array([row]), np.zeros(1, np.int64), ptr, numbers, no_owners, click_ptr, places)
         return Pages(Head(label, component, params, page.outcome, page.rankers), lists, clicked)
 
     def _head(self, text: bytes) -> Head | None:

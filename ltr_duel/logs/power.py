@@ -22,7 +22,7 @@ from ltr_duel.logs.returning_users import Looking, Returning, clustered_times, i
 from ltr_duel.logs.sequential import TUNED_AT
 from ltr_duel.logs.spread import Spread
 
-_NORMAL = 1500.0  # impressions above which both tests are approximated by that of a normal mean
+_NORMAL = 1500.0  # impressions above which both tests are approximated by the test of a normal mean
 _CLEAREST = 5.0  # maximum effect in standard deviations
 _LONGEST = 64.0  # multiple of the fixed test at which a simulated sequence is abandoned
 
@@ -184,7 +184,7 @@ def fixed_test(effect: float, square: float, power: float, alpha: float, share: 
     """Return the impressions with which the test of `compare_log` finds an effect; the pair has a ``share`` of them."""
     ratio = effect / max(square - effect**2, effect**2 / _CLEAREST**2) ** 0.5
     about = ((special.ndtri(1 - alpha / 2) + special.ndtri(power)) / ratio) ** 2
-    if about > _NORMAL:  # above this, both tests are that of a normal mean
+    if about > _NORMAL:  # above this, both tests are the test of a normal mean
         return float(about / share)
     low, high = 1.0, np.ceil(about / share)
     while found_by(effect, square, high, alpha, share) < power:

@@ -129,7 +129,7 @@ def impressions_needed(users: Returning, power: float, alpha: float, rng: np.ran
     each = users.variance / users.size
     about = float(special.ndtri(1 - alpha / 2) + special.ndtri(power)) ** 2 * (users.share @ each) / users.effect**2
     if about * (users.share @ each) ** 2 / (users.share * users.size @ each**2) > _NORMAL:
-        return float(about)  # here the test is that of a normal mean
+        return float(about)  # the test of a normal mean
     unit = users.size[0]
 
     def found(number: float, draws: int = _DRAWS) -> float:

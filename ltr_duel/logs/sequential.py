@@ -16,7 +16,7 @@ correlated, S is less likely ever to cross the boundary (Slepian's inequality, B
 the error bound holds; it would not if a user's outcomes alternated.
 
 With few users S is not normal. S^2 / V is therefore replaced by the square of the normal deviate with the p-value of
-`compare_log`, which has the degrees of freedom of the users and is never below that of an exact test.
+`compare_log`, which has the degrees of freedom of the users and is never below the p-value of an exact test.
 """
 
 from __future__ import annotations

@@ -106,7 +106,7 @@ def sliced(
 def secondary(
     found: LogComparison, others: dict[str, LogComparison], *, confidence: float = 0.95, any_time: bool = False
 ) -> Beside:
-    """Return a table of secondary outcomes, which share a separate error from that of the primary outcome."""
+    """Return a table of secondary outcomes, which share an error separate from the primary outcome's."""
     leads = ahead(limits(found, confidence, any_time=any_time).mean)
     tests = sum(len(other.pairs) for other in others.values())
     frames = []

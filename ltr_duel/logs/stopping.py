@@ -20,7 +20,7 @@ FEWEST = 20.0  # impressions, or equivalent clusters of equal size, needed to pr
 
 
 class RunningComparison(NamedTuple):
-    """Data for a decision in an experiment without a log; the fields are those of `LogComparison`."""
+    """Data for a decision in an experiment without a log; fields as in `LogComparison`."""
 
     names: tuple[str, ...]
     pairs: IntMatrix

@@ -32,7 +32,6 @@ from ltr_duel.logs.sums import Sequences
 if TYPE_CHECKING:
     from ltr_duel.logs.comparison import LogComparison
 
-COLUMNS = ("policy", "propensity")
 _GROUPS = 1024  # clusters of users
 _ROWS = 1 << 16
 _FEWEST = 30  # groups of users for which the normal limit is used

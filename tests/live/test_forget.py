@@ -9,7 +9,7 @@ from ltr_duel.core import InputError
 from ltr_duel.live import ExpiredError, export_log, forget
 from ltr_duel.live.schema import NAMELESS
 from ltr_duel.logs import ClickLog, compare_log
-from ltr_duel.logs.summed import _FORGOTTEN
+from ltr_duel.logs.compare import _FORGOTTEN
 from tests.live.shop import RANKINGS, Clock, opened, settings
 
 KEY = bytes(range(32))

@@ -12,20 +12,7 @@ from typing import Any
 import tomli_w
 
 from ltr_duel.bandits import POLICIES, Policy
-from ltr_duel.core import InputError, arguments, errors, files
-from ltr_duel.experiment import (
-    axis,
-    component,
-    flag,
-    missing,
-    number,
-    one_of,
-    read_table,
-    read_toml,
-    text,
-    value,
-    whole,
-)
+from ltr_duel.core import InputError, arguments, errors, files, schema
 from ltr_duel.interleaving import METHODS, able_methods
 from ltr_duel.logs import LOG_COLUMNS
 
@@ -38,11 +25,11 @@ _EXAMPLES = 'name = "shoes"', 'rankers = ["old", "new"]'
 
 
 def _seed(given: Any) -> int | None:
-    return None if given is None else whole(-_NO_LIMIT, _NO_LIMIT)(given)
+    return None if given is None else schema.whole(-_NO_LIMIT, _NO_LIMIT)(given)
 
 
 def _text_or_nothing(given: Any) -> str:
-    return "" if given == "" else text(given)
+    return "" if given == "" else schema.text(given)
 
 
 def _columns(given: Any) -> tuple[str, ...]:
@@ -122,26 +109,26 @@ class Settings:
     ('team_draft', 10)
     """
 
-    name: str = value(text, _EXAMPLES[0])
-    rankers: tuple[str, ...] = axis(text, _EXAMPLES[1])
-    policy: str = value(component(POLICIES), default="auto")
-    method: str = value(component(METHODS), default="team_draft")
-    outcome: str = value(_text_or_nothing, default="")
-    top: int = value(whole(1, 1000), default=10)
-    horizon: int = value(whole(0, _NO_LIMIT), default=0)
-    confidence: float = value(number(1e-9, 1 - 1e-9), default=0.95)
-    margin: float = value(number(0, 1), default=0.0)
-    seed: int | None = value(_seed, default=None)
-    deadline: float = value(number(0.001, 1e9), default=1800.0)
-    credit: str = value(text, default="click")
-    late_days: float = value(number(0, 3650), default=30.0)
-    context: tuple[str, ...] = value(_columns, default=())
-    keep_days: float = value(number(0, 36_500), default=0.0)
-    sticky: float = value(number(0, 1e9), default=0.0)
-    max_open: int = value(whole(1, 10**6), default=100_000)
-    incumbent: str = value(_text_or_nothing, default="")
-    aa: bool = value(flag, default=False)
-    order: str = value(one_of("order of outcomes", ORDERS), default="arrival")
+    name: str = schema.value(schema.text, _EXAMPLES[0])
+    rankers: tuple[str, ...] = schema.axis(schema.text, _EXAMPLES[1])
+    policy: str = schema.value(schema.component(POLICIES), default="auto")
+    method: str = schema.value(schema.component(METHODS), default="team_draft")
+    outcome: str = schema.value(_text_or_nothing, default="")
+    top: int = schema.value(schema.whole(1, 1000), default=10)
+    horizon: int = schema.value(schema.whole(0, _NO_LIMIT), default=0)
+    confidence: float = schema.value(schema.number(1e-9, 1 - 1e-9), default=0.95)
+    margin: float = schema.value(schema.number(0, 1), default=0.0)
+    seed: int | None = schema.value(_seed, default=None)
+    deadline: float = schema.value(schema.number(0.001, 1e9), default=1800.0)
+    credit: str = schema.value(schema.text, default="click")
+    late_days: float = schema.value(schema.number(0, 3650), default=30.0)
+    context: tuple[str, ...] = schema.value(_columns, default=())
+    keep_days: float = schema.value(schema.number(0, 36_500), default=0.0)
+    sticky: float = schema.value(schema.number(0, 1e9), default=0.0)
+    max_open: int = schema.value(schema.whole(1, 10**6), default=100_000)
+    incumbent: str = schema.value(_text_or_nothing, default="")
+    aa: bool = schema.value(schema.flag, default=False)
+    order: str = schema.value(schema.one_of("order of outcomes", ORDERS), default="arrival")
     serve: Mapping[str, Any] = field(default_factory=dict, repr=False)
     plan: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
@@ -230,7 +217,7 @@ def read_settings(path: str | Path) -> Settings:
     ('old', 'new')
     """
     path = arguments.as_path("the settings", path)
-    return _settings_in(read_toml(path)[1], path)
+    return _settings_in(schema.read_toml(path)[1], path)
 
 
 def _settings_in(given: dict[str, Any], path: Path) -> Settings:
@@ -239,14 +226,14 @@ def _settings_in(given: dict[str, Any], path: Path) -> Settings:
             below = "the keys of an experiment stand below a line [experiment]"
             raise InputError(f"{path}: {errors.unknown_name('table', key, ('experiment', *_BESIDE), otherwise=below)}")
     if "experiment" not in given:
-        raise missing(
+        raise schema.missing(
             f"{path}: the table [experiment]", " and ".join(("[experiment] with " + _EXAMPLES[0], *_EXAMPLES[1:]))
         )
     beside = {name: given.get(name, {}) for name in _BESIDE}
     for name, table in beside.items():
         if not isinstance(table, dict):
             raise InputError(f"{path}: {name}: must be a table")
-    return dataclasses.replace(read_table(Settings, given["experiment"], f"{path}: experiment"), **beside)
+    return dataclasses.replace(schema.read_table(Settings, given["experiment"], f"{path}: experiment"), **beside)
 
 
 def write_settings(settings: Settings, path: str | Path) -> None:
@@ -292,7 +279,7 @@ def kept_settings(text: str, place: Path) -> Settings:
 
     A store without a seed began when the seed was 0, and one without an outcome rule when that was the method's first.
     """
-    _, given = read_toml(place, text)
+    _, given = schema.read_toml(place, text)
     settings = _settings_in(given, place)
     rule = settings.outcome or METHODS.configure(settings.method).component.outcomes[0]
     return dataclasses.replace(settings, seed=settings.seed or 0, outcome=rule)

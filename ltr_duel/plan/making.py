@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ltr_duel.bandits import Learner
-from ltr_duel.core import InputError, digest, stream
-from ltr_duel.experiment import number, read_table, text, value, whole
+from ltr_duel.core import InputError, digest, schema, stream
 from ltr_duel.live import Settings, default_outcome, live_order, live_streams
 from ltr_duel.logs import ClickLog
 from ltr_duel.plan.outcomes import Learned, Shown, outcomes_of
@@ -36,14 +35,14 @@ _LAW = (
 class PlanSettings:
     """The table ``[plan]`` of an experiment's file. The guide to plans says what each key means."""
 
-    batch: int = value(whole(1, MOST_SETS), default=1000)
-    hours: float = value(number(0, 100_000), default=0.0)
-    key_file: str = value(text, default="plan.keys")
+    batch: int = schema.value(schema.whole(1, MOST_SETS), default=1000)
+    hours: float = schema.value(schema.number(0, 100_000), default=0.0)
+    key_file: str = schema.value(schema.text, default="plan.keys")
 
 
 def plan_settings(settings: Settings, place: str = "the settings") -> PlanSettings:
     """Read the table ``[plan]`` of settings. Raises `InputError` for what is not legal."""
-    return read_table(PlanSettings, dict(settings.plan), f"{place}: plan")
+    return schema.read_table(PlanSettings, dict(settings.plan), f"{place}: plan")
 
 
 class Planner:

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 import uvicorn
 
-from ltr_duel.core import InputError, alone, places
-from ltr_duel.experiment import located
+from ltr_duel.core import InputError, alone, places, schema
 from ltr_duel.live import Experiment, Settings, read_settings
 from ltr_duel.serve.app import make_app
 from ltr_duel.serve.events import EventLog, forward_logging
@@ -99,7 +98,7 @@ def _plans(paths: Sequence[Path], given: Mapping[str, Any], log: EventLog) -> li
                 if other.settings.name == settings.name or other.store == store:
                     what = "name" if other.settings.name == settings.name else "store"
                     raise InputError(f"{path}: another experiment has that {what}")
-        with located(f"{path}: serve"):
+        with schema.located(f"{path}: serve"):
             plans.append(_Plan(settings, service, store, KeyFiles(path.parent, service, log), log))
     for plan in plans:
         _compile(plan.settings)

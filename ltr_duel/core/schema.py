@@ -1,6 +1,6 @@
 """Read a TOML file, and its tables into frozen dataclasses: every error names the key path and the legal values.
 
-A dataclass declares each of its fields by `value`, `axis` (one value or a list), `listing`, `table` or `tables`.
+A dataclass declares each of its fields by `value`, `axis` (one value or a list), `table` or `tables`.
 """
 
 from __future__ import annotations
@@ -49,14 +49,11 @@ def value(read: Reader, such_as: str = "", **default: Any) -> Any:
     return _field(lambda given, where: _one(read, given, where), default, such_as)
 
 
-def axis(read: Reader, such_as: str = "", **default: Any) -> Any:
-    """Declare a field of a tuple; one value may be written without the brackets. A list means a product."""
-    return _field(lambda given, where: one_or_more(read, given, where), default, such_as)
-
-
-def listing(read: Reader, **default: Any) -> Any:
-    """Declare a field of a tuple whose values belong together: one of them, or a list, which may be empty."""
-    return _field(lambda given, where: () if given == [] else one_or_more(read, given, where), default)
+def axis(read: Reader, such_as: str = "", *, empty: bool = False, **default: Any) -> Any:
+    """Declare a field of a tuple, by one value or a list, which may be empty only if so declared."""
+    return _field(
+        lambda given, where: () if empty and given == [] else one_or_more(read, given, where), default, such_as
+    )
 
 
 def table(cls: type, **default: Any) -> Any:

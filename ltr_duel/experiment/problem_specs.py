@@ -1,4 +1,4 @@
-"""The problems of an experiment as its file says them: corpora, matrices, utilities. Nothing is read here."""
+"""The problems in the file of an experiment: corpora, matrices, utilities. Other files are not read here."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ class ProblemSpec:
 
     @property
     def origin(self) -> dict[str, str]:
-        """What the file says of where the problem comes from."""
-        return {key: said for key, said in (("source", self.source), ("note", self.note)) if said}
+        """The columns about the source of the problem."""
+        return {key: given for key, given in (("source", self.source), ("note", self.note)) if given}
 
 
 @dataclass(frozen=True)
@@ -113,8 +113,8 @@ class CorpusSpec(ReadingSpec):
     outcome: tuple[str, ...] = schema.axis(schema.text, default=("",))  # empty: the unbiased rule of the method
     top: tuple[int, ...] = schema.axis(schema.whole(1, 1000), default=(10,))
     comparisons: int | None = schema.value(schema.whole(2, NO_LIMIT), default=None)
-    variance_reduction: tuple[str, ...] = schema.listing(
-        schema.one_of("variance reduction", ("auto", "none", *REDUCTIONS)), default=("auto",)
+    variance_reduction: tuple[str, ...] = schema.axis(  # a list is one value: these together
+        schema.one_of("variance reduction", ("auto", "none", *REDUCTIONS)), empty=True, default=("auto",)
     )
     answers: tuple[str, ...] = schema.axis(schema.one_of("answers", (*OF_A_MATRIX, "live")), default=("matrix",))
     slates: str = schema.value(schema.component(METHODS), default="sosm")

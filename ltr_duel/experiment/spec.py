@@ -1,4 +1,4 @@
-"""The experiment as its file says it. Nothing is read here but the one TOML file, and run but the plug-ins it names.
+"""The file of an experiment. Only this TOML file is read here, and only the plug-ins that it names are run.
 
 A list anywhere means a product: each problem x policy x horizon x repetition is one run.
 """
@@ -124,7 +124,7 @@ def read_spec(
     Raises
     ------
     InputError
-        If the file does not exist, is not TOML, or holds what is not legal; the sentence names the key.
+        If the file does not exist, is not TOML, or holds an illegal value; the sentence names the key.
 
     Examples
     --------

@@ -14,7 +14,7 @@ LOGGED = ("all", "errors", "none")
 
 @dataclass(frozen=True)
 class ServiceSettings:
-    """Where a service listens, who may ask, and how much at once. The guide to serving says what each key means."""
+    """Address, keys and limits of a service. The guide to serving explains each key."""
 
     store: str = schema.value(schema.text, default="live.db")
     key_file: str = schema.value(schema.text, default="")
@@ -43,10 +43,7 @@ class ServiceSettings:
 
 
 def service_settings(given: Mapping[str, Any], where: str) -> ServiceSettings:
-    """Read the table; ``where`` begins the sentences of errors.
-
-    Raises `InputError` for an unknown key or a value that is not legal.
-    """
+    """Read the table; ``where`` begins the sentences of errors."""
     settings: ServiceSettings = schema.read_table(ServiceSettings, dict(given), f"{where}: serve")
     try:
         ipaddress.ip_address(settings.host)

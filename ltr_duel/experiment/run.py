@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ltr_duel.core import InputError, arguments, errors
+from ltr_duel.core import InputError, arguments, errors, schema
 from ltr_duel.experiment.backends.backend import Backend, check_backend
 from ltr_duel.experiment.plan import Plan, Shard
 from ltr_duel.experiment.plan_file import require_same_labels
 from ltr_duel.experiment.problems import build_problems
 from ltr_duel.experiment.scheduler import Report, Scheduler
-from ltr_duel.experiment.schema import located
 from ltr_duel.experiment.spec import SpecFile, read_spec
 from ltr_duel.experiment.store import Store
 from ltr_duel.simulation import check_fits
@@ -60,7 +59,7 @@ def make_plan(
     _check_size(plan)
     for problem in plan.problems:
         for policy in plan.policies:
-            with located(f"{file.path}: problem '{problem.name}'"):
+            with schema.located(f"{file.path}: problem '{problem.name}'"):
                 check_fits(policy, problem.oracle, file.spec.batch, file.spec.delay)
     return plan
 

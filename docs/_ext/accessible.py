@@ -1,4 +1,4 @@
-"""What the theme and others leave out for readers who use a keyboard or a screen reader: put into the built pages."""
+"""Add the attributes for keyboards and screen readers that the theme and other extensions omit to the built pages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _MENDED = {
 
 
 def mended(page: str) -> str:
-    """Return the text of a page with what it lacked; a page that was mended before stays as it is."""
+    """Return the text of a page with the missing attributes; a mended page is unchanged."""
     if "<h1>Search</h1>" in page:
         return page
     for found, wanted in _MENDED.items():
@@ -44,6 +44,6 @@ def mend_all(app: Any, error: Exception | None) -> None:
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Look after the build."""
+    """Register the check after the build."""
     app.connect("build-finished", mend_all, priority=800)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

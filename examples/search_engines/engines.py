@@ -81,7 +81,7 @@ class Lists:
     """Requests the lists of all rankers from one engine at once.
 
     `engine` is a key of ENGINES; `place` is an index, a collection or the sources of a query; `configurations` maps
-    each ranker to its name in the engine; `seconds` is the time limit of the engine, `headers` contains its authentication.
+    each ranker to its name in the engine; `seconds` is the time limit of the engine; `headers` contain authentication.
     """
 
     def __init__(self, engine, url, place, configurations, *, size=10, seconds=1.0, headers=None):

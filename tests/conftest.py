@@ -1,4 +1,4 @@
-"""What several tests share: small corpora and rankings, and the real data where it is at hand."""
+"""Shared fixtures: small corpora and rankings, and the real data if available."""
 
 from __future__ import annotations
 

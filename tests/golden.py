@@ -1,4 +1,4 @@
-"""Digests of the numbers that every sampler makes, at sizes that plain Python manages too.
+"""Digests of the numbers of every sampler, at sizes that are feasible in plain Python.
 
 A row is a name and a function that returns the arrays of a result. What is hashed is their bytes, no text of them.
 Beside the digest stand the numbers versions above 1 that the provenance of the result names.
@@ -243,7 +243,7 @@ def kept() -> dict[str, str]:
 
 
 def renew() -> None:
-    """Write the table anew, unless the numbers of a row changed under the same versions."""
+    """Rewrite the table, unless the numbers of a row changed under the same versions."""
     before, now = kept(), {name: line_of(make()) for name, make in rows().items()}
     same = [name for name, line in now.items() if name in before and line[64:] == before[name][64:]]
     if changed := [name for name in same if now[name] != before[name] and not name.startswith(FREE)]:

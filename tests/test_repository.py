@@ -1,4 +1,4 @@
-"""What stands around the package says the same as the package: classifiers, the workflow, templates, what is packed."""
+"""The files around the package agree with it: classifiers, the workflow, templates, packed files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A race drops what is worse, hardly ever what is best, and tries again and again what may be the best."""
+"""A race drops worse candidates, rarely drops the best, and spends its runs on candidates that may be the best."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""RCS and D-TS choose with the probabilities that their papers say, worked out at chosen states of three and four arms.
+"""RCS and D-TS choose with the probabilities of their papers, computed at selected states of three and four arms.
 
 The states are such that each rule matters: known cycles, a known loser, champions that were chosen unequally often.
 """

@@ -347,7 +347,7 @@ time = "moment"
 
 
 def test_a_mapping_says_where_the_rows_are_and_any_column_slices(ltr_duel, tmp_path):
-    """Before, a LOG was asked for, and only columns of a log could be sliced by or mapped."""
+    """Before, LOG was required, and only columns of a log could be mapped or used for slices."""
     searches, orders = ["search;moment;words;client;list;team;geraet"], ["client;item;moment"]
     for k in range(60):
         day = f"2026-10-05 08:{k:02d}:00"

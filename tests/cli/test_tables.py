@@ -1,4 +1,4 @@
-"""The tables of docs/ that list components say what the registries say; those of a terminal fit it."""
+"""The tables of components in docs/ match the registries; tables on a terminal fit its width."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A user without a home folder: nothing is kept, and the sentence says what to set."""
+"""A user without a home folder: nothing is stored, and the message names the variable to set."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Compiled kernels on disk: a folder of the user's alone, from which damaged files are removed."""
+"""Compiled kernels on disk: a private folder of the user, from which damaged files are removed."""
 
 from __future__ import annotations
 

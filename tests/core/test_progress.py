@@ -1,4 +1,4 @@
-"""How far long work is: a bar on a terminal and in a notebook, lines elsewhere, nothing where nobody wants it."""
+"""Progress: a bar on a terminal and in a notebook, lines elsewhere, nothing if disabled."""
 
 from __future__ import annotations
 

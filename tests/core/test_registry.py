@@ -1,4 +1,4 @@
-"""A registry imports what it is asked for: one module where it can tell which, else all of them."""
+"""A registry imports the module of a requested component, or all modules if the name does not determine it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Damaged and strange text: never a crash, a hang, a wrong number or silence.
+"""Damaged and strange text: never a crash, a hang, a wrong number or a missing error.
 
 Every input goes through the reader and through `reference_reader`; they must agree on what is legal, on the line that
 is not, and on every value.

@@ -1,4 +1,4 @@
-"""Memory of chunks is used again, and never while somebody still looks at it."""
+"""Memory of chunks is reused, but never while it is still in use."""
 
 import threading
 

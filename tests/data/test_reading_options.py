@@ -1,4 +1,4 @@
-"""What a user may say of how files are read, and the dialects that need it."""
+"""Reading options, and the dialects that need them."""
 
 from __future__ import annotations
 

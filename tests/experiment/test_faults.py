@@ -1,4 +1,4 @@
-"""What goes wrong at night: policies that raise, hang or kill their process; drivers that are killed; full disks."""
+"""Faults: policies that raise, hang or kill their process; killed drivers; full disks."""
 
 from __future__ import annotations
 

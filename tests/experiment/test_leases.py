@@ -1,4 +1,4 @@
-"""Leases on machines whose clocks differ, and claims that cannot be made."""
+"""Leases on machines with different clocks, and failing claims."""
 
 import errno
 import json

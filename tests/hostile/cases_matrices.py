@@ -1,4 +1,4 @@
-"""Hostile files of preference matrices, and places where nothing can be written."""
+"""Hostile files of preference matrices, and paths that are not writable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random commands with random options on random files: whatever is typed, no traceback ever."""
+"""Random commands with random options on random files: no input leads to a traceback."""
 
 from __future__ import annotations
 

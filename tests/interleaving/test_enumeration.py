@@ -1,4 +1,4 @@
-"""Every method against brute force: the law of its lists from its own text, and the credit of every click pattern."""
+"""Every method against brute force: the distribution of its lists, and the credit of every click pattern."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages read many at a time say what they say one by one, and what is not written as usual is left to be read so."""
+"""Pages read in batches equal pages read one by one, and unusual texts are left to the single reader."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Plain lists: the page and the credit are those of the simulation, pages survive as JSON, and bad input is refused."""
+"""Plain lists: page and credit equal the simulation's, pages survive as JSON, and bad input is rejected."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def test_credit_is_what_the_definitions_say(method, case):
 
 
 def completions(lists):
-    """All orders of all documents that begin with what each ranker knows, one tuple of orders for each."""
+    """All orders of all documents that begin with each ranker's list, one tuple of orders for each."""
     ids = list(dict.fromkeys(itertools.chain(*lists)))
     each = [[(*one, *rest) for rest in itertools.permutations([d for d in ids if d not in one])] for one in lists]
     return list(itertools.product(*each))

@@ -1,4 +1,4 @@
-"""A backup has all that was acknowledged; a copy that lacks some of it says so."""
+"""A backup contains all acknowledged data; a copy without some of them is detected."""
 
 import shutil
 import sqlite3

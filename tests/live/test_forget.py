@@ -1,4 +1,4 @@
-"""What is forgotten is not in the files any more, and changes no count."""
+"""Deleted data are no longer in the files, and counts are unchanged."""
 
 import sqlite3
 from contextlib import closing

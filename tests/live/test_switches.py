@@ -1,4 +1,4 @@
-"""Switches: what they say holds at once, after a restart and in a second process, and the law of the policy stays."""
+"""Switches take effect immediately, after a restart and in a second process, and keep the policy's distribution."""
 
 import math
 import sqlite3

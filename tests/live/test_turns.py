@@ -1,4 +1,4 @@
-"""Outcomes reach a policy in turn: without delay its own path, with any delay the same law, each outcome once."""
+"""Outcomes reach a policy in turn, each once: without delay the same path, with any delay the same distribution."""
 
 import json
 
@@ -67,7 +67,7 @@ def test_one_page_at_a_time_is_the_policy_itself(name, in_order):
 
 def test_what_comes_late_waits_until_it_is_asked_for_and_is_told_in_order():
     class Told:
-        """A policy that asks for two pairs in turn, and writes down what it is told."""
+        """A policy that chooses two pairs in turn, and records its outcomes."""
 
         def __init__(self):
             self.told, self.steps = [], 0

@@ -311,7 +311,7 @@ def false_named_looks(n, ties, kind, experiments):
 
 
 def false_winners_asked_hourly(days, experiments, an_hour=100):
-    """Return how often named looks, computed every hour, ever have a winner of two identical rankers."""
+    """Return how often planned looks, computed every hour, ever have a winner of two identical rankers."""
     spent, found, hours = statistics.spent_error(np.array(days) / days[-1], LEVEL), 0, int(24 * days[-1])
     for k in range(experiments):
         lead = stream(k, "hourly", str(days)).choice([-1, 1], (hours, an_hour)).sum(axis=1).cumsum()

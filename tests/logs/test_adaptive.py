@@ -1,4 +1,4 @@
-"""Logs that a policy collected: what is printed of them holds, and they are told apart from others."""
+"""Logs that a policy collected: the printed numbers hold, and such logs are distinguished from others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From clicks to who won: credit, errors that are right when users come back, and what hostile logs are told."""
+"""From clicks to the winner: credit, errors that hold for returning users, and messages for hostile logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pages and commands promise of the engine in the process, and of logs as search records."""
+"""The promises of pages and commands about the engine in the process, and about logs of search records."""
 
 from __future__ import annotations
 

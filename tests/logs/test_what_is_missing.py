@@ -1,4 +1,4 @@
-"""What a log does not hold is said in one sentence, whatever its form: columns, owners, lists, coins."""
+"""Missing parts of a log are reported in one sentence, in any format: columns, owners, lists, coins."""
 
 from __future__ import annotations
 

@@ -66,6 +66,6 @@ EQUIVALENT = {  # (page, the changed line): why nobody can tell
 
 
 def reason_of(mutant: Mutant) -> str:
-    """Return why the mutant is equivalent, or an empty text if nobody has shown that it is."""
+    """Return why the mutant is equivalent, or an empty string if no proof is listed."""
     page = mutant.path.removeprefix("ltr_duel/").removesuffix(".py")
     return EQUIVALENT.get((page, mutant.after.strip()), "")

@@ -1,4 +1,4 @@
-"""The measures behind the ledger: which rows they take, what they find, and how sure they are."""
+"""The measures behind the ledger: the rows that they use, their results, and the uncertainty."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ledger: from numbers to verdicts, what is missing, and how it is written."""
+"""The ledger: from numbers to verdicts, missing data, and the output."""
 
 from __future__ import annotations
 

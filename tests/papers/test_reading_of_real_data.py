@@ -1,4 +1,4 @@
-"""A corpus that stands for a paper's is read as its declaration says."""
+"""A corpus used for a paper's corpus is read according to its declaration."""
 
 from __future__ import annotations
 

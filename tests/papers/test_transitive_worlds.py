@@ -1,4 +1,4 @@
-"""The ledger's claims about order and transitivity, put to transitive worlds with the noise of the published matrix."""
+"""The ledger's claims about order and transitivity, in transitive worlds with the noise of the published matrix."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Over the whole loop of plans: false decisions with returning users, and the law of what is chosen."""
+"""Over the whole loop of plans: false decisions with returning users, and the distribution of the choices."""
 
 from __future__ import annotations
 

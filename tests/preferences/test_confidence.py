@@ -1,4 +1,4 @@
-"""Intervals, and how sure the winners are."""
+"""Intervals, and the probabilities of winners."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a transitive world with the noise of an estimate shows, against worlds that are transitive, or are not."""
+"""The null distribution of transitive worlds with the noise of an estimate, against transitive and other worlds."""
 
 from __future__ import annotations
 

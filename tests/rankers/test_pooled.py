@@ -33,7 +33,7 @@ class Scored(NamedTuple):
 
 
 class FakeDataset:
-    """What ir_datasets hands over."""
+    """A dataset of ir_datasets."""
 
     def qrels_iter(self):
         for line in QRELS.splitlines():

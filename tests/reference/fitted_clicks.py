@@ -1,4 +1,4 @@
-"""Click models the slow way: sessions drawn event by event, EM by enumeration of all that could have happened."""
+"""Click models the slow way: sessions sampled event by event, EM by enumeration of all possible events."""
 
 from __future__ import annotations
 

@@ -198,7 +198,7 @@ def sosm_scores(orders, shown, clicks, tau=3):
 
 
 def team_draft_page(lists, top, rng):
-    """(shown, owners) of team draft on plain lists; what a ranker does not know comes last, shuffled."""
+    """(shown, owners) of team draft on plain lists; documents missing from a list come last, shuffled."""
     documents = list(dict.fromkeys(itertools.chain(*lists)))
     orders = []
     for known in lists:

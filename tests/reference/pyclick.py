@@ -1,4 +1,4 @@
-"""The updates of the literature and of PyClick where they are not those of maximum likelihood, to meet its figures.
+"""The updates of the literature and of PyClick that differ from maximum likelihood, to reproduce its figures.
 
 The dependent click model and the simplified DBN are fitted by counting: what stands above the last click was examined,
 what stands below was not, and the last click satisfied; without a click all was examined (Guo, Liu, Wang, WSDM 2009;
@@ -24,7 +24,7 @@ from ltr_duel.core import FloatVector, IntVector, kernel
 
 
 class Given(NamedTuple):
-    """What a step of fitting goes by."""
+    """The input of a step of fitting."""
 
     form: int
     theta: FloatVector

@@ -1,4 +1,4 @@
-"""A headless Chromium that a test steers as a person would: typing, clicks, back and forward. It speaks DevTools."""
+"""A headless Chromium controlled like by a person (typing, clicks, back and forward), through DevTools."""
 
 from __future__ import annotations
 

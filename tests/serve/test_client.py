@@ -1,4 +1,4 @@
-"""The client keeps its deadline whatever the service does, and a repeated request makes one page."""
+"""The client keeps its deadline for any behaviour of the service, and a repeated request makes one page."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FALLBACK = Shown(("a", "b"), "", ("bm25",), "fallback", total=2)
 
 
 class Fake(BaseHTTPRequestHandler):
-    """Answers as its server says, or keeps the client waiting, or closes."""
+    """Answers as its server specifies, or keeps the client waiting, or closes."""
 
     protocol_version = "HTTP/1.1"
 

@@ -1,4 +1,4 @@
-"""Keys are exchanged while the service runs; a file that is no file of keys changes nothing."""
+"""Keys are exchanged while the service runs; an invalid key file changes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The log stops nothing, and is not at the mercy of whoever asks."""
+"""The log blocks nothing, and clients cannot flood it."""
 
 import contextlib
 import io

@@ -1,4 +1,4 @@
-"""The page at ``/``, as people and their browsers see it."""
+"""The page at ``/``, as shown in browsers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def test_the_page_says_what_the_state_is(tmp_path):
 
 
 def test_after_a_drop_the_page_says_of_which_policy_the_steps_are(tmp_path):
-    """Also where all pages that were closed are those of the dropped ranker, so the new policy has no step yet."""
+    """Also if all closed pages belong to the dropped ranker, so that the new policy has no step yet."""
     last = RANKERS[-1]
 
     async def story(service):

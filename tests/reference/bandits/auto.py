@@ -1,4 +1,4 @@
-"""Auto, by its description: every probability from the counts, in each step anew."""
+"""Auto, by its description: every probability is recomputed from the counts in each step."""
 
 from math import log
 

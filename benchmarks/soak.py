@@ -1,10 +1,10 @@
-"""A service for an hour: good users at a steady rate, attacks beside them, and at the end everything is counted again.
+"""Run a service for an hour with users at a steady rate and with attacks, and then check all counts in the store.
 
     python -m benchmarks.soak [--minutes 60] [--rate 500] [--rankers 40] [--folder FOLDER]
 
-Users search, reload, go to page two, report their clicks once, in parts, or never. Prints a line each minute, and at
-the end what is wrong: a good request without a good answer, an attack with another answer than it should have, a page
-or a click that was acknowledged and is not in the store exactly once.
+Users search, reload, go to page two, and report their clicks once, in parts, or never. The program prints a line each
+minute, and the errors at the end: a valid request without a valid answer, an attack with an unexpected answer, or an
+acknowledged page or click that the store does not contain exactly once.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ api_key_file = "api.keys"
 
 
 def miscounted(store: Path, clicks: dict[int, int], lost: int) -> list[str]:
-    """Return what was acknowledged and is not in a closed store exactly once, and what else there is.
+    """Return the acknowledged pages and clicks that a closed store does not contain exactly once, and surplus ones.
 
     Parameters
     ----------
     store : Path
     clicks : dict of int to int
-        Page -> acknowledged places, a bit each; -1 for a page whose report was not acknowledged, or not sent.
+        Page -> acknowledged positions, one bit each; -1 for a page whose report was not acknowledged or not sent.
     lost : int
-        Searches that were not answered: there may be so many pages more.
+        Number of searches without an answer; the store may contain up to this many further pages.
     """
     found = check_store(store)
     with closing(sqlite3.connect(store)) as db:
@@ -83,7 +83,7 @@ def miscounted(store: Path, clicks: dict[int, int], lost: int) -> list[str]:
 
 
 def soak(folder: Path, minutes: float, rate: float, rankers: int) -> list[str]:
-    """Return what is wrong."""
+    """Return the errors, one sentence each."""
     names = [f"ranker {k}" for k in range(rankers)]
     (folder / "live.toml").write_text(
         CONFIG.format(rankers=json.dumps(names), top=TOP, deadline=DEADLINE, sticky=STICKY)
@@ -142,16 +142,16 @@ async def _used(url: str, names: list[str], minutes: float, rate: float, service
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.soak", description=__doc__.partition("\n")[0])
     parser.add_argument("--minutes", type=float, default=60)
-    parser.add_argument("--rate", type=float, default=500, help="good requests a second")
+    parser.add_argument("--rate", type=float, default=500, help="valid requests per second")
     parser.add_argument("--rankers", type=int, default=40)
-    parser.add_argument("--folder", type=Path, help="where the store stays; by default it goes")
+    parser.add_argument("--folder", type=Path, help="folder that keeps the store; by default the store is deleted")
     given = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # the processes end too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that the child processes end too
     with tempfile.TemporaryDirectory() as scratch:
         folder = given.folder or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
         wrong = soak(folder, given.minutes, given.rate, given.rankers)
-    print("\n".join(["", *wrong]) if wrong else "\neverything that was acknowledged counts exactly once")
+    print("\n".join(["", *wrong]) if wrong else "\nall acknowledged pages and clicks are counted exactly once")
     sys.exit(1 if wrong else 0)
 
 

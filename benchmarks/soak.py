@@ -70,15 +70,15 @@ def miscounted(store: Path, clicks: dict[int, int], lost: int) -> list[str]:
             ended[page] += 1
             kept[page] = sum(1 << place for place in array("H", places or b""))
     if missing := clicks.keys() - pages:
-        found.append(f"{len(missing):,} acknowledged pages are missing, such as {min(missing)}")
+        found.append(f"{len(missing):,} acknowledged pages are missing, for example {min(missing)}")
     if len(pages) - len(clicks) > lost:
-        found.append(f"{len(pages) - len(clicks):,} pages were acknowledged to no user, and {lost:,} answers were lost")
+        found.append(f"{len(pages) - len(clicks):,} pages have no acknowledged user, and {lost:,} answers were lost")
     if twice := [page for page, times in ended.items() if times > 1]:
-        found.append(f"{len(twice):,} pages count twice, such as {twice[0]}")
+        found.append(f"{len(twice):,} pages are counted twice, for example {twice[0]}")
     if other := [page for page, places in clicks.items() if places >= 0 and kept.get(page) != places]:
-        found.append(f"{len(other):,} pages have other clicks than were acknowledged, such as {other[0]}")
+        found.append(f"{len(other):,} pages differ from their acknowledged clicks, for example {other[0]}")
     if more := [page for page, places in clicks.items() if places < 0 and kept.get(page)]:
-        found.append(f"{len(more):,} pages have clicks that were not acknowledged, such as {more[0]}")
+        found.append(f"{len(more):,} pages have unacknowledged clicks, for example {more[0]}")
     return found
 
 
@@ -105,7 +105,7 @@ def soak(folder: Path, minutes: float, rate: float, rankers: int) -> list[str]:
         half = memory[len(memory) // 2 :]
         slope = np.polyfit(np.arange(len(half)), half, 1)[0] * 60
         print(f"memory: {memory[0]:.0f} MB after a minute, {half[0]:.0f} half-way, {half[-1]:.0f} at the end;", end=" ")
-        print(f"{slope:+.1f} MB an hour in the second half")
+        print(f"{slope:+.1f} MB per hour in the second half")
     for kind, status, count in answered:
         print(f"{count:8,} {kind}: {status}{'' if status in WANTED[kind] else '  <- wrong'}")
     with Experiment.open(folder / "live.db") as experiment:

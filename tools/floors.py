@@ -56,7 +56,7 @@ def sizes_of(page: str) -> dict[str, Size]:
 
 
 def misleads(printed: int, counted: int) -> bool:
-    """Return whether a printed number is off by a tenth and by at least 4 modules or names, or 300 lines."""
+    """Return whether a printed number is off by more than a tenth, and by more than 4 modules or names, or 300 lines."""
     return abs(printed - counted) > max(counted / 10, 4 if max(printed, counted) < 1000 else 300)
 
 
@@ -81,7 +81,7 @@ def main() -> None:
     """Update the page."""
     page = PAGE.read_text(encoding="utf-8")
     PAGE.write_text(renewed(page), encoding="utf-8")
-    print("\n".join(strange_rooms(page)) or "The list of rooms is that of the folders.")
+    print("\n".join(strange_rooms(page)) or "The list of rooms matches the folders.")
 
 
 if __name__ == "__main__":

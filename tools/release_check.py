@@ -61,11 +61,11 @@ def main() -> int:
             try_on(version, python, wheel, sdist, [] if asked.quick else asked.tests)
         else:
             absent.append(version)
-            say(f"Python {version}: not found on this machine, so nothing was tried on it")
+            say(f"Python {version}: not found on this machine, so not tested")
     if not wanted or len(absent) == len(wanted) or (absent and asked.require):
-        say("not everything was tried")
+        say("some supported versions were not tested")
         return 1
-    say(f"dist/{wheel.name} and dist/{sdist.name} are good on Python {', '.join(v for v in wanted if v not in absent)}")
+    say(f"dist/{wheel.name} and dist/{sdist.name} pass on Python {', '.join(v for v in wanted if v not in absent)}")
     return 0
 
 
@@ -96,10 +96,10 @@ def check_contents(wheel: Path, sdist: Path) -> None:
 def compare(path: Path, packed: set[str], wanted: set[str]) -> None:
     """Exit with a sentence if a file is missing or unexpected."""
     if missing := sorted(wanted - packed):
-        sys.exit(f"{path.name}: does not hold {', '.join(missing)}")
+        sys.exit(f"{path.name}: lacks {', '.join(missing)}")
     if stray := sorted(packed - wanted):
-        sys.exit(f"{path.name}: holds what git does not know: {', '.join(stray)}")
-    say(f"{path.name}: {len(packed)} files, all that git knows of and nothing else")
+        sys.exit(f"{path.name}: contains files that are not in git: {', '.join(stray)}")
+    say(f"{path.name}: {len(packed)} files, the same files as in git")
 
 
 def supported() -> list[str]:
@@ -141,20 +141,20 @@ def try_on(version: str, python: Path, wheel: Path, sdist: Path, tests: list[str
         run(program, "demo", "--out", "demo", cwd=empty, env=clean, quiet=True)
         report = empty / "demo" / "report.html"
         if not report.is_file():
-            sys.exit(f"Python {version}: the demo left no report.html")
+            sys.exit(f"Python {version}: the demo wrote no report.html")
         say(f"Python {version}: the demo's report has {report.stat().st_size:,} bytes")
         run(own, "-m", "pip", "install", "--quiet", *TEST_TOOLS)
         sources = unpacked_without_package(sdist, folder)
         where = run(own, "-c", "import ltr_duel; print(ltr_duel.__file__)", cwd=sources, env=clean, quiet=True).strip()
         if not Path(where).is_relative_to(folder / "env"):
-            sys.exit(f"Python {version}: the tests would see {where} and not the wheel")
+            sys.exit(f"Python {version}: the tests would import {where} instead of the wheel")
         run(own, "-m", "pytest", "-p", "no:cacheprovider", *SMOKE, cwd=sources, env=clean)
         if tests:
             run(own, "-m", "pip", "install", "--quiet", f"{wheel}[{EXTRAS}]", *MORE_TOOLS)
-            say(f"Python {version}: the wheel alone is good; now with its extras")
+            say(f"Python {version}: the wheel alone passes; next, the wheel with its extras")
             spread = ("-n", "auto", "--maxprocesses=4", "--dist", "loadfile")
             run(own, "-m", "pytest", "-p", "no:cacheprovider", *spread, *tests, cwd=sources, env=clean)
-    say(f"Python {version}: good, after {time.monotonic() - began:.0f} s")
+    say(f"Python {version}: passed in {time.monotonic() - began:.0f} s")
 
 
 def unpacked_without_package(sdist: Path, folder: Path) -> Path:

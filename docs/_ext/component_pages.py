@@ -80,7 +80,7 @@ def said_by(module: str) -> str:
 
 def curve_page(component: Component, caption: str) -> str:
     """Return the page of a policy or a method, with its regret curve."""
-    state: Any = component.state  # type: ignore[attr-defined]  # both have one, in their own file
+    state: Any = component.state  # type: ignore[attr-defined]  # both have the attribute, defined in their modules
     facts = {_LABELS.get(head, head): fact for head, fact in component.facts().items()}
     return (
         f"# {component.name}\n\n{said_by(state.__module__)}\n\n{listed(facts)}\n"

@@ -1,6 +1,7 @@
-"""The small pictures of the reference, one for each component.
+"""Draw the small figures of the reference, one for each component.
 
-Regret of all policies and of all methods, in two simulations; of click models how far down a list users look.
+Two simulations measure the regret of all policies and of all methods. The figure of a click model shows how far down a
+list users look.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from sphinx.errors import SphinxError
 
 _LOADS = {("script", "src"), ("img", "src"), ("iframe", "src"), ("link", "href"), ("source", "src"), ("video", "src")}
 _LEADS = {("a", "href")}
-_NOT_LOADED = {"canonical", "next", "prev", "index", "search", "author", "license", "copyright"}  # of <link rel=...>
+_NOT_LOADED = {"canonical", "next", "prev", "index", "search", "author", "license", "copyright"}  # values of rel=
 
 
 class Page(HTMLParser):

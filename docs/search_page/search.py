@@ -13,8 +13,8 @@ from pathlib import Path
 from ltr_duel.client import Client
 
 HERE = Path(__file__).resolve().parent
-BOOKS = json.loads((HERE / "books.json").read_text(encoding="utf-8"))  # title, author, year
-LARGEST = 100_000  # bytes of a request
+BOOKS = json.loads((HERE / "books.json").read_text(encoding="utf-8"))  # title, author, and year of each book
+LARGEST = 100_000  # maximum size of a request in bytes
 SCRIPT = HERE.parents[1] / "clients" / "js" / "clicks.js"  # copy it to the scripts of your site
 
 

@@ -56,7 +56,7 @@ def sizes_of(page: str) -> dict[str, Size]:
 
 
 def misleads(printed: int, counted: int) -> bool:
-    """Return whether a printed number is off by more than a tenth, and by more than 4 modules or names, or 300 lines."""
+    """Return whether a printed number is off by over a tenth, and by over 4 modules or names, or 300 lines."""
     return abs(printed - counted) > max(counted / 10, 4 if max(printed, counted) < 1000 else 300)
 
 

@@ -194,7 +194,7 @@ def returning_users(form, users, visits, seed):
 
 
 def coverage_of_returning_users(form, logs, users=300, visits=10):
-    """Return the share of intervals that hold the truth, by user and by session."""
+    """Return the share of intervals that contain the truth, by user and by session."""
     hits = [[], []]
     for seed in range(logs):
         sessions = returning_users(form, users, visits, seed)

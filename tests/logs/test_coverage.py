@@ -1,4 +1,4 @@
-"""Do the intervals hold the truth? Logs of users who return and have tastes of their own, with a known mean."""
+"""The intervals contain the known mean of simulated logs, in which users return and have individual tastes."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ def main() -> None:
                 parts = (held.plain, held.pairs), (held.valid, held.pairs), (held.alarms, once)
                 rows.append([label, *(_words(*share(*part)) for part in parts)])
                 print(rows[-1], flush=True)
-    head = ["policy", "plain intervals hold", "given intervals hold", "false alarms (Bonferroni)"]
+    head = ["policy", "truth in plain interval", "truth in given interval", "false alarms (Bonferroni)"]
     table(f"Logs that a policy collected: 95 % intervals of each pair shown, {number} experiments", head, rows)
     rows = []
     for often, seldom, steps, others in ((0.4, 0.0, 2000, 2), (0.9, 0.05, 2100, 1), (0.9, 0.005, 2000, 1)):

@@ -119,7 +119,7 @@ def false_alarms(rankers, n, ties, kind, experiments):
 
 
 def coverage(users, kind, ties, mean, experiments):
-    """Return how often the 95 % interval of `logs compare`, and an interval from the errors alone, contain the truth."""
+    """Return how often the 95 % interval of `logs compare`, and one from the errors alone, contain the truth."""
     hits = np.zeros(2)
     for k in range(experiments):
         rng = stream(k, "coverage", f"{users} {kind} {ties} {mean}")

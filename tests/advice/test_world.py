@@ -108,7 +108,7 @@ def test_harder_worlds_take_half_of_a_lead_or_turn_it_round():
     assert np.argsort(-world.ndcg).tolist() == [0, 1, 2]
     lead, near, cycle = (shares(one, length=1500)[1] - 0.5 for one in (world, closer(world), cyclic(world)))
     noise = 4 * np.sqrt(2 * 0.25 / 1500)
-    assert lead[0] > 2.5 * noise and lead[1] > 2 * noise  # so that halves and signs can be told
+    assert lead[0] > 2.5 * noise and lead[1] > 2 * noise  # so that halves and signs can be distinguished
     assert abs(near[0] - lead[0] / 2) < noise and abs(near[1] - lead[1]) < noise
     assert abs(cycle[1] + lead[1]) < noise and abs(cycle[0] - lead[0]) < noise
     assert cyclic(world_of(world.rankings[[0, 1]])) is None

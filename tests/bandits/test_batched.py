@@ -67,7 +67,7 @@ def slow_path(policy: Policy, p: Any, steps: int, batch: int, delay: int, seed: 
             path.append(asked if fresh else ask(copy.deepcopy(before), clock, others))
             fresh = False
         outcomes.append(answer(path[-1]))
-        if slates and not policy.any_order:  # which wait for so many steps
+        if slates and not policy.any_order:  # outcomes of one set wait until the set is chosen again
             gone = path[t - 1 - batch - delay] if t > batch + delay else ()
             if waiting[gone] and waiting[gone][0] is outcomes[t - 1 - batch - delay]:
                 waiting[gone].pop(0)

@@ -76,7 +76,7 @@ def broken(**changes):
         "compiled": False,
     }
     parts.update(changes)
-    if "init" in changes:  # a state of its own
+    if "init" in changes:  # a separate state
         parts["state"] = type(changes["init"](2, 0, Params()))
     return Policy(**parts)
 
@@ -195,7 +195,7 @@ def allocating(state):
     return np.argmax(state.wins / 2)
 
 
-UNCOMPILED = {  # the function that is wrong, and what is said of it
+UNCOMPILED = {  # the wrong function, and the message
     "calls a plain function": (
         "recommend",
         lambda state, params: best_arm(state),

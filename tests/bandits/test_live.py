@@ -95,7 +95,7 @@ def test_a_snapshot_names_its_policy_and_its_numbers():
     with pytest.raises(InputError, match="policy 'rucb' has numbers version 1, not 2"):
         LivePolicy.restore(later, arrays)
     assert LivePolicy.restore(later, arrays, accept_new_code=True).steps == 0
-    for name in ("policy", "numbers"):  # an earlier version did not say them
+    for name in ("policy", "numbers"):  # an earlier version did not store them
         del arrays[name]
     assert LivePolicy.restore(later, arrays).steps == 0
 

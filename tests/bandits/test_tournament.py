@@ -45,7 +45,7 @@ def told(p):
 
 @kernel
 def meet_all(made, p, lost, rng):
-    """Let all arms meet, as many times as ``lost`` has rows."""
+    """Compare all pairs of arms once for each row of ``lost``."""
     for row in range(lost.shape[0]):
         open_tournament(made, p.shape[0])
         seed = new_seed(rng)
@@ -69,7 +69,7 @@ def winners_among(made, p, arms, favourite, found, rng):
 
 
 def most_of_all(p, draws, rng):
-    """Toss all coins: the wins of each arm, and less than one to break ties."""
+    """Sample all coins; return the wins of each arm, plus a random number below one to break ties."""
     upper = np.triu(rng.random((draws, *p.shape)) < p, 1)
     lower = np.tri(len(p), k=-1, dtype=bool) & ~upper.transpose(0, 2, 1)
     return (upper | lower).sum(axis=2) + 0.9 * rng.random((draws, len(p)))

@@ -52,7 +52,7 @@ def table():
 
 
 def printed(monkeypatch, capsys, width, *words, terminal=True):
-    """Return the lines that a command prints on a terminal of so many columns."""
+    """Return the lines that a command prints on a terminal with the given number of columns."""
     monkeypatch.setenv("COLUMNS", str(width))
     monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
     table.main(list(words), standalone_mode=False)

@@ -14,7 +14,7 @@ from ltr_duel.core.kernel_cache import KernelCacheWarning
 
 @pytest.fixture(params=["nobody", "no home"])
 def nowhere(request, monkeypatch):
-    """Take the home away; return what is said of it."""
+    """Remove the home folder; return the message."""
     for module in (kernel_cache, alone, mapped):
         monkeypatch.setattr(module, "cache_home", cache_folder.cache_home)
     if request.param == "nobody":

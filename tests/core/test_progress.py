@@ -17,7 +17,7 @@ from ltr_duel.core.progress import PlainLine, progress_bar, progress_wanted
 
 @pytest.fixture
 def notebook(monkeypatch):
-    """Let the process look like a kernel of Jupyter: IPython is loaded, and stderr is no terminal."""
+    """Make the process look like a Jupyter kernel: IPython is loaded, and stderr is not a terminal."""
     shell = SimpleNamespace(config={"IPKernelApp": {}})
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
     monkeypatch.setenv("LTR_DUEL_PROGRESS", "1")

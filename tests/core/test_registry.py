@@ -24,7 +24,7 @@ class Announced:
 
 @pytest.fixture
 def things(tmp_path, monkeypatch):
-    """Make a room with the pages 'lamp' and 'chairs' (a stool and a bench), and an installed plug-in."""
+    """Make a package with the modules 'lamp' and 'chairs' (a stool and a bench), and an installed plug-in."""
     room = tmp_path / "rooms"
     room.mkdir()
     (room / "__init__.py").write_text("")

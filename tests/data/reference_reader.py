@@ -58,7 +58,7 @@ def read(data: bytes) -> Answer:
 
 
 def _holds_a_blank(query: bytes) -> bool:
-    """Whether there is a blank that is none in this format: in UTF-8, whose last letter may be cut, or in Latin-1."""
+    """Return whether there is an invalid blank: in UTF-8, whose last letter may be cut, or in Latin-1."""
     for cut in range(4):
         try:
             text = query[: len(query) - cut].decode("utf-8")

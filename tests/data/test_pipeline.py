@@ -22,7 +22,7 @@ def text(tmp_path):
 
 @pytest.fixture(autouse=True)
 def uneven(monkeypatch):
-    """Let some chunks take longer, so that later ones are parsed before them."""
+    """Delay some chunks, so that later chunks are parsed earlier."""
     parse, seen = pipeline.parse_chunk, iter(range(10**6))
 
     def slow(*args):

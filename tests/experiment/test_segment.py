@@ -117,4 +117,4 @@ def test_the_middle_of_a_record_is_no_record_though_it_looks_like_one():
     inner = encode_record(RUN, "1" * 64, b"", b"inner")
     data = encode_record(RUN, "2" * 64, b"", inner)
     assert [one.name for one in found(data)] == ["2" * 64]
-    assert [type(one) for one in found(data[:-1])] == [Gap, Head, Gap]  # as data of ours are compressed, there is none
+    assert [type(one) for one in found(data[:-1])] == [Gap, Head, Gap]  # real data are compressed: no such head

@@ -79,7 +79,7 @@ def test_runs_of_one_process_share_a_file_and_a_manifest(store):
 def test_bytes_that_are_no_runs_are_named_and_left_out_on_request(store, plan):
     expected, path = results_of(store.folder), segment(store)
     lost = runs_in(store.folder)[2]
-    damage(store.folder, lost, at=5)  # in its head: whose run it was cannot be said
+    damage(store.folder, lost, at=5)  # in the head, so that the run cannot be identified
     (store.folder / "runs" / "notes.txt").write_text("mine")
     status = read_status(store.folder)
     assert (status.done, status.left, status.foreign) == (5, 1, ["notes.txt"]) and list(status.damaged) == [path.name]
@@ -392,7 +392,7 @@ def test_a_run_that_cannot_be_one_of_its_key_is_named_among_others(store, change
     forged = encode_run(replace(run, **changed.get(change, {})))
     if change == "too short":
         forged = (len(run.checkpoints) + 1).to_bytes(4, "little") + forged[4:]
-    if change == "too long":  # the head says that there is no exposure
+    if change == "too long":  # the length in the head is too large
         forged = forged[:17] + b"\2" + forged[18:]
     writer = Writer(partial(store.append, "abc.runs"))
     writer.add(digest, forged, stored.about, (), generation=1)

@@ -167,7 +167,7 @@ def of_key(key):
 
 
 def packed(count, arms, width, content, apart=0):
-    """Pack the bytes of a run, whatever they say."""
+    """Pack arbitrary bytes as a run."""
     return struct.pack("<IIQBB", count, arms, 20, width, apart) + content
 
 
@@ -188,7 +188,7 @@ def other_matrix(p):
 
 
 def failure(text):
-    """Cut off the last run, and say that it failed."""
+    """Cut off the last run, and mark it as failed."""
 
     def damage(folder):
         path, before = one(folder, "runs", ".runs"), Store(folder).scan().done

@@ -34,7 +34,7 @@ PAIRS = [case for case in CASES if len(case) == 2]
 
 @pytest.fixture(autouse=True)
 def _choices_are_enumerated(monkeypatch):
-    """Let the samplers' own text choose through the enumerator."""
+    """Run the samplers' own source with the enumerator as the source of choices."""
     for module in (balanced, pairwise_preference, team_draft):
         monkeypatch.setattr(module, "random_below", choose_below)
     for module in (team_draft, sosm):

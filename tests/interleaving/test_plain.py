@@ -114,7 +114,7 @@ def test_list_and_credit_are_those_of_the_simulation(method, rule, case):
         assert list(page.owners) == simulated.owners()
         for clicks in patterns(len(page.shown)):
             won = page.credit([page.shown[k] for k in clicks])
-            assert won == pytest.approx(simulated.credit(clicks), abs=1e-12)  # a page has room for more documents
+            assert won == pytest.approx(simulated.credit(clicks), abs=1e-12)  # a page may have more documents
     assert mine.random() == theirs.random(), "both drew as many numbers"
 
 

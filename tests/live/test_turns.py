@@ -21,13 +21,13 @@ def made(name, seed=0, in_order=False):
 
 
 def signs_of(key, rng):
-    """Let the arms of a page meet."""
+    """Compare the arms of a page."""
     pairs = [(a, b) for k, a in enumerate(key) for b in key[k + 1 :]]
     return bytes([1 if rng.random() < P[pair] else 255 for pair in pairs])
 
 
 def walk(turns, steps, users, delay):
-    """Show a page a tick until the policy took so many steps; ``delay(signs)`` ticks later its outcome arrives."""
+    """Show a page per tick until the policy took ``steps`` steps; outcomes arrive ``delay(signs)`` ticks later."""
     due, page, tick = {}, 0, 0
     while turns.policy.steps < steps:
         tick += 1

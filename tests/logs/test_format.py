@@ -1,4 +1,4 @@
-"""The log's table: written and read back in every format, and what is wrong with a line said by line."""
+"""The log's table is written and read back in every format, and errors are reported with their lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rankers that were never shown together: the chance of a list, the estimate, and when nothing is said."""
+"""Rankers that were never shown together: the probability of a list, the estimate, and the refusals."""
 
 from __future__ import annotations
 

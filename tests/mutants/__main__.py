@@ -80,7 +80,7 @@ def failing_anyway(outcomes: list[Outcome]) -> tuple[str, ...]:
 
 
 def line(mutant: Mutant, verdict: Verdict) -> str:
-    """Say what became of a mutant."""
+    """Return the result of a mutant."""
     where = f"{verdict.seconds:5.1f} s  {mutant.path}:{mutant.number}"
     if verdict.died:
         return f"died      {where}  {mutant.after.strip()}  <- {', '.join(verdict.by)}"

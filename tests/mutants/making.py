@@ -108,7 +108,7 @@ def called(node: ast.Call) -> str:
 
 
 def worth_changing(tree: ast.AST) -> Iterator[ast.AST]:
-    """Walk the code, but not texts, annotations, decorators, refusals and what is written about a component."""
+    """Yield the nodes of the code without strings, annotations, decorators, rejections, and component declarations."""
     stack: list[ast.AST] = [tree]
     while stack:
         node = stack.pop()

@@ -35,7 +35,7 @@ class Given(NamedTuple):
 
 
 def fit(name: str, sessions: Sessions, iterations: int = 50, smoothing: float = 1.0) -> Fit:
-    """Fit one model by so many steps."""
+    """Fit one model with the given number of steps."""
     form = FORMS[name]
     layout = layout_of(form, sessions.items, sessions.places)
     theta, true, asked = np.full(layout.size, 0.5), np.empty(layout.size), np.empty(layout.size)
@@ -84,7 +84,7 @@ def add_entries(given: Given, work: Work, true: FloatVector, asked: FloatVector)
 
 @kernel
 def add_counts(given: Given, true: FloatVector, asked: FloatVector) -> None:
-    """Count for all sessions how often each parameter was asked for, and how often it came true."""
+    """Count over all sessions the trials and the successes of each parameter."""
     form, _, layout, item, click, ptr = given
     for s in range(ptr.shape[0] - 1):
         start, end = ptr[s], ptr[s + 1]

@@ -29,7 +29,7 @@ def made(folder):
 
 
 def looked(keys):
-    """Look as often as a change takes to be believed."""
+    """Reload as often as a change needs to be accepted."""
     keys.look()
     keys.look()
 

@@ -16,7 +16,7 @@ NASTY = ("<img src=https://example.com/x.png onerror=alert(1)>", "x" * 150, 'ran
 
 
 async def used(service, pages=60):
-    """Let the last ranker win on all pages but the last three, which stay open."""
+    """Make the last ranker win on all pages except the last three, which stay open."""
     lists = {name: [f"{name}{k}" for k in range(5)] for name in service.experiment.settings.rankers}
     best = service.experiment.settings.rankers[-1]
     for k in range(pages):

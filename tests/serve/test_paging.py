@@ -99,7 +99,7 @@ def test_the_client_asks_for_a_later_part_by_the_user_alone(server):  # noqa: F8
 
 
 async def abandoned(service, monkeypatch, user):
-    """Let a user take no answer to a search while it is worked on; return the worker."""
+    """Simulate a user who leaves while a search is being processed; return the worker."""
     answer, begun, loop = service.experiment.answer, asyncio.Event(), asyncio.get_running_loop()
 
     def slowly(calls):

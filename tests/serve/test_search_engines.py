@@ -84,7 +84,7 @@ class Fake(BaseHTTPRequestHandler):
         self.send_response(way if isinstance(way, int) else 200)
         self.end_headers()
         answer = way if isinstance(way, dict | list) else ANSWERS[self.server.engine](RANKED[name])
-        with contextlib.suppress(BrokenPipeError):  # nobody waits for a late answer
+        with contextlib.suppress(BrokenPipeError):  # the client has stopped waiting for a late answer
             self.wfile.write(json.dumps(answer).encode())
 
     def log_message(self, *given):

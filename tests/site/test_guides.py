@@ -113,7 +113,7 @@ def steps_of(page):
 
 
 def said_why(text):
-    """Return why a text is not run from its page, or None."""
+    """Return the reason for not running a block of its page, or None."""
     return next((why for begin, why in ELSEWHERE.items() if text.startswith(begin)), None)
 
 

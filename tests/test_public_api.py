@@ -1,4 +1,4 @@
-"""The line around the library: what packages export, what clients import, and that each public name is documented."""
+"""The public interface: exports of packages, imports of clients, and documentation of each public name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labels of logarithmic axes say the same as matplotlib's, without mathematical text."""
+"""Labels of logarithmic axes equal matplotlib's, without mathematical text."""
 
 import pytest
 from matplotlib.figure import Figure

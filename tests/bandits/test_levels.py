@@ -1,4 +1,4 @@
-"""The largest of many Beta samples is found with exactly the law of drawing them all, whatever the level."""
+"""The largest of many Beta samples has exactly the same distribution as if all were sampled, for any threshold."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ LEVELS = (None, 0.02, 0.3, 0.5, 0.7, 0.98)
 
 
 def box_after(good, bad, level=None):
-    """Return a box that was told of these plays, with the level that it would get now, or a given one."""
+    """Return a box after these plays, with its present threshold or a given one."""
     good, bad = np.array(good), np.array(bad)
     boxes = thompson_boxes(1, good.size)
     for k in range(good.size):

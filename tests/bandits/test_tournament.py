@@ -1,4 +1,4 @@
-"""The coins of a sampled tournament have exactly their probabilities, and who wins most has the law of all coins."""
+"""The coins of a sampled tournament have exact probabilities, and the arm with the most wins the right distribution."""
 
 import tracemalloc
 
@@ -45,7 +45,7 @@ def told(p):
 
 @kernel
 def meet_all(made, p, lost, rng):
-    """Let all arms meet, as many times as ``lost`` has rows."""
+    """Compare all pairs of arms once for each row of ``lost``."""
     for row in range(lost.shape[0]):
         open_tournament(made, p.shape[0])
         seed = new_seed(rng)
@@ -69,7 +69,7 @@ def winners_among(made, p, arms, favourite, found, rng):
 
 
 def most_of_all(p, draws, rng):
-    """Toss all coins: the wins of each arm, and less than one to break ties."""
+    """Sample all coins; return the wins of each arm, plus a random number below one to break ties."""
     upper = np.triu(rng.random((draws, *p.shape)) < p, 1)
     lower = np.tri(len(p), k=-1, dtype=bool) & ~upper.transpose(0, 2, 1)
     return (upper | lower).sum(axis=2) + 0.9 * rng.random((draws, len(p)))
@@ -146,7 +146,7 @@ def test_losses_have_the_mean_and_the_spread_of_independent_coins():
 @pytest.mark.parametrize("players", [np.arange(45), np.array([0, 2, 3, 5, 31, 32, 40, 44])])
 @pytest.mark.parametrize("spread", [0.2, 6.0])
 def test_who_wins_most_has_the_law_of_all_coins_tossed(spread, players, favourite):
-    """Rows that cannot win any more are not tossed; here they are. Ties are broken at random."""
+    """The tournament skips rows that cannot win any more; this test samples all rows. Ties are broken at random."""
     p, draws, rng = bradley_terry(45, spread), 6000, np.random.default_rng(0)
     rank, found = np.ones(45, np.int64), np.zeros(draws, np.int64)
     rank[players] = 0
@@ -172,7 +172,7 @@ def test_who_wins_most_among_some_arms_has_the_law_of_the_coins_among_them(favou
 @pytest.mark.parametrize("n", [2, 3, 5])
 @pytest.mark.parametrize("favourite", [0, 1])
 def test_equal_arms_win_equally_often(n, favourite):
-    """Of few arms many tie: the last one to be tossed as well as the favourite."""
+    """With few arms many tie, including the last sampled arm and the favourite."""
     p, found = np.full((n, n), 0.5), np.zeros(6000, np.int64)
     for play, players in ((winners, np.zeros(n, np.int64)), (winners_among, np.arange(n))):
         play(told(p), p, players, favourite, found, stream(6, "equal", n, favourite))

@@ -1,4 +1,4 @@
-"""The tables of docs/ that list components say what the registries say; those of a terminal fit it."""
+"""The tables of components in docs/ match the registries; tables on a terminal fit its width."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def table():
 
 
 def printed(monkeypatch, capsys, width, *words, terminal=True):
-    """Return the lines that a command prints on a terminal of so many columns."""
+    """Return the lines that a command prints on a terminal with the given number of columns."""
     monkeypatch.setenv("COLUMNS", str(width))
     monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal)
     table.main(list(words), standalone_mode=False)

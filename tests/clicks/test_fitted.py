@@ -125,8 +125,8 @@ def test_a_click_that_cannot_be_has_a_millionth_and_long_lists_do_not_underflow(
 def test_published_counts_end_at_the_last_click(form, true, asked):
     sessions = as_sessions([([0, 1, 2, 0], [True, False, True, False]), ([1, 1], [False, False])])
     fit = pyclick.fit(form, sessions)
-    assert fit.asked[:3].tolist() == [1, 3, 1]  # above the last click, or everything
-    assert fit.asked[3:].tolist() == asked  # going on by place, or satisfaction by item
+    assert fit.asked[:3].tolist() == [1, 3, 1]  # positions above the last click, or all positions
+    assert fit.asked[3:].tolist() == asked  # continuation by position, or satisfaction by item
     assert fit.theta[3:].tolist() == [(t + 1) / (a + 2) for t, a in zip(true, asked, strict=True)]
 
 
@@ -195,7 +195,7 @@ def returning_users(form, users, visits, seed):
 
 
 def coverage_of_returning_users(form, logs, users=300, visits=10):
-    """Return the share of intervals that hold the truth, by user and by session."""
+    """Return the share of intervals that contain the truth, by user and by session."""
     hits = [[], []]
     for seed in range(logs):
         sessions = returning_users(form, users, visits, seed)

@@ -1,4 +1,4 @@
-"""Digests name values for good: nothing enters that has no text of its own."""
+"""Digests are permanent: values without a stable text are rejected."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A small experiment, a file of awkward policies, and drivers in processes of their own."""
+"""A small experiment, a file of misbehaving policies, and drivers in separate processes."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def command(*words) -> list[str]:
 
 
 def start(*words, **options) -> subprocess.Popen:
-    """Start ``ltr-duel`` in a process group of its own."""
+    """Start ``ltr-duel`` in a separate process group."""
     environment = {**os.environ, "LTR_DUEL_PROGRESS": "0", **options.pop("env", {})}
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options}
     return subprocess.Popen(

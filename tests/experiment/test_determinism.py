@@ -1,4 +1,4 @@
-"""The same bytes, however an experiment is run."""
+"""The same bytes for every way to run an experiment."""
 
 from __future__ import annotations
 

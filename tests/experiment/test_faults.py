@@ -1,4 +1,4 @@
-"""What goes wrong at night: policies that raise, hang or kill their process; drivers that are killed; full disks."""
+"""Faults: policies that raise, hang or kill their process; killed drivers; full disks."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_processes_of_loky_end_in_the_middle_of_a_task_whatever_their_names_are(
 
 
 def test_a_policy_file_that_is_edited_gives_other_runs(spec_file, awkward, tmp_path):
-    """In processes of their own, as a process runs a file of policies once."""
+    """Runs in separate processes, because a process runs a file of policies only once."""
     spec, mine = spec_file(matrix_spec(["slow:seconds=0"])), tmp_path / "mine.py"
     for text in (awkward.read_text(), awkward.read_text() + "\n# edited\n"):
         mine.write_text(text)
@@ -151,7 +151,7 @@ def test_ctrl_c_ends_cleanly_and_says_how_to_go_on(spec_file, awkward, tmp_path,
 
 
 def kill_and_resume(spec, awkward, folder, kills, seed):
-    """Kill the driver so many times, each at a random moment; return how many runs were there after each kill."""
+    """Kill the driver ``times`` times at random moments; return the number of stored runs after each kill."""
     rng, counts = random.Random(seed), []
     words = ("run", spec, "--out", folder, "--plugin", awkward, "--jobs", 2)
     for _ in range(kills):

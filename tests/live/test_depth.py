@@ -1,4 +1,4 @@
-"""What a user has not seen cannot be clicked, and what no user has seen is not shown again."""
+"""Users cannot click unseen documents, and pages that no user has seen are not shown again."""
 
 import pytest
 
@@ -79,7 +79,7 @@ def test_a_page_that_reached_no_user_is_not_shown_again_after_a_restart_and_take
 
 
 def test_after_its_deadline_no_token_shows_a_page_again(tmp_path):
-    """What has left the index since would be shown; and the clicks on it would be refused."""
+    """Documents removed from the index would be shown, and the clicks on them rejected."""
     with opened(tmp_path) as experiment:
         first = experiment.decide("q", RANKINGS)
         closed = experiment.decide("q", RANKINGS)

@@ -219,7 +219,7 @@ def test_a_user_counts_once_for_each_pair_where_it_is_decided(tmp_path):
         state = experiment.state()
         [pair] = state.decisions
         assert state.compared == state.wins.sum() + state.ties[0, 1] == 60
-        assert pair.observations == 22  # ann and bob once, and each page of nobody
+        assert pair.observations == 22  # ann and bob once each, and each page without a user
         assert experiment.expire() == 0
 
 

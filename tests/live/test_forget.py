@@ -1,4 +1,4 @@
-"""What is forgotten is not in the files any more, and changes no count."""
+"""Deleted data are no longer in the files, and counts are unchanged."""
 
 import sqlite3
 from contextlib import closing
@@ -146,7 +146,7 @@ DAY = 86_400
 
 
 def starts(folder, clock):
-    """Open the store and let it forget; return how many pages it forgot, and whether it believed the clock."""
+    """Open the store and delete old data; return the number of deleted pages, and whether the clock was accepted."""
     given = settings(rankers=("a", "b"), policy="random", keep_days=90)
     with opened(folder, given, clock=clock) as experiment:
         return looked(experiment)
@@ -234,7 +234,7 @@ def test_a_store_that_was_not_served_for_long_forgets_a_day_later(tmp_path):
 
 @pytest.mark.parametrize("by", ["retain", "age"])
 def test_pages_shown_after_a_wrong_clock_forgot_others_take_outcomes(tmp_path, by):
-    """The clock stays wrong until it is believed; then it is right again."""
+    """The clock is wrong until the store accepts it; then the clock is right again."""
     clock = Clock()
     long_ago(tmp_path, clock, 5, keep_days=90)
     clock.now += 200 * DAY

@@ -15,7 +15,7 @@ DAY = 86_400
 
 
 def shop(folder, given, conversions, clock=None):
-    """Let users click, and buy days later; return the state."""
+    """Simulate users who click, and buy days later; return the state."""
     clock = clock or Clock()
     with opened(folder, given, clock=clock) as experiment:
         pages = [experiment.decide(f"q{k}", RANKINGS, user=f"u{k}") for k in range(40)]

@@ -1,4 +1,4 @@
-"""Settings are read, checked and written; every complaint names the key, the value and what is legal."""
+"""Settings are read, checked and written; every error names the key, the value, and the valid values."""
 
 import sqlite3
 from contextlib import closing

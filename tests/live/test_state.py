@@ -1,4 +1,4 @@
-"""What is said of an experiment: each number against the same worked out another way."""
+"""The state of an experiment: each number against an independent computation."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Switches: what they say holds at once, after a restart and in a second process, and the law of the policy stays."""
+"""Switches take effect immediately, after a restart and in a second process, and keep the policy's distribution."""
 
 import math
 import sqlite3
@@ -399,7 +399,7 @@ def test_after_a_pause_the_winner_is_served_again(tmp_path):
         switched(experiment, Switch("winner", ranker="b"), Switch("pause"))
         assert switched(experiment, Switch("drop", ranker="b"), Switch("resume")) == Switches(dropped=("b",))
         switched(experiment, Switch("winner", ranker="c"), Switch("pause"))
-        assert switched(experiment, Switch("end")) == Switches("ended", dropped=("b",))  # nobody was served it then
+        assert switched(experiment, Switch("end")) == Switches("ended", dropped=("b",))  # served to no user
 
 
 def test_a_use_says_of_shares_only_where_it_is_one(tmp_path):

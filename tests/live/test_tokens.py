@@ -1,4 +1,4 @@
-"""A token is believed if a key of the experiment signed it as it stands, and else never."""
+"""A token is accepted only if a key of the experiment signed exactly this text."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""Outcomes reach a policy in turn: without delay its own path, with any delay the same law, each outcome once."""
+"""Outcomes reach a policy in turn, each once: without delay the same path, with any delay the same distribution."""
 
 import json
 
@@ -26,13 +26,13 @@ def given(name, in_order):
 
 
 def signs_of(key, rng):
-    """Let the arms of a page meet."""
+    """Compare the arms of a page."""
     pairs = [(a, b) for k, a in enumerate(key) for b in key[k + 1 :]]
     return bytes([1 if rng.random() < P[pair] else 255 for pair in pairs])
 
 
 def walk(turns, steps, users, delay):
-    """Show a page a tick until the policy took so many steps; ``delay(signs)`` ticks later its outcome arrives."""
+    """Show a page per tick until the policy took ``steps`` steps; outcomes arrive ``delay(signs)`` ticks later."""
     due, page, tick = {}, 0, 0
     while turns.policy.steps < steps:
         tick += 1
@@ -72,7 +72,7 @@ def test_one_page_at_a_time_is_the_policy_itself(name, in_order):
 
 def test_what_comes_late_waits_until_it_is_asked_for_and_is_told_in_order():
     class Told:
-        """A policy that asks for two pairs in turn, and writes down what it is told."""
+        """A policy that chooses two pairs in turn, and records its outcomes."""
 
         def __init__(self):
             self.told, self.steps = [], 0

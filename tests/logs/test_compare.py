@@ -1,4 +1,4 @@
-"""From clicks to who won: credit, errors that are right when users come back, and what hostile logs are told."""
+"""From clicks to the winner: credit, errors that hold for returning users, and messages for hostile logs."""
 
 from __future__ import annotations
 
@@ -424,7 +424,7 @@ def test_a_novelty_that_wears_off_is_noted_and_a_steady_mean_is_not(tmp_path):
 
 
 def running(**pairs):
-    """Return a comparison of a, b and c, of pairs with so many wins, losses and ties."""
+    """Return a comparison of a, b and c, from the wins, losses and ties of each pair."""
     counts = np.array([pairs[name] for name in ("ab", "ac", "bc")], float).T
     sequences = Sequences(*counts, *np.zeros((3, 3)))
     return RunningComparison(("a", "b", "c"), np.array([[0, 1], [0, 2], [1, 2]]), sequences, int(counts.sum()), 3)

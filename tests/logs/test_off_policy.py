@@ -1,4 +1,4 @@
-"""Rankers that were never shown together: the chance of a list, the estimate, and when nothing is said."""
+"""Rankers that were never shown together: the probability of a list, the estimate, and the refusals."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def mixture(orders, sets, shares, wanted=(0, 1), tau=3.0, length=3):
 
 
 def chance(ranks, shown, tau=3.0):
-    """Return the chance of a list by the text of the method: the mean softmax over what is left, place by place."""
+    """Return the probability of a list by definition: the mean softmax over the remaining documents."""
     weight = [[r**-tau for r in ranker] for ranker in ranks]
     product, left = 1.0, set(range(len(ranks[0])))
     for d in shown:

@@ -207,7 +207,7 @@ def test_ubi_records_of_three_applications_are_read(real_data):
     path = real_data / "logs" / "ubi_queries_events.ndjson.gz"
     facts = describe_log(ClickLog(path, format="ubi", skip_bad=None))
     assert facts.impressions + facts.bad == 284  # different ids of queries
-    assert facts.forms == {"nothing": 278} and facts.bad == 6  # queries of which nothing says what was shown
+    assert facts.forms == {"nothing": 278} and facts.bad == 6  # queries without a record of the shown list
     carts = describe_log(ClickLog(path, format="ubi", skip_bad=None, outcome="add_to_cart"))
     assert 0 < carts.clicks <= 234 and carts.impressions == facts.impressions
 

@@ -128,7 +128,7 @@ def tests_of(path: str) -> list[str]:
         seen_by = "clicks/clicks"
     elif page.startswith("rankers/kinds/"):
         seen_by = "rankers/sources rankers/runs"
-    else:  # a new page: all tests of its floor, until it has a line of its own
+    else:  # a new module: all tests of its floor, until it has a separate line
         floor = page.split("/")[0]
         seen_by = " ".join(f"{floor}/{path.stem[5:]}" for path in sorted((ROOT / "tests" / floor).glob("test_*.py")))
     names, _, words = seen_by.partition(" -k ")

@@ -1,4 +1,4 @@
-"""Drawings: the lines are the table's means, and every panel says where its numbers come from."""
+"""Drawings: the lines are the table's means, and every panel names the source of its numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each address of the service answers."""
+"""The answers of each address of the service."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_without_a_key_only_this_machine_may_ask(tmp_path):
 
 @pytest.mark.parametrize("name", ["x-forwarded-for", "X-Forwarded-Proto", "forwarded", "via", "x-real-ip"])
 def test_without_a_key_no_request_from_a_proxy_is_answered(tmp_path, name):
-    """A proxy beside the service says 'host: 127.0.0.1' for everybody who asks it."""
+    """A proxy beside the service sends 'host: 127.0.0.1' for all its clients."""
 
     async def story(service, headers):
         asked = {"query": "q", "rankings": LISTS}
@@ -153,7 +153,7 @@ def test_without_a_key_no_request_from_a_proxy_is_answered(tmp_path, name):
 
 
 def test_without_a_key_no_request_of_http_1_0_is_answered(tmp_path):
-    """Proxies of widespread settings ask so, and add no header by which they could be known."""
+    """Proxies with common settings use it, and add no header that identifies them."""
 
     async def story(service, headers):
         asked = {"query": "q", "rankings": LISTS}

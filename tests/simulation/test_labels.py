@@ -1,4 +1,4 @@
-"""No policy gains or loses by the row in which an arm stands: the arms have other numbers in each repetition."""
+"""The row of an arm gives no policy an advantage: the arms have other numbers in each repetition."""
 
 from __future__ import annotations
 

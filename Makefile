@@ -1,10 +1,10 @@
-# Each target does all its own set-up: it needs Python 3.11 or newer, and make.
+# Each target sets up everything it needs; only Python 3.11 or newer and make are required.
 PYTHON ?= python3
 OLDEST ?= python3.11
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-# Other versions warn of other things.
+# Other versions of dependencies emit other warnings.
 ELSEWHERE := -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder -o filterwarnings=default
 
 .PHONY: demo test test-long mutants bench docs check tables release-check lowest newest clean
@@ -13,23 +13,23 @@ demo: $(READY)  ## Run the main job on a synthetic corpus; results in demo/
 	$(BIN)/ltr-duel demo --out demo
 	@echo "Next, in this shell: . $(BIN)/activate; then ltr-duel --help"
 
-test: $(READY)  ## Run all tests but the long ones
+test: $(READY)  ## Run all tests except the long ones
 	$(BIN)/python -m pytest -n auto --maxprocesses=4 --dist loadfile --no-loadscope-reorder
 
 test-long: $(READY)  ## Run the tests that take minutes
 	$(BIN)/python -m pytest -m long
 
-mutants: $(READY)  ## Change 200 lines, one at a time, and see that a test fails; about half an hour
+mutants: $(READY)  ## Change 200 lines, one at a time, and check that a test fails each time; about half an hour
 	$(BIN)/python -m tests.mutants
 
-bench: $(READY)  ## Measure speed and memory in a quarter of an hour (or some rows: BENCH='--quick'), and write docs/performance.md
+bench: $(READY)  ## Measure speed and memory in a quarter of an hour (BENCH='--quick' for fewer rows), and write docs/performance.md
 	$(BIN)/python -m benchmarks $(BENCH)
 	$(BIN)/python -m benchmarks.page
 
 docs: $(READY)  ## Build the site: docs/_build/html/index.html
 	$(BIN)/python -m sphinx -W --keep-going -n -q -b html docs docs/_build/html
 
-check: $(READY)  ## Style, types, layers and dependencies
+check: $(READY)  ## Check style, types, layers and dependencies
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -37,17 +37,17 @@ check: $(READY)  ## Style, types, layers and dependencies
 	$(BIN)/deptry ltr_duel
 	$(BIN)/deptry tests benchmarks data_scripts examples tools --ignore DEP002,DEP004
 
-tables: $(READY)  ## Renew the tables of docs/ that list policies, methods, click models, corpora and floors
-	$(BIN)/python -m ltr_duel.cli._tables docs
+tables: $(READY)  ## Update the tables in docs/ of policies, methods, click models, corpora and floors
+	$(BIN)/python tools/component_tables.py docs
 	$(BIN)/python tools/floors.py
 
-release-check:  ## Build sdist and wheel, and try the wheel alone on each supported Python that is here
+release-check:  ## Build sdist and wheel, and test the wheel alone on each supported Python on this machine
 	$(PYTHON) tools/release_check.py $(if $(REQUIRE),--require) $(if $(QUICK),--quick)
 
-lowest: .lowest/.ready  ## Run the tests with the oldest versions of everything that pyproject.toml allows
+lowest: .lowest/.ready  ## Run the tests with the oldest versions that pyproject.toml allows
 	.lowest/bin/python -m pytest $(ELSEWHERE) $(TESTS)
 
-newest: .newest/bin/uv  ## Run the tests with the newest versions of everything, pre-releases too, under both compilers
+newest: .newest/bin/uv  ## Run the tests with the newest versions, including pre-releases, under both compilers
 	.newest/bin/uv pip install --quiet --python .newest/bin/python --upgrade --prerelease allow --resolution highest --editable '.[dev]'
 	.newest/bin/python -m pytest $(ELSEWHERE) $(TESTS)
 	LTR_DUEL_COMPILER=plain .newest/bin/python -m pytest $(ELSEWHERE) $(TESTS)
@@ -58,13 +58,13 @@ clean:
 $(READY): pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "ltr_duel needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1). Try: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 2; }
-	@echo "Installing ltr_duel and what it needs into $(VENV), some 150 packages; this takes one or two minutes."
+	@echo "Installing ltr_duel and its dependencies into $(VENV), about 150 packages; this takes one or two minutes."
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --disable-pip-version-check --editable '.[dev]'
 	@touch $(READY)
 
 .lowest/.ready: pyproject.toml
-	$(OLDEST) -m venv --clear .lowest  # newer ones have no wheels of versions that old
+	$(OLDEST) -m venv --clear .lowest  # newer Pythons have no wheels of the oldest versions
 	.lowest/bin/python -m pip install --quiet --disable-pip-version-check uv
 	.lowest/bin/uv pip install --quiet --python .lowest/bin/python --resolution lowest-direct --editable '.[dev]'
 	@touch $@

@@ -1,4 +1,4 @@
-"""Measure the named rows, or the usual ones; print them, and put them into the file of results."""
+"""Measure the named rows, or the usual rows; print the results and write them to the file of results."""
 
 from __future__ import annotations
 
@@ -32,27 +32,29 @@ SUBJECTS = (
     "growth",
 )
 USUAL = "usual"
-_TOO_LONG = 2.0  # seconds of a smaller row, after which a larger one is not tried
+_TOO_LONG = 2.0  # seconds: if a smaller row takes longer, the larger row is not measured
 
 
 def main() -> None:
-    """Read the command line."""
+    """Parse the command line and measure the chosen rows."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument(
         "names", nargs="*", metavar="NAME", help=f"SUBJECT, SUBJECT:PART, or {USUAL}; {', '.join(SUBJECTS)}"
     )
     parser.add_argument(
-        "--quick", action="store_true", help="a few rows of each subject, about a minute; of full, a tenth of the size"
+        "--quick",
+        action="store_true",
+        help="a few rows of each subject, about a minute; the subject full runs at a tenth of its size",
     )
     parser.add_argument("--data", type=Path, help="folder with published matrices (see benchmarks/published.py)")
-    parser.add_argument("--out", type=Path, default=FILE, help="the file of results, which is brought up to date")
-    parser.add_argument("--list", action="store_true", help="name the rows, and measure nothing")
+    parser.add_argument("--out", type=Path, default=FILE, help="the file of results, which is updated")
+    parser.add_argument("--list", action="store_true", help="list the rows without measuring")
     given = parser.parse_args()
     if given.data:
         os.environ["LTR_DUEL_BENCHMARK_DATA"] = str(given.data.resolve())
     chosen = [(subject, row) for subject, row in every() if wanted(subject, row, given.names, quick=given.quick)]
     if not chosen:
-        parser.error(f"no row is called that: {' '.join(given.names)}")
+        parser.error(f"no row has such a name: {' '.join(given.names)}")
     if given.list:
         print("\n".join(f"{subject}:{row.name:32} {row.call}" for subject, row in chosen))
         return
@@ -63,12 +65,12 @@ def main() -> None:
 
 
 def every() -> list[tuple[str, Row]]:
-    """Return all rows, in the order of the page."""
+    """Return the rows of all subjects, in the order of the page."""
     return [(subject, row) for subject in SUBJECTS for row in import_module(f"benchmarks.{subject}").rows()]
 
 
 def wanted(subject: str, row: Row, names: list[str], *, quick: bool) -> bool:
-    """Whether a row is among those that were asked for."""
+    """Return whether a row was requested."""
     if not {USUAL, subject}.isdisjoint(names or [USUAL]) and (
         row.when == "quick" or (row.when == "usual" and not quick)
     ):
@@ -83,7 +85,7 @@ def wanted(subject: str, row: Row, names: list[str], *, quick: bool) -> bool:
 
 
 def measure(chosen: list[tuple[str, Row]], out: Path) -> None:
-    """Measure row by row; the file of results is renewed after each, so that nothing is lost."""
+    """Measure the rows in turn; update the file of results after each row, so that an interruption loses only one."""
     known, where, began = read(out), circumstances(), time.monotonic()
     print(f"{where['machine']}; Python {where['python']}, numpy {where['numpy']}, numba {where['numba']}\n")
     order = [f"{subject}:{row.name}" for subject, row in every()]
@@ -103,7 +105,7 @@ def measure(chosen: list[tuple[str, Row]], out: Path) -> None:
 
 
 def apart(subject: str, row: Row) -> Found:
-    """Measure a row in a process of its own; in a second one, if the first had to compile."""
+    """Measure a row in a separate process; if that process had to compile, measure again in a second process."""
     words = [sys.executable, "-m", "benchmarks.child", subject, row.name]
     for _ in range(2):
         child = subprocess.run(words, capture_output=True, text=True, cwd=ROOT, check=False)
@@ -117,7 +119,7 @@ def apart(subject: str, row: Row) -> Found:
 
 
 def line(subject: str, row: Row, found: Found) -> str:
-    """Say what was found."""
+    """Return the printed line of a result."""
     title = f"{subject}:{row.name}".ljust(44)
     if "refused" in found:
         return f"{title} {found['refused']}"

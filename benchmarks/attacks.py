@@ -1,10 +1,10 @@
-"""What strangers send to a service while others use it: half-open connections, garbage, bodies without end, wrong keys.
+"""Attack a running service with half-open connections, garbage, endless bodies, and wrong keys.
 
     python -m benchmarks.attacks http://127.0.0.1:8080 ASK_KEY READ_KEY SECONDS
 
-comes from 127.0.0.2 (Linux), so the limit of connections of one address protects those who come from 127.0.0.1. It
-prints how many requests of each kind had which answer, as JSON. ``WANTED`` are the right ones; ``503`` is the answer
-to a connection above a limit.
+connects from 127.0.0.2 (Linux), so the limit of connections per address protects the users at 127.0.0.1. The program
+prints, as JSON, the number of answers by kind of request and status. ``WANTED`` contains the correct answers; ``503``
+is the answer to a connection above a limit.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from contextlib import suppress
 from urllib.parse import SplitResult, urlsplit
 
 SOURCE = "127.0.0.2"
-HALF_OPEN = 200  # connections
-PATIENCE = 30.0  # seconds after which a connection counts as held
+HALF_OPEN = 200  # number of half-open connections
+PATIENCE = 30.0  # seconds after which a connection that is still open counts as an error
 WANTED = {
     "half a head": {"408", "503"},
     "a byte after the answer": {"401", "503"},
@@ -74,7 +74,7 @@ async def exchange(address: SplitResult, source: str, *parts: bytes, pause: floa
 
 
 async def attack(address: SplitResult, ask: str, read: str, seconds: float) -> Counter[tuple[str, str]]:
-    """Send everything until the time is over; return how many requests of each kind had which answer."""
+    """Send all kinds of requests until the time is over; return the number of answers by kind and status."""
     found: Counter[tuple[str, str]] = Counter()
     rng, ends = random.Random(1), time.monotonic() + seconds
     chunks = head("POST", "/decide", ask, "transfer-encoding: chunked")

@@ -19,7 +19,7 @@ SIZES = (64, 136, 500)
 
 
 def rows() -> list[Row]:
-    """All policies on 64 arms; fewer on 136, and on 500; some for a million steps."""
+    """Return the rows: all policies with 64 arms, fewer with 136 and 500 arms, some for a million steps."""
     from ltr_duel.bandits import POLICIES
 
     others = sorted(name for name in POLICIES.names() if name not in MAIN)
@@ -35,7 +35,7 @@ def rows() -> list[Row]:
 
 
 def row(policy: str, size: int, horizon: int, after: str) -> Row:
-    """One policy, one matrix, one horizon."""
+    """Return the row of one policy, one matrix, and one horizon."""
     name = f"{policy}-{size}-1e{len(str(horizon)) - 1}"
     return Row(
         name,
@@ -50,7 +50,7 @@ def row(policy: str, size: int, horizon: int, after: str) -> Row:
 
 
 def prepare(policy: str, size: int, horizon: int):
-    """Compile, and know of the matrix what every simulation on it wants to know."""
+    """Compile, and compute the properties of the matrix that every simulation needs."""
     from ltr_duel import simulate
     from ltr_duel.simulation import FromMatrix
 

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.child SUBJECT NAME`` does one row, and prints what was found as JSON."""
+"""``python -m benchmarks.child SUBJECT NAME`` measures one row and prints the result as JSON."""
 
 from __future__ import annotations
 

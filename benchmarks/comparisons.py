@@ -1,4 +1,4 @@
-"""Comparisons: query, list, clicks and credit. Two rankers by `estimate_preferences`, sets by `compare_slate`."""
+"""Comparisons (query, list, clicks, credit): two rankers by `estimate_preferences`, sets by `compare_slate`."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def slates_often(comparison, slate, size, times, won, rng):
 
 
 def rows() -> list[Row]:
-    """Each method with two rankers, then with sets of 10 and of 100."""
+    """Return the rows: each method with two rankers, then with sets of 10 and 100 rankers."""
     made = [pair(method, documents) for method in PAIRS for documents in DOCUMENTS]
     made += [programmes(documents) for documents in DOCUMENTS]
     return made + [slate(method, size) for method in SETS for size in (10, 100)]
 
 
 def pair(method: str, documents: int) -> Row:
-    """Two rankers."""
+    """Return the row of a method with two rankers."""
     times = 500_000
     return Row(
         f"{method}-2-{documents}",
@@ -57,7 +57,7 @@ def prepare_pair(method: str, documents: int, times: int):
 
 
 def programmes(documents: int) -> Row:
-    """Lists of optimized interleave whose linear programme is still to be solved: each of another query."""
+    """Return the row of optimized interleave on new queries, so that each comparison solves a linear program."""
     return Row(
         f"optimized-programmes-2-{documents}",
         f'estimate_preferences(rankings, method="optimized", variance_reduction="none", comparisons={_PROGRAMMES})',
@@ -69,7 +69,7 @@ def programmes(documents: int) -> Row:
 
 
 def prepare_programmes(documents: int):
-    """Make new queries for each try: so many that nearly each comparison is of another one."""
+    """Make enough new queries for each try that nearly every comparison has a different query."""
     from ltr_duel import estimate_preferences
 
     every = [corpus(2, documents, 100 * _PROGRAMMES, seed) for seed in range(3)]
@@ -79,7 +79,7 @@ def prepare_programmes(documents: int):
 
 
 def slate(method: str, size: int) -> Row:
-    """A set of rankers, with the outcomes of all its pairs."""
+    """Return the row of a method with a set of rankers and the outcomes of all pairs."""
     times = 2_000_000 // size
     return Row(
         f"{method}-{size}-100",

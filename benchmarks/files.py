@@ -1,4 +1,4 @@
-"""Feature files: text read in MB/s, on one core beside other readers, and on all; converted; opened."""
+"""Feature files: MB/s of reading text on one core, with other readers, and on all cores; conversion; opening."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CALLS = {
 
 
 def rows() -> list[Row]:
-    """Readers on one core; then all cores; then the command that converts, and opening what it makes."""
+    """Return the rows: readers on one core, ours on all cores, conversion, and opening the converted file."""
     made = []
     for shape in SHAPES:
         for reader, call in CALLS.items():
@@ -38,13 +38,13 @@ def rows() -> list[Row]:
 
 
 def row(name: str, call: str, prepare, shape: str, clock: str) -> Row:
-    """Something that is done with a file; its size is known when it is made."""
+    """Return a row of a task with a file; the size is known once the file is written."""
     when = "quick" if name == "dense-ltr_duel" else "usual"
     return Row(name, call, 0, "MB", prepare, {"text": shape}, clock, when)
 
 
 def made(shape: str) -> tuple[Path, float]:
-    """Return a file and its megabytes."""
+    """Write a file; return its path and size in megabytes."""
     from ltr_duel.data import make_corpus, write_svmlight
 
     file = scratch() / f"{shape}.txt"
@@ -54,7 +54,7 @@ def made(shape: str) -> tuple[Path, float]:
 
 
 def prepare_reader(shape: str, reader: str):
-    """Pin one-core readers to a core, all their threads included."""
+    """Pin one-core readers, with all their threads, to one core."""
     file, size = made(shape)
     if reader != "all cores" and hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
@@ -64,14 +64,14 @@ def prepare_reader(shape: str, reader: str):
 
 
 def timed_with(work, size: float) -> Cost:
-    """Time work on a file of so many megabytes."""
+    """Time work on a file of the given megabytes."""
     from benchmarks.row import timed
 
     return timed(work)._replace(amount=size)
 
 
 def reading(reader: str, file: Path):
-    """Return what reads the file."""
+    """Return a function that reads the file."""
     if reader == "sklearn":
         import numpy as np
         from sklearn.datasets import load_svmlight_file
@@ -88,7 +88,7 @@ def reading(reader: str, file: Path):
 
 
 def prepare_convert():
-    """Convert anew each time, with kernels that are compiled: in a home of its own, of which only they are kept."""
+    """Convert again at each try, in a separate home of which only the compiled kernels are kept."""
     home = scratch() / "converting"
     small = scratch() / "small.txt"
     file, size = made("dense")
@@ -108,7 +108,7 @@ def prepare_convert():
 
 
 def prepare_open():
-    """Convert, to open it."""
+    """Convert the file that the row opens."""
     os.environ["LTR_DUEL_HOME"] = str(scratch() / "converting")
     from ltr_duel.data import convert, open_converted
 

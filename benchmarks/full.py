@@ -1,4 +1,4 @@
-"""The road at the size of the corpora that people name: text, orders, matrix, bandits; first, and from the cache."""
+"""All stages (text, orders, matrix, bandits) at the size of well-known corpora, the first time and from the cache."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ from pathlib import Path
 from benchmarks.row import Cost, Row, command, scratch
 from benchmarks.surrogates import SHAPES, Shape, write_surrogate
 
-COMPARISONS = {"msl30k": 400, "yahoo1": 400, "istella": 100}  # of each pair
-KEPT = ("corpora", "arrays", "known_files.json")  # of the cache: what the second time finds
-FOLDER = "LTR_DUEL_BENCHMARK_SURROGATES"  # a folder where surrogates stay; by default they go after the measurement
+COMPARISONS = {"msl30k": 400, "yahoo1": 400, "istella": 100}  # comparisons of each pair
+KEPT = ("corpora", "arrays", "known_files.json")  # parts of the cache that the second time reads
+FOLDER = (
+    "LTR_DUEL_BENCHMARK_SURROGATES"  # a folder that keeps surrogates; by default they are deleted after the measurement
+)
 
 
 def rows() -> list[Row]:
-    """The stages of each corpus; with ``--quick``, of a tenth of it."""
+    """Return the stages of each corpus; with ``--quick``, of a tenth of each corpus."""
     return [row for share in (1.0, 0.1) for name in SHAPES for row in stages(name, share)]
 
 
 def stages(name: str, share: float) -> list[Row]:
-    """What is done with a corpus: the whole road as one command, each stage alone, the two kinds of simulation."""
+    """Return the rows of a corpus: all stages as one command, each stage alone, and the two kinds of simulation."""
     comparisons, part = COMPARISONS[name], "" if share == 1 else "tenth-"
     estimate = f"estimate_preferences(rankers, comparisons={comparisons})"
     calls = [
@@ -52,7 +54,7 @@ def counts(shape: Shape) -> dict[str, int]:
 
 
 def prepared(name: str, share: float, stage: str, *, first: bool):
-    """Make the text and compile; then empty the cache for a first time, or fill it for a second one."""
+    """Write the text and compile; then empty the cache for the first time, or fill it for the second time."""
     file, home = surrogate(name, share), scratch() / "road"
     small = surrogate(name, 0.001)
     compiled = home / f"{name} is compiled"
@@ -70,7 +72,7 @@ def prepared(name: str, share: float, stage: str, *, first: bool):
 
 
 def surrogate(name: str, share: float) -> Path:
-    """Return the text of a corpus, written if it is not there."""
+    """Return the text file of a corpus; write the file if it does not exist."""
     folder = Path(os.environ.get(FOLDER) or scratch())
     file = folder / f"{name}-{share:g}.txt"
     return file if file.exists() else write_surrogate(name, file, share)

@@ -1,9 +1,9 @@
-"""Time and memory of a step against the number of rankers K, from the first step.
+"""Time and memory of a step by the number of rankers K, from the first step.
 
-A run is made ten times longer, up to 100,000 steps, and then repeated, until that takes half a second. Only steps in
-which the policy was asked are counted, for others take no time; and what `simulate` does for each run, however long it
-is, is no part of a step: the time of runs of one step is taken away. There are few checkpoints, as at each of them
-some policies look at all pairs.
+The length of a run is multiplied by ten, up to 100,000 steps, and the run is then repeated, until the measurement takes
+half a second. Only steps in which the policy decides are counted, because other steps take no time. The fixed time of
+a run in `simulate` is no part of a step, so the time of runs of one step is subtracted. There are few checkpoints,
+because some policies look at all pairs at each checkpoint.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _ENOUGH = 0.5
 
 
 def rows() -> list[Row]:
-    """Each policy at each size."""
+    """Return a row for each policy and size."""
     return [
         Row(
             f"{policy}-{size}",

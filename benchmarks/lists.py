@@ -1,4 +1,4 @@
-"""Plain lists of ids, from Python: pages of two rankers, ten documents each, and credit for two clicks."""
+"""Plain lists of ids in Python: pages of ten documents from two rankers, and the credit of two clicks."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TIMES = 10_000
 
 
 def rows() -> list[Row]:
-    """Pages and credits of each method."""
+    """Return the rows: pages and credits of each method."""
     calls = {"pages": "interleave(rankings, {!r}, rng=rng)", "credits": "page.credit(clicks)  # made by {!r}"}
     return [
         Row(

@@ -1,6 +1,6 @@
-"""A live experiment: the service over loopback with every answer durable, the experiment alone, and its plans.
+"""A live experiment: the service over loopback with durable answers, the experiment without HTTP, and plans.
 
-The service has a core of its own; simulated users ask from another one.
+The service runs on one core, and the simulated users on another.
 """
 
 from __future__ import annotations
@@ -19,7 +19,12 @@ from pathlib import Path
 from benchmarks.row import Cost, Row, peak_of, timed
 
 RANKERS = tuple(str(k + 1) for k in range(5))
-USERS = {1: "usual", 8: "quick", 16: "asked", 32: "usual"}  # at once -> when that is measured
+USERS = {
+    1: "usual",
+    8: "quick",
+    16: "asked",
+    32: "usual",
+}  # number of users at once -> selection in which the row is measured
 PAGES, BATCH = 20_000, 64
 CONFIG = """
 [experiment]
@@ -34,7 +39,7 @@ port = 0
 
 
 def rows() -> list[Row]:
-    """Some numbers of users at once, then calls without HTTP."""
+    """Return the rows: several numbers of users at once, then calls without HTTP."""
     made = [
         Row(
             f"http-{several}",
@@ -58,7 +63,7 @@ def rows() -> list[Row]:
 
 
 def users(seed: int):
-    """Simulate users with lists of twenty documents."""
+    """Return the row of simulated users with lists of twenty documents."""
     from ltr_duel.data import make_corpus
     from ltr_duel.rankers import feature_rankers
     from ltr_duel.replay import SimulatedUsers
@@ -69,7 +74,7 @@ def users(seed: int):
 
 @contextmanager
 def serving(folder: Path) -> Iterator[tuple[str, int]]:
-    """Yield address and process of a service that has one core."""
+    """Yield the address and the process of a service that runs on one core."""
     (folder / "live.toml").write_text(CONFIG)
     words = [sys.executable, "-m", "ltr_duel.cli.main", "serve", str(folder / "live.toml")]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as child:
@@ -84,7 +89,7 @@ def serving(folder: Path) -> Iterator[tuple[str, int]]:
 
 
 def over_http(several: int):
-    """Ask the service until the policy and its kernels are warm, then measure."""
+    """Send requests until the policy and its kernels are warm, then measure."""
     from ltr_duel.replay import replay
 
     def work() -> Cost:
@@ -103,13 +108,13 @@ def over_http(several: int):
 
 
 def spent(pid: int) -> float:
-    """Return the seconds of the processor that a process has used (Linux)."""
+    """Return the processor time that a process has used, in seconds (Linux)."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def alone():
-    """Decide and record pages, many calls in a transaction."""
+    """Decide and record pages, with many calls in each transaction."""
     from ltr_duel.data import make_corpus
     from ltr_duel.live import Decide, Experiment, Record, Settings
     from ltr_duel.rankers import feature_rankers
@@ -138,7 +143,7 @@ def alone():
 
 
 def planned(method: str):
-    """Decide by a plan, for two lists of ten of which half are the same; `clients/js/test.mjs` is of JavaScript."""
+    """Decide by a plan, for two lists of ten with half in common; `clients/js/test.mjs` measures JavaScript."""
     from benchmarks.lists import RANKINGS
     from ltr_duel.live import Settings
     from ltr_duel.plan import next_plan

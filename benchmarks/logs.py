@@ -1,4 +1,4 @@
-"""Click logs: ``ltr-duel logs compare`` from Parquet, in each form of credit, and of exposures with events."""
+"""Click logs: ``ltr-duel logs compare`` on Parquet files with each form of credit, and on exposures with events."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ FORMS = {
 
 
 def write_large_log(path: Path, impressions: int, form: str) -> None:
-    """Write a log of two rankers: ten of twenty documents shown, up to two clicks, five impressions a user.
+    """Write a log of two rankers: ten of twenty documents shown, up to two clicks, five impressions per user.
 
-    The pages are drawn from 20,000 different ones, made by team draft for logs with owners, else by probabilistic
-    interleaving.
+        The pages are sampled from 20,000 different pages, made by team draft for logs with owners and otherwise by
+    probabilistic interleaving.
     """
     rng = np.random.default_rng(0)
     columns = _pages("team_draft" if form == "owners" else "probabilistic", FORMS[form], rng)
@@ -47,7 +47,7 @@ def write_large_log(path: Path, impressions: int, form: str) -> None:
 
 
 def _pages(method: str, columns: tuple[str, ...], rng: np.random.Generator) -> dict[str, pa.Array]:
-    """Return query, list and what credit rests on of different pages."""
+    """Return the query, the list, and the basis of the credit of different pages."""
     rows = []
     for number in range(_POOL):
         ids = [str(document) for document in rng.choice(10**6, _DOCUMENTS, replace=False)]
@@ -62,9 +62,9 @@ def _pages(method: str, columns: tuple[str, ...], rng: np.random.Generator) -> d
 
 
 def write_tables(folder: Path, exposures: int) -> list[str | Path]:
-    """Write exposures of two rankers, ten documents each, and as many events; return the options that name both.
+    """Write exposures of two rankers, ten documents each, and as many events; return the options for both files.
 
-    Ids are texts whose order is not that of time; users have five exposures, and times repeat in long logs.
+    Ids are strings whose order differs from the order of time. Each user has five exposures; long logs repeat times.
     """
     rng, seconds = np.random.default_rng(0), 28 * 86400 / exposures
     half = np.array([[k for _ in range(5) for k in rng.permutation(2)] for _ in range(1000)], np.int32)
@@ -104,7 +104,7 @@ def write_tables(folder: Path, exposures: int) -> list[str | Path]:
 
 
 def _ids(numbers: np.ndarray, factor: int, bits: int) -> pa.Array:
-    """Return numbers as different texts of a fixed length, in an order that is not theirs."""
+    """Return distinct strings of a fixed length for the numbers, in a different order."""
     shuffled = numbers.astype(np.uint64) * np.uint64(factor) & np.uint64(2**bits - 1)
     digits = shuffled[:, None] >> np.arange(bits - 4, -4, -4).astype(np.uint64) & np.uint64(15)
     data = np.frombuffer(b"0123456789abcdef", np.uint8)[digits.astype(np.intp)]
@@ -113,7 +113,7 @@ def _ids(numbers: np.ndarray, factor: int, bits: int) -> pa.Array:
 
 
 def rows() -> list[Row]:
-    """A million impressions of each form, and of exposures; ten and a hundred millions, if they are asked for."""
+    """Return the rows: a million impressions of each form and of exposures; ten and a hundred million if requested."""
     made = []
     for impressions, when in ((1_000_000, "usual"), (10_000_000, "asked"), (100_000_000, "asked")):
         made.append(
@@ -152,7 +152,7 @@ def prepare_tables(impressions: int):
 
 
 def prepare(form: str, impressions: int):
-    """Write the log, and let the command compile what it needs."""
+    """Write the log, and run the command once so that its kernels are compiled."""
     path, small = scratch() / "clicks.parquet", scratch() / "few.parquet"
     write_large_log(small, 1000, form)
     command("logs", "compare", small, "--stop-at", "0.95")

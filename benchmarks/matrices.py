@@ -1,4 +1,4 @@
-"""Preference matrices of a corpus of the shape of Yahoo set 1: 519 rankers, 2,000 queries of 24 documents."""
+"""Preference matrices of a corpus shaped like Yahoo set 1: 519 rankers, 2,000 queries of 24 documents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ REDUCED = ("common", "integrated", "antithetic", "control")
 
 
 def rows() -> list[Row]:
-    """4,000 comparisons and a tenth of that; and as few lists with less variance as have the same standard errors."""
+    """Return the rows: 4,000 and 400 comparisons, and variance reduction with fewer comparisons and the same errors."""
     return [
         row("519-400", 400, ()),
         row("519-32-variance", 32, REDUCED),
@@ -21,7 +21,7 @@ def rows() -> list[Row]:
 
 
 def row(name: str, comparisons: int, reduction: tuple[str, ...], when: str = "usual") -> Row:
-    """All pairs on all cores."""
+    """Return the row of an estimate of all pairs on all cores."""
     way = f", variance_reduction={reduction or 'none'!r}"
     return Row(
         name,

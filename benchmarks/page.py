@@ -1,6 +1,6 @@
-"""``python -m benchmarks.page [FILE]`` writes what was measured into docs/performance.md and README.md.
+"""``python -m benchmarks.page [FILE]`` writes the results into docs/performance.md and README.md.
 
-Tables stand between ``<!-- measured: NAME -->`` and ``<!-- end of measured -->``; no number in them is typed by hand.
+Tables stand between ``<!-- measured: NAME -->`` and ``<!-- end of measured -->``; all their numbers are generated.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Rows = dict[str, Found]
 
 
 def markdown(header: list[str], lines: list[list[str]]) -> str:
-    """Return a table, or a sentence if there is nothing to put into it."""
+    """Return a table, or a sentence if there are no lines."""
     if not lines:
         return "\nNot measured.\n\n"
     every = [header, ["---"] * len(header), *lines]
@@ -32,7 +32,7 @@ def markdown(header: list[str], lines: list[list[str]]) -> str:
 
 
 def of(rows: Rows, subject: str, *, refused: bool = False) -> list[Found]:
-    """Return the rows of a subject; if wanted also those that were refused."""
+    """Return the rows of a subject, on request with the refused rows."""
     return [row for row in rows.values() if row["subject"] == subject and (refused or "rate" in row)]
 
 
@@ -42,42 +42,42 @@ def memory(row: Found) -> str:
 
 
 def time(row: Found) -> str:
-    """Write how long it took."""
+    """Write the elapsed time."""
     return seconds(row["wall"])
 
 
 def work(row: Found) -> str:
-    """Write how long it took all cores together."""
+    """Write the processor time, summed over all cores."""
     return seconds(row["cpu"])
 
 
 def rate(row: Found) -> str:
-    """Write how many a second."""
+    """Write the rate per second."""
     return number(row["rate"])
 
 
 def amount(row: Found) -> str:
-    """Write of how much."""
+    """Write the amount with its unit."""
     return f"{row['amount']:,.0f} {row['unit']}"
 
 
 def call(row: Found) -> str:
-    """Write what was typed; of some, the row says in words what was done."""
+    """Write the typed call; the calls of some rows are descriptions in words."""
     return row["call"] if row["name"].startswith(("first-use", "http-")) else f"`{row['call']}`"
 
 
 def kept(row: Found) -> str:
-    """Write what an experiment leaves in its folder."""
+    """Write the files and megabytes that an experiment stores in its folder."""
     return f"{row['files']:,.0f} files, {row['MB on disk']:,.0f} MB" if "files" in row else ""
 
 
 def plain(subject: str, columns: dict[str, Callable[[Found], str]]) -> Callable[[Rows], str]:
-    """Return what makes a table with a line for each row of a subject."""
+    """Return a function that makes a table with a line for each row of a subject."""
     return lambda rows: markdown(list(columns), [[cell(row) for cell in columns.values()] for row in of(rows, subject)])
 
 
 def machine(rows: Rows) -> str:
-    """Say where, when and with what."""
+    """List the machines, versions, and dates of the measurements."""
     told = dict.fromkeys(
         f"{row['machine']}; Python {row['python']}, numpy {row['numpy']}, numba {row['numba']};"
         f" ltr_duel {row['version']} ({row['git']}); {row['date']}"
@@ -87,7 +87,7 @@ def machine(rows: Rows) -> str:
 
 
 def bandits(rows: Rows, size: int) -> str:
-    """One size of matrix: two horizons beside each other, and the peer."""
+    """Make the table of one size of matrix: two horizons and the best other program."""
     found: dict[str, dict[int, Found]] = {}
     for row in of(rows, "bandits"):
         if row["K"] == size:
@@ -101,30 +101,30 @@ def bandits(rows: Rows, size: int) -> str:
             row = runs.get(horizon)
             line += [number(row["rate"]), seconds(row["cpu"]), memory(row)] if row else ["", "", ""]
         lines.append([*line, cell(peer, number(peer.rate) if peer else ""), peer.name if peer else ""])
-    header = ["policy", "T = 10^5: steps/s", "CPU", "MB", "T = 10^6: steps/s", "CPU", "MB", "best peer", "which"]
+    header = ["policy", "T = 10^5: steps/s", "CPU", "MB", "T = 10^6: steps/s", "CPU", "MB", "best other", "program"]
     where = "".join({f" ({row['matrix']})" for row in of(rows, "bandits") if row["K"] == size})
     return f"\nMatrix of {size} rankers{where}:\n\n" + markdown(header, lines) + said(peers)
 
 
 def said(peers: list[Peer]) -> str:
-    """Say below a table how its peers were measured."""
+    """Describe below a table how the other programs were measured."""
     return "".join(f"\n{sentence}\n" for sentence in sentences(peers))
 
 
 def comparisons(rows: Rows) -> str:
-    """Methods."""
+    """Make the table of methods."""
     lines, peers = [], list[Peer]()
     for row in of(rows, "comparisons"):
         peer = of_comparison(row["name"])
         peers += [peer] * bool(peer)
         own = [row["method"], str(row["rankers"]), str(row["documents"]), number(row["rate"])]
         lines.append([*own, memory(row), cell(peer, number(peer.rate) if peer else ""), peer.name if peer else ""])
-    header = ["method", "rankers", "documents", "a second", "MB", "best peer", "which"]
+    header = ["method", "rankers", "documents", "per second", "MB", "best other", "program"]
     return markdown(header, lines) + said(peers)
 
 
 def lists(rows: Rows) -> str:
-    """Pages and credits."""
+    """Make the table of pages and credits."""
     found: dict[str, dict[str, Found]] = {}
     for row in of(rows, "lists"):
         found.setdefault(row["method"], {})[row["unit"]] = row
@@ -137,7 +137,7 @@ def lists(rows: Rows) -> str:
 
 
 def growth(rows: Rows, entry: Callable[[Found], str]) -> str:
-    """Policies against K."""
+    """Make a table of policies by K."""
     found = of(rows, "growth", refused=True)
     sizes = sorted({row["K"] for row in found})
     lines = []
@@ -148,24 +148,24 @@ def growth(rows: Rows, entry: Callable[[Found], str]) -> str:
 
 
 def refusals(rows: Rows) -> str:
-    """Sentences of those that were not measured."""
+    """List the refused rows with the reasons."""
     found = [row for row in of(rows, "growth", refused=True) if "refused" in row]
     lines = "".join(f"- `{row['policy']}`, K = {row['K']:,}: {row['refused']}\n" for row in found)
     return f"\nRefused:\n\n{lines}" if found else ""
 
 
 def step(row: Found) -> str:
-    """Write the time of a step, and over how many steps."""
+    """Write the time of a step and the number of measured steps."""
     return "refused" if "refused" in row else f"{seconds(1 / row['rate'])} ({steps(row['T'])})"
 
 
 def peak(row: Found) -> str:
-    """Write memory."""
+    """Write the largest memory."""
     return "refused" if "refused" in row else memory(row)
 
 
 def full(rows: Rows) -> str:
-    """The road at full size: the first time, and from the cache."""
+    """Make the tables of all stages at full size: the first time, and from the cache."""
     tables, found = "", of(rows, "full")
     for name, share in dict.fromkeys((row["corpus"], row["share"]) for row in found):
         here = [row for row in found if (row["corpus"], row["share"]) == (name, share)]
@@ -178,7 +178,7 @@ def full(rows: Rows) -> str:
             times = {row["time"]: [time(row), memory(row)] for row in both}
             nothing = ["", ""]
             lines.append([f"`{typed}`", *times.get("first", times.get("", nothing)), *times.get("second", nothing)])
-        header = ["what", "first time", "MB", "second time", "MB"]
+        header = ["call", "first time", "MB", "second time", "MB"]
         tables += f"\n`{name}`{'' if share == 1 else f', {share:g} of it'}: {size}\n\n{markdown(header, lines)}"
     return tables or markdown([], [])
 
@@ -186,7 +186,7 @@ def full(rows: Rows) -> str:
 BLOCKS: dict[str, Callable[[Rows], str]] = {
     "machine": machine,
     "full": full,
-    "waiting": plain("waiting", {"what": call, "time": time, "of all cores": work, "MB": memory}),
+    "waiting": plain("waiting", {"task": call, "time": time, "CPU, all cores": work, "MB": memory}),
     "bandits 64": lambda rows: bandits(rows, 64),
     "bandits 136": lambda rows: bandits(rows, 136),
     "bandits 500": lambda rows: bandits(rows, 500),
@@ -196,9 +196,9 @@ BLOCKS: dict[str, Callable[[Rows], str]] = {
         "matrices",
         {
             "comparisons a pair": lambda row: f"{row['comparisons a pair']:,}",
-            "less variance by": lambda row: row["variance reduction"],
+            "variance reduction": lambda row: row["variance reduction"],
             "time": time,
-            "of all cores": work,
+            "CPU, all cores": work,
             "comparisons/s": rate,
             "MB": memory,
         },
@@ -217,24 +217,24 @@ BLOCKS: dict[str, Callable[[Rows], str]] = {
     "logs": plain(
         "logs",
         {
-            "credit by": lambda row: row["credit by"],
+            "basis of credit": lambda row: row["credit by"],
             "impressions": lambda row: f"{row['impressions']:,}",
             "time": time,
-            "of all cores": work,
+            "CPU, all cores": work,
             "impressions/s": rate,
             "MB": memory,
         },
     ),
-    "live": plain("live", {"what": call, "how many": amount, "a second": rate, "CPU": work, "MB": memory}),
+    "live": plain("live", {"task": call, "amount": amount, "per second": rate, "CPU": work, "MB": memory}),
     "store": plain(
         "store",
         {
             "call": call,
             "runs": lambda row: f"{row['runs']:,}",
             "CPU": work,
-            "a run": lambda row: seconds(row["cpu"] / row["amount"]),
+            "per run": lambda row: seconds(row["cpu"] / row["amount"]),
             "MB": memory,
-            "leaves": kept,
+            "stored": kept,
         },
     ),
     "growth time": lambda rows: growth(rows, step),
@@ -244,12 +244,12 @@ BLOCKS: dict[str, Callable[[Rows], str]] = {
 
 
 def renewed(page: str, rows: Rows) -> str:
-    """Return the text of a page with its tables as they should be."""
+    """Return the text of a page with current tables."""
     return _PLACE.sub(lambda place: place[1] + BLOCKS[place[2]](rows) + place[3], page)
 
 
 def outdated(rows: Rows) -> Iterator[tuple[Path, str]]:
-    """Yield each page that does not say what was measured, and what it should say."""
+    """Yield each outdated page with its current text."""
     for path in PAGES:
         page = path.read_text(encoding="utf-8")
         if renewed(page, rows) != page:
@@ -257,7 +257,7 @@ def outdated(rows: Rows) -> Iterator[tuple[Path, str]]:
 
 
 def main() -> None:
-    """Bring pages and picture up to date."""
+    """Update the pages and the picture."""
     rows = read(Path(sys.argv[1]) if len(sys.argv) > 1 else FILE)
     for path, page in outdated(rows):
         path.write_text(page, encoding="utf-8")

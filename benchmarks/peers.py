@@ -1,4 +1,4 @@
-"""What other programs did: their figures, with the set-up and the date of each."""
+"""Measured rates of other programs, with the set-up and the date of each measurement."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _ALL = tomllib.loads((Path(__file__).parent / "peers.toml").read_text(encoding="
 
 
 class Peer(NamedTuple):
-    """The figure of another program."""
+    """The measured rate of another program."""
 
     name: str
     rate: float
@@ -19,24 +19,24 @@ class Peer(NamedTuple):
 
 
 def of_policy(policy: str, size: int) -> Peer | None:
-    """Return the best one's rate for a policy on so many rankers."""
+    """Return the best other program's rate for a policy with ``size`` rankers."""
     about = _ALL["bandits"].get(policy, {})
     return _found(about, lambda given: given.get(str(size)))
 
 
 def of_comparison(row: str) -> Peer | None:
-    """Return the best one's rate for a row of the comparisons."""
+    """Return the best other program's rate for a row of the comparisons."""
     return _found(_ALL["comparisons"].get(row, {}), lambda given: given)
 
 
 def sentences(peers: Iterable[Peer]) -> list[str]:
-    """Say how and when the figures were taken, each set-up once."""
+    """Describe how and when the rates were measured, each set-up once."""
     known = dict.fromkeys(peer.setup for peer in peers)
     return [f"({_letter(setup)}) {_ALL['setups'][setup]['text']}; {_ALL['setups'][setup]['date']}." for setup in known]
 
 
 def cell(peer: Peer | None, rate: str) -> str:
-    """Write a peer's rate with the letter of its set-up."""
+    """Return a program's rate with the letter of its set-up."""
     return f"{rate} ({_letter(peer.setup)})" if peer else ""
 
 

@@ -1,4 +1,4 @@
-"""Time of a step against the number of rankers, in the look of all figures."""
+"""Time of a step by the number of rankers, in the style of all figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The matrices that rates are measured on: published ones where they are at hand, synthetic ones of the same size."""
+"""The matrices of the benchmarks: published matrices if their files exist, otherwise synthetic ones of equal size."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-# Under preference_matrices/ of the folder that ``--data`` names, with where they come from.
+# Files in preference_matrices/ of the folder that ``--data`` names, with their sources.
 FILES = {
     64: "wolfenfeld_PMat_64.npy",  # github.com/wolfenfeld/Dueling-Bandits-Algorithms
     136: "MergeDTS_MSLR-Nabigational.txt.gz",  # github.com/chang-li/MergeDTS: MSLR, navigational clicks
@@ -15,12 +15,12 @@ FILES = {
 
 
 def kind(size: int) -> str:
-    """Say what the matrix of a size is."""
+    """Return the kind of the matrix of a size: published or synthetic."""
     return "published" if _file(size) else "Bradley-Terry"
 
 
 def matrix(size: int):
-    """Return a matrix: if none of this size is at hand, evenly spaced utilities in Bradley and Terry's model."""
+    """Return a published matrix of this size, otherwise Bradley and Terry's model with evenly spaced utilities."""
     from ltr_duel import PreferenceMatrix, load_preferences
 
     if file := _file(size):

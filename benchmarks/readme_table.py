@@ -1,4 +1,4 @@
-"""The figures of the README, each of a row of the benchmarks."""
+"""The table of measured numbers in the README; each number is a row of the benchmarks."""
 
 from __future__ import annotations
 
@@ -11,16 +11,14 @@ Rows = dict[str, Found]
 
 
 def table(rows: Rows) -> str:
-    """Return the sentence on the machine and the table; lines of what was not measured are left out."""
+    """Return the sentence on the machines, and the table without lines that were not measured."""
     machines = dict.fromkeys(f"{row['machine']}, {row['date']}" for row in rows.values())
-    told = (
-        f"One core unless said ({'; '.join(machines)}); [all tables](docs/performance.md), `make bench` measures them."
-    )
+    told = f"One core unless stated ({'; '.join(machines)}). `make bench` measures [all tables](docs/performance.md)."
     return told + "\n\n| | |\n| --- | --- |\n" + "".join(f"| {what} | {figure} |\n" for what, figure in lines(rows))
 
 
 def lines(rows: Rows) -> Iterator[tuple[str, str]]:
-    """Yield what was done, and how fast."""
+    """Yield a description and its measured number."""
     rows = {name: row for name, row in rows.items() if "rate" in row}
     published = all(row["matrix"] == "published" for row in rows.values() if row.get("K") in (64, 136))
     where = f"{'published ' * published}matrices of 64 and 136 rankers, and one of 500"

@@ -1,4 +1,4 @@
-"""The file of what was measured: one entry for each row, with the machine, the versions and the date."""
+"""The file of results: one entry for each row, with the machine, the versions, and the date."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ Found = dict[str, Any]
 
 
 def read(path: Path = FILE) -> dict[str, Found]:
-    """Return what is known, by subject and row: ``bandits:rucb-64-1e6``."""
+    """Return the results by subject and row: ``bandits:rucb-64-1e6``."""
     if not path.exists():
         return {}
     return {f"{row['subject']}:{row['name']}": row for row in json.loads(path.read_text(encoding="utf-8"))}
 
 
 def write(rows: dict[str, Found], path: Path = FILE) -> None:
-    """Write all rows, one a line."""
+    """Write all rows, one row per line."""
     lines = ",\n".join(json.dumps(row) for row in rows.values())
     path.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
 
 
 def circumstances() -> Found:
-    """Say where, when and with what this runs."""
+    """Return the machine, the date, and the versions of this process."""
     return {
         "machine": processor(),
         "python": platform.python_version(),
@@ -52,7 +52,7 @@ def processor() -> str:
 
 
 def revision() -> str:
-    """Return the commit, with a sign if files differ from it."""
+    """Return the commit, with a mark if files differ from the commit."""
     words = ["git", "-C", str(ROOT), "describe", "--always", "--dirty"]
     found = subprocess.run(words, capture_output=True, text=True, check=False)
     return found.stdout.strip() or "unknown"

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.road STAGE FILE`` does one stage from text to a matrix, and prints what it took."""
+"""``python -m benchmarks.road STAGE FILE`` runs one stage from text to a matrix, and prints its time and memory."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ltr_duel.rankers import Rankings
 
 
 def read(file: Path) -> Callable[[], Dataset]:
-    """Read text, or open what is in the cache."""
+    """Read the text, or open its arrays in the cache."""
     return lambda: load_dataset(file)
 
 

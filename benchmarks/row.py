@@ -12,7 +12,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-# What the system says of a child counts the memory of its parent, from before it became another program (Linux).
+# On Linux, the system's figure for a child includes the memory of its parent from before exec.
 _TELLING = """
 import atexit, os, runpy, sys
 told, *sys.argv[1:] = sys.argv[1:]
@@ -20,16 +20,16 @@ if os.path.exists("/proc/self/status"):
     atexit.register(lambda: open(told, "w").write(open("/proc/self/status").read()))
 runpy.run_module("ltr_duel.cli.main", run_name="__main__", alter_sys=True)
 """
-_LONG = 2.0  # seconds after which nothing is repeated
+_LONG = 2.0  # seconds; longer calls are not repeated
 
 
 class Cost(NamedTuple):
-    """What a call took."""
+    """Time and memory of a call."""
 
     wall: float  # seconds
-    cpu: float  # seconds, of all threads
-    peak: float  # megabytes of its whole process
-    amount: float = 0.0  # what was done, where the row does not say it
+    cpu: float  # seconds, summed over all threads
+    peak: float  # megabytes, largest memory of the whole process
+    amount: float = 0.0  # amount of work, if the row does not contain it
     more: Mapping[str, float] = {}  # other figures of the same call
 
 
@@ -37,21 +37,19 @@ class Row(NamedTuple):
     """A public call that is measured."""
 
     name: str
-    call: str  # as it is typed
-    amount: float  # what it does ...
-    unit: str  # ... of what
-    prepare: Callable[[], Callable[[], object]]  # makes the data and compiles; what it returns is timed
+    call: str  # the call as a user types it
+    amount: float  # amount of work of a call, in units
+    unit: str  # name of the unit
+    prepare: Callable[[], Callable[[], object]]  # makes the data and compiles; the returned function is timed
     facts: Mapping[str, Any] = {}  # K, T, ...
-    clock: str = "cpu"  # or "wall": what the rate is of
-    when: str = (
-        "usual"  # or "quick": in any selection; "asked": only if it is named; "full" or "tenth": also by --quick
-    )
-    after: str = ""  # a smaller row; where that takes long, this one is left out
-    tries: int = 3  # at most
+    clock: str = "cpu"  # clock of the rate: "cpu" or "wall"
+    when: str = "usual"  # "quick": in any selection; "asked": only if named; "full", "tenth": rows of the subject full
+    after: str = ""  # a smaller row; if the smaller row takes long, this row is omitted
+    tries: int = 3  # largest number of tries
 
 
 def measured(row: Row) -> dict[str, Any]:
-    """Do a row; the best of several tries, of what does not take long."""
+    """Measure a row; short rows are tried several times, and the best try counts."""
     before = kernels()
     work = row.prepare()
     costs, began = [timed(work)], time.perf_counter()
@@ -71,7 +69,7 @@ def measured(row: Row) -> dict[str, Any]:
 
 
 def timed(work: Callable[[], object]) -> Cost:
-    """Call, unless the call says itself what it took."""
+    """Time a call, unless the call returns its own `Cost`."""
     wall, cpu = time.perf_counter(), time.process_time()
     result = work()
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
@@ -79,7 +77,7 @@ def timed(work: Callable[[], object]) -> Cost:
 
 
 def command(*words: str | Path, **environment: str) -> Cost:
-    """Run ``ltr-duel`` from the start of Python to its end."""
+    """Run ``ltr-duel``, timed from the start of Python to its end."""
     with TemporaryDirectory() as folder:
         told = Path(folder) / "status"
         cost = process("-c", _TELLING, str(told), *map(str, words), **environment)
@@ -87,7 +85,7 @@ def command(*words: str | Path, **environment: str) -> Cost:
 
 
 def process(*words: str, **environment: str) -> Cost:
-    """Run Python in a process of its own."""
+    """Run Python in a separate process."""
     began = time.perf_counter()
     child = subprocess.Popen(
         [sys.executable, *words],
@@ -113,16 +111,16 @@ def peak_of(process: str) -> float:
 
 
 def high_water(status: Path) -> float:
-    """Read the largest memory of a process from what Linux says of it."""
+    """Read the largest memory of a process from its status file (Linux)."""
     return next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmHWM")) / 1024
 
 
 def kernels() -> int:
-    """Count the files of compiled kernels: a process that adds to them has needed memory and time for it."""
+    """Count the files of compiled kernels; a process that adds files has spent time and memory on compiling."""
     home = os.environ.get("LTR_DUEL_HOME", "")
     return sum(1 for _ in Path(home).rglob("*.nbc")) if home else 0
 
 
 def scratch() -> Path:
-    """Where rows leave what others use too."""
+    """Return the folder of files that several rows share."""
     return Path(os.environ["LTR_DUEL_BENCHMARK_SCRATCH"])

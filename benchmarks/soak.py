@@ -1,10 +1,10 @@
-"""A service for an hour: good users at a steady rate, attacks beside them, and at the end everything is counted again.
+"""Run a service for an hour with users at a steady rate and with attacks, and then check all counts in the store.
 
     python -m benchmarks.soak [--minutes 60] [--rate 500] [--rankers 40] [--folder FOLDER]
 
-Users search, reload, go to page two, report their clicks once, in parts, or never. Prints a line each minute, and at
-the end what is wrong: a good request without a good answer, an attack with another answer than it should have, a page
-or a click that was acknowledged and is not in the store exactly once.
+Users search, reload, go to page two, and report their clicks once, in parts, or never. The program prints a line each
+minute, and the errors at the end: a valid request without a valid answer, an attack with an unexpected answer, or an
+acknowledged page or click that the store does not contain exactly once.
 """
 
 from __future__ import annotations
@@ -49,15 +49,15 @@ api_key_file = "api.keys"
 
 
 def miscounted(store: Path, clicks: dict[int, int], lost: int) -> list[str]:
-    """Return what was acknowledged and is not in a closed store exactly once, and what else there is.
+    """Return the acknowledged pages and clicks that a closed store does not contain exactly once, and surplus ones.
 
     Parameters
     ----------
     store : Path
     clicks : dict of int to int
-        Page -> acknowledged places, a bit each; -1 for a page whose report was not acknowledged, or not sent.
+        Page -> acknowledged positions, one bit each; -1 for a page whose report was not acknowledged or not sent.
     lost : int
-        Searches that were not answered: there may be so many pages more.
+        Number of searches without an answer; the store may contain up to this many further pages.
     """
     found = check_store(store)
     with closing(sqlite3.connect(store)) as db:
@@ -70,20 +70,20 @@ def miscounted(store: Path, clicks: dict[int, int], lost: int) -> list[str]:
             ended[page] += 1
             kept[page] = sum(1 << place for place in array("H", places or b""))
     if missing := clicks.keys() - pages:
-        found.append(f"{len(missing):,} acknowledged pages are missing, such as {min(missing)}")
+        found.append(f"{len(missing):,} acknowledged pages are missing, for example {min(missing)}")
     if len(pages) - len(clicks) > lost:
-        found.append(f"{len(pages) - len(clicks):,} pages were acknowledged to no user, and {lost:,} answers were lost")
+        found.append(f"{len(pages) - len(clicks):,} pages have no acknowledged user, and {lost:,} answers were lost")
     if twice := [page for page, times in ended.items() if times > 1]:
-        found.append(f"{len(twice):,} pages count twice, such as {twice[0]}")
+        found.append(f"{len(twice):,} pages are counted twice, for example {twice[0]}")
     if other := [page for page, places in clicks.items() if places >= 0 and kept.get(page) != places]:
-        found.append(f"{len(other):,} pages have other clicks than were acknowledged, such as {other[0]}")
+        found.append(f"{len(other):,} pages differ from their acknowledged clicks, for example {other[0]}")
     if more := [page for page, places in clicks.items() if places < 0 and kept.get(page)]:
-        found.append(f"{len(more):,} pages have clicks that were not acknowledged, such as {more[0]}")
+        found.append(f"{len(more):,} pages have unacknowledged clicks, for example {more[0]}")
     return found
 
 
 def soak(folder: Path, minutes: float, rate: float, rankers: int) -> list[str]:
-    """Return what is wrong."""
+    """Return the errors, one sentence each."""
     names = [f"ranker {k}" for k in range(rankers)]
     (folder / "live.toml").write_text(
         CONFIG.format(rankers=json.dumps(names), top=TOP, deadline=DEADLINE, sticky=STICKY)
@@ -105,7 +105,7 @@ def soak(folder: Path, minutes: float, rate: float, rankers: int) -> list[str]:
         half = memory[len(memory) // 2 :]
         slope = np.polyfit(np.arange(len(half)), half, 1)[0] * 60
         print(f"memory: {memory[0]:.0f} MB after a minute, {half[0]:.0f} half-way, {half[-1]:.0f} at the end;", end=" ")
-        print(f"{slope:+.1f} MB an hour in the second half")
+        print(f"{slope:+.1f} MB per hour in the second half")
     for kind, status, count in answered:
         print(f"{count:8,} {kind}: {status}{'' if status in WANTED[kind] else '  <- wrong'}")
     with Experiment.open(folder / "live.db") as experiment:
@@ -142,16 +142,16 @@ async def _used(url: str, names: list[str], minutes: float, rate: float, service
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.soak", description=__doc__.partition("\n")[0])
     parser.add_argument("--minutes", type=float, default=60)
-    parser.add_argument("--rate", type=float, default=500, help="good requests a second")
+    parser.add_argument("--rate", type=float, default=500, help="valid requests per second")
     parser.add_argument("--rankers", type=int, default=40)
-    parser.add_argument("--folder", type=Path, help="where the store stays; by default it goes")
+    parser.add_argument("--folder", type=Path, help="folder that keeps the store; by default the store is deleted")
     given = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # the processes end too
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # so that the child processes end too
     with tempfile.TemporaryDirectory() as scratch:
         folder = given.folder or Path(scratch)
         folder.mkdir(parents=True, exist_ok=True)
         wrong = soak(folder, given.minutes, given.rate, given.rankers)
-    print("\n".join(["", *wrong]) if wrong else "\neverything that was acknowledged counts exactly once")
+    print("\n".join(["", *wrong]) if wrong else "\nall acknowledged pages and clicks are counted exactly once")
     sys.exit(1 if wrong else 0)
 
 

@@ -1,4 +1,4 @@
-"""The store: runs of 100 steps of two policies on five arms, and the commands that read what they leave."""
+"""The store: runs of 100 steps of two policies on five arms, and the commands that read the stored runs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ p = [[0.5, 0.6, 0.65, 0.7, 0.8], [0.4, 0.5, 0.55, 0.6, 0.7], [0.35, 0.45, 0.5, 0
 
 
 def rows() -> list[Row]:
-    """What a run costs in an experiment, on one core and on all, and without a store; then the commands."""
+    """Return the rows: a run in an experiment on one core and on all cores, a run without a store, and the commands."""
     made = []
     for runs, when in ((10_000, "usual"), (100_000, "asked")):
         made += [
@@ -33,12 +33,12 @@ def rows() -> list[Row]:
 
 
 def row(name: str, call: str, runs: int, prepare, when: str) -> Row:
-    """Something that is done with so many runs."""
+    """Return the row of a task with the given number of runs."""
     return Row(name, call, runs, "runs", prepare, {"runs": runs}, when=when)
 
 
 def bare(runs: int):
-    """Simulate, and store nothing."""
+    """Simulate without storing runs."""
     from ltr_duel import simulate
     from ltr_duel.experiment import make_plan
 
@@ -64,7 +64,7 @@ def run(runs: int):
 
 
 def read(word: str, runs: int):
-    """Read the folder; make it, if that is not done."""
+    """Read the folder; run the experiment first if the folder does not exist."""
     folder = scratch() / f"runs-{runs}"
     if not folder.exists():
         command("run", spec(runs), "--out", folder, "--jobs", "1")

@@ -1,8 +1,8 @@
-"""Surrogates of large corpora: their numbers of queries, documents and features, and text that looks like theirs.
+"""Surrogates of large corpora: the same numbers of queries, documents and features, and similar text.
 
-Each feature has a pool of numbers as the corpus writes them: counts, ratios, lengths, decimals with six digits. A
-document that a stream of text (body, anchor, title, URL) does not match has 0 in all features of the stream. A third
-of the features tend to be larger in documents of higher grades.
+Each feature has a pool of numbers in the format of the corpus: counts, ratios, lengths, decimals with six digits. If a
+document has no match in a stream of text (body, anchor, title, URL), all features of the stream are 0. A third of the
+features tend to be larger in documents of higher grades.
 """
 
 from __future__ import annotations
@@ -15,13 +15,19 @@ import numpy as np
 
 from ltr_duel.core import kernel, replacing
 
-POOL = 2048  # numbers of a feature
-_GRADES = (0.552, 0.302, 0.130, 0.012, 0.004)  # shares
+POOL = 2048  # size of the pool of a feature
+_GRADES = (0.552, 0.302, 0.130, 0.012, 0.004)  # shares of the documents
 _CHUNK = 2**24  # bytes of text written at a time
-_STREAMS = (0.11, 0.85, 0.29, 0.63, 0.08)  # of MSLR: body, anchor, title, URL, all; shares of documents with zeros
+_STREAMS = (
+    0.11,
+    0.85,
+    0.29,
+    0.63,
+    0.08,
+)  # streams of MSLR (body, anchor, title, URL, all): shares of documents with zeros
 _MSLR = (
     "terms ratio length idf count few count mean mean" + 5 * " share" + 5 * " weight" + " one ratio weight" + 3 * " log"
-).split()  # of each stream; then eleven facts of the page
+).split()  # features of each stream, followed by eleven features of the page
 
 
 class Shape(NamedTuple):
@@ -30,7 +36,7 @@ class Shape(NamedTuple):
     queries: int
     documents: int
     features: int
-    most: int  # documents of a query, about
+    most: int  # approximate number of documents per query
     sparse: bool = False  # zeros are left out
 
     def part(self, share: float) -> Shape:
@@ -71,7 +77,7 @@ def write_surrogate(name: str, path: Path, share: float = 1.0) -> Path:
 
 
 def column(name: str, number: int) -> tuple[str, int, float]:
-    """Return of a column (from 0) the kind of its numbers, its stream, and the share of zeros in it."""
+    """Return the kind of numbers, the stream, and the share of zeros of a column (from 0)."""
     if name == "yahoo1":
         return "unit", number, 0.57
     if name == "istella":
@@ -106,7 +112,7 @@ def pool(kind: str, feature: int, rng: np.random.Generator) -> list[bytes]:
 
 
 def sizes(shape: Shape, rng: np.random.Generator) -> Iterator[int]:
-    """Yield how many documents each query has: skewed, and as many in all as the corpus has."""
+    """Yield the number of documents of each query: a skewed distribution with the total of the corpus."""
     weights = np.minimum(rng.lognormal(sigma=0.6, size=shape.queries), shape.most * shape.queries / shape.documents)
     ends = np.cumsum(weights / weights.sum() * (shape.documents - shape.queries)).round().astype(int)
     ends[-1] = shape.documents - shape.queries

@@ -1,6 +1,6 @@
 """A search site whose users search, reload, go to page two, and report clicks once, in parts, or never.
 
-Requests are sent when they are due, whether or not the earlier ones are answered, and times count from then.
+Each request is sent at its scheduled time, even if earlier requests have no answer yet; times count from the schedule.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ ASK = "soak-key-of-the-site"
 DEADLINE, STICKY, TOP = 60, 30, 20
 _CONNECTIONS, _LIMIT = 32, 10
 _PATIENCE = 60.0  # seconds
-_USERS = 50_000  # in turn, so that no user has two pages within `STICKY`
-_CLAIM = struct.Struct(">16sQQ")  # of a token
+_USERS = 50_000  # number of users that search in turn, so that no user has two pages within `STICKY`
+_CLAIM = struct.Struct(">16sQQ")  # parts of a token
 
 
 class Connection:
-    """A connection that is kept; its requests have an idempotency key, as those of `ltr_duel.client` have."""
+    """A persistent connection; its requests have an idempotency key, like requests of `ltr_duel.client`."""
 
     def __init__(self, url: str) -> None:
         self._address = urlsplit(url)
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def post(self, path: str, body: bytes) -> tuple[int, bytes]:
-        """Return status and body of the answer."""
+        """Return the status and the body of the answer."""
         lines = [
             f"POST {path} HTTP/1.1\r\nhost: 127.0.0.1\r\nauthorization: Bearer {ASK}\r\ncontent-type: application/json",
             f"idempotency-key: {secrets.token_hex(8)}\r\ncontent-length: {len(body)}\r\n\r\n",
@@ -65,7 +65,7 @@ class Connection:
 
 
 class Site:
-    """Sends the requests of users, and takes note of what is acknowledged."""
+    """Sends the requests of users, and records the acknowledged pages and clicks."""
 
     def __init__(self, url: str, rankers: list[str]) -> None:
         self._rng, self._free = random.Random(0), asyncio.Queue[Connection]()
@@ -74,10 +74,10 @@ class Site:
         self._lists = [json.dumps(self._list_of(rankers)).encode() for _ in range(64)]
         self.wrong: Counter[str] = Counter()
         self.times, self.sent = array("f"), 0
-        self.late = 0  # reports that this machine was too busy to send before the deadline
-        self.unsure: set[int] = set()  # pages with a report that was not answered: it may be counted
-        self.lost = 0  # searches without an answer, whose pages may be there
-        self.clicks: dict[int, int] = {}  # page -> clicked places, a bit each, -1 for a page that was not reported
+        self.late = 0  # reports that a busy machine could not send before the deadline
+        self.unsure: set[int] = set()  # pages whose report had no answer; the report may be counted
+        self.lost = 0  # searches without an answer; the store may contain their pages
+        self.clicks: dict[int, int] = {}  # page -> clicked positions, one bit each; -1 for a page without a report
 
     def _list_of(self, rankers: list[str]) -> dict[str, list[str]]:
         documents = [f"document {self._rng.randrange(10**6)}" for _ in range(TOP + 10)]
@@ -89,7 +89,7 @@ class Site:
             self._free.get_nowait().close()
 
     async def ask(self, path: str, body: bytes, expires: float = math.inf) -> Any:
-        """Return an answer, None for what is no good one; ``expires`` is the deadline of a page."""
+        """Return a valid answer, otherwise None; ``expires`` is the deadline of a page."""
         due, self.sent = time.perf_counter(), self.sent + 1
         connection = await self._free.get()
         try:
@@ -109,7 +109,7 @@ class Site:
         return json.loads(answer)
 
     async def search(self, number: int) -> None:
-        """Ask for a page, look at it, and report."""
+        """Request a page, look at it, and report the clicks."""
         query = {"query": f"query {number % 997}", "user": f"user {number % _USERS}", "limit": _LIMIT}
         first = await self._page(query)
         if first is None:
@@ -159,7 +159,7 @@ def number_of(token: str) -> int:
 
 
 async def users(site: Site, minutes: float, rate: float, service: psutil.Process) -> list[float]:
-    """Let users search at a rate; print a line each minute, and return the memory of the service at each, in MB."""
+    """Simulate users at a rate; print a line each minute, and return the service's memory each minute, in MB."""
     searches, began, number = set[asyncio.Task[None]](), time.monotonic(), 0
     memory, cpu, done = list[float](), sum(service.cpu_times()[:2]), 0
     print("minute requests/s wrong  p50 ms  p99 ms  memory MB  CPU %", flush=True)
@@ -175,7 +175,7 @@ async def users(site: Site, minutes: float, rate: float, service: psutil.Process
                 flush=True,
             )
             done, cpu = len(site.times), used
-        while number < now * rate / 2.1:  # requests of a search
+        while number < now * rate / 2.1:  # requests per search
             task = asyncio.create_task(site.search(number))
             searches.add(task)
             task.add_done_callback(searches.discard)

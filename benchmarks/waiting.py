@@ -1,4 +1,4 @@
-"""Where people wait: from a command to its end, from an import to its first use."""
+"""Waiting times of users: a command from start to end, and the first use after an import."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ SIMULATE = ("--policy", "rucb", "--horizon", "1000", "--repetitions", "2")
 
 
 def rows() -> list[Row]:
-    """Commands, each from the start of Python to its end; the first use of a policy finds no compiled code."""
+    """Return the rows: commands from the start of Python to its end, and a policy's first use without compiled code."""
     return [
         row("import", 'python -c "import ltr_duel"', lambda: lambda: process("-c", "import ltr_duel"), "quick"),
         row("version", "ltr-duel --version", lambda: lambda: command("--version")),
@@ -22,7 +22,7 @@ def rows() -> list[Row]:
 
 
 def row(name: str, call: str, prepare, when: str = "usual") -> Row:
-    """One command."""
+    """Return the row of one command."""
     return Row(name, call, 1, "times", prepare, {}, clock="wall", when=when)
 
 
@@ -36,13 +36,13 @@ def simulated(**environment: str) -> Cost:
 
 
 def warm():
-    """Compile before."""
+    """Compile before the measurement."""
     simulated()
     return simulated
 
 
 def first_use():
-    """Let nothing be compiled."""
+    """Return a simulation that starts without compiled code."""
 
     def work() -> Cost:
         home = scratch() / "home"

@@ -1,4 +1,4 @@
-"""Numbers as people read them."""
+"""Readable numbers, times, and powers of ten."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def seconds(value: float) -> str:
 
 
 def steps(value: float) -> str:
-    """Write a power of ten as one: 10^5."""
+    """Write a number of steps; powers of ten as 10^5."""
     digits = f"{value:.0f}"
     return f"10^{len(digits) - 1}" if digits.strip("0") == "1" else f"{value:,.0f}"
 

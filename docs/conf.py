@@ -1,4 +1,4 @@
-"""The site, ``make docs``: the pages of this folder, and a reference that is written by what lies in ``_ext``."""
+"""The site (``make docs``): the pages of this folder, and a reference that the extensions in ``_ext`` write."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 import ltr_duel
 
-os.environ["LTR_DUEL_PROGRESS"] = "0"  # also of the notebooks
+os.environ["LTR_DUEL_PROGRESS"] = "0"  # also in the notebooks
 
 project = "ltr_duel"
 author = "The ltr_duel developers"
@@ -22,22 +22,22 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "myst_nb",
-    "names",  # `name` in a docstring is a link where there is a public name of that kind
+    "names",  # `name` in a docstring becomes a link if it is a public name
     "api_pages",
     "command_pages",
     "component_pages",
     "accessible",
-    "whole_site",  # after the build: links, anchors, nothing from elsewhere
+    "whole_site",  # checks links, anchors, and external resources after the build
 ]
 exclude_patterns = ["_build", "_ext", "**/.ipynb_checkpoints"]
 nitpicky = True
 nitpick_ignore = [
-    ("py:exc", "jinja2.UndefinedError"),  # another project's
-    ("py:class", "ltr_duel.clicks.model.FamilyParams"),  # the defaults of public fields, not public themselves
+    ("py:exc", "jinja2.UndefinedError"),  # a name of another project
+    ("py:class", "ltr_duel.clicks.model.FamilyParams"),  # private defaults of public fields
     ("py:class", "ltr_duel.core.components.NoParams"),
 ]
 
-# Markdown and notebooks. A notebook is run again only if its text changed: results are kept beside the built site.
+# Markdown and notebooks. A notebook runs again only if its text changed; results are stored next to the built site.
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 4
 nb_execution_mode = "cache"
@@ -66,6 +66,6 @@ html_favicon = "_static/icon.svg"
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {"navigation_with_keys": True}
-highlight_language = "none"  # a block without a language is a command or a drawing
+highlight_language = "none"  # a block without a language contains a command or a diagram
 pygments_style = "a11y-high-contrast-light"
 pygments_dark_style = "a11y-high-contrast-dark"

@@ -1,4 +1,4 @@
-"""What several tests share: small corpora and rankings, and the real data where it is at hand."""
+"""Shared fixtures: small corpora and rankings, and the real data if available."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ gc.set_threshold(50_000, 20, 20)  # a tenth of the time went into looking at a m
 
 
 def one_process_compiles(compile_kernel):
-    """Let the processes of one test run wait for a kernel that another of them is compiling, and load that."""
+    """Make the processes of one test run wait for a kernel that another process is compiling, and load it."""
 
     @functools.wraps(compile_kernel)
     def compile_once(self, signature):
@@ -85,7 +85,7 @@ LONGEST = (
 
 
 def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    """Let one process more than there are cores take tests: some of them wait, for clocks, disks and children."""
+    """Use one process more than there are cores, because some tests wait for clocks, disks and children."""
     return (os.cpu_count() or 1) + 1
 
 
@@ -143,5 +143,5 @@ ROCK_PAPER_SCISSORS = PreferenceMatrix(np.array([[0.5, 0.7, 0.3], [0.3, 0.5, 0.7
 
 
 def hear_interrupts() -> None:
-    """Let a child process hear SIGINT, which is ignored wherever the tests run as a background job."""
+    """Make a child process receive SIGINT, which is ignored if the tests run as a background job."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)

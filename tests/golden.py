@@ -1,4 +1,4 @@
-"""Digests of the numbers that every sampler makes, at sizes that plain Python manages too.
+"""Digests of the numbers of every sampler, at sizes that are feasible in plain Python.
 
 A row is a name and a function that returns the arrays of a result. What is hashed is their bytes, no text of them.
 Beside the digest stand the numbers versions above 1 that the provenance of the result names.
@@ -83,7 +83,7 @@ def seven_arms() -> PreferenceMatrix:
 
 
 def corpus(grades: int) -> Dataset:
-    """Return 6 queries with 10 documents, whose five features order them without ties, but for the last."""
+    """Return 6 queries with 10 documents; all five features except the last order the documents without ties."""
     document, query = np.tile(np.arange(10), 6), np.repeat(np.arange(6), 10)
     columns = [(document * (2 * k + 3) + 5 * query * (k + 1)) % 13 for k in range(4)]
     features = np.asfortranarray(np.stack([*columns, document % 3], axis=1).astype(np.float32))
@@ -165,7 +165,7 @@ def fitted(form: str) -> Made:
 
 
 def log(policy: str, **given: Any) -> Made:
-    """Return the impressions of simulated users, but for the clock, which is no whole number, and the policy's name."""
+    """Return the impressions of simulated users without the clock (not a whole number) and the policy's name."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "log.parquet"
         simulate_log(path, rankings(), policy=policy, top=5, horizon=200, seed=2, **given)
@@ -243,7 +243,7 @@ def kept() -> dict[str, str]:
 
 
 def renew() -> None:
-    """Write the table anew, unless the numbers of a row changed under the same versions."""
+    """Rewrite the table, unless the numbers of a row changed under the same versions."""
     before, now = kept(), {name: line_of(make()) for name, make in rows().items()}
     same = [name for name, line in now.items() if name in before and line[64:] == before[name][64:]]
     if changed := [name for name in same if now[name] != before[name] and not name.startswith(FREE)]:

@@ -1,4 +1,4 @@
-"""The benchmarks measure public calls by name, and every figure that is printed is one that they measured."""
+"""The benchmarks measure public calls by name, and every printed figure was measured by them."""
 
 from __future__ import annotations
 

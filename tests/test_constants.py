@@ -1,4 +1,4 @@
-"""Every default of every policy, comparison method and click model, beside the place that it comes from.
+"""Every default of every policy, comparison method and click model, with its source.
 
 The table is written from the sources, not from the code. Where a source names no value, or the page departs from it,
 the row says so; a star marks papers whose value is known from the programs and papers that quote it. A default that is
@@ -135,7 +135,7 @@ CLICK_TABLES = {  # (model, grades): click and stop probabilities by grade
 
 
 def shipped(registry):
-    """Return the components that the package itself registers, not those of plug-ins and of tests."""
+    """Return the components registered by the package itself, without plug-ins and tests."""
     return [item for item in registry if (item.params.__module__ or "").startswith("ltr_duel.")]
 
 

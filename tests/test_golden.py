@@ -1,4 +1,4 @@
-"""The numbers of every sampler are those that were kept: a change of them is meant, or it is a mistake."""
+"""The numbers of every sampler equal the stored digests, so that every change is intended."""
 
 from __future__ import annotations
 

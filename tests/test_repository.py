@@ -1,4 +1,4 @@
-"""What stands around the package says the same as the package: classifiers, the workflow, templates, what is packed."""
+"""The files around the package agree with it: classifiers, the workflow, templates, packed files."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def test_the_tests_of_a_release_are_there():
 
 def test_what_is_missing_or_stray_in_a_package_ends_the_check(capsys):
     release_check.compare(Path("a.whl"), {"x"}, {"x"})
-    assert capsys.readouterr().out == "a.whl: 1 files, all that git knows of and nothing else\n"
-    with pytest.raises(SystemExit, match=r"^a.whl: does not hold y, z$"):
+    assert capsys.readouterr().out == "a.whl: 1 files, the same files as in git\n"
+    with pytest.raises(SystemExit, match=r"^a.whl: lacks y, z$"):
         release_check.compare(Path("a.whl"), {"x"}, {"x", "y", "z"})
-    with pytest.raises(SystemExit, match=r"^a.whl: holds what git does not know: x$"):
+    with pytest.raises(SystemExit, match=r"^a.whl: contains files that are not in git: x$"):
         release_check.compare(Path("a.whl"), {"x"}, set())
 
 

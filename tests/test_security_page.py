@@ -1,4 +1,4 @@
-"""SECURITY.md shows each thing that holds by tests, and each of these is there."""
+"""Each row of SECURITY.md names tests, and these tests exist."""
 
 from __future__ import annotations
 

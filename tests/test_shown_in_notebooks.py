@@ -1,4 +1,4 @@
-"""What a notebook shows of an object says what its repr says, is small, and is a table whatever the names are."""
+"""The display of an object in a notebook agrees with its repr, is small, and is a table for any names."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""The floors in docs/architecture.md: their sizes are renewed, and rooms that have changed are named.
+"""Update the sizes of the floors in docs/architecture.md, and report missing or deleted rooms.
 
 ``python tools/floors.py`` (part of ``make tables``) writes modules, lines (in hundreds) and public names into the table
-of floors, and prints the modules that the list of rooms lacks or still has. A test fails only where a number on the
-page misleads (`misleads`), so that not every commit has to renew it.
+of floors, and prints modules that the list of rooms lacks, and deleted modules in the list. A test fails only if a
+number on the page is far off (`misleads`), so that most commits need no update.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import ltr_duel
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE = ROOT / "docs" / "architecture.md"
-PACKAGE = Path(ltr_duel.__file__).parent  # as it is installed
+PACKAGE = Path(ltr_duel.__file__).parent  # the installed package
 WHOLE = "ltr_duel"
-CLIENT = "papers"  # not a part of the library, so its names do not count
+CLIENT = "papers"  # not part of the library, so its public names do not count
 _ROW = re.compile(r"^\| `(\w+)` \| (.+?) \| ([\d,]+) \| ([\d,]+) \| ([\d,]+) \|$", re.M)
 _ROOM = re.compile(r"^- \*\*(\w+)\*\*: (.*(?:\n  .*)*)", re.M)
 
@@ -33,14 +33,14 @@ class Size(NamedTuple):
 
 
 def floors() -> list[str]:
-    """Return the floors from the top, as the contract of layers has them."""
+    """Return the floors from the top, in the order of the layers contract."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
     (layers,) = [one["layers"] for one in contracts if one["type"] == "layers"]
     return [floor for layer in layers for floor in layer.split(" | ")]
 
 
 def size(floor: str) -> Size:
-    """Count a floor, or the package."""
+    """Return the size of a floor, or of the package."""
     counted = floors() if floor == WHOLE else [floor]
     files = [path for one in counted for path in (PACKAGE / one).rglob("*.py")]
     files += PACKAGE.glob("*.py") if floor == WHOLE else ()
@@ -51,22 +51,22 @@ def size(floor: str) -> Size:
 
 
 def sizes_of(page: str) -> dict[str, Size]:
-    """Return what a page says of each floor."""
+    """Return the printed size of each floor."""
     return {row[1]: Size(*(int(number.replace(",", "")) for number in row.groups()[2:])) for row in _ROW.finditer(page)}
 
 
 def misleads(printed: int, counted: int) -> bool:
-    """Return whether a printed number is a tenth off and more: 4 modules or names, 300 lines."""
+    """Return whether a printed number is off by over a tenth, and by over 4 modules or names, or 300 lines."""
     return abs(printed - counted) > max(counted / 10, 4 if max(printed, counted) < 1000 else 300)
 
 
 def renewed(page: str) -> str:
-    """Return a page with the sizes of today."""
+    """Return a page with the current sizes."""
     return _ROW.sub(lambda row: f"| `{row[1]}` | {row[2]} | {' | '.join(f'{n:,}' for n in size(row[1]))} |", page)
 
 
 def strange_rooms(page: str) -> list[str]:
-    """Return a sentence for each floor of which the list of rooms lacks a module, or has one that is gone."""
+    """Return a sentence for each floor whose list of rooms lacks a module or contains a deleted module."""
     found = []
     for floor, text in _ROOM.findall(page.partition("\n## Rooms\n")[2].partition("\n## ")[0]):
         named = set(re.findall(r"\w+", re.sub(r"\([^)]*\)", "", text)))
@@ -78,10 +78,10 @@ def strange_rooms(page: str) -> list[str]:
 
 
 def main() -> None:
-    """Renew the page."""
+    """Update the page."""
     page = PAGE.read_text(encoding="utf-8")
     PAGE.write_text(renewed(page), encoding="utf-8")
-    print("\n".join(strange_rooms(page)) or "The list of rooms is that of the folders.")
+    print("\n".join(strange_rooms(page)) or "The list of rooms matches the folders.")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,12 @@
-"""Build the release, and try it as a stranger would: the wheel alone, in an empty environment, on each Python.
+"""Build the release, and test the wheel alone in an empty environment on each Python.
 
 1. sdist and wheel are built into dist/, the wheel from the sdist; twine checks both.
-2. The wheel holds what git knows of the package and nothing else, the sdist all but what serves the repository.
-3. For each Python of the classifiers that this machine has: an empty environment gets the wheel and what it requires,
-   `ltr-duel --version --json` and `ltr-duel demo` run in an empty folder, with an empty cache, then a part of the
-   tests, which see the installed package and not the sources. The wheel's extras follow, and with them all tests.
+2. The wheel must contain exactly the package's files in git, and the sdist all files except those for the repository.
+3. For each Python of the classifiers on this machine, the wheel and its requirements are installed in an empty
+   environment. `ltr-duel --version --json` and `ltr-duel demo` run in an empty folder with an empty cache, then a part
+   of the tests, with the installed package instead of the sources. Then the extras are installed, and all tests run.
 
-A Python that is not found is named, and with --require it is an error. Needs nothing but Python, git and an index.
+A missing Python is reported, and is an error with --require. Requires only Python, git, and a package index.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"
 TOOLS = ROOT / ".release"
-OF_THE_REPOSITORY = (".ci/", ".github/")  # not in the sdist
+OF_THE_REPOSITORY = (".ci/", ".github/")  # folders that the sdist omits
 EXTRAS = "cluster,models,serve"
 TEST_TOOLS = ("pytest>=8.2", "hypothesis>=6.100")
 MORE_TOOLS = ("pytest-xdist>=3.8", "ir-measures>=0.3.3", "skl2onnx>=1.20", "pyyaml>=6.0")
-SMOKE = (  # of every floor that needs no extra
+SMOKE = (  # tests of every floor that needs no extra
     "tests/cli/test_version.py",
     "tests/cli/test_words.py",
     "tests/clicks",
@@ -45,7 +45,7 @@ SMOKE = (  # of every floor that needs no extra
 
 
 def main() -> int:
-    """Do all steps; 0 if nothing was wrong."""
+    """Run all steps; return 0 if all passed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--require", action="store_true", help="a supported Python that is not found is an error")
     parser.add_argument("--only", metavar="3.X", help="try this Python only")
@@ -61,16 +61,16 @@ def main() -> int:
             try_on(version, python, wheel, sdist, [] if asked.quick else asked.tests)
         else:
             absent.append(version)
-            say(f"Python {version}: not found on this machine, so nothing was tried on it")
+            say(f"Python {version}: not found on this machine, so not tested")
     if not wanted or len(absent) == len(wanted) or (absent and asked.require):
-        say("not everything was tried")
+        say("some supported versions were not tested")
         return 1
-    say(f"dist/{wheel.name} and dist/{sdist.name} are good on Python {', '.join(v for v in wanted if v not in absent)}")
+    say(f"dist/{wheel.name} and dist/{sdist.name} pass on Python {', '.join(v for v in wanted if v not in absent)}")
     return 0
 
 
 def build() -> tuple[Path, Path]:
-    """Build both files, and let twine look at them."""
+    """Build the wheel and the sdist, and check both with twine."""
     python = new_environment(Path(sys.executable), TOOLS, ["build>=1.2", "twine>=6"])
     for old in DIST.glob("ltr_duel-*"):
         old.unlink()
@@ -81,7 +81,7 @@ def build() -> tuple[Path, Path]:
 
 
 def check_contents(wheel: Path, sdist: Path) -> None:
-    """Compare what was packed with what git knows."""
+    """Compare the packed files with the files in git."""
     listed = subprocess.run(["git", "-C", ROOT, "ls-files"], capture_output=True, text=True, check=True)
     known = set(listed.stdout.splitlines())
     package = {name for name in known if name.startswith("ltr_duel/")}
@@ -94,16 +94,16 @@ def check_contents(wheel: Path, sdist: Path) -> None:
 
 
 def compare(path: Path, packed: set[str], wanted: set[str]) -> None:
-    """End with a sentence if something is missing or should not be there."""
+    """Exit with a sentence if a file is missing or unexpected."""
     if missing := sorted(wanted - packed):
-        sys.exit(f"{path.name}: does not hold {', '.join(missing)}")
+        sys.exit(f"{path.name}: lacks {', '.join(missing)}")
     if stray := sorted(packed - wanted):
-        sys.exit(f"{path.name}: holds what git does not know: {', '.join(stray)}")
-    say(f"{path.name}: {len(packed)} files, all that git knows of and nothing else")
+        sys.exit(f"{path.name}: contains files that are not in git: {', '.join(stray)}")
+    say(f"{path.name}: {len(packed)} files, the same files as in git")
 
 
 def supported() -> list[str]:
-    """Return the versions of the classifiers."""
+    """Return the Python versions of the classifiers."""
     classifiers = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["classifiers"]
     begin = "Programming Language :: Python :: "
     versions = [one.removeprefix(begin) for one in classifiers if one.startswith(f"{begin}3.")]
@@ -111,7 +111,7 @@ def supported() -> list[str]:
 
 
 def interpreter(version: str) -> Path | None:
-    """Return a Python of this version: this one, one of the path, of pyenv or of uv; None if there is none."""
+    """Return a Python of this version: the running one, or one from the path, pyenv, or uv; None if none is found."""
     candidates = [sys.executable, shutil.which(f"python{version}")]
     candidates += sorted(str(one) for one in Path.home().glob(f".pyenv/versions/{version}.*/bin/python"))
     if uv := shutil.which("uv"):
@@ -127,7 +127,7 @@ def interpreter(version: str) -> Path | None:
 
 
 def try_on(version: str, python: Path, wheel: Path, sdist: Path, tests: list[str]) -> None:
-    """Install the wheel alone, run the demo and a part of the tests; then with all extras these tests."""
+    """Install the wheel alone and run the demo and a part of the tests; then add the extras and run ``tests``."""
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="ltr_duel-") as name:
         folder = Path(name)
@@ -141,24 +141,24 @@ def try_on(version: str, python: Path, wheel: Path, sdist: Path, tests: list[str
         run(program, "demo", "--out", "demo", cwd=empty, env=clean, quiet=True)
         report = empty / "demo" / "report.html"
         if not report.is_file():
-            sys.exit(f"Python {version}: the demo left no report.html")
+            sys.exit(f"Python {version}: the demo wrote no report.html")
         say(f"Python {version}: the demo's report has {report.stat().st_size:,} bytes")
         run(own, "-m", "pip", "install", "--quiet", *TEST_TOOLS)
         sources = unpacked_without_package(sdist, folder)
         where = run(own, "-c", "import ltr_duel; print(ltr_duel.__file__)", cwd=sources, env=clean, quiet=True).strip()
         if not Path(where).is_relative_to(folder / "env"):
-            sys.exit(f"Python {version}: the tests would see {where} and not the wheel")
+            sys.exit(f"Python {version}: the tests would import {where} instead of the wheel")
         run(own, "-m", "pytest", "-p", "no:cacheprovider", *SMOKE, cwd=sources, env=clean)
         if tests:
             run(own, "-m", "pip", "install", "--quiet", f"{wheel}[{EXTRAS}]", *MORE_TOOLS)
-            say(f"Python {version}: the wheel alone is good; now with its extras")
+            say(f"Python {version}: the wheel alone passes; next, the wheel with its extras")
             spread = ("-n", "auto", "--maxprocesses=4", "--dist", "loadfile")
             run(own, "-m", "pytest", "-p", "no:cacheprovider", *spread, *tests, cwd=sources, env=clean)
-    say(f"Python {version}: good, after {time.monotonic() - began:.0f} s")
+    say(f"Python {version}: passed in {time.monotonic() - began:.0f} s")
 
 
 def unpacked_without_package(sdist: Path, folder: Path) -> Path:
-    """Unpack the sdist, and take the package away, so that the installed one is what is tested."""
+    """Unpack the sdist without the package, so that the tests use the installed package."""
     with tarfile.open(sdist) as archive:
         archive.extractall(folder, filter="data")
     sources = folder / sdist.name.removesuffix(".tar.gz")
@@ -167,7 +167,7 @@ def unpacked_without_package(sdist: Path, folder: Path) -> Path:
 
 
 def new_environment(python: Path, folder: Path, packages: list[str]) -> Path:
-    """Make an environment that holds these packages and what they require; return its Python."""
+    """Make an environment with these packages and their requirements; return its Python."""
     run(python, "-m", "venv", "--clear", folder)
     own = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
     run(own, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *packages)
@@ -175,13 +175,13 @@ def new_environment(python: Path, folder: Path, packages: list[str]) -> Path:
 
 
 def without_python_settings(home: Path) -> dict[str, str]:
-    """Return the environment without what could let another package be found, and with an empty cache."""
+    """Return the environment variables without paths to other packages, and with an empty cache."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "LTR_DUEL_"))}
     return kept | {"LTR_DUEL_HOME": str(home)}
 
 
 def run(*words: object, cwd: Path = ROOT, env: dict[str, str] | None = None, quiet: bool = False) -> str:
-    """Run a program; if it fails, show what it said and end."""
+    """Run a program; if it fails, print its output and exit."""
     done = subprocess.run(
         list(map(str, words)), cwd=cwd, env=env, text=True, stdout=subprocess.PIPE if quiet else None,
         stderr=subprocess.PIPE if quiet else None,
@@ -192,7 +192,7 @@ def run(*words: object, cwd: Path = ROOT, env: dict[str, str] | None = None, qui
 
 
 def say(sentence: str) -> None:
-    """Print a line at once."""
+    """Print a line without buffering."""
     print(sentence, flush=True)
 
 

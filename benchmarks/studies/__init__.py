@@ -1,1 +1,1 @@
-"""No matter of speed, or beside another library: ``python -m benchmarks.studies.NAME``."""
+"""Studies other than speed, and comparisons with other libraries: ``python -m benchmarks.studies.NAME``."""

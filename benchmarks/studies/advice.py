@@ -1,13 +1,13 @@
-"""Is advice as sure as it says, and as good? Forty problems, each advised, and then tried with fresh users.
+"""Check the claimed probability and the quality of advice on forty problems, each tried with new simulated users.
 
     python -m benchmarks.studies.advice DATA study.jsonl   # DATA holds MQ2008, NP2004, OHSUMED, MSLR_excerpt
     python -m benchmarks.studies.advice --report study.jsonl --picture docs/advice_reliability.png
 
-Each problem draws its rankers, users and budget from its number, so it may be done again alone; what is in the file is
-not done again. The claimed probability is confirmed by `simulate` with `Live`, which shares neither random numbers nor
-the oracles with `advise`. What the other candidates would have done is found by `try_candidates`, with other users:
-the ones that lose least in `HINDSIGHT` runs are judged, beside the advised one, by `JUDGE` others. Losses may be near
-zero or below it, so besides a tenth of the best candidate's loss a tenth of the margin counts as no difference.
+The number of a problem determines its rankers, users, and budget, so each problem can be run alone. Problems in the
+file are skipped. The claimed probability is checked by `simulate` with `Live`, which shares neither random numbers nor
+oracles with `advise`. `try_candidates` runs the other candidates with other users: the candidates with the least loss
+in `HINDSIGHT` runs, and the advised candidate, are compared in `JUDGE` further runs. Losses can be near zero or
+negative, so a difference below a tenth of the best loss plus a tenth of the margin does not count.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from ltr_duel.simulation import Live, simulate
 
 PROBLEMS = 40
 SETS = ("mdb", "multi_self_sparring")
-OTHERS = (  # candidates that are not among the usual ones
+OTHERS = (  # candidates in addition to the usual candidates
     "rucb/team_draft",
     "self_sparring/team_draft",
     "double_thompson/probabilistic",
 )
-DEFAULT = "rucb/team_draft"  # what one would take without advice
+DEFAULT = "rucb/team_draft"  # the choice of a user without advice
 SIZES = (3, 4, 5, 6, 8, 10, 12, 15, 20)
 BUDGETS = (4_000, 8_000, 12_000)
-LONG = ("NP2004", "long lists")  # hundreds of documents a query: the smallest budget, or it takes long
+LONG = ("NP2004", "long lists")  # hundreds of documents per query, so only the smallest budget
 USERS = (
     ["perfect"],
     ["navigational"],
@@ -53,15 +53,15 @@ SHAPES = {
     "long lists": {"queries": 80, "documents": 150, "features": 50, "grades": 2},
     "like MSLR": {"queries": 300, "documents": 60, "features": 136, "grades": 5},
 }
-FRESH = 200  # runs of the advised candidate, for the claimed probability
-SIEVE, HINDSIGHT, JUDGE = 10, 60, 200  # runs of each candidate; of those that come near the best; of the last few
+FRESH = 200  # runs of the advised candidate to check the claimed probability
+SIEVE, HINDSIGHT, JUDGE = 10, 60, 200  # runs of each candidate, of those near the best, of the finalists
 NEAR = 0.25
-WITHIN, FLOOR = 0.1, 0.1  # of the best candidate's loss, and of the margin: differences that do not matter
+WITHIN, FLOOR = 0.1, 0.1  # shares of the best loss and of the margin: smaller differences do not count
 MARGIN, CONFIDENCE = 0.01, 0.95
 
 
 def problem(number: int, data: Path) -> tuple[Rankings, list[str], int]:
-    """Return the rankers, the users and the budget of a problem."""
+    """Return the rankers, the users, and the budget of a problem."""
     rng = stream(17, "advice study", number)
     corpus = CORPORA[number % len(CORPORA)]
     rankings = feature_rankers(corpus_named(corpus, data), drop_constant=True)
@@ -72,14 +72,14 @@ def problem(number: int, data: Path) -> tuple[Rankings, list[str], int]:
 
 
 def corpus_named(name: str, data: Path) -> Dataset:
-    """Return a real corpus, or a synthetic one of some shape."""
+    """Return a real corpus, or a synthetic corpus with a shape of `SHAPES`."""
     if name in SHAPES:
         return make_corpus(**SHAPES[name], seed=17, name=name)
     return load_dataset(data / name / "Fold1")
 
 
 def study(number: int, data: Path) -> dict:
-    """Advise, and try."""
+    """Advise on a problem, and try the advice."""
     rankings, users, budget = problem(number, data)
     common = {"budget": budget, "clicks": users, "margin": MARGIN, "confidence": CONFIDENCE, "jobs": 1}
     began = time.perf_counter()
@@ -102,13 +102,13 @@ def study(number: int, data: Path) -> dict:
 
 
 def judge(rankings: Rankings, names: list[str], number: int, common: dict) -> dict:
-    """Run candidates for the last time."""
+    """Run the remaining candidates `JUDGE` times."""
     found = try_candidates(rankings, names, simulations=JUDGE, seed=4000 + number, **common)
     return {one.candidate: summary(one) for one in found}
 
 
 def rivals(row: dict) -> list[str]:
-    """Return the advised candidate, and those that in hindsight are within 10 % of the best."""
+    """Return the advised candidate, and all candidates that are within 10 % of the best in hindsight."""
     found = row["hindsight"]
     least = min(one["loss"] for one in found.values())
     limit = least + WITHIN * abs(least) + FLOOR * MARGIN
@@ -116,7 +116,7 @@ def rivals(row: dict) -> list[str]:
 
 
 def hindsight(rankings: Rankings, names, advised: str, number: int, row: dict, common: dict) -> None:
-    """Run all candidates a little, and those that come near the least loss more often."""
+    """Run all candidates a few times, and the candidates near the least loss more often."""
     everything = tuple(dict.fromkeys((*names, *OTHERS)))
     first = try_candidates(rankings, everything, simulations=SIEVE, seed=2000 + number, **common)
     least = min(summary(one)["loss"] for one in first)
@@ -132,18 +132,18 @@ def hindsight(rankings: Rankings, names, advised: str, number: int, row: dict, c
 
 
 def summary(row) -> dict:
-    """Return each number of a candidate in the click model in which it is worst."""
+    """Return each number of a candidate in its worst click model."""
     loss = max((one.loss for one in row.worlds), key=lambda found: found.value)
     lost = max(one.lost.value for one in row.worlds)
     return {"right": row.worst.right.value, "loss": loss.value, "reach": (loss.high - loss.low) / 2, "lost": lost}
 
 
 def fresh_hits(rankings: Rankings, users: str, candidate: str, budget: int, seed: int) -> int:
-    """Return in how many fresh runs a right ranker is named, by the ordinary simulation."""
+    """Return the number of new runs of the ordinary simulation that name a right ranker."""
     policy, method = candidate.split("/")
     slates, pairs = (method, "team_draft") if policy in SETS else ("sosm", method)
     ndcg = measure_by_query(rankings, "NDCG@10").mean(axis=1)
-    p = 0.5 + 0.5 * (ndcg[:, None] - ndcg)  # simulate wants to know by what regret is measured; it plays no part here
+    p = 0.5 + 0.5 * (ndcg[:, None] - ndcg)  # `simulate` requires a matrix for regret, which is not used here
     matrix = PreferenceMatrix(p, rankings.names)
     live = Live(rankings, users, pairs=pairs, slates=slates)
     runs = simulate(live, policy, horizon=budget, repetitions=FRESH, seed=seed, jobs=1, preferences=matrix).runs
@@ -152,13 +152,13 @@ def fresh_hits(rankings: Rankings, users: str, candidate: str, budget: int, seed
 
 
 def compatible(claim: list[float], hits: int) -> bool:
-    """Say whether the claimed interval covers what was seen: the two intervals, of claim and of fresh runs, meet."""
+    """Return whether the interval of the claim and the interval of the new runs overlap."""
     low, high = statistics.clopper_pearson(hits, FRESH, CONFIDENCE)
     return bool(claim[1] <= high and low <= claim[2])
 
 
 def main() -> None:
-    """Do what is missing in the file, or report on it."""
+    """Run the problems that the file lacks, or report on the file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", nargs="?", type=Path)
     parser.add_argument("file", type=Path)
@@ -181,23 +181,23 @@ def main() -> None:
 
 
 def rows_in(file: Path) -> list[dict]:
-    """Return what is known, each problem once; several processes may add to the file."""
+    """Return the results, each problem once; several processes may append to the file."""
     lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
     return list({row["number"]: row for row in map(json.loads, lines)}.values())
 
 
 def numbers_in(file: Path) -> set[int]:
-    """Return the problems that are done."""
+    """Return the finished problems."""
     return {row["number"] for row in rows_in(file)}
 
 
 def spread() -> list[int]:
-    """Return the problems in an order in which early ones are of all kinds."""
+    """Return the problems in an order that covers all kinds early."""
     return [(13 * k) % PROBLEMS for k in range(PROBLEMS)]
 
 
 def report(rows: list[dict], picture: Path | None) -> None:
-    """Print the tables, and draw what was claimed against what was seen."""
+    """Print the tables, and draw claimed against observed shares."""
     import pandas as pd
 
     rows = sorted(rows, key=lambda row: row["number"])
@@ -248,7 +248,7 @@ def report(rows: list[dict], picture: Path | None) -> None:
 
 
 def draw(claims: list, picture: Path) -> None:
-    """Draw claims with their intervals against the shares seen in fresh runs."""
+    """Draw the claims with their intervals against the observed shares of new runs."""
     ax = Figure(figsize=(5, 5), dpi=150, layout="constrained").add_subplot()
     for (value, low, high), seen in claims:
         ax.plot([low, high], [seen, seen], color="#0072B2", lw=0.8, alpha=0.6)

@@ -1,9 +1,9 @@
-"""What batches cost policies: regret where outcomes come in batches, as a multiple of that without batches.
+"""The cost of batches: regret of policies that receive outcomes in batches, divided by regret without batches.
 
 python -m benchmarks.studies.batches [--corpus FOLDER] [--matrix FILE] [--policy NAME ...] [--runs 10] [PART ...]
 
 ``policies``: batches of 100, 1,000 and 10,000 of 100,000 steps, on a matrix and with simulated users. ``percent``:
-batches of one percent of 10,000 and of 100,000 steps. Without a corpus users are those of a synthetic one.
+batches of one percent of 10,000 and of 100,000 steps. Without ``--corpus`` the users search a synthetic corpus.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def cost(source: Any, matrix: PreferenceMatrix, policy: str, steps: int, batch: 
 
 
 def policies(matrix: PreferenceMatrix, users: tuple[Live, PreferenceMatrix], names: Sequence[str], runs: int) -> None:
-    """All policies, on a matrix and with users."""
+    """Print the tables of all policies, on a matrix and with users."""
     print("### policies\n")
     for title, source, measure in (("matrix", None, matrix), ("simulated users", *users)):
         rows = []
@@ -56,7 +56,7 @@ def policies(matrix: PreferenceMatrix, users: tuple[Live, PreferenceMatrix], nam
 
 
 def percent(matrix: PreferenceMatrix, users: tuple[Live, PreferenceMatrix], names: Sequence[str], runs: int) -> None:
-    """Batches of one percent of the horizon."""
+    """Print the table of batches of one percent of the horizon."""
     print("### percent\n")
     for title, source, measure in (("matrix", None, matrix), ("simulated users", *users)):
         rows = []

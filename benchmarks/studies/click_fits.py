@@ -1,8 +1,8 @@
-"""Fitting click models: sessions a second of each, and beside PyClick (github.com/markovi/PyClick) if it is installed.
+"""Fits of click models: sessions per second, compared with PyClick (github.com/markovi/PyClick) if it is installed.
 
-Both fit the same simulated sessions by the same rules: the first three quarters, 50 iterations, all parameters one
-success and one failure ahead; then the log-likelihood and perplexity of the rest are computed. ``LTR_DUEL_SESSIONS``
-may name a session log of Yandex's format to take instead, for example PyClick's sample.
+Both fit the same simulated sessions by the same rules: the first three quarters of the sessions, 50 iterations, and a
+prior of one success and one failure for each parameter. Log-likelihood and perplexity are computed on the rest.
+``LTR_DUEL_SESSIONS`` may name a session log in Yandex's format, for example PyClick's sample, to use instead.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from tests.reference import pyclick
 from tests.reference.fitted_clicks import Truth, drawn
 
 _THEIRS = {"pbm": "PBM", "cascade": "CM", "dcm": "DCM", "dbn": "DBN", "sdbn": "SDBN", "ubm": "UBM", "ccm": "CCM"}
-_SESSIONS = {"PBM": 4000, "UBM": 4000, "DBN": 200, "CCM": 200}  # where theirs takes long
+_SESSIONS = {"PBM": 4000, "UBM": 4000, "DBN": 200, "CCM": 200}  # fewer sessions for models on which PyClick is slow
 _ALL = 40_000
 
 
 def simulated(n: int) -> Sessions:
-    """Draw sessions of ten places: 40 queries of 20 documents, each with three lists."""
+    """Sample sessions of ten positions: 40 queries of 20 documents, each with three lists."""
     rng = np.random.default_rng(0)
     lists = np.array([rng.permutation(20)[:10] + 20 * query for query in range(40) for _ in range(3)])
     truth = Truth(rng.uniform(0.02, 0.6, 800), rng.uniform(0.1, 0.7, 800), shared=[0.9])
@@ -42,7 +42,7 @@ def seconds(work: Callable[[], Any]) -> tuple[float, Any]:
 
 
 def theirs(sessions: Sessions, name: str) -> tuple[float, float, float]:
-    """Return the seconds, log-likelihood and perplexity of PyClick."""
+    """Return PyClick's time, log-likelihood, and perplexity."""
     evaluation = importlib.import_module("pyclick.click_models.Evaluation")
     results = importlib.import_module("pyclick.search_session.SearchResult")
     searches = importlib.import_module("pyclick.search_session.SearchSession")
@@ -68,7 +68,7 @@ def theirs(sessions: Sessions, name: str) -> tuple[float, float, float]:
 
 
 def ours(sessions: Sessions, name: str, **settings: Any) -> tuple[float, float, float]:
-    """Return the seconds, log-likelihood and perplexity of this package."""
+    """Return the time, log-likelihood, and perplexity of this package."""
     first, rest = sessions.split(0.75)
     fit_clicks(first.kept(np.arange(first.number) < 20), name, **settings)  # compile
     spent, found = min(
@@ -78,7 +78,7 @@ def ours(sessions: Sessions, name: str, **settings: Any) -> tuple[float, float, 
 
 
 def by_their_rules(sessions: Sessions, name: str) -> tuple[float, float, float]:
-    """Return the seconds, log-likelihood and perplexity of PyClick's rules, compiled."""
+    """Return the time, log-likelihood, and perplexity of a compiled version of PyClick's rules."""
     first, rest = sessions.split(0.75)
 
     def work() -> Any:

@@ -1,4 +1,4 @@
-"""Error rates: false alarms among many rankers, coverage, plans that are kept; with their Monte Carlo errors.
+"""Error rates with Monte Carlo errors: false alarms among many rankers, coverage, and the power of plans.
 
 python -m benchmarks.studies.errors [--experiments 2000] [PART ...]
 """
@@ -42,14 +42,14 @@ Rows = Iterator[tuple[str, Sequence[float]]]
 
 
 def family(experiments: int) -> Rows:
-    """Identical rankers that differ."""
+    """Print the share of identical rankers that are reported as different."""
     for rankers, n, ties, kind in itertools.product(RANKERS, IMPRESSIONS, TIES, USERS):
         found = false_alarms(rankers, n, ties, kind, experiments)
         yield f"{rankers} rankers, {n:,} impressions, {ties:.0%} ties, {kind}", found
 
 
 def intervals(experiments: int) -> Rows:
-    """Intervals that hold the truth."""
+    """Print the share of intervals that cover the truth."""
     for users, kind, ties, part in itertools.product((2, 5, 20, 100, 400), USERS, TIES, (0.0, 0.5, 0.9)):
         mean = part * (1 - ties)
         hits = coverage(users, kind, ties, mean, experiments)
@@ -57,32 +57,32 @@ def intervals(experiments: int) -> Rows:
 
 
 def best(experiments: int) -> Rows:
-    """Equal policies, and equal rankers, that differ from the best of the same data."""
+    """Print the share of equal policies and rankers that are reported as different from the best in the same data."""
     for items in RANKERS:
         yield f"{items} equal ones", differences_from_the_best(items, experiments)
 
 
 def power(experiments: int) -> Rows:
-    """Plans for power .8 that are kept."""
+    """Print the power of plans for power .8."""
     for rankers, effect in itertools.product((2, 3, 5, 10), (0.1, 0.3, 0.6, 0.9)):
         yield f"{rankers} rankers, effect {effect}", plan_kept(rankers, effect, experiments)
 
 
 def winner(experiments: int) -> Rows:
-    """Plans for power .8 of one pair, and of a winner against all others, that are kept."""
+    """Print the power of plans for power .8, for one pair and for a winner against all others."""
     for rankers, effect in itertools.product((3, 5, 10), (0.1, 0.3)):
         yield f"{rankers} rankers, effect {effect}", winner_found(rankers, effect, experiments)
 
 
 def returning(experiments: int) -> Rows:
-    """Plans of users who return, for power .8, that are kept."""
+    """Print the power of plans for power .8 with returning users."""
     for rankers, effect, heavy in itertools.product((2, 3, 5, 10), (0.1, 0.3), (False, True)):
         found = plan_of_returning_users_kept(rankers, effect, heavy, experiments)
         yield f"{rankers} rankers, effect {effect}, {'5 % make half' if heavy else 'equally often'}", found
 
 
 def from_a_log(experiments: int) -> Rows:
-    """Plans from a log of few users, for power .8, that are kept; those with less; and how long they are."""
+    """Print the power of plans for power .8 from a log of few users, the share with less power, and the length."""
     for users, (visits, correlation) in itertools.product(
         (6, 10, 20, 50), ((200, 0.05), (20, 0.0), (20, 0.1), (20, 0.3))
     ):
@@ -95,26 +95,26 @@ def from_a_log(experiments: int) -> Rows:
 
 
 def looks(experiments: int) -> Rows:
-    """Identical rankers for one of which the test of all impressions stops."""
+    """Print the share of identical rankers for which the test of all impressions stops."""
     for rankers, n, ties, kind in itertools.product(RANKERS, (100, 1000, 10_000), TIES, USERS):
         found = false_stops(rankers, n, ties, kind, experiments)
         yield f"{rankers} rankers, {n:,} impressions, {ties:.0%} ties, {kind}", [found]
 
 
 def named(experiments: int) -> Rows:
-    """Identical rankers that differ at one of four looks that were named beforehand."""
+    """Print the share of identical rankers that differ at one of four planned looks."""
     for n, ties, kind in itertools.product((100, 1000, 10_000), TIES, USERS):
         yield f"{n:,} impressions, {ties:.0%} ties, {kind}", false_named_looks(n, ties, kind, experiments)
 
 
 def hourly(experiments: int) -> Rows:
-    """Identical rankers of which one ever wins, where `logs compare --looks` is run every hour."""
+    """Print the share of identical rankers of which one ever wins, with `logs compare --looks` every hour."""
     for days in ([0.25], [1.0], [1.0, 2.0], [7.0]):
         yield f"looks at {', '.join(f'{day:g}' for day in days)}", [false_winners_asked_hourly(days, experiments)]
 
 
 def parts(experiments: int) -> Rows:
-    """Parts of a log that are the same and differ."""
+    """Print the share of identical parts of a log that are reported as different."""
     for n, number in ((100, 5), (200, 5), (400, 20), (1200, 28)):
         yield f"{n:,} impressions, {number} parts", [parts_that_differ(n, number, experiments)]
 
@@ -139,7 +139,7 @@ PARTS = {
 
 
 def users(experiments: int) -> None:
-    """Print the users until a sequential test stops."""
+    """Print the number of users until a sequential test stops."""
     rows = []
     for effect, visits, correlation in ((0.05, 20, 0.1), (0.1, 20, 0.1), (0.2, 20, 0.1), (0.5, 2, 0.2)):
         found = users_needed(effect, experiments, visits, correlation, max(0.5, 1.4 * effect))
@@ -154,7 +154,7 @@ def users(experiments: int) -> None:
 
 
 def checks(experiments: int, data: str) -> None:
-    """Print how often each check of a sound log fails."""
+    """Print how often each check fails for a correct log."""
     made: dict[str, Counter[str]] = {}
     alarms: dict[str, Counter[str]] = {}
     settings = list(itertools.product((2, 5, 10), (40, 600)))
@@ -162,7 +162,7 @@ def checks(experiments: int, data: str) -> None:
         kind: [(kind, *one, {}) for one in settings]
         for kind in (*DRAWN, SHIFTING, RUNS, "random", "rucb", "rmed1", "winner_stays_strong")
     }
-    if data:  # a corpus on some features of which rankers agree
+    if data:  # a corpus with features on which rankers agree
         corpus = load_dataset(f"{data}/MQ2008/Fold1")
         few, many = (rankers_named(corpus, [f"features:{names}"]) for names in ("25,37,39", "25,37,39,40,41"))
         kinds = {

@@ -1,8 +1,8 @@
 """Standard errors of fitted click models over queries: ``python -m benchmarks.studies.errors_clicks [--corpora 200]``.
 
 Twenty queries of ten documents in three grades; documents of one grade differ in attractiveness (Beta around the
-grade's mean). 500 users come four times each. Each corpus has other queries; the spread of the fits over corpora
-is what standard errors should be.
+grade's mean). Each of 500 users searches four times. Each corpus has different queries, so correct standard errors
+equal the standard deviation of the fits over corpora.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from ltr_duel.core import FloatVector, stream
 from tests.reference.fitted_clicks import Truth, drawn
 
 QUERIES, DOCUMENTS, GRADES = 20, 10, 3
-_MEAN, _LIKE = (0.15, 0.4, 0.7), 8.0  # attractiveness of a grade, and how alike its documents are
+_MEAN, _LIKE = (0.15, 0.4, 0.7), 8.0  # mean attractiveness of a grade, and concentration of its documents
 
 
 def corpus(seed: int, users: int = 500, visits: int = 4) -> Sessions:
-    """Draw queries, and sessions of their users."""
+    """Sample queries and sessions of users."""
     rng = stream(seed, "corpus")
     grade = rng.integers(0, GRADES, QUERIES * DOCUMENTS)
     mean = np.array(_MEAN)[grade]
@@ -34,7 +34,7 @@ def corpus(seed: int, users: int = 500, visits: int = 4) -> Sessions:
 
 
 def errors_over_corpora(corpora: int) -> tuple[FloatVector, FloatVector, FloatVector]:
-    """Return the mean errors by user and by both of the attractiveness of each grade, and the spread of the fits."""
+    """Return mean errors of each grade's attractiveness, by user and by user and query, and the fits' deviation."""
     fits, errors = [], []
     for seed in range(corpora):
         found = [fit_clicks(corpus(seed), "sdbn", cluster=cluster) for cluster in ("user", "both")]

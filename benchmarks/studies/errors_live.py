@@ -1,9 +1,9 @@
-"""Live experiments: intervals of logs that a policy collected, users with several open pages, the winner's probability.
+"""Live experiments: intervals from logs of a policy, users with several open pages, and the winner's probability.
 
     python -m benchmarks.studies.errors_live [--experiments 2000] [POLICY ...]
 
-Outcomes are 1, -1 and 0 (30 % ties); identical rankers have a mean of 0, separated ones utilities that are .1 apart.
-Users do not return. Each interval is for one pair alone, and every pair that was shown is counted.
+Outcomes are 1, -1 and 0 (30 % ties). Identical rankers have a mean of 0; the utilities of separated rankers are .1
+apart. Users do not return. Each interval is for one pair alone, and every shown pair is counted.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def main() -> None:
                 parts = (held.plain, held.pairs), (held.valid, held.pairs), (held.alarms, once)
                 rows.append([label, *(_words(*share(*part)) for part in parts)])
                 print(rows[-1], flush=True)
-    head = ["policy", "plain intervals hold", "given intervals hold", "false alarms (Bonferroni)"]
+    head = ["policy", "truth in plain interval", "truth in given interval", "false alarms (Bonferroni)"]
     table(f"Logs that a policy collected: 95 % intervals of each pair shown, {number} experiments", head, rows)
     rows = []
     for often, seldom, steps, others in ((0.4, 0.0, 2000, 2), (0.9, 0.05, 2100, 1), (0.9, 0.005, 2000, 1)):

@@ -1,10 +1,10 @@
-"""Does the interval of `logs weigh` hold the mean outcome that it names?
+"""Measure how often the interval of `logs weigh` covers the true mean outcome.
 
     python -m benchmarks.studies.errors_off_policy [--logs 100] [--model ubm]
 
-Twenty queries of ten documents, four rankers A to D. A log holds A:B, A:C and B:D; each of the six pairs is weighed.
-On a share of the queries all rankers agree; on the others each is a common order with some noise. The truth is the mean
-of 20,000 comparisons of each query, weighted by the queries of the log. Refused answers are not counted.
+Twenty queries of ten documents, four rankers A to D. A log contains A:B, A:C and B:D; all six pairs are weighed. All
+rankers agree on a share of the queries; on the other queries each ranker is a common order with noise. The truth is the
+mean of 20,000 comparisons of each query, weighted by the queries of the log. Refused pairs do not count.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Case(NamedTuple):
     tau: float
     top: int
     agree: float  # share of the queries on which all rankers agree
-    noise: float  # of the rankers' scores on the others, whose common part has standard deviation 1
+    noise: float  # standard deviation of a ranker's own part of scores; the common part has 1
     rows: int = 1500
     users: int = 0  # returning users; 0 for none
 
@@ -50,9 +50,9 @@ class Case(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What was found of a pair, and its truth."""
+    """The estimate for a pair, and the truth."""
 
-    found: Any  # of `weigh_outcomes`
+    found: Any  # result of `weigh_outcomes`
     truth: float
     error: float  # Monte Carlo error of the truth
 
@@ -68,7 +68,7 @@ DEMONSTRATION = Case(3.0, 5, 0.5, 3.0)
 
 
 def rankings_of(case: Case, seed: int = 0) -> Rankings:
-    """Make four rankers that agree on a share of the queries."""
+    """Return four rankers that agree on a share of the queries."""
     rng = np.random.default_rng(seed)
     ptr = np.arange(QUERIES + 1) * DOCUMENTS
     common = rng.normal(size=(QUERIES, DOCUMENTS))
@@ -81,7 +81,7 @@ def rankings_of(case: Case, seed: int = 0) -> Rankings:
 
 
 def truths(rankings: Rankings, case: Case, comparisons: int) -> tuple[FloatMatrix, FloatMatrix]:
-    """Return the mean outcome of each pair on each query, (pairs, queries), and its variance."""
+    """Return the mean outcome of each pair on each query, (pairs, queries), and the variances of the means."""
     comparer = Comparer(rankings, click_model("navigational", 5), case.method, "marginal_sign", case.top)
     sums, squares = np.zeros((2, len(PAIRS), QUERIES))
     lists, clicks = stream(1, "truth", "lists"), stream(1, "truth", "clicks")
@@ -95,7 +95,7 @@ def truths(rankings: Rankings, case: Case, comparisons: int) -> tuple[FloatMatri
 def add_outcomes(
     comparison: Any, i: int, j: int, number: int, sums: FloatVector, squares: FloatVector, lists: Any, clicks: Any
 ) -> None:
-    """Compare two rankers so often on each query."""
+    """Compare two rankers a given number of times on each query."""
     for query in range(sums.shape[0]):
         for _ in range(number):
             y = compare_pair(comparison, query, i, j, lists, clicks)
@@ -104,7 +104,7 @@ def add_outcomes(
 
 
 def log_of(folder: Path, rankings: Rankings, case: Case, seed: int) -> tuple[Path, IntVector]:
-    """Write a log; return it and how often each query occurs."""
+    """Write a log; return the log and the number of impressions of each query."""
     parts = []
     for k, (pair, share) in enumerate(SHOWN.items()):
         path = folder / "part.parquet"
@@ -130,7 +130,7 @@ def log_of(folder: Path, rankings: Rankings, case: Case, seed: int) -> tuple[Pat
 def answers(
     case: Case, logs: int, pairs: Sequence[tuple[int, int]] = PAIRS, *, comparisons: int = 20_000, **settings: Any
 ) -> Iterator[Answer]:
-    """Yield what `weigh_outcomes` finds of the pairs in simulated logs."""
+    """Yield the estimates of `weigh_outcomes` for the pairs of simulated logs."""
     rankings = rankings_of(case)
     mean, variance = truths(rankings, case, comparisons)
     with tempfile.TemporaryDirectory() as folder:
@@ -144,10 +144,10 @@ def answers(
 
 
 def row_of(case: Case, logs: int, **settings: Any) -> tuple[list[str], int, int]:
-    """Return a row of the table, how many answers were given, and how many of them hold the truth.
+    """Return a row of the table, the number of intervals, and the number of intervals that cover the truth.
 
-    The Monte Carlo error is clustered by log, as the pairs of a log go together. The truth has an error too, and two of
-    it are allowed.
+    The Monte Carlo error is clustered by log, because the pairs of a log are correlated. The truth also has a Monte
+    Carlo error; an interval covers the truth if its distance is at most two such errors.
     """
     found = list(answers(case, logs, **settings))
     given = np.array([not one.found.refused for one in found]).reshape(logs, -1)

@@ -1,6 +1,6 @@
-"""Pages and credits a second from Python: plain lists of ids, beside a reference implementation in plain Python.
+"""Pages and credits per second in Python: plain lists of ids, compared with a reference in plain Python.
 
-And beside the library `interleaving` (github.com/mpkato/interleaving), if it can be imported.
+The library `interleaving` (github.com/mpkato/interleaving) is measured too if it can be imported.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ CASES = {
 
 
 def speeds(method: str, rankings: dict[str, list[str]], amount: int) -> tuple[float, float]:
-    """Return pages and credits a second."""
+    """Return pages and credits per second."""
     rng = np.random.default_rng(0)
     page = interleave(rankings, method, rng=rng)
     clicks = [page.shown[0], page.shown[3]]
-    page.credit(clicks)  # compiled by now
+    page.credit(clicks)  # compiles
 
     def draw(times: int) -> None:
         for _ in range(times):
@@ -45,7 +45,7 @@ def speeds(method: str, rankings: dict[str, list[str]], amount: int) -> tuple[fl
 
 
 def reference(rankings: dict[str, list[str]], amount: int) -> tuple[float, float]:
-    """Return the same of team draft in plain Python."""
+    """Return pages and credits per second of team draft in plain Python."""
     rng = np.random.default_rng(0)
     lists = list(rankings.values())
     shown, owners = team_draft_page(lists, 10, rng)
@@ -65,7 +65,7 @@ def reference(rankings: dict[str, list[str]], amount: int) -> tuple[float, float
 
 
 def ours(method: str, rankings: dict[str, list[str]]) -> Callable[[int], None]:
-    """Make pages and credit two clicks on each."""
+    """Return a function that makes pages and credits two clicks on each page."""
     rng = np.random.default_rng(0)
 
     def work(times: int) -> None:
@@ -77,7 +77,7 @@ def ours(method: str, rankings: dict[str, list[str]]) -> Callable[[int], None]:
 
 
 def theirs(method: Any, rankings: dict[str, list[str]]) -> Callable[[int], None]:
-    """Do the same with a class of the library `interleaving`, which takes the places of the clicks."""
+    """Return such a function for a class of the library `interleaving`, which takes the positions of the clicks."""
     lists = list(rankings.values())
 
     def work(times: int) -> None:
@@ -88,13 +88,16 @@ def theirs(method: Any, rankings: dict[str, list[str]]) -> Callable[[int], None]
 
 
 def beside_peer() -> None:
-    """Time pages with their credit, the two libraries in turn."""
+    """Time pages with their credit in both libraries in turn."""
     rankings = CASES["half in common"]
     try:
         peer: Any = importlib.import_module("interleaving")
     except ImportError:
         peer = None
-    pairs = [("team_draft", "TeamDraft", 1000), ("probabilistic", "Probabilistic", 5)]  # a page of the last: 0.1 s
+    pairs = [
+        ("team_draft", "TeamDraft", 1000),
+        ("probabilistic", "Probabilistic", 5),
+    ]  # a probabilistic page of the library takes 0.1 s
     rows = []
     for method, named, amount in pairs:
         own = rate(ours(method, rankings), 10_000, best_of=5)
@@ -113,10 +116,10 @@ def main() -> None:
     rows = []
     for case, rankings in CASES.items():
         for method in METHODS:
-            amount = 10_000 if method.compiled else 20  # those solve programs
+            amount = 10_000 if method.compiled else 20  # the other methods solve linear programs
             try:
                 pages, credits = speeds(method.name, rankings, amount)
-            except InputError:  # it compares two rankers
+            except InputError:  # the method compares only two rankers
                 continue
             rows.append([method.name, case, short(pages), short(credits)])
         pages, credits = reference(rankings, 10_000)

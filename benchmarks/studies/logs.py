@@ -1,4 +1,4 @@
-"""Click logs: coverage of intervals, false alarms, stopping times, power."""
+"""Click logs: coverage of intervals, false alarms, stopping times, and power."""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
-"""What a step is worth: policies of pairs and of sets on the coins of a matrix, and with simulated users.
+"""The value of a step: policies of pairs and of sets, on the coins of a matrix and with simulated users.
 
     nice -n 15 python -m benchmarks.studies.sets --data DATA study.jsonl   # DATA holds MQ2008, OHSUMED, MSLR_excerpt
     python -m benchmarks.studies.sets --page study.jsonl                  # writes the tables of the explanation
 
-A matrix gives each pair of a set an independent coin. Users see one list, by `METHODS_FOR_SETS`. A line of the file is
-a policy under one corpus, click model and way to answer; what is in the file is not done again. Regret is average
-regret by a matrix that is estimated with less variance, or Copeland regret where it has no Condorcet winner.
+A matrix gives each pair of a set an independent coin. Users see one list, made by
+`METHODS_FOR_SETS`. A line of the file contains a policy with one corpus, one click model, and one source of outcomes;
+lines in the file are not computed again. Regret is average regret by a matrix that is estimated with variance
+reduction, or Copeland regret if the matrix has no Condorcet winner.
 """
 
 from __future__ import annotations
@@ -39,13 +40,13 @@ RATIOS = (
     " the range from the least to the greatest. Outcomes a step are means over all problems and ways to answer; members"
     " of a set may be the same ranker, and such a pair has no outcome.\n\n"
 )
-RULES = ("outcome", "ties", "tie_seed")  # of the provenance of the reference
+RULES = ("outcome", "ties", "tie_seed")  # keys of the provenance of the reference
 PAGE = Path(__file__).parents[2] / "docs" / "explanations" / "what_a_step_is_worth.md"
 _PLACE = re.compile(r"(<!-- measured: sets -->\n).*?(<!-- end of measured -->)", re.S)
 
 
 def study(data: Path, kept: Path, *, quick: bool, runs: int, horizon: int) -> None:
-    """Do what is missing in the file, a corpus and a click model after the other."""
+    """Run the missing lines of the file, by corpus and click model."""
     done = {one["name"] for one in read(kept)} if kept.exists() else set()
     for corpus, comparisons in CORPORA.items():
         rankings = feature_rankers(load_dataset(data / corpus / "Fold1"), drop_constant=True)
@@ -71,14 +72,14 @@ def study(data: Path, kept: Path, *, quick: bool, runs: int, horizon: int) -> No
 
 
 def cells() -> Iterator[tuple[str, str]]:
-    """Yield who answers, and the policy; how sets are compared does not matter to policies of pairs."""
+    """Yield the source of outcomes and the policy; policies of pairs need no method for sets."""
     for answers in (COINS, *METHODS_FOR_SETS):
         for policy in (*PAIRS, *SETS) if answers in (COINS, METHODS_FOR_SETS[0]) else SETS:
             yield answers, policy
 
 
 def about(matrix: PreferenceMatrix) -> dict[str, object]:
-    """Describe the reference: the winner, how sure it is, its smallest gap, and the largest error."""
+    """Describe the reference: the winner with its probability, its smallest gap, and the largest error."""
     sure = matrix_properties(matrix).condorcet_confidence
     likeliest = max(sure, key=sure.__getitem__)
     best = matrix.names.index(likeliest)
@@ -94,7 +95,7 @@ def about(matrix: PreferenceMatrix) -> dict[str, object]:
 def measure(
     source: FromMatrix | Live, policy: str, matrix: PreferenceMatrix, runs: int, horizon: int
 ) -> dict[str, object]:
-    """Return mean regret, its standard error, outcomes a step, and the share of runs that name the winner."""
+    """Return mean regret, its standard error, outcomes per step, and the share of runs that name the winner."""
     made = simulate(source, policy, horizon=horizon, repetitions=runs, jobs=1, preferences=matrix).to_frame()
     regret = "average" if matrix.condorcet_winner else "copeland"
     last = made[made["t"] == horizon]
@@ -111,12 +112,12 @@ def measure(
 
 
 def read(kept: Path) -> list[dict]:
-    """Read the file back."""
+    """Read the lines of the file."""
     return [json.loads(line) for line in kept.read_text().splitlines()]
 
 
 def page(rows: Sequence[dict]) -> str:
-    """Write the tables: what regret is measured by; the means over all problems; a table for each corpus."""
+    """Write the tables: the references of regret, the means over all problems, and a table for each corpus."""
     by_name = {row["name"]: row for row in rows}
     one = rows[0]
     sentence = (
@@ -133,7 +134,7 @@ def page(rows: Sequence[dict]) -> str:
 
 
 def _only(rows: Sequence[dict], key: str) -> str:
-    """Return what the provenance of all references says; of runs by different rules there is no common table."""
+    """Return the common rules of all references; runs by different rules cannot share a table."""
     found = {str(row[key]) for row in rows}
     if len(found) > 1:
         raise SystemExit(f"the references differ in '{key}': {', '.join(sorted(found))}; begin a new file")
@@ -141,7 +142,7 @@ def _only(rows: Sequence[dict], key: str) -> str:
 
 
 def problems(rows: Sequence[dict]) -> str:
-    """Write what regret is measured by."""
+    """Write the table of the references by which regret is measured."""
     found = {(row["corpus"], row["clicks"]): row for row in rows}
     return table(
         ["corpus", "clicks", "rankers", "lists of each pair", "winner", "P(it beats all)", "margin", "largest error"],
@@ -156,7 +157,7 @@ def problems(rows: Sequence[dict]) -> str:
 
 
 def means(rows: dict[str, dict]) -> str:
-    """Write how many times a policy's regret on the matrix its regret with users is, over all problems."""
+    """Write the ratio of a policy's regret with users to its regret on the matrix, over all problems."""
     lines = []
     for policy in (*PAIRS, *SETS):
         line = [f"`{policy}`", f"{np.mean([one['outcomes'] for one in rows.values() if one['policy'] == policy]):.1f}"]
@@ -176,7 +177,7 @@ def means(rows: dict[str, dict]) -> str:
 
 
 def best_sizes(rows: dict[str, dict]) -> str:
-    """Write in how many problems each size of Self-Sparring's sets pays least."""
+    """Write the number of problems in which each size of Self-Sparring's sets has the least regret."""
     ways, problems = (COINS, *METHODS_FOR_SETS), {(one["corpus"], one["clicks"]) for one in rows.values()}
     sets = SETS[1:]
     counts = {policy: dict.fromkeys(ways, 0) for policy in sets}
@@ -200,7 +201,7 @@ def of_corpus(corpus: str, rows: dict[str, dict]) -> str:
 
 
 def cell(row: dict | None) -> str:
-    """Write a mean with its error, and the share of runs that are right."""
+    """Write a mean with its error, and the share of right runs."""
     if row is None:
         return ""
     digits = 0 if row["mean"] >= 100 else 1
@@ -214,7 +215,7 @@ def table(header: list[str], lines: list[list[str]]) -> str:
 
 
 def main() -> None:
-    """Do the study, or write the page."""
+    """Run the study, or write the page."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("kept", type=Path, help="the file of results, a line each")
     parser.add_argument("--data", type=Path, help="the folder of the corpora")

@@ -1,4 +1,4 @@
-"""Clocks and tables."""
+"""Timing of functions, and printed tables."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 
 
 def rate(work: Callable[[int], object], amount: int, *, best_of: int = 3) -> float:
-    """Units a second of ``work(amount)``, the best of several tries after a small one to warm up.
+    """Return the units per second of ``work(amount)``: the best of several tries after a small warm-up.
 
-    Seconds are those that this thread spent on the processor, so that a busy neighbour distorts less.
+    Only the processor time of this thread counts, so that other processes distort the rate less.
     """
     work(max(1, amount // 1000))
     seconds = []
@@ -21,7 +21,7 @@ def rate(work: Callable[[int], object], amount: int, *, best_of: int = 3) -> flo
 
 
 def table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Print a table, first column to the left."""
+    """Print a table with a left-aligned first column."""
     widths = [max(len(row[k]) for row in [header, *rows]) for k in range(len(header))]
     print(title)
     for row in [header, *rows]:

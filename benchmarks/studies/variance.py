@@ -1,4 +1,4 @@
-"""Preference matrices: what less variance costs, and what it spares."""
+"""Preference matrices: time and saved comparisons of variance reduction."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ WAYS: tuple[tuple[str, ...], ...] = (
 
 
 def variance(lists: int = 12_000) -> None:
-    """Compare the ways to reduce the variance: lists and time for the same standard error."""
+    """Compare the methods of variance reduction: lists and time for the same standard error."""
     corpus = make_corpus(queries=300, documents=100, features=24, seed=1)
     rankings = feature_rankers(corpus)[list(range(12))]
     upper = np.triu_indices(12, 1)

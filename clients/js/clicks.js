@@ -1,25 +1,25 @@
 /**
- * Reports the clicks of result pages from a browser: none is lost, none counts twice.
+ * Report the clicks on result pages from a browser; no click is lost or counted twice.
  *
- * A tab has one open page. Its clicks are reported when the user leaves it (`pagehide`, or the tab is hidden), but not
- * for good: who comes back, also from the back/forward cache, may click again. Each report holds all clicks of its
- * page, so it does not matter which arrives first. The next page that the tab shows ends the one before. Reports go to
- * the site's own server, which has the API key and passes them on to `/clicks` of the service.
+ * A tab has one open page. Its clicks are reported when the user leaves it (`pagehide`, or the tab is hidden). These
+ * reports are not final, because a user who returns, also from the back/forward cache, may click again. Each report
+ * contains all clicks of its page, so the order of arrival does not matter. The next page shown by the tab ends the
+ * previous page. Reports go to the site's own server, which has the API key and forwards them to `/clicks` of the service.
  */
 
-const PLACE = "ltr_duel"; // in the storage of the tab, as other documents of the tab may continue or end the page
+const PLACE = "ltr_duel"; // key in the storage of the tab, because other documents of the tab may continue or end the page
 
 export class ClickReporter {
   #address; #view; #storage;
-  #token = ""; // of the page that this document shows
-  #ended = []; // reports that the browser has not taken yet
+  #token = ""; // token of the page that this document shows
+  #ended = []; // final reports that the browser has not accepted yet
 
   /**
-   * @param {string} address where reports go
+   * @param {string} address the address for reports
    * @param {object} [options]
-   * @param {() => void} [options.stale] called where the user comes back to a page that another document of the tab
-   *   has ended: its clicks would be refused, so ask for a page anew
-   * @param {Window} [options.view] the window; tests give another one
+   * @param {() => void} [options.stale] called if the user returns to a page that another document of the tab
+   *   has ended: its clicks would be rejected, so request a new page
+   * @param {Window} [options.view] the window; tests pass a substitute
    */
   constructor(address, { stale = () => {}, view = globalThis } = {}) {
     this.#address = address;
@@ -35,7 +35,7 @@ export class ClickReporter {
   }
 
   /**
-   * Return whether a page is the open one of the tab: if so it may be shown again, and further clicks count.
+   * Return whether a page is the open page of the tab; an open page may be shown again, and further clicks count.
    *
    * @param {string} token
    */
@@ -44,9 +44,9 @@ export class ClickReporter {
   }
 
   /**
-   * Begin a page, or go on with the open one; any other page of the tab has ended.
+   * Start a page, or continue the open page; this ends any other page of the tab.
    *
-   * @param {string} token of the page; empty for a page that the service has not made
+   * @param {string} token the token of the page; empty for a page that the service has not made
    */
   show(token) {
     const { unsent, ...before } = this.#open;
@@ -59,10 +59,10 @@ export class ClickReporter {
   }
 
   /**
-   * Count clicks on a link of the page that was begun last: the main button, the keyboard, or the middle button.
+   * Count clicks on a link of the current page: the main button, the keyboard, or the middle button.
    *
    * @param {EventTarget} link
-   * @param {string | number} id of its document
+   * @param {string | number} id the id of its document
    */
   watch(link, id) {
     const token = this.#token;
@@ -71,7 +71,7 @@ export class ClickReporter {
       if (this.isOpen(token) && !clicks.includes(id)) this.#open = { token, clicks: [...clicks, id], unsent: true };
     };
     link.addEventListener("click", count);
-    link.addEventListener("auxclick", (event) => event.button === 1 && count()); // another button opens a menu
+    link.addEventListener("auxclick", (event) => event.button === 1 && count()); // the other button opens a menu
   }
 
   #send() {
@@ -94,7 +94,7 @@ export class ClickReporter {
   }
 }
 
-/** Return the storage of the tab, or one for this document where the browser has none for it. */
+/** Return the storage of the tab, or a substitute for this document if the browser provides none. */
 function storageOf(view) {
   try {
     view.sessionStorage.setItem(`${PLACE}?`, "");

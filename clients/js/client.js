@@ -1,43 +1,44 @@
 /**
- * Asks a service of `ltr-duel serve` for pages: the experiment never stands between people and results.
+ * Client of `ltr-duel serve`: requests pages so that the experiment never stands between users and results.
  *
- * Each call has a deadline. A search that is not answered in time, or not at all, gets the incumbent's list and the
- * cause. For a moment after a failure no search is sent, nor, after a failed report, another report of its kind. It
- * runs on a server (Node 18 or newer): the API key and the lists of all rankers belong there and not in a browser, for
- * which `clicks.js` is.
+ * Each call has a deadline. A search without an answer in time gets the incumbent's list and the reason. For a moment
+ * after a failed search, no search is sent; after a failed report, no report of the same kind is sent. The client
+ * runs on a server (Node 18 or newer), because the API key and the lists of all rankers must not reach a browser; in
+ * the browser, use `clicks.js`.
  *
- * @typedef {string | number} Id of a document; a number is whole
+ * @typedef {string | number} Id the id of a document, a string or an integer
  *
  * @typedef {object} Page
  * @property {Id[]} page document ids, from the top
- * @property {string} token for the clicks; empty if the service has not made the page
- * @property {string[]} rankers whose lists are on it
- * @property {string} served "experiment"; why the search takes no part; or "fallback", if the service gave no page
- * @property {number} total documents of the whole page, of which these may be a part
- * @property {string} why the list is a fallback, else empty: "deadline", "network", "pause" (a search failed a
- *   moment ago, and this one was not sent), "request" (it cannot be made, as of lists that JSON cannot hold), "answer"
- *   (not that of the service), "token" (a later part of a page that was a fallback), or "status 401: the API key is
- *   missing or wrong"
+ * @property {string} token the token for reports; empty if the service has not made the page
+ * @property {string[]} rankers the rankers whose lists are on the page
+ * @property {string} served "experiment"; the reason why the search is outside the experiment; or "fallback" without a page
+ *   from the service
+ * @property {number} total number of documents of the whole page, of which `page` may be a part
+ * @property {string} why the reason for a fallback, else empty: "deadline", "network", "pause" (a search failed a
+ *   moment ago, and this search was not sent), "request" (the request cannot be built, for example because JSON cannot
+ *   represent the lists), "answer" (from another program), "token" (a later part of a fallback page), or "status 401:
+ *   the API key is missing or wrong"
  */
 
 import { randomBytes } from "node:crypto"; // Node 18 has no global `crypto`
 
 const FALLBACK = "fallback";
 
-/** Asks one service. Searches may share a client. */
+/** Client of one service. Searches may share a client. */
 export class Client {
   #url; #incumbent; #headers; #deadline; #top; #pause; #fetch;
-  #asleep = new Map(); // address -> until when it is not asked
+  #asleep = new Map(); // address -> time until which no request is sent
 
   /**
-   * @param {string} url `http://127.0.0.1:8080`; of one experiment among several `http://127.0.0.1:8080/shoes`
-   * @param {string} incumbent the ranker whose list is shown where the service gives no page
+   * @param {string} url `http://127.0.0.1:8080`; for one of several experiments `http://127.0.0.1:8080/shoes`
+   * @param {string} incumbent the ranker whose list is shown if the service returns no page
    * @param {object} [options]
    * @param {string} [options.key] the API key, with the role `ask`
-   * @param {number} [options.deadline] milliseconds that `decide` may take
-   * @param {number} [options.top] documents of the incumbent's list that are shown; the `top` of the experiment
-   * @param {number} [options.pause] milliseconds after a failure in which no other call of that kind is sent
-   * @param {typeof fetch} [options.fetch] what sends requests
+   * @param {number} [options.deadline] time limit of `decide` in milliseconds
+   * @param {number} [options.top] number of documents shown from the incumbent's list; the `top` of the experiment
+   * @param {number} [options.pause] milliseconds after a failure in which no call of the same kind is sent
+   * @param {typeof fetch} [options.fetch] the function that sends requests
    */
   constructor(url, incumbent, { key = "", deadline = 100, top = 10, pause = 1000, fetch = globalThis.fetch } = {}) {
     if (!/^https?:\/\/[^/?#]+(\/[^?#]*)?$/.test(url))
@@ -55,21 +56,21 @@ export class Client {
    * Return the page to show, within the deadline.
    *
    * @param {string} query
-   * @param {Record<string, Id[]>} rankings document ids of each ranker, best first; the incumbent's must be there
+   * @param {Record<string, Id[]>} rankings document ids of each ranker, best first; the incumbent's list is required
    * @param {object} [options]
-   * @param {string} [options.user] who asked, if it is known
-   * @param {string} [options.token] of the page that is shown again, or continued. A later part with an empty one
-   *   continues a fallback, and is one; without one it continues the user's page, where the experiment is `sticky`
-   * @param {number} [options.offset] documents above the part that is wanted
-   * @param {number} [options.limit] documents of the part; all that follow if not given
-   * @param {Record<string, string>} [options.context] what else is known of the search
-   * @param {string} [options.idempotencyKey] one for each search; a caller that asks again gives that of before
-   * @returns {Promise<Page>} with whatever else the service says of the page
+   * @param {string} [options.user] the user, if known
+   * @param {string} [options.token] the token of the page to show again or to continue. A later part with an empty
+   *   token continues a fallback and is a fallback; without a token it continues the user's page if the experiment is `sticky`
+   * @param {number} [options.offset] number of documents above the requested part
+   * @param {number} [options.limit] number of documents of the part; by default all remaining documents
+   * @param {Record<string, string>} [options.context] further attributes of the search
+   * @param {string} [options.idempotencyKey] a key for each search; a caller that repeats a request passes the same key
+   * @returns {Promise<Page>} the page, with all further fields of the service's answer
    */
   async decide(query, rankings, { idempotencyKey, ...more } = {}) {
     const list = rankings?.[this.#incumbent], { offset = 0, limit = Infinity, token, user } = more;
     if (!Array.isArray(list)) throw new TypeError(`the list of the incumbent '${this.#incumbent}' is missing`);
-    const given = { query, rankings, ...more }; // only what is there, as services refuse what they do not know
+    const given = { query, rankings, ...more }; // only given options, because services reject unknown ones
     const { said, why } = offset && !(token ?? user) ? { why: "token" }
       : await this.#ask("/decide", given, this.#deadline, idempotencyKey);
     if (Array.isArray(said?.page) && typeof said.token === "string") return { ...said, why: "" };
@@ -80,24 +81,24 @@ export class Client {
   /**
    * Report the clicks of a page; return whether the service counts them.
    *
-   * @param {string} token of the page
-   * @param {Id[]} clicks ids of the documents that were clicked; empty if none was
+   * @param {string} token the token of the page
+   * @param {Id[]} clicks ids of the clicked documents; empty without clicks
    * @param {object} [options]
-   * @param {boolean} [options.final] whether that is all; else the page stays open and more clicks may follow
-   * @param {number} [options.deadline] milliseconds that the call may take
-   * @returns {Promise<boolean>} false too if the page was closed before
+   * @param {boolean} [options.final] whether the report is final; otherwise the page stays open and more clicks may follow
+   * @param {number} [options.deadline] time limit of the call in milliseconds
+   * @returns {Promise<boolean>} also false if the page was already closed
    */
   async clicks(token, clicks, { final = true, deadline = 2000 } = {}) {
     return this.#report("/clicks", { token, clicks, final }, deadline);
   }
 
   /**
-   * Report outcomes of a page, also after it was closed; return whether the service keeps them.
+   * Report outcomes of a page, also after it was closed; return whether the service stores them.
    *
-   * @param {string} token of the page
-   * @param {{kind: string, document?: Id, value?: number, id?: string}[]} events one that is repeated counts once
+   * @param {string} token the token of the page
+   * @param {{kind: string, document?: Id, value?: number, id?: string}[]} events the outcomes; repeated outcomes count once
    * @param {object} [options]
-   * @param {number} [options.deadline] milliseconds that the call may take
+   * @param {number} [options.deadline] time limit of the call in milliseconds
    * @returns {Promise<boolean>}
    */
   async events(token, events, { deadline = 2000 } = {}) {
@@ -108,7 +109,7 @@ export class Client {
     return given.token ? (await this.#ask(path, given, deadline)).said?.recorded === true : false;
   }
 
-  /** Return what the service said, or why there is nothing. */
+  /** Return the answer of the service, or the reason why there is none. */
   async #ask(path, given, deadline, idempotencyKey) {
     if (performance.now() < this.#asleep.get(path)) return { why: "pause" };
     let body, headers, signal;
@@ -127,12 +128,12 @@ export class Client {
         ({ status } = answer);
         text = await answer.text();
       } catch {
-        if (again && !signal.aborted) continue; // the service had closed the connection; its key makes it one page
+        if (again && !signal.aborted) continue; // the service closed the connection; the idempotency key prevents a second page
         return this.#failed(path, signal.aborted ? "deadline" : "network");
       }
       const said = parsed(text);
       if (status === 200) return said ? { said } : this.#failed(path, "answer");
-      if (status === 409 && !again) return { said: { recorded: true } }; // by the same report, whose answer was lost
+      if (status === 409 && !again) return { said: { recorded: true } }; // the same report was accepted, but its answer was lost
       const why = `status ${status}` + (typeof said?.error === "string" ? `: ${said.error}` : "");
       return status < 500 ? { why } : this.#failed(path, why);
     }

@@ -1,15 +1,15 @@
 /**
- * Decides searches from a plan of `ltr-duel live plan`, without a service: all machines show the same pages.
+ * Decide searches from a plan of `ltr-duel live plan`, without a service; all machines show the same pages.
  *
- * The SHA-256 of salt, unit and query is the state of PCG64, numpy's generator of random numbers. Its first number
- * chooses the rankers, the others interleave their lists. `ltr_duel.plan` is the same in Python; `../vectors.json` holds
- * pages to compare with. Nothing here needs Node (18 or newer): edge workers and browsers run it, too; but the key and
- * the lists of all rankers belong on a server.
+ * The SHA-256 of salt, unit and query is the state of PCG64, numpy's random number generator. The first number
+ * chooses the rankers, the others interleave their lists. `ltr_duel.plan` is the Python implementation; `../vectors.json`
+ * contains pages for comparison. This module needs no Node (18 or newer) and also runs in edge workers and browsers, but
+ * the key and the lists of all rankers belong on a server.
  *
- * @typedef {string | number} Id of a document; a number is whole
- * @typedef {{shown: Id[], rankers: string[], record: object | null, total: number, served: string}} Decision the part of
- *   the page that was asked for; whose lists are on it; the row for a click log, or null if one ranker has the page to
- *   itself; documents of the whole page; "plan", or "expired" if the page is the incumbent's
+ * @typedef {string | number} Id the id of a document, a string or an integer
+ * @typedef {{shown: Id[], rankers: string[], record: object | null, total: number, served: string}} Decision the
+ *   requested part of the page; the rankers whose lists are on it; the row for a click log, or null if one ranker fills
+ *   the page; the number of documents of the whole page; "plan", or "expired" if the page is the incumbent's
  */
 
 const HALF = /\p{Surrogate}/u, HALVED = "half of a surrogate pair, which no text can hold";
@@ -23,17 +23,17 @@ const refuse = (why) => { throw new Error(why); };
 const shortly = (value) =>
   typeof value === "string" ? `'${value}'` : typeof value === "number" ? `${value}` : typeof value;
 
-/** Sets of rankers with their probabilities, and how a search is decided by them. Made by `Plan.read`. */
+/** Sets of rankers with their probabilities, and the decision of searches. Created by `Plan.read`. */
 export class Plan {
   #bounds = []; #propensities; #method;
 
   /**
    * Read the file of a plan.
    *
-   * @param {string} text of the file
-   * @param {string | Record<string, string>} keys the text of the file of keys, or its secrets by their ids
+   * @param {string} text the content of the file
+   * @param {string | Record<string, string>} keys the content of the key file, or its secrets by their ids
    * @returns {Plan}
-   * @throws {Error} if it is none, not signed by one of the keys, or of a method that only Python has
+   * @throws {Error} if the text is not a plan, is not signed by one of the keys, or uses a method available only in Python
    */
   static read(text, keys) {
     let given = null;
@@ -46,7 +46,7 @@ export class Plan {
       refuse(`the plan: signed by key '${key.slice(0, 32)}', which is none of ${Object.keys(secrets ?? {}).join(", ")}`);
     if (!/^([0-9a-f]{2}){16,}$/i.test(secret)) refuse(`the secret of key '${key}' is not 32 hexadecimal digits or more`);
     const sign = (said) => hmac(Uint8Array.from(secret.match(/../g), (two) => parseInt(two, 16)), said);
-    if (sign(sign(canonical(plan))) !== sign(signature)) // twice, so that the time it takes tells nothing
+    if (sign(sign(canonical(plan))) !== sign(signature)) // signed twice, so that the time of the comparison reveals nothing
       refuse(`the plan: changed since it was signed by key '${key}'`);
     if (plan.format !== FORMAT) refuse(`the plan: a plan of another version: ${shortly(plan.format)}, not '${FORMAT}'`);
     return new Plan(plan);
@@ -65,24 +65,24 @@ export class Plan {
     this.#method = configured(this.method, this.outcome, most);
   }
 
-  /** Return whose lists a search needs; unit and query are as in `decide`. */
+  /** Return the rankers whose lists a search needs; unit and query are as in `decide`. */
   rankers(unit, query) {
     return this.sets[this.#chosen(new Pcg64(this.#hash(unit, query)))].rankers;
   }
 
   /**
-   * Return the page of a search: the same one wherever and whenever this plan is asked.
+   * Return the page of a search, the same page on every machine at any time.
    *
-   * @param {string} unit who asks: a user or a session, by any name that stays the same
+   * @param {string} unit a user or a session, by a stable name
    * @param {string} query
-   * @param {Record<string, Id[]>} rankings document ids, best first, of the rankers that `rankers` names, and of the
-   *   incumbent; others are not looked at
+   * @param {Record<string, Id[]>} rankings document ids, best first, of the rankers returned by `rankers`, and of the
+   *   incumbent; other lists are ignored
    * @param {object} [options]
-   * @param {number} [options.offset] documents above the part that is wanted
-   * @param {number} [options.limit] documents of the part; all that follow if not given
-   * @param {number} [options.now] seconds since 1970; the clock's if not given
+   * @param {number} [options.offset] number of documents above the requested part
+   * @param {number} [options.limit] number of documents of the part; by default all remaining documents
+   * @param {number} [options.now] seconds since 1970; by default the current time
    * @returns {Decision}
-   * @throws {Error} if the list of a ranker is missing or empty, or holds a document twice
+   * @throws {Error} if the list of a ranker is missing or empty, or contains a document twice
    */
   decide(unit, query, rankings, { offset = 0, limit, now = Date.now() / 1000 } = {}) {
     if (this.until && now >= this.until) return this.#alone([this.incumbent], rankings, offset, limit, "expired");
@@ -139,7 +139,7 @@ function part(page, offset, limit) {
   return page.slice(offset, offset + (limit ?? Infinity));
 }
 
-/** Read a method with its parameter as Python does; it says what a plan relies on that is not here. */
+/** Parse a method with its parameter like Python; throw an error for methods that are not implemented here. */
 function configured(text, outcome, size) {
   const label = text.replace(/\s+/g, ""), [name, ...rest] = label.split(":"), method = own(METHODS, name);
   if (!method) refuse(`method '${text}' is not one that plans have in JavaScript (${Object.keys(METHODS).join(", ")})`);
@@ -152,9 +152,9 @@ function configured(text, outcome, size) {
   return { label, rule, value, draw: method.draw };
 }
 
-/** Number all documents in the order in which they are met; return them, and the lists as numbers. */
+/** Number all documents in order of appearance; return the documents, and the lists as numbers. */
 function numbered(names, rankings) {
-  const number = new Map(), orders = [], holder = []; // of each document, the list that held it last
+  const number = new Map(), orders = [], holder = []; // for each document, the last list that contains it
   for (const name of names) {
     const list = own(rankings, name), order = [];
     if (list === undefined) refuse(`the list of ranker '${name}' is missing, which this search needs (see rankers)`);
@@ -174,7 +174,7 @@ function numbered(names, rankings) {
   return { documents: [...number.keys()], orders };
 }
 
-/** Put the documents that a list lacks, shuffled (inside out), below all that it holds. */
+/** Append the documents missing from a list, shuffled (inside out), below its own documents. */
 function complete(orders, documents, random) {
   for (const order of orders) {
     const known = order.length, holds = new Set(order);
@@ -198,7 +198,7 @@ function show({ numbers, owners, used }, number, owner) {
 /** Team draft: rankers take turns, in a new random order each round. */
 function drawDraft(orders, length, random, prefixCredit) {
   const size = orders.length, turns = [...orders.keys()], reached = new Array(size).fill(0), drawn = begun(orders);
-  if (!prefixCredit) // what all rankers agree on from the top is for nobody's credit
+  if (!prefixCredit) // the common prefix of all lists gives no credit
     for (let k = 0; k < length && orders.every((order) => order[k] === orders[0][k]); k++) show(drawn, orders[0][k], -1);
   for (let turn = 0; drawn.numbers.length < length; turn = (turn + 1) % size) {
     const other = turn + random.below(size - turn), place = turns[other], order = orders[place];
@@ -209,9 +209,9 @@ function drawDraft(orders, length, random, prefixCredit) {
   return drawn;
 }
 
-const tails = new Map(); // tau and room -> sums of the weights from each rank on
+const tails = new Map(); // tau and number of weights -> sums of the weights from each rank on
 function tailOf(tau, documents) {
-  const room = 2 ** (32 - Math.clz32(documents - 1)), key = `${tau} ${room}`; // of documents, the next power of 2
+  const room = 2 ** (32 - Math.clz32(documents - 1)), key = `${tau} ${room}`; // the next power of 2 of the number of documents
   if (!tails.has(key)) {
     const tail = new Float64Array(room + 2);
     for (let rank = room; rank; rank--) tail[rank] = tail[rank + 1] + rank ** -tau; // Python adds in this order
@@ -220,13 +220,13 @@ function tailOf(tau, documents) {
   return tails.get(key);
 }
 
-/** Probabilistic: for each place a random ranker draws from its softmax over ranks; what is shown is drawn again. */
+/** Probabilistic: for each position, a random ranker samples from its softmax over ranks, again if the document is shown. */
 function drawProbabilistic(orders, length, random, tau) {
   const size = orders.length, documents = orders[0].length, free = new Array(size).fill(1), page = begun(orders);
   const tail = tailOf(tau, documents), end = tail[documents + 1], { used } = page;
   while (page.numbers.length < length) {
     const drawn = size * random.uniform(), place = Math.floor(drawn), order = orders[place];
-    let u = drawn - place, rank; // one draw for the contributor and the document
+    let u = drawn - place, rank; // one number for the contributor and the document
     while (used[order[free[place] - 1]]) free[place]++;
     const first = free[place], span = tail[first] - end;
     for (;; u = random.uniform()) {
@@ -239,13 +239,13 @@ function drawProbabilistic(orders, length, random, tau) {
   return page;
 }
 
-/** Write what `Page.to_json` of Python writes, byte for byte. */
+/** Return the same JSON as Python's `Page.to_json`, byte for byte. */
 function pageText({ label, rule }, rankers, shown, owners, numbers, orders, kept) {
   const page = { version: 1, method: label, outcome: rule, rankers, shown, owners, numbers, orders };
   return `${ascii(page).slice(0, -1)},"kept":[${kept.map(floatText)}]}`;
 }
 
-/** Write a number of [0, 1) as Python does. */
+/** Format a number in [0, 1) like Python. */
 function floatText(value) {
   const [digits, exponent] = value.toExponential().split("e-");
   return !value ? "0.0" : value >= 1e-4 ? String(value) : `${digits}e-${exponent.padStart(2, "0")}`;
@@ -254,22 +254,22 @@ function floatText(value) {
 const ascii = (value) =>
   JSON.stringify(value).replace(/[\x7f-\uffff]/g, (one) => "\\u" + one.charCodeAt(0).toString(16).padStart(4, "0"));
 
-/** Return the secrets of a file of keys by their ids: a line holds both, and what follows # is a comment. */
+/** Return the secrets of a key file by their ids: each line contains both, and # starts a comment. */
 function secretsOf(text) {
   const lines = text.split("\n").map((line) => line.split("#")[0].trim()).filter(Boolean);
   return Object.fromEntries(lines.map((line) => line.split(/\s+/)));
 }
 
-/** Write JSON as Python's `json.dumps(value, sort_keys=True, separators=(",", ":"))`, of texts and whole numbers. */
+/** Format strings and integers as JSON like Python's `json.dumps(value, sort_keys=True, separators=(",", ":"))`. */
 function canonical(value) {
   if (Array.isArray(value)) return `[${value.map(canonical)}]`;
   if (value === null || typeof value !== "object") return ascii(value);
   return `{${Object.keys(value).sort().map((key) => `${ascii(key)}:${canonical(value[key])}`)}}`;
 }
 
-// SHA-256 (FIPS 180-4) and HMAC (RFC 2104): those of browsers and edge workers are asynchronous.
+// SHA-256 (FIPS 180-4) and HMAC (RFC 2104), because the implementations of browsers and edge workers are asynchronous.
 const encoder = new TextEncoder(), FIRST = new Int32Array(8), ADDED = new Int32Array(64), w = new Int32Array(64);
-for (let prime = 2, n = 0; n < 64; prime++) { // constants are the first 32 bits behind the point of these roots
+for (let prime = 2, n = 0; n < 64; prime++) { // the constants are the first 32 fractional bits of these roots
   let divisor = 2;
   while (prime % divisor) divisor++;
   if (divisor < prime) continue;
@@ -315,7 +315,7 @@ function hmac(secret, text) {
 
 const MULTIPLIER = [0xf645, 0x9fcc, 0xdf64, 0x4385, 0x5da4, 0x1fc6, 0xed05, 0x2360]; // 16 bits each, lowest first
 
-/** PCG XSL-RR 128/64 (O'Neill 2014) as numpy has it, of eight words: state and increment, highest first. */
+/** PCG XSL-RR 128/64 (O'Neill 2014) as in numpy, from eight words: state and increment, highest first. */
 class Pcg64 {
   constructor(words) {
     const limbs = (last) => Array.from({ length: 8 }, (_, k) => (words[last - (k >> 1)] >>> (16 * (k & 1))) & 0xffff);
@@ -323,7 +323,7 @@ class Pcg64 {
     this.increment[0] |= 1;
   }
 
-  /** Draw from [0, 1): a step, then the output of the new state. */
+  /** Return a random number in [0, 1): a step, then the output of the new state. */
   uniform() {
     const { state, increment } = this, before = state.slice();
     for (let k = 0, sum = 0; k < 8; k++) {
@@ -333,13 +333,13 @@ class Pcg64 {
     }
     let high = ((state[7] << 16) | state[6]) ^ ((state[3] << 16) | state[2]);
     let low = ((state[5] << 16) | state[4]) ^ ((state[1] << 16) | state[0]);
-    const by = (state[7] >> 10) & 31; // of the turn's 6 bits, but for the first
+    const by = (state[7] >> 10) & 31; // the rotation's 6 bits without the first
     if (state[7] >> 15) [high, low] = [low, high];
     const above = (high >>> by) | ((low << (31 - by)) << 1), below = (low >>> by) | ((high << (31 - by)) << 1);
     return ((above >>> 0) * 2 ** 21 + (below >>> 11)) * 2 ** -53;
   }
 
-  /** Draw from 0..n-1. With n = 1 there is nothing to choose and nothing is drawn. */
+  /** Return a random integer from 0..n-1. With n = 1, no number is drawn. */
   below(n) {
     return n === 1 ? 0 : Math.floor(this.uniform() * n);
   }

@@ -1,4 +1,4 @@
-"""What the theme and others leave out for readers who use a keyboard or a screen reader: put into the built pages."""
+"""Add the attributes for keyboards and screen readers that the theme and other extensions omit to the built pages."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from pathlib import Path
 from typing import Any
 
 _MENDED = {
-    # lists of pages in the menu: a heading has a level
+    # headings in the menu need a level
     '<p class="caption" role="heading">': '<p class="caption" role="heading" aria-level="2">',
-    # two landmarks of one kind: each has a name
+    # two landmarks of one kind need names
     '<aside class="sidebar-drawer">': '<aside class="sidebar-drawer" aria-label="Pages">',
     '<aside class="toc-drawer">': '<aside class="toc-drawer" aria-label="On this page">',
-    # what scrolls by itself can be reached, and so scrolled, by keyboard
+    # scrollable elements must be reachable, and so scrollable, by keyboard
     "<pre>": '<pre tabindex="0">',
     '<div class="table-wrapper ': '<div tabindex="0" class="table-wrapper ',
     '<div class="output text_html">': '<div tabindex="0" class="output text_html">',
-    # the words on it are its name
+    # the visible text is the name of the element
     '<summary aria-label="Toggle hidden content">': "<summary>",
-    # an empty corner of a table names nothing
+    # an empty corner of a table is not a heading
     "<th></th>": "<td></td>",
     '<th class="head"><p></p></th>': '<td class="head"></td>',
-    # the page of results has none
+    # the page of search results needs a heading
     '<div id="search-results"></div>': '<h1>Search</h1>\n<div id="search-results"></div>',
 }
 
 
 def mended(page: str) -> str:
-    """Return the text of a page with what it lacked; a page that was mended before stays as it is."""
+    """Return the text of a page with the missing attributes; a mended page is unchanged."""
     if "<h1>Search</h1>" in page:
         return page
     for found, wanted in _MENDED.items():
@@ -44,6 +44,6 @@ def mend_all(app: Any, error: Exception | None) -> None:
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Look after the build."""
+    """Register the check after the build."""
     app.connect("build-finished", mend_all, priority=800)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

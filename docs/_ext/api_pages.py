@@ -75,15 +75,15 @@ def write_pages(app: Any) -> None:
     written(
         folder / "index.rst",
         "Python names\n============\n\n"
-        "All public names, from their docstrings, a page for each package. The examples run: they are tests.\n"
-        "Which package stands on which is said in :doc:`/architecture`.\n\n"
-        f"What ``from ltr_duel import ...`` offers is a short way to the names that are used most: {top}.\n\n"
+        "All public names, from their docstrings, with a page for each package. The examples are run as tests.\n"
+        "The :doc:`/architecture` shows the order of the packages.\n\n"
+        f"``from ltr_duel import ...`` is a short way to import the most frequently used names: {top}.\n\n"
         f".. toctree::\n   :maxdepth: 1\n\n{listed}",
     )
 
 
 def skip(app: Any, what: str, name: str, value: Any, skipped: bool, options: Any) -> bool | None:
-    """Leave out what a NamedTuple says of its fields by itself."""
+    """Skip the generated docstrings of NamedTuple fields."""
     return True if type(value).__name__ == "_tuplegetter" else None
 
 
@@ -91,18 +91,18 @@ _plain: dict[str, list[str]] = {}
 
 
 def keep(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
-    """Keep the docstring of a property: of "The arms: best first" napoleon would make a type and what it is of."""
+    """Store the docstring of a property: napoleon would split "The arms: best first" into a type and a description."""
     if what in ("property", "attribute") and not any(line.startswith("---") for line in lines):
         _plain[name] = list(lines)
 
 
 def bring_back(app: Any, what: str, name: str, value: Any, options: Any, lines: list[str]) -> None:
-    """Put back what was kept."""
+    """Restore the stored docstring."""
     lines[:] = _plain.pop(name, lines)
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Write the pages before Sphinx looks for them."""
+    """Write the pages before Sphinx reads the sources."""
     app.connect("builder-inited", write_pages, priority=100)
     app.connect("autodoc-skip-member", skip)
     app.connect("autodoc-process-docstring", keep, priority=100)

@@ -25,13 +25,13 @@ def commands(command: click.Command, words: tuple[str, ...]) -> Iterator[tuple[t
 
 def write_page(app: Any) -> None:
     """Write the page."""
-    parts = ["# Commands\n\nWhat `ltr-duel COMMAND --help` prints.\n"]
+    parts = ["# Commands\n\nThe output of `ltr-duel COMMAND --help` for all commands.\n"]
     for words, text in commands(cli, ("ltr-duel",)):
         parts.append(f"## {' '.join(words)}\n\n```text\n{text}\n```\n")
     written(Path(app.srcdir) / "generated" / "commands.md", "\n".join(parts))
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Write the page before Sphinx looks for it."""
+    """Write the page before Sphinx reads the sources."""
     app.connect("builder-inited", write_page, priority=100)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

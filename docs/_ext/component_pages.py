@@ -1,4 +1,4 @@
-"""A page for each component: what its registry knows of it, the docstring of its file, and a picture made by the build.
+"""A page for each component: the facts in its registry, the docstring of its module, and a figure drawn by the build.
 
 Policies, comparison methods, click models, corpora and kinds of rankers.
 """
@@ -27,49 +27,49 @@ _LABELS = {"regret": "guarantee"}
 _POLICY_CURVE = f"""\
 Mean cumulative regret of {curves.RUNS} runs of {curves.HORIZON:,} steps, with the band from the 10th to the 90th
 percentile of the runs, on {curves.ARMS} arms with evenly spaced utilities (Bradley and Terry's model). Light grey: all
-other policies on the same problem. Dotted in grey, where it is in view: the asymptotic lower bound for pairs."""
+other policies on the same problem. Dotted in grey, if within the axes: the asymptotic lower bound for pairs."""
 _METHOD_CURVE = f"""\
 Mean cumulative regret of {{policy}} in {curves.METHOD_RUNS} runs of {curves.METHOD_HORIZON:,} impressions, with the
-band from the 10th to the 90th percentile of the runs, when this method makes the lists and credits the clicks of
-simulated (navigational) users. Light grey: the other methods. Three feature rankers of a synthetic corpus; for all
-methods regret is measured by the same matrix, estimated with `probabilistic`."""
+band from the 10th to the 90th percentile of the runs, if this method makes the lists and credits the clicks of
+simulated (navigational) users. Light grey: the other methods. Three feature rankers of a synthetic corpus; the regret
+of all methods is computed from the same matrix, estimated with `probabilistic`."""
 _POLICIES = """\
-How each works, what it assumes, guarantees and costs, what to cite, and a small regret curve.
-[Policies](../../policies.md) has them in one table, and says how to write one. On an easy problem of ten arms the order
-says little about yours; see [what leads where](../../state_of_the_art.md)."""
+The algorithm, assumptions, guarantees and costs of each policy, its citation, and a small regret curve.
+[Policies](../../policies.md) lists all policies in one table, and explains how to write one. The order on this easy
+problem of ten arms says little about your own problem; see [the state of the art](../../state_of_the_art.md)."""
 _METHODS = """\
-How each makes a list and credits its clicks, what it needs and costs, and what a policy's regret is when it compares by
-this method. [Comparing rankers](../../methods.md) has them in one table, and says how to write one."""
+The list and the credit of each method, its requirements and costs, and the regret of a policy that uses
+this method. [Comparing rankers](../../methods.md) lists all methods in one table, and explains how to write one."""
 
 
 _CLICKS = """\
-The users who are simulated: how likely each clicks on a document and leaves, by its grade.
-[Comparing rankers](../../methods.md#click-models) has them in one table, and says how to write one;
+Simulated users: their probabilities to click on a document and to leave, by its grade.
+[Comparing rankers](../../methods.md#click-models) lists all click models in one table, and explains how to write one;
 [what a click model does](../../explanations/click_models.md) has an example, and
-[click logs](../../logs.md#what-are-my-users-like) says how to fit one to users of your own."""
+[click logs](../../logs.md#what-are-my-users-like) explains how to fit one to your own users."""
 _CLICKS_CAPTION = """\
-A user who looks at a document of grade g clicks it with probability p(g), and leaves after the click with probability
-s(g); so the next document is looked at with probability 1 - p(g) s(g). Parameters: {parameters}; what they mean is said
+A user who examines a document of grade g clicks it with probability p(g), and leaves after the click with probability
+s(g); the user therefore examines the next document with probability 1 - p(g) s(g). Parameters: {parameters}, explained
 in [comparing rankers](../../methods.md#click-models)."""
 _CLICKS_PICTURE = """\
-Probability that a user looks at each place of a list whose documents all have the same grade, if there are {grades}
+Probability that a user examines each position of a list whose documents all have the same grade, with {grades}
 grades."""
 _CORPORA = """\
-The corpora that `ltr-duel data fetch` knows: how large each is, who may have it and how, and how its files are read.
-[Data](../../data.md) has them in one table, and says how to add one."""
+The corpora of `ltr-duel data fetch`: the size of each, its licence, how to get it, and how its files are read.
+[Data](../../data.md) lists all corpora in one table, and explains how to add one."""
 _KINDS = """\
-What may stand behind `--rankers`, or in a list of `rankers_named`, beside the names of features.
-[Rankers](../../rankers.md) says how kinds are mixed, and how one is added."""
+The values of `--rankers`, and of the list of `rankers_named`, in addition to names of features.
+[Rankers](../../rankers.md) explains how to mix kinds, and how to add one."""
 
 
 def cited(component: Component) -> str:
-    """Write what to cite."""
+    """Return the section with the citations."""
     entries = "\n\n".join(source.bibtex.strip() for source in component.sources)
     return f"\n## To cite\n\n```text\n{entries}\n```\n" if entries else ""
 
 
 def listed(facts: Mapping[str, str]) -> str:
-    """Write facts as a list of words and what they mean."""
+    """Return facts as a definition list."""
     return "".join(f"{head}\n: {as_markdown(fact)}\n\n" for head, fact in facts.items() if fact)
 
 
@@ -79,33 +79,33 @@ def said_by(module: str) -> str:
 
 
 def curve_page(component: Component, caption: str) -> str:
-    """Write what is known of a policy or a method, with its regret curve."""
-    state: Any = component.state  # type: ignore[attr-defined]  # both have one, in their own file
+    """Return the page of a policy or a method, with its regret curve."""
+    state: Any = component.state  # type: ignore[attr-defined]  # both have the attribute, defined in their modules
     facts = {_LABELS.get(head, head): fact for head, fact in component.facts().items()}
     return (
         f"# {component.name}\n\n{said_by(state.__module__)}\n\n{listed(facts)}\n"
-        f"![Regret of {component.name} against steps, and that of the others]({component.name}.svg)\n\n{caption}\n"
+        f"![Regret of {component.name} and of all others against steps]({component.name}.svg)\n\n{caption}\n"
         + cited(component)
     )
 
 
 def click_page(family: ClickFamily) -> str:
-    """Write the probabilities of a click model, a table for each number of grades."""
+    """Return the page of a click model, with a table for each number of grades."""
     tables = ""
     for grades, (clicks, stops) in sorted(family.tables.items()):
         rows = "".join(f"| {grade} | {clicks[grade]:g} | {stops[grade]:g} |\n" for grade in range(grades))
         tables += f"\n| grade, of {grades} | click | leave after it |\n| --- | --- | --- |\n{rows}"
     return (
         f"# {family.name}\n\n{_CLICKS_CAPTION.format(parameters=f'`{family.parameters}`')}\n{tables}\n"
-        f"![Probability that a user looks at each place]({family.name}.svg)\n\n"
+        f"![Probability that a user examines each position]({family.name}.svg)\n\n"
         f"{_CLICKS_PICTURE.format(grades=max(family.tables))}\n\n"
-        f"## Where it comes from\n\n{said_by(declared_in(family.name, 'ltr_duel.clicks.models'))}\n\n"
+        f"## Source\n\n{said_by(declared_in(family.name, 'ltr_duel.clicks.models'))}\n\n"
         f"{listed({'source': family.facts()['source']})}" + cited(family)
     )
 
 
 def corpus_page(corpus: Corpus) -> str:
-    """Write what is declared of a corpus."""
+    """Return the page of a corpus."""
     facts = {head: fact for head, fact in corpus.facts().items() if head != "corpus" and fact != "?"}
     facts |= {
         "folds": str(corpus.folds) if corpus.folds > 1 else "",
@@ -126,7 +126,7 @@ def corpus_page(corpus: Corpus) -> str:
 
 
 def kind_page(kind: RankerKind) -> str:
-    """Write what is known of a kind of ranker."""
+    """Return the page of a kind of ranker."""
     return (
         f"# {kind.name}\n\n{said_by(kind.open.__module__)}\n\n"
         f"For example `ltr-duel rankers evaluate CORPUS --rankers {kind.facts()['written']}`.\n" + cited(kind)
@@ -134,7 +134,7 @@ def kind_page(kind: RankerKind) -> str:
 
 
 def declared_in(name: str, package: str) -> str:
-    """Return the module of a package that declares a component: by its name, or by what relatives in a loop share."""
+    """Return the module of a package that declares a component, by its name or by the prefix of its family."""
     modules = [f"{package}.{found.name}" for found in pkgutil.iter_modules(sys.modules[package].__path__)]
     for begin in (name, name.partition("-")[0]):
         for module in modules:
@@ -144,7 +144,7 @@ def declared_in(name: str, package: str) -> str:
 
 
 def index_page(title: str, about: str, registry: Registry[Any]) -> str:
-    """List the pages of a kind."""
+    """Return the page that lists the components of a kind."""
     names = "".join(f"{component.name}\n" for component in registry)
     return f"# {title}\n\n{about}\n\n```{{toctree}}\n:maxdepth: 1\n\n{names}```\n"
 

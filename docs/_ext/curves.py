@@ -1,6 +1,7 @@
-"""The small pictures of the reference, one for each component.
+"""Draw the small figures of the reference, one for each component.
 
-Regret of all policies and of all methods, in two simulations; of click models how far down a list users look.
+Two simulations measure the regret of all policies and of all methods. The figure of a click model shows how far down a
+list users look.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _OTHERS = "#cfcfcf"
 
 
 def policy_runs() -> pd.DataFrame:
-    """Run every policy on ten arms whose utilities are evenly spaced (Bradley and Terry's model)."""
+    """Run every policy on ten arms with evenly spaced utilities (Bradley and Terry's model)."""
     utility = np.linspace(1.6, 0, ARMS)
     matrix = PreferenceMatrix(1 / (1 + np.exp(utility[None, :] - utility[:, None])))
     coins = FromMatrix(matrix, sets="independent_coins")
@@ -36,7 +37,7 @@ def policy_runs() -> pd.DataFrame:
 
 
 def method_runs() -> pd.DataFrame:
-    """Run RUCB (of methods for sets alone, MDB) on simulated users whose lists each method makes and credits."""
+    """Run RUCB (MDB for methods of sets) with simulated users, once with each method."""
     rankings = feature_rankers(make_corpus(queries=40, documents=10, features=3))
     matrix = estimate_preferences(rankings, clicks="navigational", comparisons=4000)
     runs = []
@@ -49,7 +50,7 @@ def method_runs() -> pd.DataFrame:
 
 
 def draw(frame: pd.DataFrame, name: str, path: Path) -> None:
-    """Draw the regret of one, and that of all the others in grey behind it."""
+    """Draw the regret of one policy or method, with all others in grey behind it."""
     ax = Figure(figsize=(5.4, 3.4), dpi=150, layout="constrained").add_subplot()
     means = averaged(frame[frame["policy"] != name], ["policy", "t"], "regret_average", "none")
     for _, other in means.groupby("policy"):
@@ -59,21 +60,21 @@ def draw(frame: pd.DataFrame, name: str, path: Path) -> None:
 
 
 def draw_attention(family: ClickFamily, path: Path) -> None:
-    """Draw the probability that a user looks at each place of a list of one grade, a line for each grade."""
+    """Draw the probability that a user examines each position of a list of one grade, with a line for each grade."""
     grades, places = max(family.tables), np.arange(1, 11)
     model = click_model(family, grades)
     ax = Figure(figsize=(5.4, 2.8), dpi=150, layout="constrained").add_subplot()
     for grade in range(grades):
         look = {"color": COLOURS[grade], "linestyle": DASHES[grade], "marker": "o^sDv"[grade], "markersize": 3}
         ax.plot(places, model.examination([grade] * len(places)), label=f"grade {grade}", **look)
-    ax.set(xlabel="place", ylabel="looked at with probability", xticks=places, ylim=(-0.03, 1.03))
+    ax.set(xlabel="position", ylabel="probability of examination", xticks=places, ylim=(-0.03, 1.03))
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1, 1))
     save_figure(ax, path)
 
 
 def sources() -> str:
-    """A digest of everything that the curves can depend on: the package, and this file."""
+    """Return a digest of all dependencies of the curves: the package, and this file."""
     found = hashlib.sha256(Path(__file__).read_bytes())
     for path in sorted(Path(ltr_duel.__file__).parent.rglob("*.py")):
         found.update(path.read_bytes())
@@ -81,7 +82,7 @@ def sources() -> str:
 
 
 def drawn(folder: Path, runs: Callable[[], pd.DataFrame]) -> None:
-    """Draw one picture for each policy of a table, unless those that are there were made by the same sources."""
+    """Draw one figure for each policy of a table, unless the existing figures have the same sources."""
     noted = folder / "curves.sha256"
     if noted.is_file() and noted.read_text(encoding="utf-8") == sources():
         return

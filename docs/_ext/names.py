@@ -1,4 +1,4 @@
-"""The public names, and ```name``` in docstrings: a link where it is one of them, code where it is not."""
+"""The public names, and the role ```name``` in docstrings: a link for public names, code for others."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "ltr_duel"
 
 @functools.cache
 def public_names() -> dict[str, tuple[str, ...]]:
-    """The public names of each package that has any, in the order of the alphabet."""
+    """Return the public names of each package that has any, in alphabetical order."""
     packages = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.pyi"))
     names = {package: tuple(importlib.import_module(f"ltr_duel.{package}").__all__) for package in packages}
     return {package: listed for package, listed in names.items() if listed}
@@ -24,7 +24,7 @@ def public_names() -> dict[str, tuple[str, ...]]:
 
 @functools.cache
 def homes() -> dict[str, str]:
-    """Where a name is documented: ``simulate`` -> ``ltr_duel.simulation.simulate``, if it means one thing only."""
+    """Return where names are documented: ``simulate`` -> ``ltr_duel.simulation.simulate``, without ambiguous names."""
     found: dict[str, list[str]] = {}
     for package, names in public_names().items():
         for name in names:
@@ -35,7 +35,7 @@ def homes() -> dict[str, str]:
 
 
 def home_of(target: str) -> str | None:
-    """The documented name that a docstring means by ``Results`` or ``Results.summary``."""
+    """Return the documented name for ``Results`` or ``Results.summary`` in a docstring."""
     target = target.strip().lstrip("~").removesuffix("()")
     head, _, member = target.rpartition(".")
     if target in homes():
@@ -44,7 +44,7 @@ def home_of(target: str) -> str | None:
 
 
 def name_role(name: str, rawtext: str, text: str, lineno: int, inliner: Any, *rest: Any, **more: Any) -> Any:
-    """Make the link, or the code."""
+    """Return a link or code for the role."""
     shown = nodes.literal(rawtext, text.lstrip("~"))
     target = home_of(text)
     if target is None:
@@ -57,7 +57,7 @@ def name_role(name: str, rawtext: str, text: str, lineno: int, inliner: Any, *re
 
 
 def resolve(app: Any, env: Any, node: Any, shown: Any) -> Any:
-    """Find what a bare name in a docstring's sections (``Raises``) means."""
+    """Resolve a bare name in a section of a docstring (``Raises``)."""
     if node.get("refdomain") != "py":
         return None
     target = node["reftarget"]

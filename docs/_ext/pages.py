@@ -1,4 +1,4 @@
-"""What the writers of generated pages share."""
+"""Functions shared by the writers of generated pages."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _MARKUP = re.compile(r"([*_|\[\]<>])")
 
 
 def written(path: Path, text: str) -> None:
-    """Write a page if it says something new, so that Sphinx does not read it again."""
+    """Write a page only if its content has changed, so that Sphinx does not read it again."""
     text = text.rstrip() + "\n"
     if path.is_file() and path.read_text(encoding="utf-8") == text:
         return
@@ -20,11 +20,11 @@ def written(path: Path, text: str) -> None:
 
 
 def first_sentence(value: Any) -> str:
-    """The first line of a docstring."""
+    """Return the first line of a docstring."""
     return (inspect.getdoc(value) or "").partition("\n")[0]
 
 
 def as_markdown(text: str) -> str:
-    """Write the text of a docstring so that Markdown shows it as it stands: formulas are full of its signs."""
+    """Escape the text of a docstring for Markdown, because formulas contain many of its characters."""
     parts = re.split(r"(``[^`]*``|`[^`]*`)", text)
     return "".join(f"`{part.strip('`')}`" if part.startswith("`") else _MARKUP.sub(r"\\\1", part) for part in parts)

@@ -1,4 +1,4 @@
-"""What must hold of the whole built site: links inside it lead somewhere, and nothing is loaded from elsewhere."""
+"""Check the whole built site: internal links exist, and no external resource is loaded."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from sphinx.errors import SphinxError
 
 _LOADS = {("script", "src"), ("img", "src"), ("iframe", "src"), ("link", "href"), ("source", "src"), ("video", "src")}
 _LEADS = {("a", "href")}
-_NOT_LOADED = {"canonical", "next", "prev", "index", "search", "author", "license", "copyright"}  # of <link rel=...>
+_NOT_LOADED = {"canonical", "next", "prev", "index", "search", "author", "license", "copyright"}  # values of rel=
 
 
 class Page(HTMLParser):
-    """The anchors of a page, what it loads, and where its links lead."""
+    """The anchors of a page, the resources that it loads, and the targets of its links."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -39,7 +39,7 @@ class Page(HTMLParser):
 
 
 def complaints(folder: Path) -> Iterator[str]:
-    """Yield a sentence for each link of the site that leads nowhere, and for all that a page loads from elsewhere."""
+    """Yield a sentence for each broken link of the site, and for each external resource of a page."""
     pages = {path: Page(path) for path in sorted(folder.rglob("*.html"))}
     for path, page in pages.items():
         name = path.relative_to(folder)
@@ -58,7 +58,7 @@ def complaints(folder: Path) -> Iterator[str]:
 
 
 def look(app: Any, error: Exception | None) -> None:
-    """Fail the build if the site does not hold together."""
+    """Fail the build if the check finds an error."""
     if error is None and app.builder.format == "html":
         found = list(complaints(Path(app.outdir)))
         if found:
@@ -66,6 +66,6 @@ def look(app: Any, error: Exception | None) -> None:
 
 
 def setup(app: Any) -> dict[str, bool]:
-    """Look after the build."""
+    """Register the check after the build."""
     app.connect("build-finished", look, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

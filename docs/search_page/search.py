@@ -1,6 +1,6 @@
 """A search page at http://127.0.0.1:8000; `ltr-duel serve examples/live.toml` runs beside it.
 
-Another address to listen on may follow the name of this file, as in a container: 0.0.0.0 or 127.0.0.1:8001.
+Pass another address to listen on as an argument, for example in a container: 0.0.0.0 or 127.0.0.1:8001.
 """
 
 import html
@@ -13,9 +13,9 @@ from pathlib import Path
 from ltr_duel.client import Client
 
 HERE = Path(__file__).resolve().parent
-BOOKS = json.loads((HERE / "books.json").read_text(encoding="utf-8"))  # title, author, year
-LARGEST = 100_000  # bytes of a request
-SCRIPT = HERE.parents[1] / "clients" / "js" / "clicks.js"  # copy it to where your site has its scripts
+BOOKS = json.loads((HERE / "books.json").read_text(encoding="utf-8"))  # title, author, and year of each book
+LARGEST = 100_000  # maximum size of a request in bytes
+SCRIPT = HERE.parents[1] / "clients" / "js" / "clicks.js"  # copy it to the scripts of your site
 
 
 def service(deadline=0.2):
@@ -25,7 +25,7 @@ def service(deadline=0.2):
 
 
 def rankings(query):
-    """Return a list of each ranker. Yours are an index, a vector search, a model."""
+    """Return a list of each ranker; on a real site, from an index, a vector search or a model."""
     words = query.lower().split()
     everywhere = [sum(word in f"{book}".lower() for word in words) for book in BOOKS]
     in_title = [sum(word in book[0].lower() for word in words) for book in BOOKS]
@@ -40,7 +40,7 @@ def search(client, query):
     if not lists["words"]:
         return {"token": "", "books": []}
     shown = client.decide(query, lists)
-    if shown.served == "fallback":  # without the experiment people search as before
+    if shown.served == "fallback":  # without the experiment, users search as before
         print("the experiment does not answer", file=sys.stderr)
     return {"token": shown.token, "books": [[k, *BOOKS[k]] for k in shown.page]}
 

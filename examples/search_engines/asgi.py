@@ -1,10 +1,10 @@
-"""The same in front of a search site in ASGI (Starlette, FastAPI, Django): the site finds the page in its scope.
+"""An experiment as ASGI middleware (Starlette, FastAPI, Django): the site finds the page in its scope.
 
     from asgi import Experiment
 
     application = Experiment(application, lists, client, "words", user=lambda scope: ...)
 
-Lists, pages and reports are asked for in threads, so no other request waits for them.
+Lists, pages and reports are requested in threads, so other requests do not wait for them.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ import middleware
 
 
 class Experiment(middleware.Experiment):
-    """Takes what the one in WSGI takes; `user` names who asks, from the scope of a request."""
+    """Middleware with the arguments of the WSGI version; `user` returns the user from the scope of a request."""
 
     async def __call__(self, scope, receive, send):
         """Answer a request."""
@@ -32,7 +32,7 @@ class Experiment(middleware.Experiment):
 
 
 async def body_of(receive):
-    """Return the body of a request; nothing of one that is too large, or that has not come as a whole."""
+    """Return the body of a request, or nothing if it is too large or incomplete."""
     body, more = b"", True
     while more:
         part = await receive()

@@ -1,9 +1,9 @@
-"""Asks a search engine for the list of each ranker: OpenSearch, Elasticsearch, Solr or Vespa, by the standard library.
+"""Request the list of each ranker from OpenSearch, Elasticsearch, Solr or Vespa, with the standard library.
 
-A ranker is a search configuration that the engine keeps: a search template (OpenSearch, Elasticsearch), a set of
-parameters (Solr) or a rank profile (Vespa). So an experiment compares what the engine would do if the site asked it
-for that configuration alone. A list of which the engine says that it is not whole is no list: it would be judged as
-the ranker's.
+A ranker is a search configuration stored in the engine: a search template (OpenSearch, Elasticsearch), a set of
+parameters (Solr) or a rank profile (Vespa). An experiment therefore compares the results that the site would get from
+each configuration alone. Lists that the engine marks as incomplete are rejected, because they would be credited to the
+ranker.
 """
 
 import json
@@ -15,18 +15,18 @@ from urllib.parse import quote
 
 
 class PartialError(Exception):
-    """The engine has searched a part of its documents, or reports an error."""
+    """The engine has searched only a part of its documents, or reports an error."""
 
 
 class Request(NamedTuple):
-    """What is sent to an engine: the end of its address, and a body."""
+    """A request to an engine: the end of its address, and a body."""
 
     path: str
     body: dict
 
 
 def opensearch(index, configuration, query, size):
-    """Return the request for a search template; it has the parameters `query_string` and `size`."""
+    """Return the request for a search template with the parameters `query_string` and `size`."""
     filters = "timed_out,_shards.failed,hits.hits._id"
     path = f"/{quote(index)}/_search/template?filter_path={filters}"
     return Request(path, {"id": configuration, "params": {"query_string": query, "size": size}})
@@ -42,7 +42,7 @@ def opensearch_ids(answer):
 def solr(collection, configuration, query, size):
     """Return the request for a set of parameters, such as `qf` of edismax and a model to rank again by.
 
-    What the user types is a parameter and no part of the query's text, so `{!...}` in it has no effect.
+    The user's input is a parameter and not part of the query text, so `{!...}` in it has no effect.
     """
     body = {"query": "{!edismax v=$text}", "fields": "id", "limit": size, "params": {"text": query}}
     return Request(f"/solr/{quote(collection)}/query?useParams={quote(configuration)}", body)
@@ -78,11 +78,10 @@ ENGINES = {
 
 
 class Lists:
-    """Asks one engine for all rankers at once.
+    """Requests the lists of all rankers from one engine at once.
 
-    `engine` is a key of ENGINES; `place` is an index, a collection or the sources of a query; `configurations` has the
-    name that the engine knows for each ranker; `seconds` is what the engine may take, `headers` what it needs to
-    let somebody in.
+    `engine` is a key of ENGINES; `place` is an index, a collection or the sources of a query; `configurations` maps
+    each ranker to its name in the engine; `seconds` is the time limit of the engine; `headers` contain authentication.
     """
 
     def __init__(self, engine, url, place, configurations, *, size=10, seconds=1.0, headers=None):
@@ -93,7 +92,7 @@ class Lists:
         self.pool = ThreadPoolExecutor(16 * len(configurations), thread_name_prefix="engine")
 
     def __call__(self, query):
-        """Return the lists that came in time, and why each other one did not."""
+        """Return the lists that arrived in time, and the reasons for the missing ones."""
         asked = {self.pool.submit(self.one, name, query): name for name in self.configurations}
         done, late = wait(asked, self.seconds)
         lists, failures = {}, {asked[future]: "it took too long" for future in late}
@@ -116,5 +115,5 @@ class Lists:
             raise
 
     def close(self):
-        """Ask nothing more."""
+        """Send no further requests."""
         self.pool.shutdown(wait=True, cancel_futures=True)

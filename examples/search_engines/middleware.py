@@ -1,15 +1,15 @@
-"""An experiment in front of a search site in WSGI: the site shows the page that it finds in its environment.
+"""An experiment as WSGI middleware: the site shows the page that it finds in its environment.
 
     from ltr_duel.client import Client
     from engines import Lists
     from middleware import Experiment
 
     lists = Lists("opensearch", "http://127.0.0.1:9200", "shop", {"words": "by-words", "dense": "by-vectors"})
-    client = Client("http://127.0.0.1:8080", "words", key="...")     # "words": the ranker of today
+    client = Client("http://127.0.0.1:8080", "words", key="...")     # "words": the current ranker
     application = Experiment(application, lists, client, "words")
 
-For `GET /search?q=...` the site gets `ltr_duel.page`, document ids, and `ltr_duel.token` for the page that it writes.
-`POST /clicks` is what `clients/js/clicks.js` reports to.
+For `GET /search?q=...`, the site receives `ltr_duel.page`, document ids, and `ltr_duel.token` for its page.
+`clients/js/clicks.js` sends its reports to `POST /clicks`.
 """
 
 import json
@@ -21,9 +21,9 @@ LARGEST = 100_000  # bytes of a report
 
 
 class Experiment:
-    """Asks for the lists and for the page; where anything fails people get the incumbent's list as before.
+    """Middleware that requests the lists and the page; after any failure, users get the incumbent's list as before.
 
-    `user` names who asks, from the environment of a request: each user counts once for each pair of rankers.
+    `user` returns the user from the environment of a request; each user counts once for each pair of rankers.
     """
 
     def __init__(self, site, lists, client, incumbent, *, user=lambda environ: ""):
@@ -40,7 +40,7 @@ class Experiment:
         return self.site(environ, start_response)
 
     def page(self, query, user):
-        """Return what to show, and the token; a search that has not got a list of each ranker is not counted."""
+        """Return the documents to show, and the token; a search without a list of each ranker is not counted."""
         lists, failures = self.lists(query)
         for name, why in failures.items():
             print(f"no list of {name}: {why}", file=sys.stderr)
@@ -62,7 +62,7 @@ class Experiment:
         return [body]
 
     def report(self, given):
-        """Pass a report on; return status and body of the answer."""
+        """Forward a report; return status and body of the answer."""
         try:
             said = json.loads(given)
             recorded = self.client.clicks(said["token"], said["clicks"], final=said["final"])

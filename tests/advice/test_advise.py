@@ -1,4 +1,4 @@
-"""Advice from end to end, as plain Python on a corpus of the size of a hand."""
+"""Advice from end to end, as plain Python on a tiny corpus."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ import pytest
 
 from ltr_duel.advice import ANSWER, advise, question, try_candidates
 from ltr_duel.advice.candidates import candidates_named
-from ltr_duel.advice.numbers import ndcg
 from ltr_duel.advice.play import Source
-from ltr_duel.advice.tables import race_table, what_if_table
+from ltr_duel.advice.tables import ndcg, race_table, what_if_table
 from ltr_duel.advice.world import worlds_of
 from ltr_duel.clicks.fit.file import FORMAT
 from ltr_duel.core import InputError
@@ -80,7 +79,7 @@ def test_the_table_shows_what_it_is_sorted_by_and_no_round_of_the_race_comes_twi
 
 
 def test_equal_shares_of_equal_runs_have_the_same_interval_in_harder_worlds(rankings):
-    """Intervals of harder worlds were not corrected for the click models, those of the claims above them were."""
+    """Before, intervals of claims were corrected for the click models, but intervals of harder worlds were not."""
     users = {"clicks": ("perfect", "navigational", "informational"), "simulations": 10}
     found = advise(rankings, candidates=FEW, **EASY | users).what_if
     known = {one.right.value: one.right for one in found if one.change == "as simulated"}

@@ -1,4 +1,4 @@
-"""Intervals hold as often as they say, and cover what was not seen."""
+"""Intervals have their stated coverage, and cover unseen events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A race drops what is worse, hardly ever what is best, and tries again and again what may be the best."""
+"""A race drops worse candidates, rarely drops the best, and spends its runs on candidates that may be the best."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_the_best_is_dropped_no_more_often_than_allowed():
 
 
 def best_is_dropped(seed, way, wrong):
-    """Say whether the first is dropped at any of four looks."""
+    """Return whether the first candidate is dropped at any of four looks."""
     rng, rule = stream(seed, "proof"), proof(len(way), 0.1)
     shots, begin = [[Shots(np.zeros(0), np.zeros(0))] * 2 for _ in way], 0
     for end in SIZES:

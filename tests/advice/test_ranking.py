@@ -1,4 +1,4 @@
-"""The suite on which policies are ranked, what is measured, and the command."""
+"""The suite for ranking policies, its measures, and the command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is right in a world, how good lists are in it, and what harder worlds change."""
+"""The right ranker of a world, the quality of lists in it, and the changes in harder worlds."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import chisquare
 
 from ltr_duel.advice.candidates import candidates_named
-from ltr_duel.advice.pairs import fill_tape, new_tape
+from ltr_duel.advice.oracles import fill_tape, new_tape
 from ltr_duel.advice.play import Source
 from ltr_duel.advice.world import closer, cyclic, noisier, worlds_of
 from ltr_duel.bandits import duel
@@ -53,7 +53,7 @@ def test_the_best_ranker_is_that_of_the_measure_and_the_margin_makes_more_right(
 
 
 def test_a_list_of_one_ranker_twice_loses_what_the_ranker_loses():
-    """Pairs of the best ranker with itself, and of a worse one with itself: every list is that of the ranker."""
+    """Pairs of the best ranker with itself, and of a worse ranker with itself: every list is the ranker's list."""
     two = random_rankings(2, 6, 12, grades=3, seed=3)
     by_query = measure_by_query(two, "NDCG@10")
     best = int(by_query.mean(axis=1).argmax())
@@ -108,7 +108,7 @@ def test_harder_worlds_take_half_of_a_lead_or_turn_it_round():
     assert np.argsort(-world.ndcg).tolist() == [0, 1, 2]
     lead, near, cycle = (shares(one, length=1500)[1] - 0.5 for one in (world, closer(world), cyclic(world)))
     noise = 4 * np.sqrt(2 * 0.25 / 1500)
-    assert lead[0] > 2.5 * noise and lead[1] > 2 * noise  # so that halves and signs can be told
+    assert lead[0] > 2.5 * noise and lead[1] > 2 * noise  # so that halves and signs can be distinguished
     assert abs(near[0] - lead[0] / 2) < noise and abs(near[1] - lead[1]) < noise
     assert abs(cycle[1] + lead[1]) < noise and abs(cycle[0] - lead[0]) < noise
     assert cyclic(world_of(world.rankings[[0, 1]])) is None

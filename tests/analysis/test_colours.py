@@ -1,4 +1,4 @@
-"""Lines of one figure can be told apart by readers who see colours otherwise, and where the print has none."""
+"""Lines of a figure are distinguishable for colour-blind readers, and in black-and-white print."""
 
 from __future__ import annotations
 

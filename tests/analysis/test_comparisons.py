@@ -1,4 +1,4 @@
-"""Figures of whole experiments: what is drawn is what the table says; files are the same bytes each time."""
+"""Figures of whole experiments: plots match the tables, and files have the same bytes each time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Figures of distortion and sensitivity: what is drawn is what was measured."""
+"""Figures of distortion and sensitivity: plots match the measurements."""
 
 from __future__ import annotations
 

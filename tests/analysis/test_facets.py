@@ -64,7 +64,7 @@ def test_without_a_condorcet_winner_a_panel_shows_copeland_regret_and_says_so():
     assert titles == ["one, Copeland regret (no Condorcet winner)", "two"]
     assert ordinates(figure) == ["cumulative Copeland regret", "cumulative average regret"]
     assert figure.axes[0].get_lines()[0].get_ydata().tolist() == [0.5, 5, 50, 500]
-    named = plot_facets(frame, ["regret_average", "regret_copeland"])  # which has a panel of its own
+    named = plot_facets(frame, ["regret_average", "regret_copeland"])  # the second regret has a separate panel
     assert [text.get_text() for text in named.axes[0].texts] == ["no average regret"]
 
 

@@ -1,4 +1,4 @@
-"""Figures: what is drawn is what was measured."""
+"""Figures: plots match the measurements."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from ltr_duel.core.errors import InputError
 from ltr_duel.data.synthetic import make_corpus
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.properties.bounds import lower_bound
-from ltr_duel.rankers.evaluate import evaluate_rankers
 from ltr_duel.rankers.features import feature_rankers
+from ltr_duel.rankers.measures import evaluate_rankers
 from ltr_duel.simulation.results import Results
 from ltr_duel.simulation.run import simulate
 from ltr_duel.simulation.simulated_users import Live
@@ -242,7 +242,7 @@ def test_names_at_the_ends_stand_beside_a_sample_of_their_line_and_are_led_to_it
 
 
 def test_a_second_study_in_the_same_figure_writes_each_name_once(results):
-    """Names and remarks of the first call stood below those of the second."""
+    """Before, names and remarks of the first call were written below those of the second."""
     axes = plot_regret(results)
     once = [text.get_text() for text in axes.texts]
     other = simulate(coins(bradley_terry(5)), "rmed1", horizon=2000, repetitions=3)

@@ -1,9 +1,9 @@
-"""Labels of logarithmic axes say the same as matplotlib's, without mathematical text."""
+"""Labels of logarithmic axes equal matplotlib's, without mathematical text."""
 
 import pytest
 from matplotlib.figure import Figure
 
-from ltr_duel.analysis.powers import write_powers_as_text
+from ltr_duel.analysis.style import write_powers_as_text
 
 
 @pytest.mark.parametrize(

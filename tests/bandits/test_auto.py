@@ -1,4 +1,4 @@
-"""What `auto` is for: it is not fooled by many equal arms, by circles, or where no arm beats all others."""
+"""`auto` handles many equal arms, circles, and problems without a Condorcet winner."""
 
 from __future__ import annotations
 

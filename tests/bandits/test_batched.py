@@ -25,7 +25,7 @@ def matrix(n_arms: int) -> Any:
 
 
 def slow_path(policy: Policy, p: Any, steps: int, batch: int, delay: int, seed: int) -> list[tuple[int, ...]]:
-    """Take the steps of a policy as the module says them: copies of everything, one dictionary of outcomes."""
+    """Take the steps of a policy as the module describes: copies of everything, one dictionary of outcomes."""
     params = policy.params()
     state = policy.init(len(p), steps if policy.needs_horizon else 0, params)
     rng, coins, others = stream(seed, "policy"), stream(seed, "coins"), stream(seed, "others")
@@ -67,7 +67,7 @@ def slow_path(policy: Policy, p: Any, steps: int, batch: int, delay: int, seed: 
             path.append(asked if fresh else ask(copy.deepcopy(before), clock, others))
             fresh = False
         outcomes.append(answer(path[-1]))
-        if slates and not policy.any_order:  # which wait for so many steps
+        if slates and not policy.any_order:  # outcomes of one set wait until the set is chosen again
             gone = path[t - 1 - batch - delay] if t > batch + delay else ()
             if waiting[gone] and waiting[gone][0] is outcomes[t - 1 - batch - delay]:
                 waiting[gone].pop(0)
@@ -170,7 +170,7 @@ def test_jumps_change_nothing(name: str, batch: int, delay: int) -> None:
 
 @pytest.mark.parametrize("name", [name for name in NAMES if POLICIES[name].any_order])
 def test_the_order_of_outcomes_does_not_matter_where_a_policy_says_so(name: str) -> None:
-    """Told in three orders, a policy chooses by the same law; 4,000 choices each, 5 standard errors."""
+    """Outcomes in three orders give one distribution of choices; 4,000 choices each, 5 standard errors."""
     policy, n_arms = POLICIES[name], 3
     params, rng = policy.params(), stream(1, "outcomes")
     slates = policy.feedback == "slate"

@@ -1,4 +1,4 @@
-"""Every registered policy keeps the contract and simulates, and policies that break the contract are found out."""
+"""Every registered policy keeps the contract and simulates, and policies that break the contract are detected."""
 
 import random
 import re
@@ -76,7 +76,7 @@ def broken(**changes):
         "compiled": False,
     }
     parts.update(changes)
-    if "init" in changes:  # a state of its own
+    if "init" in changes:  # a separate state
         parts["state"] = type(changes["init"](2, 0, Params()))
     return Policy(**parts)
 
@@ -103,7 +103,7 @@ def fond_of_the_first(state, params, t, rng):
 
 
 def sure_of_the_first_two(state, params, t, rng):
-    """For 40 steps the law of the pulls does not vary at all."""
+    """For 40 steps the pulls are not random."""
     n_arms = state.wins.shape[0]
     if t > 40:
         return int(rng.random() * n_arms), int(rng.random() * n_arms)
@@ -195,7 +195,7 @@ def allocating(state):
     return np.argmax(state.wins / 2)
 
 
-UNCOMPILED = {  # the function that is wrong, and what is said of it
+UNCOMPILED = {  # the wrong function, and the message
     "calls a plain function": (
         "recommend",
         lambda state, params: best_arm(state),

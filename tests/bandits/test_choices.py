@@ -1,4 +1,4 @@
-"""RCS and D-TS choose with the probabilities that their papers say, worked out at chosen states of three and four arms.
+"""RCS and D-TS choose with the probabilities of their papers, computed at selected states of three and four arms.
 
 The states are such that each rule matters: known cycles, a known loser, champions that were chosen unequally often.
 """
@@ -211,6 +211,6 @@ def test_round_robin_names_who_beats_most_and_of_several_who_won_most():
     state.wins[:] = [[0, 5, 0, 1], [1, 0, 5, 1], [1, 1, 0, 7], [1, 1, 2, 0]]  # 0 beats 1, 1 beats 2, 2 beats 0 and 3
     assert policy.recommend(state, params) == 2
     state.wins[2, 0] = 0
-    assert policy.recommend(state, params) == 2  # nobody beats two now; 2 won eight times, 1 seven, 0 six
+    assert policy.recommend(state, params) == 2  # no arm beats two; wins of arms 2, 1, 0: eight, seven, six
     state.wins[1, 0] = 3
     assert policy.recommend(state, params) == 1

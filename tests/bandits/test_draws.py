@@ -1,4 +1,4 @@
-"""Beta and normal draws have the distributions they are named for."""
+"""Beta and normal samples have their distributions."""
 
 import numpy as np
 import pytest
@@ -104,7 +104,7 @@ def test_every_order_is_as_likely_as_any_other():
 
 
 class TwoAlreadyError(Exception):
-    """Raised where a third number is asked for: the first point was refused."""
+    """Raised by a request for a third number: the first point was rejected."""
 
 
 class Scripted:
@@ -123,7 +123,7 @@ class Scripted:
     "a, b, level, reach", [(1, 1, 0.3, 0.4), (3, 2, 0.5, 0.3), (40, 9, 0.8, 0.1), (2, 60, 0.04, 0.02)]
 )
 def test_a_point_counts_if_it_lies_under_the_density(a, b, level, reach):
-    """Whatever the bounds of the logarithm say first."""
+    """Regardless of the bounds of the logarithm."""
     touch = level + reach
     left, slope = 1 - touch, b / (1 - touch) - a / touch
     rng, accepted = np.random.default_rng(1), 0

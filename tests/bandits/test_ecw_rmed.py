@@ -1,4 +1,4 @@
-"""What ECW-RMED keeps from step to step is what it would compute anew."""
+"""The stored values of ECW-RMED equal recomputed values at each step."""
 
 from __future__ import annotations
 

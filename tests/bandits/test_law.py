@@ -1,4 +1,4 @@
-"""Policies that toss coins where their papers draw Beta samples have the law of their papers, choice by choice."""
+"""Policies that sample coins instead of Beta samples have the distribution of their papers, choice by choice."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""A learner that is told one outcome at a time takes the path of the loop; told many, it chooses by the same law."""
+"""With single outcomes, a learner follows the path of the loop; with many, its choices have the same distribution."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_compiled_and_not_it_chooses_and_learns_alike(name, monkeypatch):
 
 @pytest.mark.parametrize("name", ["double_thompson", "beat_the_mean", "exp3_sparring"])
 def test_the_choices_of_a_batch_have_the_law_of_the_next_one(name):
-    """4,000 choices of one learner against the next choice of 1,500 learners that know the same; 5 standard errors."""
+    """4,000 choices of one learner against the next choice of 1,500 learners with the same data; 5 standard errors."""
     steps, told = 100, []
     mine, coins = learner(name, steps), stream(2, "coins")
     for _ in range(60):

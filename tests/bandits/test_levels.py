@@ -1,4 +1,4 @@
-"""The largest of many Beta samples is found with exactly the law of drawing them all, whatever the level."""
+"""The largest of many Beta samples has exactly the same distribution as if all were sampled, for any threshold."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ LEVELS = (None, 0.02, 0.3, 0.5, 0.7, 0.98)
 
 
 def box_after(good, bad, level=None):
-    """Return a box that was told of these plays, with the level that it would get now, or a given one."""
+    """Return a box after these plays, with its present threshold or a given one."""
     good, bad = np.array(good), np.array(bad)
     boxes = thompson_boxes(1, good.size)
     for k in range(good.size):
@@ -29,7 +29,7 @@ def box_after(good, bad, level=None):
             thompson_feedback(boxes, 0, k, int(reward))
     if level is None:
         boxes.levels.patience[:] = -1
-        thompson_advance(boxes, 0, stream(0, "level"))
+        thompson_advance(boxes, 0, 1, stream(0, "level"))
     else:
         boxes.levels.level[0] = level
         for k in range(good.size):
@@ -58,7 +58,7 @@ def test_a_thompson_box_plays_each_arm_with_the_probability_that_its_sample_is_t
     boxes, rng, counts = box_after(good, bad, level), stream(1, name, str(level)), np.zeros(len(good), int)
     boxes.levels.patience[:] = 10**9  # the level stays
     for _ in range(draws):
-        counts[thompson_advance(boxes, 0, rng)] += 1
+        counts[thompson_advance(boxes, 0, 1, rng)] += 1
     for count, p in zip(counts, expected, strict=True):
         assert stats.binomtest(int(count), draws, min(p, 1.0)).pvalue > 1e-5, (counts, expected * draws)
 

@@ -1,4 +1,4 @@
-"""Every fast policy walks the path of its slow one, written from the paper: same seed, same pairs, in every step."""
+"""Every fast policy follows the path of its reference implementation: same seed, same pairs, in every step."""
 
 import numpy as np
 import pytest
@@ -62,7 +62,7 @@ SLOW = {"beat_the_mean", "beat_the_mean_pac", "ecw_rmed", "auto"}  # a literal s
 
 @pytest.fixture(autouse=True)
 def every_sample_is_drawn(monkeypatch):
-    """Thompson boxes find their arm by fewer draws; that this has the law of all draws is tested in `test_levels`."""
+    """Thompson boxes find their arm with fewer samples; `test_levels` tests that the distribution is the same."""
 
     def advance(boxes, box, rng):
         samples = [beta_draw(a + 1.0, b + 1.0, rng) for a, b in zip(boxes.good[box], boxes.bad[box], strict=True)]

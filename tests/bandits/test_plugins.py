@@ -1,4 +1,4 @@
-"""Policies from a file: found, checked, run compiled without a stale cache, and named errors where they are not."""
+"""Policies from a file: found, checked, compiled without a stale cache, and rejected with clear errors."""
 
 import os
 import re

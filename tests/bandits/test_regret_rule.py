@@ -1,12 +1,12 @@
-"""D-TS+: the samples behind the coins are Beta samples, and the tied candidate that would cost least is chosen."""
+"""D-TS+: the samples behind the coins are Beta samples, and the tied candidate with the least cost is chosen."""
 
 import numpy as np
 import pytest
 from scipy import stats
 
 from ltr_duel.bandits.check import play
+from ltr_duel.bandits.policies.double_thompson import cheapest_candidate, draw_row, is_ahead, toss_all
 from ltr_duel.bandits.policy import POLICIES
-from ltr_duel.bandits.regret_rule import cheapest_candidate, draw_row, is_ahead, toss_all
 from ltr_duel.core.random import stream
 from tests.bandits.matrices import bradley_terry
 from tests.reference.bandits.rmed import d
@@ -19,7 +19,7 @@ def state_after(steps):
 
 
 def toss(state, rng):
-    """Toss all pairs; return who is ahead of whom, and each arm's wins, from which its losses must follow."""
+    """Sample all pairs; return which arm leads each pair, and each arm's wins, which determine its losses."""
     toss_all(state.tournament, state.known.prefer, state.sample.ahead, rng)
     ahead = np.array([[i != j and is_ahead(state.sample.ahead, i, j) for j in range(K)] for i in range(K)])
     assert (ahead + ahead.T + np.eye(K, dtype=int) == 1).all()

@@ -1,4 +1,4 @@
-"""The coins of a sampled tournament have exactly their probabilities, and who wins most has the law of all coins."""
+"""The coins of a sampled tournament have exact probabilities, and the arm with the most wins the right distribution."""
 
 import tracemalloc
 
@@ -8,12 +8,12 @@ from scipy import stats
 
 from ltr_duel.bandits import POLICIES
 from ltr_duel.bandits.batches import largest_batch
-from ltr_duel.bandits.coin_words import fair_odds, gather, new_seed, odds_of, toss_block
+from ltr_duel.bandits.coin_words import Coins, fair_odds, gather, new_seed, odds_of, toss_block
 from ltr_duel.bandits.compiling import plain_text
 from ltr_duel.bandits.tournament import (
     MOST,
+    coins_of,
     most_wins,
-    most_wins_among,
     new_tournament,
     open_tournament,
     seat,
@@ -45,12 +45,12 @@ def told(p):
 
 @kernel
 def meet_all(made, p, lost, rng):
-    """Let all arms meet, as many times as ``lost`` has rows."""
+    """Compare all pairs of arms once for each row of ``lost``."""
     for row in range(lost.shape[0]):
         open_tournament(made, p.shape[0])
         seed = new_seed(rng)
         for i in range(p.shape[0]):
-            toss_arm(made, made.odds[i], p[i], made.every, i, made.beaten, seed, rng)
+            toss_arm(made, coins_of(made, p, i, made.every), i, made.beaten, seed, rng)
         for i in range(p.shape[0]):
             lost[row, i] = made.lost[i]
 
@@ -58,18 +58,18 @@ def meet_all(made, p, lost, rng):
 @kernel
 def winners(made, p, rank, favourite, found, rng):
     for row in range(found.shape[0]):
-        found[row] = most_wins(made, p, rank, 0, favourite, rng)
+        found[row] = most_wins(made, p, made.every, rank, 0, favourite, rng)
 
 
 @kernel
 def winners_among(made, p, arms, favourite, found, rng):
     for row in range(found.shape[0]):
         seat(made, p, arms)
-        found[row] = arms[most_wins_among(made, p, arms, favourite, rng)]
+        found[row] = arms[most_wins(made, p, arms, made.equal, 0, favourite, rng)]
 
 
 def most_of_all(p, draws, rng):
-    """Toss all coins: the wins of each arm, and less than one to break ties."""
+    """Sample all coins; return the wins of each arm, plus a random number below one to break ties."""
     upper = np.triu(rng.random((draws, *p.shape)) < p, 1)
     lower = np.tri(len(p), k=-1, dtype=bool) & ~upper.transpose(0, 2, 1)
     return (upper | lower).sum(axis=2) + 0.9 * rng.random((draws, len(p)))
@@ -88,7 +88,7 @@ def test_a_coin_has_exactly_its_probability(p):
         low, high = 0.0, 1.0
         for _ in range(60 * (equal > 0)):
             middle = (low + high) / 2
-            wins = toss(np.zeros(8, np.uint64), 0, 0, odds, np.full(32, p), every, 0, ones, Fixed(middle))
+            wins = toss(Coins(every, odds, np.full(32, p), np.zeros(8, np.uint64)), 0, 0, 0, ones, Fixed(middle))
             assert wins in (below, below | equal)
             low, high = (middle, high) if wins & equal else (low, middle)
         won += low
@@ -97,7 +97,8 @@ def test_a_coin_has_exactly_its_probability(p):
 
 def test_coins_outside_the_mask_are_not_tossed():
     odds, every = np.full(64, 65535, np.uint16), np.arange(64)
-    tossed = plain_text(toss_block)(np.zeros(8, np.uint64), 3, 0, odds, np.ones(64), every, 32, 0b1011, Fixed(0.5))
+    coins = Coins(every, odds, np.ones(64), np.zeros(8, np.uint64))
+    tossed = plain_text(toss_block)(coins, 3, 0, 32, 0b1011, Fixed(0.5))
     assert tossed == 0b1011
 
 
@@ -145,7 +146,7 @@ def test_losses_have_the_mean_and_the_spread_of_independent_coins():
 @pytest.mark.parametrize("players", [np.arange(45), np.array([0, 2, 3, 5, 31, 32, 40, 44])])
 @pytest.mark.parametrize("spread", [0.2, 6.0])
 def test_who_wins_most_has_the_law_of_all_coins_tossed(spread, players, favourite):
-    """Rows that cannot win any more are not tossed; here they are. Ties are broken at random."""
+    """The tournament skips rows that cannot win any more; this test samples all rows. Ties are broken at random."""
     p, draws, rng = bradley_terry(45, spread), 6000, np.random.default_rng(0)
     rank, found = np.ones(45, np.int64), np.zeros(draws, np.int64)
     rank[players] = 0
@@ -171,7 +172,7 @@ def test_who_wins_most_among_some_arms_has_the_law_of_the_coins_among_them(favou
 @pytest.mark.parametrize("n", [2, 3, 5])
 @pytest.mark.parametrize("favourite", [0, 1])
 def test_equal_arms_win_equally_often(n, favourite):
-    """Of few arms many tie: the last one to be tossed as well as the favourite."""
+    """With few arms many tie, including the last sampled arm and the favourite."""
     p, found = np.full((n, n), 0.5), np.zeros(6000, np.int64)
     for play, players in ((winners, np.zeros(n, np.int64)), (winners_among, np.arange(n))):
         play(told(p), p, players, favourite, found, stream(6, "equal", n, favourite))
@@ -180,12 +181,13 @@ def test_equal_arms_win_equally_often(n, favourite):
 
 def test_rows_that_cannot_win_are_not_tossed():
     p, tossed = np.triu(np.ones((40, 40)), 1), []
+    made = told(p)
     play = plain_text(most_wins)
     toss = play.__globals__["toss_arm"]
-    play.__globals__["toss_arm"] = lambda *args: (tossed.append(args[4]), toss(*args))
-    assert play(told(p), p, np.zeros(40, np.int64), 0, 0, stream(1, "few")) == 0 and tossed == [0]
+    play.__globals__["toss_arm"] = lambda *args: (tossed.append(args[2]), toss(*args))
+    assert play(made, p, made.every, made.equal, 0, 0, stream(1, "few")) == 0 and tossed == [0]
     tossed.clear()
-    assert play(told(p), p, np.zeros(40, np.int64), 0, 2, stream(1, "few")) == 0 and tossed == [2, 0]
+    assert play(made, p, made.every, made.equal, 0, 2, stream(1, "few")) == 0 and tossed == [2, 0]
 
 
 @pytest.mark.parametrize(

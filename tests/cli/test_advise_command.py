@@ -1,4 +1,4 @@
-"""``ltr-duel advise`` prints the answer and leaves its files, or refuses in a sentence."""
+"""``ltr-duel advise`` prints the answer and writes its files, or fails with one sentence."""
 
 from __future__ import annotations
 

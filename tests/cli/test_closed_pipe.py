@@ -1,4 +1,4 @@
-"""Whoever reads the output may stop early, as ``head`` does: the command ends quietly, as SIGPIPE ends others."""
+"""A reader of the output may stop early, like ``head``: the command then ends quietly, like others on SIGPIPE."""
 
 from __future__ import annotations
 

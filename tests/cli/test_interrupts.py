@@ -1,4 +1,4 @@
-"""Interrupts of every long command, errors of plug-ins, and two processes that write to one place."""
+"""Interrupts of every long command, errors of plug-ins, and two processes that write to one path."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LONG = {
 
 @pytest.fixture(scope="module")
 def place(tmp_path_factory):
-    """Make a folder of what the commands read."""
+    """Make a folder with the input of the commands."""
     folder = tmp_path_factory.mktemp("long")
     write_svmlight(make_corpus(queries=8, documents=6, features=8, grades=2), folder / "corpus.txt")
     save_preferences(synthetic_preferences("arithmetic"), folder / "matrix.parquet")
@@ -167,7 +167,7 @@ def test_a_policy_that_raises_or_exits_is_named_with_its_file(name, content, sai
 
 
 def test_an_interrupt_that_a_compiler_swallows_comes_again(here, capsys, monkeypatch):
-    """As in ctypes: an error raised in a callback is printed, and the caller knows nothing of it."""
+    """As in ctypes: an error raised in a callback is printed and does not reach the caller."""
 
     class Callback:
         def __del__(self):

@@ -1,4 +1,4 @@
-"""``ltr-duel live``: export, backup and check, and what they say of a file that is no store."""
+"""``ltr-duel live``: export, backup and check, and their errors for a file that is not a store."""
 
 import sqlite3
 from contextlib import closing

@@ -152,7 +152,7 @@ def test_a_plan_by_query_counts_new_queries_and_says_what_those_of_the_log_canno
 
 
 def test_a_plan_names_no_leader_where_the_shrunk_mean_is_printed_as_0(ltr_duel, tmp_path):
-    """The first ranker was said to be ahead, also where the mean was below 0; a log without ties had a traceback."""
+    """The output named the first ranker as ahead even if its mean was below 0; a log without ties had a traceback."""
     path = tmp_path / "log.jsonl"
     written(path, [1, -1] * 19 + [-1, -1], range(40), [60 * k for k in range(40)])
     nobody = f"By 40 impressions of {path}, nobody is clearly ahead (the estimate shrinks to 0)"
@@ -282,7 +282,7 @@ def test_line_breaks_in_names_do_not_reach_the_terminal(ltr_duel, tmp_path):
 def test_a_log_by_a_rule_that_random_clicks_move_says_so_everywhere_and_the_documented_way_out_works(
     ltr_duel, corpus, tmp_path
 ):
-    """On NP2004 the papers' rule named a winner under random clicks, and no screen said why that proves nothing."""
+    """On NP2004 the papers' rule named a winner under random clicks, and no output stated that this proves nothing."""
     path, page = tmp_path / "clicks.parquet", tmp_path / "page.html"
     simulate = ["simulate", "--live", corpus, "--rankers", "features:1,2", "--clicks", "random", "--comparisons", 50]
     simulate += ["--policy", "random", "--horizon", 400, "--repetitions", 1, "--log", path, "--users", 100]
@@ -347,7 +347,7 @@ time = "moment"
 
 
 def test_a_mapping_says_where_the_rows_are_and_any_column_slices(ltr_duel, tmp_path):
-    """Before, a LOG was asked for, and only columns of a log could be sliced by or mapped."""
+    """Before, LOG was required, and only columns of a log could be mapped or used for slices."""
     searches, orders = ["search;moment;words;client;list;team;geraet"], ["client;item;moment"]
     for k in range(60):
         day = f"2026-10-05 08:{k:02d}:00"

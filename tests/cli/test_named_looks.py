@@ -39,7 +39,7 @@ def test_a_check_that_fails_comes_before_the_winner_of_a_look(ltr_duel, tmp_path
 
 
 def test_a_look_at_a_whole_week_decides_though_the_log_goes_on_within_one(ltr_duel, tmp_path):
-    """Seventeen days: without named looks the decision waits, with them it is that of day 14."""
+    """Seventeen days: without planned looks the decision waits; with planned looks it is the decision of day 14."""
     log_of(tmp_path / "log.jsonl", *drawn(3000, 17, -0.2))
     words = ["logs", "compare", tmp_path / "log.jsonl", "--no-checks", "--stop-at", ".95"]
     assert ltr_duel(*words).out.splitlines()[-1].startswith("wait 4 days for the week to be whole")

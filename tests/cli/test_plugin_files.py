@@ -1,4 +1,4 @@
-"""Plug-in files: what they register can be named, and what is wrong with one is said in a sentence."""
+"""Plug-in files: registered components can be named, and errors are one sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``ltr-duel rank-policies``: a user's policy in the table, and what is refused."""
+"""``ltr-duel rank-policies``: a user's policy in the table, and rejected input."""
 
 from __future__ import annotations
 

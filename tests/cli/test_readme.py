@@ -1,4 +1,4 @@
-"""Everything that the README prints runs, in the order in which it stands; its links and its picture are there.
+"""All code of the README runs, in its order; the links and the picture exist.
 
 The first snippet and its commands are compared with each other in `test_words`.
 """

@@ -1,4 +1,4 @@
-"""The whole road from the command line, and everything that may be wrong with its input."""
+"""The whole workflow on the command line, and all errors of its input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The order of tied documents: part of what the rankers are, the same for each seed, and named beside P(winner)."""
+"""The order of tied documents: part of the rankers, the same for each seed, and printed beside P(winner)."""
 
 from __future__ import annotations
 

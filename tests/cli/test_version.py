@@ -1,4 +1,4 @@
-"""The version stands in one place, and a report of a bug gets what it needs and no secret."""
+"""The version has one source, and a bug report contains the necessary facts and no secret."""
 
 from __future__ import annotations
 

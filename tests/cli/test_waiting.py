@@ -1,4 +1,4 @@
-"""What a small command does not wait for."""
+"""Imports and compilation that a small command avoids."""
 
 from __future__ import annotations
 

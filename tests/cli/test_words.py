@@ -1,4 +1,4 @@
-"""The shell completes what can be typed, and the README's two ways in are one experiment."""
+"""The shell completes all words, and the README's Python code and commands are the same experiment."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ MAKES_ROWS = "_table$|_row$|^_head$|^_one_look$|^_any_time$"
 
 
 def heads_of_outputs():
-    """Yield the heads that functions which make tables write, those of pages, and what advice and matrices rest on."""
+    """Yield the heads of tables in functions and pages, and the settings of advice and matrices."""
     package = Path(ltr_duel.__file__).parent
     for path in (
         one

@@ -17,7 +17,8 @@ from ltr_duel.clicks.fit.errors import Scores, add_curvature
 from ltr_duel.clicks.fit.file import FORMAT, save_clicks
 from ltr_duel.clicks.fit.forms import FORMS, layout_of
 from ltr_duel.clicks.fit.sessions import Sessions
-from ltr_duel.clicks.fit.walk import session_entries, work_for
+from ltr_duel.clicks.fit.walk import Model, session_entries, work_for
+from ltr_duel.clicks.fit.walk import lists_of as kernel_lists
 from ltr_duel.clicks.model import CLICK_MODELS, click_model
 from ltr_duel.core import interpreted
 from ltr_duel.core.errors import InputError
@@ -124,8 +125,8 @@ def test_a_click_that_cannot_be_has_a_millionth_and_long_lists_do_not_underflow(
 def test_published_counts_end_at_the_last_click(form, true, asked):
     sessions = as_sessions([([0, 1, 2, 0], [True, False, True, False]), ([1, 1], [False, False])])
     fit = pyclick.fit(form, sessions)
-    assert fit.asked[:3].tolist() == [1, 3, 1]  # above the last click, or everything
-    assert fit.asked[3:].tolist() == asked  # going on by place, or satisfaction by item
+    assert fit.asked[:3].tolist() == [1, 3, 1]  # positions above the last click, or all positions
+    assert fit.asked[3:].tolist() == asked  # continuation by position, or satisfaction by item
     assert fit.theta[3:].tolist() == [(t + 1) / (a + 2) for t, a in zip(true, asked, strict=True)]
 
 
@@ -145,9 +146,9 @@ def test_the_curvature_is_that_of_the_enumerated_likelihood(form):
     theta = stream(9, form).uniform(0.2, 0.8, layout.size)
     found = np.zeros((layout.size, layout.size))
     scores = Scores(np.zeros(layout.size), np.zeros(layout.size, np.int64), np.zeros(layout.size, np.bool_))
-    different, weight = as_sessions(pairs).grouped()
+    different = kernel_lists(*as_sessions(pairs).grouped())
     inside, work = np.ones(layout.size, np.bool_), work_for(4)
-    add_curvature(FORMS[form].code, theta, layout, *different[:3], weight, inside, work, scores, found)
+    add_curvature(Model(FORMS[form].code, theta, layout), different, inside, work, scores, found)
     h = 1e-3
     everywhere = np.argwhere(np.tri(layout.size))
     for i, j in stream(9, "cells").permutation(everywhere)[:120]:
@@ -194,7 +195,7 @@ def returning_users(form, users, visits, seed):
 
 
 def coverage_of_returning_users(form, logs, users=300, visits=10):
-    """Return the share of intervals that hold the truth, by user and by session."""
+    """Return the share of intervals that contain the truth, by user and by session."""
     hits = [[], []]
     for seed in range(logs):
         sessions = returning_users(form, users, visits, seed)
@@ -311,10 +312,8 @@ def test_kernels_say_the_same_interpreted():
         results = []
         for entries in (session_entries, interpreted(session_entries)):
             work = work_for(6)
-            said = [
-                entries(form.code, theta, layout, sessions.item, sessions.click, a, a + 6, work)
-                for a in sessions.ptr[:-1]
-            ]
+            model, lists = Model(form.code, theta, layout), kernel_lists(sessions)
+            said = [entries(model, lists, s, work) for s in range(sessions.number)]
             results.append((said, [part.copy()[: said[-1][0]] for part in work[2:]]))
         assert np.allclose(results[0][0], results[1][0], rtol=1e-12)
         assert all(np.allclose(a, b, rtol=1e-12) for a, b in zip(results[0][1], results[1][1], strict=True))

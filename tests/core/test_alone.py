@@ -1,4 +1,4 @@
-"""A lock on a folder or file names its holder, and touches nothing else."""
+"""A lock on a folder or file names its holder, and changes no other file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The instructions that toss 32 coins give what their twins in plain Python give."""
+"""The instructions that sample 32 coins equal their plain Python counterparts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tidy table holds what its declaration says."""
+"""The tidy table matches its declaration."""
 
 from __future__ import annotations
 

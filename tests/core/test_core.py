@@ -1,4 +1,4 @@
-"""Randomness, registries, files, kernels: what every floor relies on."""
+"""Randomness, registries, files, kernels: the foundations of every floor."""
 
 from __future__ import annotations
 

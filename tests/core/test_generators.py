@@ -1,4 +1,4 @@
-"""Uniform numbers in compiled code are numpy's, and the generator is left as numpy leaves it."""
+"""Uniform numbers in compiled code equal numpy's, and the generator ends in the same state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Boundaries of looks that were named beforehand: published tables, integration on a grid, and drawn paths."""
+"""Boundaries of planned looks: published tables, integration on a grid, and simulated paths."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A user without a home folder: nothing is kept, and the sentence says what to set."""
+"""A user without a home folder: nothing is stored, and the message names the variable to set."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from ltr_duel.core.kernel_cache import KernelCacheWarning
 
 @pytest.fixture(params=["nobody", "no home"])
 def nowhere(request, monkeypatch):
-    """Take the home away; return what is said of it."""
+    """Remove the home folder; return the message."""
     for module in (kernel_cache, alone, mapped):
         monkeypatch.setattr(module, "cache_home", cache_folder.cache_home)
     if request.param == "nobody":

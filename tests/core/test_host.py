@@ -1,4 +1,4 @@
-"""A process is known by its machine, its number and its start, with the files of Linux and without."""
+"""A process is identified by its machine, its number and its start, with and without the files of Linux."""
 
 from __future__ import annotations
 

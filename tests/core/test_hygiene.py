@@ -1,4 +1,4 @@
-"""Other packages of a process that uses ltr_duel keep the numba that they had: each look is a process of its own."""
+"""ltr_duel does not change numba for other packages of the process; each check runs in a separate process."""
 
 from __future__ import annotations
 

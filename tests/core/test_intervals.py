@@ -11,7 +11,7 @@ from scipy import stats
 
 from ltr_duel.core import statistics
 
-MODULES = (statistics.intervals, statistics.signs, statistics.families)
+MODULES = (statistics.intervals, statistics.signs)
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
@@ -42,7 +42,7 @@ def test_no_outcome_is_certain_and_none_says_nothing():
     assert statistics.sign_flip_p(np.ones(300)) == pytest.approx(2.0**-299)
     assert statistics.sign_flip_p(np.ones(10_000)) > 0 and statistics.sign_p(1e6, 0, 1e6, 1e6) > 0
     assert statistics.student_p([3.0, 1.0], [1e-9, 0.0], [1e6, 4.0])[0] > 0
-    assert statistics.student_p(1.0, 0.0, 4.0) == 1  # no variation says nothing of the error
+    assert statistics.student_p(1.0, 0.0, 4.0) == 1  # without variation, the error is unknown
     assert np.isinf(statistics.student_reach(0.0, 0.0, 0.95))
 
 

@@ -1,4 +1,4 @@
-"""Compiled kernels on disk: a folder of the user's alone, from which damaged files are removed."""
+"""Compiled kernels on disk: a private folder of the user, from which damaged files are removed."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_what_a_killed_process_compiled_is_used_and_a_damaged_table_is_written_a
 
 def test_files_that_were_copied_elsewhere_are_used(hits, tmp_path):
     hits()
-    shutil.copytree(tmp_path / "home", tmp_path / "copy", copy_function=shutil.copy)  # with times of their own
+    shutil.copytree(tmp_path / "home", tmp_path / "copy", copy_function=shutil.copy)  # with new times
     shutil.rmtree(tmp_path / "home")
     (tmp_path / "copy").rename(tmp_path / "home")
     assert hits() == [2]

@@ -1,4 +1,4 @@
-"""A machine instruction gives what its twin in plain Python gives."""
+"""A machine instruction gives the same result as its plain Python counterpart."""
 
 from __future__ import annotations
 

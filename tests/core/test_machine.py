@@ -1,4 +1,4 @@
-"""One room holds what numba and llvmlite do not promise to keep; the rest of the package does without."""
+"""Undocumented features of numba and llvmlite are used only in `_machine`."""
 
 from __future__ import annotations
 

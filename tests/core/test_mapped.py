@@ -1,4 +1,4 @@
-"""Large arrays lie in files: with the values of arrays in memory, no name, and no memory once it is released."""
+"""Large arrays in files have the values of arrays in memory, no name, and no memory once released."""
 
 from __future__ import annotations
 

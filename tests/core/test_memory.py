@@ -1,4 +1,4 @@
-"""What is free is read from the system; a larger request is refused in a sentence, before anything is allocated."""
+"""Free memory is read from the system; a larger request is rejected with one sentence before allocation."""
 
 from __future__ import annotations
 

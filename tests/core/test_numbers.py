@@ -1,4 +1,4 @@
-"""min, max and int stand in a kernel as instructions, and mean what they mean in plain Python."""
+"""min, max and int are instructions in a kernel, with the same results as in plain Python."""
 
 from __future__ import annotations
 

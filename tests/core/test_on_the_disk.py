@@ -1,4 +1,4 @@
-"""What appears under its name is on the disk: content first, then the name, then the folder."""
+"""A file with its final name is on the disk: content first, then the name, then the folder."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Places to write to: a full disk, devices, links, folders; nothing is left behind, and nothing else is replaced."""
+"""Output paths: a full disk, devices, links, folders; no files are left behind, and no others are replaced."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far long work is: a bar on a terminal and in a notebook, lines elsewhere, nothing where nobody wants it."""
+"""Progress: a bar on a terminal and in a notebook, lines elsewhere, nothing if disabled."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ltr_duel.core.progress import PlainLine, progress_bar, progress_wanted
 
 @pytest.fixture
 def notebook(monkeypatch):
-    """Let the process look like a kernel of Jupyter: IPython is loaded, and stderr is no terminal."""
+    """Make the process look like a Jupyter kernel: IPython is loaded, and stderr is not a terminal."""
     shell = SimpleNamespace(config={"IPKernelApp": {}})
     monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
     monkeypatch.setenv("LTR_DUEL_PROGRESS", "1")

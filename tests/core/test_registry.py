@@ -1,4 +1,4 @@
-"""A registry imports what it is asked for: one module where it can tell which, else all of them."""
+"""A registry imports the module of a requested component, or all modules if the name does not determine it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Announced:
 
 @pytest.fixture
 def things(tmp_path, monkeypatch):
-    """Make a room with the pages 'lamp' and 'chairs' (a stool and a bench), and an installed plug-in."""
+    """Make a package with the modules 'lamp' and 'chairs' (a stool and a bench), and an installed plug-in."""
     room = tmp_path / "rooms"
     room.mkdir()
     (room / "__init__.py").write_text("")

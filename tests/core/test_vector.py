@@ -1,4 +1,4 @@
-"""What is found in a vector is what numpy finds, at sizes around whole blocks, compiled and as plain Python."""
+"""Vector searches equal numpy's, at sizes around whole blocks, compiled and as plain Python."""
 
 from __future__ import annotations
 

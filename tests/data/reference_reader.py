@@ -1,4 +1,4 @@
-"""The format as one regular expression and Python's own `float`: slow, and plain enough to be believed."""
+"""The format as one regular expression and Python's own `float`: slow, and simple enough to be trusted."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_FEATURES = 10_000
 
 
 class Answer(NamedTuple):
-    """What the text says, or the lines that make it illegal (0: the file as a whole)."""
+    """The content of the text, or the lines that make it invalid (0: the file as a whole)."""
 
     rows: list[tuple[int, bytes, dict[int, np.float32]]]
     bad: set[int]
@@ -58,7 +58,7 @@ def read(data: bytes) -> Answer:
 
 
 def _holds_a_blank(query: bytes) -> bool:
-    """Whether there is a blank that is none in this format: in UTF-8, whose last letter may be cut, or in Latin-1."""
+    """Return whether there is an invalid blank: in UTF-8, whose last letter may be cut, or in Latin-1."""
     for cut in range(4):
         try:
             text = query[: len(query) - cut].decode("utf-8")

@@ -1,4 +1,4 @@
-"""Each kind of bad input: one sentence that says where, what was found and what is legal."""
+"""Each kind of bad input leads to one sentence with the position, the value and the valid values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cache: text is parsed once, what was used least recently is evicted, and a damaged entry is never used."""
+"""The cache: text is parsed once, the least recently used entries are evicted, and damaged entries are never used."""
 
 from __future__ import annotations
 

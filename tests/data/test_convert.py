@@ -1,4 +1,4 @@
-"""Converting: the same numbers, opened in no time, never half there, in bounded memory."""
+"""Converting: the same numbers, opened quickly, never incomplete, in bounded memory."""
 
 from __future__ import annotations
 

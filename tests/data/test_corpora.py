@@ -1,4 +1,4 @@
-"""Each corpus is a declaration that keeps its contract; a new one is one page and no edit elsewhere."""
+"""Each corpus is a declaration that keeps its contract; a new one is one module and no edit elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Eight digits at once give what one by one gives, wherever the text ends."""
+"""Parsing eight digits at once equals parsing one by one, for every end of the text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Damaged and strange text: never a crash, a hang, a wrong number or silence.
+"""Damaged and strange text: never a crash, a hang, a wrong number or a missing error.
 
 Every input goes through the reader and through `reference_reader`; they must agree on what is legal, on the line that
 is not, and on every value.
@@ -56,7 +56,7 @@ def mutated(rng: np.random.Generator) -> bytes:
 
 
 def check(file: Path, data: bytes) -> bool:
-    """Compare both readers; return whether the text was legal."""
+    """Compare both readers; return whether the text was valid."""
     file.write_bytes(data)
     expected = reference_reader.read(data)
     try:
@@ -86,7 +86,7 @@ def check(file: Path, data: bytes) -> bool:
 def run(folder: Path, seed: int, inputs: int) -> None:
     rng = np.random.default_rng(seed)
     legal = sum(check(folder / "corpus.txt", mutated(rng)) for _ in range(inputs))
-    assert 0.03 * inputs < legal < 0.7 * inputs  # both sides were tried
+    assert 0.03 * inputs < legal < 0.7 * inputs  # valid and invalid texts both occur
 
 
 def test_a_sample_of_damaged_files(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A kill while a conversion gets its name: the old corpora stay, and the new one is whole or absent."""
+"""A kill during the renaming of a conversion: old corpora survive, and the new one is complete or absent."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ convert.convert(sys.argv[1])
 
 
 def killed(file: Path, when: str, step: str) -> None:
-    """Convert in a process of its own, and kill that before or after a step."""
+    """Convert in a separate process, and kill this process before or after a step."""
     child = subprocess.Popen(
         [sys.executable, "-c", SCRIPT, str(file), when, step],
         env={**os.environ, "NUMBA_DISABLE_JIT": "1"},  # interpreted, so that nothing is compiled first

@@ -1,4 +1,4 @@
-"""Corpora and rankings whose arrays lie in files are those of memory, and need little of it."""
+"""Corpora and rankings with arrays in files equal those in memory, and need little memory."""
 
 from __future__ import annotations
 

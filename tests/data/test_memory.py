@@ -1,4 +1,4 @@
-"""The memory cap holds while ``NULL`` is filled: the matrix may be larger than what the process shall have."""
+"""The memory cap holds while ``NULL`` is filled: the matrix may be larger than the memory limit of the process."""
 
 from __future__ import annotations
 

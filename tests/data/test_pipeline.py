@@ -1,4 +1,4 @@
-"""Chunks come in order, one at a time, whatever the threads do; the first error ends the reading."""
+"""Chunks are added in order, one at a time, with any timing of threads; the first error ends the reading."""
 
 import threading
 import time
@@ -22,7 +22,7 @@ def text(tmp_path):
 
 @pytest.fixture(autouse=True)
 def uneven(monkeypatch):
-    """Let some chunks take longer, so that later ones are parsed before them."""
+    """Delay some chunks, so that later chunks are parsed earlier."""
     parse, seen = pipeline.parse_chunk, iter(range(10**6))
 
     def slow(*args):
@@ -34,7 +34,7 @@ def uneven(monkeypatch):
 
 
 class Recorder:
-    """Notes the first column, and that nobody else adds meanwhile; slow now and then, so that others get ahead."""
+    """Records the first column, and checks that no other thread adds at the same time; occasionally slow."""
 
     def __init__(self, fail_at=None, fail_copy=None):
         self.values, self.chunks, self.fail_at, self.inside = [], 0, fail_at, threading.Lock()

@@ -1,4 +1,4 @@
-"""What `load_dataset` makes of well-formed text."""
+"""`load_dataset` on well-formed text."""
 
 from __future__ import annotations
 

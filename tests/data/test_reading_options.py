@@ -1,4 +1,4 @@
-"""What a user may say of how files are read, and the dialects that need it."""
+"""Reading options, and the dialects that need them."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_with_a_declared_number_ids_from_zero_end_one_lower(tmp_path: Path) -> N
 
 
 def test_wide_lines_whose_ids_start_at_zero(tmp_path: Path) -> None:
-    """The room for columns grows while a chunk is read, up to the last legal id."""
+    """The space for columns grows while a chunk is read, up to the last valid id."""
     text = "0 qid:1 0:1 9999:2\n" + "1 qid:1 500:3 8000:4\n" * 3
     dataset = load_dataset(written(tmp_path, text), first_id=0)
     assert dataset.n_features == 10_000 and dataset.features[0, [0, 9999]].tolist() == [1, 2]

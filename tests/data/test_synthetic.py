@@ -1,4 +1,4 @@
-"""Made corpora have the shape and the troubles that were asked for, and survive being written as text."""
+"""Synthetic corpora have the requested shape and defects, and are unchanged after a round trip through text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Archives that would fill a disk: refused while they are unpacked, not afterwards."""
+"""Archives that would fill a disk are rejected while they are unpacked."""
 
 import sys
 import time
@@ -14,7 +14,7 @@ from ltr_duel.data.corpora.unpack import unpack
 
 @pytest.fixture
 def unrar(tmp_path, monkeypatch):
-    """Return a function that puts a program in the place of unrar."""
+    """Return a function that replaces unrar by another program."""
     (tmp_path / "bin").mkdir()
     (tmp_path / "m.rar").write_bytes(b"Rar!\x1a\x07\x00")
 

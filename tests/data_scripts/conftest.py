@@ -11,7 +11,7 @@ import pytest
 
 
 class Server:
-    """Serves bytes by path. What comes before the first ``/`` of a path says how badly.
+    """Serves bytes by path. The part of a path before the first ``/`` names the fault.
 
     good: with ranges; cut: closes the connection half way, but serves ranges; stubborn: cuts twice and ignores ranges;
     short: says it has all, and has only half; html: a web page; gone: 404; busy: 503 once, then good.

@@ -1,4 +1,4 @@
-"""Downloading, against a server that does what servers do."""
+"""Downloading, against a server with realistic faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the scripts do after a wrong archive, and with what the user says of how a corpus is read."""
+"""The scripts after a wrong archive, and with the user's reading options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Unpacking what came from elsewhere."""
+"""Unpacking archives from untrusted sources."""
 
 from __future__ import annotations
 

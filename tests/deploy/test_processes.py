@@ -53,7 +53,7 @@ class Machine:
         (folder / "etc" / "live.toml").write_text(text.replace("port = 8080", f"port = {self.port}"))
 
     def here(self, text):
-        """Return a text with the paths and addresses of this machine."""
+        """Return the text with the paths and addresses of this machine."""
         for there, place in self.places.items():
             text = text.replace(there, str(place))
         return text
@@ -151,7 +151,7 @@ def test_a_backup_by_the_units_command_is_a_standby_that_goes_on(machine, tmp_pa
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"  # where ltr-duel is
     env = {**os.environ, "PATH": path}
     said = subprocess.run(command, check=True, timeout=120, capture_output=True, text=True, env=env).stdout
-    pages = int(re.search(r"(\d+) pages?", said)[1])  # the state of the service may be some seconds old
+    pages = int(re.search(r"(\d+) pages?", said)[1])  # the printed state may be some seconds old
     (copy,) = (machine.folder / "lib" / "backup").iterdir()
     assert re.fullmatch(r"live-\d{8}T\d{6}\.db", copy.name)
     standby = Machine(tmp_path)
@@ -206,7 +206,7 @@ def proxied(url, context=None):
     said = {"token": json.loads(body)["token"], "clicks": [], "final": True}
     assert ask(url, "/clicks", said, context=context)[0] == 200
     large = b"x" * (SERVICE.largest_body + 1)
-    assert ask(url, "/decide", large, context=context)[0] in (413, 502)  # the second one by Caddy 2.6
+    assert ask(url, "/decide", large, context=context)[0] in (413, 502)  # Caddy 2.6 answers 502
     assert ask(url, "/decide", {"query": "q", "rankings": LISTS}, "x" * 16, context=context)[0] == 401
     assert [ask(url, path, None, context=context)[0] for path in ("/health", "/state", "/")] == [200, 404, 404]
 

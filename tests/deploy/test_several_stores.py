@@ -1,4 +1,4 @@
-"""The guide's way of several services: each user at one of them, and one log of all."""
+"""Several services as in the guide: each user at one of them, and one joined log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A real cluster of dask: workers that are killed, a scheduler that dies, and machines parted by a broken link."""
+"""A real cluster of dask: workers that are killed, a scheduler that dies, and machines separated by a broken link."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What goes wrong at night: policies that raise, hang or kill their process; drivers that are killed; full disks."""
+"""Faults: policies that raise, hang or kill their process; killed drivers; full disks."""
 
 from __future__ import annotations
 
@@ -20,8 +20,17 @@ from ltr_duel.experiment.backends.backend import Backend, _kill_processes
 from ltr_duel.experiment.run import run_experiment
 from ltr_duel.experiment.status import read_status
 from ltr_duel.experiment.store import Store
-from ltr_duel.experiment.stored_run import wrong_with_runs
-from tests.experiment.conftest import finish, kill_group, matrix_spec, plan_of, results_of, runs_in, start, wait_for
+from tests.experiment.conftest import (
+    finish,
+    kill_group,
+    matrix_spec,
+    plan_of,
+    results_of,
+    runs_in,
+    start,
+    stored_runs,
+    wait_for,
+)
 
 SLOW = "slow:seconds=0.05"
 
@@ -29,10 +38,9 @@ SLOW = "slow:seconds=0.05"
 def assert_whole(folder):
     """Every run in the store is as it was written, and has a manifest; whatever else is there is a torn end."""
     if (folder / "runs").is_dir():
-        store = Store(folder)
-        found = store.scan()
-        assert not found.broken and not found.foreign
-        assert not any(wrong_with_runs(store, found, found.done).values())
+        runs = stored_runs(folder)
+        assert not runs.index.broken and not runs.index.foreign
+        assert not any(runs.wrong_with(runs.index.done).values())
 
 
 @pytest.mark.parametrize("backend", ["threads", "loky"])
@@ -106,7 +114,7 @@ def test_processes_of_loky_end_in_the_middle_of_a_task_whatever_their_names_are(
 
 
 def test_a_policy_file_that_is_edited_gives_other_runs(spec_file, awkward, tmp_path):
-    """In processes of their own, as a process runs a file of policies once."""
+    """Runs in separate processes, because a process runs a file of policies only once."""
     spec, mine = spec_file(matrix_spec(["slow:seconds=0"])), tmp_path / "mine.py"
     for text in (awkward.read_text(), awkward.read_text() + "\n# edited\n"):
         mine.write_text(text)
@@ -143,7 +151,7 @@ def test_ctrl_c_ends_cleanly_and_says_how_to_go_on(spec_file, awkward, tmp_path,
 
 
 def kill_and_resume(spec, awkward, folder, kills, seed):
-    """Kill the driver so many times, each at a random moment; return how many runs were there after each kill."""
+    """Kill the driver ``times`` times at random moments; return the number of stored runs after each kill."""
     rng, counts = random.Random(seed), []
     words = ("run", spec, "--out", folder, "--plugin", awkward, "--jobs", 2)
     for _ in range(kills):
@@ -192,7 +200,7 @@ def test_a_driver_takes_over_what_a_killed_one_had_claimed(spec_file, awkward, t
     wait_for(lambda: len(runs_in(out)) > 0)
 
     def kill_when_both_are_there():
-        wait_for(lambda: len(list((out / "drivers").iterdir())) == 2)
+        wait_for(lambda: len(list((out / "drivers").iterdir())) == 4)  # each has a lease
         kill_group(first)
 
     killer = threading.Thread(target=kill_when_both_are_there)

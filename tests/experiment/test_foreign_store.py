@@ -1,4 +1,4 @@
-"""A store that comes from somebody else: nothing that it names is run."""
+"""A store from an untrusted source: no code that it names is run."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.experiment.conftest import damage, matrix_spec, plan_of
 
 
 def forged(plan, **changed):
-    """Change what a plan says of itself."""
+    """Change the declarations of a plan."""
     table = pq.read_table(plan)
     about = json.loads(table.schema.metadata[b"ltr_duel"]) | changed
     pq.write_table(table.replace_schema_metadata({b"ltr_duel": json.dumps(about).encode()}), plan)

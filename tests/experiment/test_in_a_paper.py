@@ -1,4 +1,4 @@
-"""What a paper says of a study follows from its file."""
+"""The methods paragraph of a study follows from its file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many runs a worker takes at once."""
+"""The number of runs that a worker takes at once."""
 
 from __future__ import annotations
 

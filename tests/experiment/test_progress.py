@@ -1,4 +1,4 @@
-"""The line of an experiment reads like a sentence, on a terminal as elsewhere."""
+"""The progress line of an experiment reads like a sentence, on a terminal and elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A spec: what it means, and one sentence with the key path for everything that is wrong with it."""
+"""A spec: its meaning, and one sentence with the key path for every error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A row of the table of hostile input: what is typed or called, on which files, and the sentence that has to come."""
+"""A row of the table of hostile input: the command or call, its files, and the expected sentence."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ FILES: dict[str, Content] = {
 
 
 def typed(command: str, says: str, files: dict[str, Content] | None = None) -> Case:
-    """What is typed after ``ltr-duel``; ``says`` is plain text."""
+    """The arguments after ``ltr-duel``; ``says`` is plain text."""
     return Case(command, tuple(shlex.split(command)), files=FILES | (files or {}), says=re.escape(says))
 
 

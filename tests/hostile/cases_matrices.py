@@ -1,4 +1,4 @@
-"""Hostile files of preference matrices, and places where nothing can be written."""
+"""Hostile files of preference matrices, and paths that are not writable."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ THREE = "0.5 0.7 0.8\n0.3 0.5 0.6\n0.2 0.4 0.5\n"
 LONG = "n" * 300
 NESTED = b'{"format":"ltr_duel.preferences/2","names":' + b"[" * 50_000
 
-FILES: dict[str, tuple[Content, str]] = {  # what is read, and what is said
+FILES: dict[str, tuple[Content, str]] = {  # the content of the file, and the message
     "metadata is a list": (parquet(metadata=b"[1, 2]"), "but not a preference matrix of this program"),
     "metadata is null": (parquet(metadata=b"null"), "but not a preference matrix of this program"),
     "metadata is a number": (parquet(metadata=b"5"), "but not a preference matrix of this program"),
@@ -153,7 +153,7 @@ def circle(path: Path) -> None:
 
 
 def places(name: str, words: tuple[str, ...], ending: str) -> list[Case]:
-    """Where nothing can be written: said before any work."""
+    """Check that an unwritable output is reported before any work."""
     return [
         typed(f"{name}, {what}", (*words, "--out", out), says)
         for what, out, says in (

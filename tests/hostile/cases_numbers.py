@@ -1,4 +1,4 @@
-"""Hostile numbers: too large, not whole, not numbers at all; typed, in an experiment's file, and from Python."""
+"""Hostile numbers: too large, not whole, not numbers; on the command line, in an experiment's file, and from Python."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def said_by_call(case) -> str:
 
 
 def listing(folder: Path) -> dict[str, str]:
-    """What lies in a folder, by name; files with the digest of their content."""
+    """Return the content of a folder by name; files with the digest of their content."""
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
         if path.is_file() and not path.is_symlink()

@@ -1,4 +1,4 @@
-"""Random commands with random options on random files: whatever is typed, no traceback ever."""
+"""Random commands with random options on random files: no input leads to a traceback."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def commands_in(group: click.Group, path: tuple[str, ...] = ()):
 
 COMMANDS = dict(commands_in(cli))
 
-# Legal numbers are small, so that what is legal takes moments.
+# Valid numbers are small, so that valid commands are fast.
 NUMBERS = ["1", "2", "3", "20", "0", "-1", "1.5", "1e1", "nan", "inf", "-inf", "1e30", "x", "", "9" * 400, "1_0", "٣"]
 SMALL = {"--horizon", "--repetitions", "--comparisons", "--multileavings", "--impressions", "--pairs", "--at-most"}
 _WORDS = """
@@ -98,7 +98,7 @@ def values(param: click.Parameter) -> st.SearchStrategy[str]:
     if param.opts[0] == "--jobs":
         return st.sampled_from(["1", "1", "1", "0", "1e9"])
     if param.opts[0] == "--time-limit":
-        return st.sampled_from(["0", "-1", "nan", "x"])  # a legal one starts processes
+        return st.sampled_from(["0", "-1", "nan", "x"])  # a valid number starts processes
     if isinstance(param.type, click.Path):
         return st.sampled_from(NAMES)
     numeric = not isinstance(param.type, click.types.StringParamType | click.Choice)
@@ -140,7 +140,7 @@ def template(tmp_path_factory) -> Path:
 
 
 def check_some(template: Path, folder: Path, examples: int, *, repeatable: bool) -> None:
-    """Type so many random commands in a copy of the template."""
+    """Run the given number of random commands in a copy of the template."""
 
     @settings(
         max_examples=examples, deadline=None, database=None, derandomize=repeatable,

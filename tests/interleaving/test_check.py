@@ -1,4 +1,4 @@
-"""The contract: every registered method keeps it, broken ones are found out."""
+"""The contract: every registered method keeps it, and broken methods are detected."""
 
 from __future__ import annotations
 

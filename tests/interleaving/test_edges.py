@@ -1,4 +1,4 @@
-"""Short queries, ties, twins and rankers that retrieve nothing; ties ordered anew in each comparison."""
+"""Short queries, ties, twins and rankers that retrieve nothing; ties with a new random order in each comparison."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every method against brute force: the law of its lists from its own text, and the credit of every click pattern."""
+"""Every method against brute force: the distribution of its lists, and the credit of every click pattern."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ PAIRS = [case for case in CASES if len(case) == 2]
 
 @pytest.fixture(autouse=True)
 def _choices_are_enumerated(monkeypatch):
-    """Let the samplers' own text choose through the enumerator."""
+    """Run the samplers' own source with the enumerator as the source of choices."""
     for module in (balanced, pairwise_preference, team_draft):
         monkeypatch.setattr(module, "random_below", choose_below)
     monkeypatch.setattr(team_draft, "draft_list", interpreted(team_draft.draft_list))

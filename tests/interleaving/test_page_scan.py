@@ -1,4 +1,4 @@
-"""Pages read many at a time say what they say one by one, and what is not written as usual is left to be read so."""
+"""Pages read in batches equal pages read one by one, and unusual texts are left to the single reader."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_what_is_written_is_read():
 
 
 def edits(text, shown, rng):
-    """Yield texts that differ from a page's in little, with the list that they are said to show."""
+    """Yield texts that differ slightly from the text of a page, each with its claimed list."""
     letters = [*'0123456789,"[]{}:- .eE\\\n+tn', "\x7f", "é"]
     for _ in range(20):
         at, size = rng.integers(0, len(text) + 1), rng.integers(0, 3)

@@ -1,4 +1,4 @@
-"""Plain lists: the page and the credit are those of the simulation, pages survive as JSON, and bad input is refused."""
+"""Plain lists: page and credit equal the simulation's, pages survive as JSON, and bad input is rejected."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_list_and_credit_are_those_of_the_simulation(method, rule, case):
         assert list(page.owners) == simulated.owners()
         for clicks in patterns(len(page.shown)):
             won = page.credit([page.shown[k] for k in clicks])
-            assert won == pytest.approx(simulated.credit(clicks), abs=1e-12)  # a page has room for more documents
+            assert won == pytest.approx(simulated.credit(clicks), abs=1e-12)  # a page may have more documents
     assert mine.random() == theirs.random(), "both drew as many numbers"
 
 
@@ -168,7 +168,7 @@ def test_credit_is_what_the_definitions_say(method, case):
 
 
 def completions(lists):
-    """All orders of all documents that begin with what each ranker knows, one tuple of orders for each."""
+    """All orders of all documents that begin with each ranker's list, one tuple of orders for each."""
     ids = list(dict.fromkeys(itertools.chain(*lists)))
     each = [[(*one, *rest) for rest in itertools.permutations([d for d in ids if d not in one])] for one in lists]
     return list(itertools.product(*each))

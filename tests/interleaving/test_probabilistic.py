@@ -1,4 +1,4 @@
-"""Probabilistic interleave against enumeration: lists, posteriors, and the law of the outcome."""
+"""Probabilistic interleave against enumeration: lists, posteriors, and the distribution of the outcome."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A search page for tests: five rankers, one query, users who click by a rule, a clock that is set by hand."""
+"""A search page for tests: five rankers, one query, users who click by a rule, a manually set clock."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""A backup has all that was acknowledged; a copy that lacks some of it says so."""
+"""A backup contains all acknowledged data; a copy without some of them is detected."""
 
 import shutil
 import sqlite3
@@ -94,7 +94,7 @@ def test_a_check_notices_a_copy_that_another_program_helped_to_pass_for_the_stor
         use(experiment, 3)
         with closing(sqlite3.connect(tmp_path / "shop.db")) as db:
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        assert check_store(tmp_path / "shop.db") == []  # the lock says that it is in use
+        assert check_store(tmp_path / "shop.db") == []  # the lock shows that the store is in use
         use(experiment, 2)
         shutil.copy(tmp_path / "shop.db", tmp_path / "copy.db")
         assert check_store(tmp_path / "shop.db") == []

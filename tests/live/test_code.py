@@ -1,4 +1,4 @@
-"""Which code chose: other code goes on with a store only if somebody says so."""
+"""The code that makes the choices: other code continues a store only if it is accepted."""
 
 import json
 import sqlite3
@@ -33,14 +33,14 @@ def load(tmp_path, monkeypatch):
 
 
 def said(folder, key):
-    """Return what a store says of its code."""
+    """Return the code recorded in a store."""
     with closing(sqlite3.connect(folder / "shop.db")) as db:
         row = db.execute("SELECT value FROM about WHERE key = ?", (key,)).fetchone()
     return row and json.loads(row[0])
 
 
 def played(experiment, pages=3):
-    """Show some pages without clicks, and return whom the policy asks for then."""
+    """Show some pages without clicks, and return the policy's next choice."""
     for _ in range(pages):
         experiment.record(experiment.decide("q", RANKINGS).token, [])
     return experiment.asked

@@ -1,4 +1,4 @@
-"""What else is known of a search is kept, exported, and a part of the comparison."""
+"""Further attributes of a search are stored, exported, and available as parts of the comparison."""
 
 import json
 import sqlite3

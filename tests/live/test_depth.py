@@ -1,7 +1,4 @@
-"""What a user has not seen cannot be clicked, and what no user has seen is not shown again."""
-
-import sqlite3
-from contextlib import closing
+"""Users cannot click unseen documents, and pages that no user has seen are not shown again."""
 
 import pytest
 
@@ -68,16 +65,6 @@ def test_how_far_a_user_has_seen_survives_a_restart_and_a_reload_takes_nothing_b
     assert check_store(tmp_path / "shop.db") == []
 
 
-def test_a_store_of_the_schema_before_takes_its_pages_for_shown_as_a_whole(tmp_path):
-    with opened(tmp_path) as experiment:
-        page = experiment.decide("q", RANKINGS)
-    with closing(sqlite3.connect(tmp_path / "shop.db")) as db, db:
-        db.execute("ALTER TABLE pages DROP COLUMN depth")
-        db.execute("PRAGMA user_version = 5")
-    with opened(tmp_path) as experiment:
-        assert experiment.record(page.token, page.shown[-1:]).page == 1
-
-
 def test_a_page_that_reached_no_user_is_not_shown_again_after_a_restart_and_takes_no_outcomes(tmp_path):
     given, clock = settings(sticky=30.0, **NEVER_ALONE), Clock()
     with opened(tmp_path, given, clock=clock) as experiment:
@@ -92,7 +79,7 @@ def test_a_page_that_reached_no_user_is_not_shown_again_after_a_restart_and_take
 
 
 def test_after_its_deadline_no_token_shows_a_page_again(tmp_path):
-    """What has left the index since would be shown; and the clicks on it would be refused."""
+    """Documents removed from the index would be shown, and the clicks on them rejected."""
     with opened(tmp_path) as experiment:
         first = experiment.decide("q", RANKINGS)
         closed = experiment.decide("q", RANKINGS)

@@ -115,7 +115,7 @@ def test_after_a_jump_pages_end_a_deadline_later_and_then_as_always(tmp_path):
 
 
 def test_after_jumps_forth_and_back_a_closed_page_ends_at_its_deadline_too(tmp_path):
-    """It is shown again until then only, and a report that comes later is told the reason."""
+    """The page is shown again only until then, and a later report gets the reason."""
     clocks, lists = TwoClocks(), {name: ["x", "y"] for name in RANKINGS}
     given = settings(sticky=60.0)
     clock = {"clock": lambda: clocks.now, "monotonic": lambda: clocks.steady}

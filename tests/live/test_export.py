@@ -1,4 +1,4 @@
-"""The exported log says what the experiment says of itself, to the last bit."""
+"""The exported log agrees with the state of the experiment, to the last bit."""
 
 import csv
 import stat

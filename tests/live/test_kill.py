@@ -39,7 +39,7 @@ POLICY = "rucb"
 
 
 def killed(folder, seed):
-    """Let a process work, kill it, and return what it had acknowledged."""
+    """Start a process, kill it, and return the acknowledged calls."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:

@@ -1,4 +1,4 @@
-"""With many pages open and clicks in any order, pulls have the law of `simulate` for simulated users."""
+"""With many open pages and clicks in any order, pulls have the distribution of `simulate` with simulated users."""
 
 import heapq
 

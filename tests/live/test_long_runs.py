@@ -47,7 +47,7 @@ def resident():
 @pytest.mark.long
 def test_memory_does_not_grow_with_the_pages(tmp_path):
     with opened(tmp_path) as experiment:
-        use(experiment, 30_000, batch=100)  # pages without clicks fill the room that there is for open ones
+        use(experiment, 30_000, batch=100)  # pages without clicks reach the limit of open pages
         experiment._clock.now += 60
         experiment.expire()
         before = resident()

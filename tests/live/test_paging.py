@@ -15,7 +15,7 @@ def visits(seed, ticks=TICKS):
     rng = np.random.default_rng(seed)
     for tick in range(ticks):
         user, query = f"user {rng.integers(6)}", f"query {rng.integers(4)}"
-        stops = int(rng.integers(1, 11))  # the user looks at so many documents
+        stops = int(rng.integers(1, 11))  # number of documents that the user examines
         places = [place for place in range(stops) if rng.random() < 0.2]
         yield tick, user, query, stops, places, rng.random()
 
@@ -283,7 +283,7 @@ def test_of_as_many_pages_as_may_be_open_the_one_shown_longest_ago_is_forgotten_
     clock = Clock()
     with opened(tmp_path, settings(sticky=10, max_open=2), clock=clock) as experiment:
         first = [experiment.decide("q", RANKINGS, user=user).page for user in ("ann", "bob")]
-        clock.now += 11  # Ann's search has a page anew, later than Bob's
+        clock.now += 11  # Ann's search gets a new page, later than Bob's
         again = experiment.decide("q", RANKINGS, user="ann").page
         experiment.decide("q", RANKINGS, user="cat")
         assert again not in first and experiment.decide("q", RANKINGS, user="ann").page == again

@@ -1,4 +1,4 @@
-"""Outcomes that a policy collects, and what is said of them."""
+"""Outcomes that a policy collects, and the statements about them."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ implement(duel, TiedCoins, _duel)
 
 
 def collected(case: Case, seed: int, compiled: bool) -> Outcomes:
-    """Let a policy collect outcomes."""
+    """Run a policy and return the collected outcomes."""
     given = POLICIES.configure(case.policy)
     if given.component.chance is not None:
         return collected_with_chances(case, seed)
@@ -87,7 +87,7 @@ def collected(case: Case, seed: int, compiled: bool) -> Outcomes:
 
 
 def collected_with_chances(case: Case, seed: int) -> Outcomes:
-    """Let a policy collect outcomes that tells by what chance it chose."""
+    """Run a policy that reports its choice probabilities, and return the collected outcomes."""
     k, means, rng = case.rankers, case.means, stream(seed, "adaptive", case.policy)
     policy = LivePolicy(case.policy, k, horizon=case.steps, rng=rng)
     score = np.zeros((4, k, k))
@@ -117,7 +117,7 @@ def collected_with_chances(case: Case, seed: int) -> Outcomes:
 
 
 def experiment(case: Case, seed: int, *, compiled: bool = False) -> tuple[int, ...]:
-    """Let the policy collect outcomes, and return the fields of `Held` for them."""
+    """Run the policy, and return the fields of `Held` for its outcomes."""
     found, upper = collected(case, seed, compiled), np.triu_indices(case.rankers, 1)
     ties, wins, losses = (found.score[y][upper] for y in (0, 1, -1))
     n = ties + wins + losses

@@ -14,7 +14,6 @@ from scipy import special
 
 from ltr_duel.core import kernel, statistics, stream
 from ltr_duel.logs import Spread, plan_impressions, spreads_in_log
-from ltr_duel.logs.clustered_sequence import Clustered, normal_boundary
 from ltr_duel.logs.clusters import (
     cautious_means,
     clustered_means,
@@ -26,6 +25,7 @@ from ltr_duel.logs.clusters import (
 from ltr_duel.logs.comparison import compared
 from ltr_duel.logs.named_looks import looks_at_pair, looks_made
 from ltr_duel.logs.outcomes import UNIT
+from ltr_duel.logs.sequential import Clustered, normal_boundary
 from ltr_duel.logs.slices import interaction_tests
 from ltr_duel.logs.sums import Clusters, PairSums, Sequences
 from ltr_duel.rankers import evaluate_rankers
@@ -87,7 +87,7 @@ def drawn_log(pairs, n, ties, kind, rng, mean=0.0, users=0):
 
 
 def false_alarm(log, pairs):
-    """Say whether the test of `logs compare`, corrected by Holm, finds a difference anywhere."""
+    """Return whether the test of `logs compare`, corrected by Holm, finds any difference."""
     count, total, square = log.sums(pairs)
     met = count.any(axis=1)
     p = statistics.student_p(*cautious_means(count[met], total[met], square[met]))
@@ -96,7 +96,7 @@ def false_alarm(log, pairs):
 
 
 def false_stop(log, pairs, limits):
-    """Say whether the sequential test stops wrongly at one of thirty looks; of each user and pair the first counts."""
+    """Return whether the sequential test of users' first impressions stops wrongly at one of thirty looks."""
     _, first = np.unique(log.user * pairs + log.pair, return_index=True)
     first.sort()
     looks = np.searchsorted(first, np.linspace(0, len(log.y), _LOOKS + 1)[1:])
@@ -119,7 +119,7 @@ def false_alarms(rankers, n, ties, kind, experiments):
 
 
 def coverage(users, kind, ties, mean, experiments):
-    """Return how often the 95 % interval of `logs compare`, and one of the errors alone, hold the truth."""
+    """Return how often the 95 % interval of `logs compare`, and one from the errors alone, contain the truth."""
     hits = np.zeros(2)
     for k in range(experiments):
         rng = stream(k, "coverage", f"{users} {kind} {ties} {mean}")
@@ -162,9 +162,9 @@ def drawn_users(users, visits, correlation, effect, rng):
 
 
 def plan_from_a_log_kept(users, visits, correlation, experiments, effect=0.1, each=100):
-    """Return how often the fixed test finds an effect with impressions planned from logs of so many users.
+    """Return how often the fixed test finds an effect with impressions planned from logs of the given number of users.
 
-    One entry a log, whose plan has ``each`` experiments; and the plans.
+    The result has one entry per log, whose plan has ``each`` experiments; the plans are also returned.
     """
     found, planned, plans = [], [], max(experiments // each, 1)
     count = np.full(users, visits)
@@ -311,7 +311,7 @@ def false_named_looks(n, ties, kind, experiments):
 
 
 def false_winners_asked_hourly(days, experiments, an_hour=100):
-    """Return how often named looks, computed every hour, ever have a winner of two identical rankers."""
+    """Return how often planned looks, computed every hour, ever have a winner of two identical rankers."""
     spent, found, hours = statistics.spent_error(np.array(days) / days[-1], LEVEL), 0, int(24 * days[-1])
     for k in range(experiments):
         lead = stream(k, "hourly", str(days)).choice([-1, 1], (hours, an_hour)).sum(axis=1).cumsum()
@@ -322,7 +322,7 @@ def false_winners_asked_hourly(days, experiments, an_hour=100):
 
 
 def _winner_until(ends, lead, an_hour, days, spent):
-    """Say whether looks at the ends of hours have a winner; outcomes of 1 and -1 lead by so many after each hour."""
+    """Return whether hourly looks have a winner; ``lead`` is the number of outcomes of 1 minus those of -1."""
     leads = np.diff([0, *(lead[end - 1] for end in ends)])
     numbers = np.diff([0, *ends]) * an_hour
     columns = {"clusters": np.stack([(numbers + leads) // 2, (numbers - leads) // 2], axis=1).ravel()}

@@ -1,4 +1,4 @@
-"""Logs that a policy collected: what is printed of them holds, and they are told apart from others."""
+"""Logs that a policy collected: the printed numbers hold, and such logs are distinguished from others."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def differing_queries(n=2500, queries=30):
 
 
 def test_of_a_reacting_policy_without_users_the_answer_is_for_these_queries(tmp_path):
-    """Before, the header said "queries like these", and a note "no difference is shown for queries in general"."""
+    """Before, the header contained "queries like these", and a note "no difference is shown for queries in general"."""
     y, query = differing_queries()
     given = {"policy": ["rucb"] * len(y), "query": query, "user": [None] * len(y)}
     for cluster in ("", "query", "impression"):
@@ -214,7 +214,7 @@ def test_the_note_names_the_one_reason_for_which_there_are_no_weights(tmp_path, 
 
 @pytest.mark.parametrize("weighed", [False, True])
 def test_the_note_above_a_table_of_first_impressions_says_what_the_table_has(tmp_path, weighed):
-    """Before, it said that means weigh impressions, above a table of users' first ones without weights."""
+    """Before, a line stated that means weigh impressions, above a table of users' first impressions without weights."""
     y, e = np.random.default_rng(1).choice([-1, 0, 1], 400), 0.5 if weighed else 0.1
     found = compare_log(log_of(tmp_path / "log.jsonl", y, policy=["versatile_db"] * 400, propensity=[e] * 400))
     now, always = ("".join(comparison_lines(found, always=one)) for one in (False, True))

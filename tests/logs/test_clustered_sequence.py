@@ -8,8 +8,8 @@ from scipy import special, stats
 from scipy.integrate import quad
 
 from ltr_duel.core import statistics
-from ltr_duel.logs.clustered_sequence import _EVEN, Clustered, _components, _rho, normal_boundary
 from ltr_duel.logs.clusters import Means
+from ltr_duel.logs.sequential import _EVEN, Clustered, _components, _rho, normal_boundary
 from tests.logs.drawn import users_needed
 
 
@@ -66,7 +66,7 @@ def test_clear_results_of_users_who_come_twice_do_not_take_longer_than_by_their_
 
 
 def after(times, mean, error, freedom):
-    """Return the sequence when a pair has so many times as many impressions, mean and variance staying."""
+    """Return the sequence after multiplying the impressions of a pair, with the same mean and variance."""
     means = Means(np.array([mean]), np.array([error]) / np.sqrt(times), np.array([freedom * times]))
     n, deviations = np.array([1000.0 * times]), special.ndtri(statistics.student_p(mean, error, freedom) / 2)
     return Clustered(means, 2 * special.ndtr(np.array([deviations * np.sqrt(times)])), n).sequence(0.95, 3)

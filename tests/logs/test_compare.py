@@ -1,4 +1,4 @@
-"""From clicks to who won: credit, errors that are right when users come back, and what hostile logs are told."""
+"""From clicks to the winner: credit, errors that hold for returning users, and messages for hostile logs."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ from ltr_duel.logs import (
     write_log,
 )
 from ltr_duel.logs.clusters import clustered_means, naive_means, two_way
+from ltr_duel.logs.compare import summed
 from ltr_duel.logs.engine import Engine, Warehouse
 from ltr_duel.logs.looks import looks_of
 from ltr_duel.logs.outcomes import UNIT, credited
 from ltr_duel.logs.rows import SHOWN_AGAIN
-from ltr_duel.logs.summed import summed
 from ltr_duel.logs.sums import Grouping, pair_sums
 from ltr_duel.preferences import PreferenceMatrix, condorcet_confidence, estimate_preferences
 from ltr_duel.rankers import feature_rankers
@@ -424,7 +424,7 @@ def test_a_novelty_that_wears_off_is_noted_and_a_steady_mean_is_not(tmp_path):
 
 
 def running(**pairs):
-    """Return a comparison of a, b and c, of pairs with so many wins, losses and ties."""
+    """Return a comparison of a, b and c, from the wins, losses and ties of each pair."""
     counts = np.array([pairs[name] for name in ("ab", "ac", "bc")], float).T
     sequences = Sequences(*counts, *np.zeros((3, 3)))
     return RunningComparison(("a", "b", "c"), np.array([[0, 1], [0, 2], [1, 2]]), sequences, int(counts.sum()), 3)

@@ -1,4 +1,4 @@
-"""Do the intervals hold the truth? Logs of users who return and have tastes of their own, with a known mean."""
+"""The intervals contain the known mean of simulated logs, in which users return and have individual tastes."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_the_error_of_unequal_clusters_is_that_of_statsmodels_but_for_the_correc
 
 
 def test_the_error_by_users_and_queries_is_that_of_statsmodels():
-    """Each of 30 users asks each of 20 queries once, so that no correction differs."""
+    """Each of 30 users sends each of 20 queries once, so that no correction differs."""
     rng = np.random.default_rng(2)
     y = np.sign(rng.normal(size=(30, 20)) + rng.normal(size=(30, 1)) + rng.normal(size=(1, 20)))
     kinds = [

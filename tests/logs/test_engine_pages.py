@@ -1,4 +1,4 @@
-"""What pages and commands promise of the engine in the process, and of logs as search records."""
+"""The promises of pages and commands about the engine in the process, and about logs of search records."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.logs.test_sources import tables
 from tests.site.snippets import DOCS
 
 
-@pytest.mark.filterwarnings("default")  # Ibis of DuckDB warns of its own calls
+@pytest.mark.filterwarnings("default")  # Ibis's DuckDB backend warns about its own calls
 def test_every_command_of_the_page_on_duckdb_runs(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     exposures, events = tables(200)
@@ -52,7 +52,7 @@ def test_every_command_of_the_page_on_duckdb_runs(tmp_path, monkeypatch):
 def test_every_command_of_the_page_on_postgres_runs_on_the_tables_of_the_page(postgres):
     url, psycopg = postgres
     exposures, events = tables(200)
-    exposures = [{**row, "query": f"q{n}"} for n, row in enumerate(exposures)]  # no user asks twice in a second
+    exposures = [{**row, "query": f"q{n}"} for n, row in enumerate(exposures)]  # no user searches twice in a second
     page = (DOCS / "engines" / "postgres.md").read_text()
     (made,) = re.findall(r"```sql\n(.*?)```", page, re.S)
     with psycopg.connect(url, autocommit=True) as db:
@@ -82,7 +82,7 @@ def test_the_example_of_the_page_on_spark_runs(tmp_path, monkeypatch):
     write(tmp_path / "exposures.parquet", exposures)
     write(tmp_path / "events.parquet", events)
     (example,) = re.findall(r"```python\n(.*?)```", (DOCS / "engines" / "spark.md").read_text(), re.S)
-    # Java keeps the folder in which it started, so this is a process of its own.
+    # Java keeps the folder in which it started, so a separate process is used.
     found = subprocess.run([sys.executable, "-c", example], capture_output=True, text=True, check=True)
     here = compare_log(ClickLog("exposures.parquet", events="events.parquet", within="7d"))
     assert found.stdout == f"{here.wins}\n"

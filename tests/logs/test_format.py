@@ -1,4 +1,4 @@
-"""The log's table: written and read back in every format, and what is wrong with a line said by line."""
+"""The log's table is written and read back in every format, and errors are reported with their lines."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def rows_of(log):
 
 
 def json_log(tmp_path, *rows):
-    """Write lines, each a dictionary or a text; a dictionary gets an impression of its own and what it lacks."""
+    """Write lines, each a dictionary or a string; a dictionary gets a separate impression and the missing columns."""
     path = tmp_path / "clicks.jsonl"
     texts = [
         row if isinstance(row, str) else json.dumps({**LINE, "impression": k, **row}) for k, row in enumerate(rows)

@@ -1,4 +1,4 @@
-"""Logs with page tokens or rankings: read many rows at a time they say, to the last bit, what they say one by one."""
+"""Logs with page tokens or rankings: reading in batches equals reading row by row, to the last bit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events that name no impression, and exposures that are there twice: what is counted is said."""
+"""Events without an impression and duplicate exposures: the output states which are counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looks that were named beforehand: what they say of a log, and how often they are wrong."""
+"""Planned looks: their decisions on a log, and how often they are wrong."""
 
 from __future__ import annotations
 

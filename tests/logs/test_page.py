@@ -33,7 +33,7 @@ CLEAR = np.tile([1, 1, 1, -1, 0], 120)
 
 
 def clear(path, y=CLEAR, **more):
-    """Return a log whose users come once; A wins as often as the outcomes say."""
+    """Return a log whose users come once; the outcomes determine how often A wins."""
     return written(path, y, np.arange(len(y)), 60.0 * np.arange(len(y)), **more)
 
 

@@ -1,4 +1,4 @@
-"""Sentences below and beside tables say what is so: guardrails, plans, matrices of logs, values near a limit."""
+"""Sentences below and beside tables are true: guardrails, plans, matrices of logs, values near a limit."""
 
 from __future__ import annotations
 

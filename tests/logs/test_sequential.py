@@ -58,7 +58,7 @@ def test_the_capital_is_the_integral_over_the_shares(seen, m):
 
 
 def test_nobody_gains_by_betting_on_the_truth():
-    """After one more outcome whose mean is m the capital is expected to be what it was, or less."""
+    """After one more outcome with mean m, the expected capital is unchanged or lower."""
     bets = Bets.tuned(100, 0.05)
     for seen in (Sequences(0, 0, 0, 0, 0.0, 0.0), Sequences(30, 12, 8, 5, 2.0, 1.5)):
         for chances, outcomes_ in (((0.5, 0.5), (-1, 1)), ((0.2, 0.5, 0.3), (-1, 0, 1)), ((0.4, 0.6), (-0.8, 0.9))):

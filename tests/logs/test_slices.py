@@ -39,7 +39,7 @@ def drawn(seed=0, n=600, users=100, days=4):
 
 
 def test_a_log_of_the_form_of_the_one_before_has_its_queries(tmp_path, monkeypatch):
-    """Ibis takes longer to write a query than a small log takes to answer it; what is asked else is written."""
+    """Ibis takes longer to compile a query than a small log takes to run it, so compiled queries are reused."""
     written_anew, to_sql = [], ibis.to_sql
 
     def counted(*given, **settings):

@@ -18,7 +18,7 @@ SHOWN = [f"d{k}" for k in range(6)]
 
 
 def sound(number=3000, seed=0):
-    """Return a team draft of two of three rankers on 600 users: three rounds, each in an order of its own."""
+    """Return a team draft of two of three rankers on 600 users: three rounds, each in a separate order."""
     rng = np.random.default_rng(seed)
     rows = []
     for n in range(number):
@@ -157,7 +157,7 @@ def test_simulated_users_who_come_often_are_no_robots(policy):
 
 
 def test_who_has_a_few_queries_on_which_everybody_clicks_is_no_robot(tmp_path):
-    """One of 200 users asks one query 60 times and clicks always: a robot only if others asked it and did not."""
+    """One of 200 users searches one query 60 times and always clicks: a robot only if others do not."""
     for k, (query, clicks, expected) in enumerate((("easy", 0, set()), ("easy", 6, set()), ("q0", 0, {"robots"}))):
         rows = sound(1500, 3)
         for n, row in enumerate(rows):

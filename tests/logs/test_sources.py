@@ -18,8 +18,8 @@ from scipy import stats
 
 from ltr_duel.core import InputError
 from ltr_duel.logs import ClickLog, aligned, check_log, compare_log, describe_log, guardrails
+from ltr_duel.logs.compare import summed
 from ltr_duel.logs.engine import Engine, Warehouse
-from ltr_duel.logs.summed import summed
 from ltr_duel.logs.table import NO_CREDIT
 
 DAY = 86400
@@ -207,7 +207,7 @@ def test_ubi_records_of_three_applications_are_read(real_data):
     path = real_data / "logs" / "ubi_queries_events.ndjson.gz"
     facts = describe_log(ClickLog(path, format="ubi", skip_bad=None))
     assert facts.impressions + facts.bad == 284  # different ids of queries
-    assert facts.forms == {"nothing": 278} and facts.bad == 6  # queries of which nothing says what was shown
+    assert facts.forms == {"nothing": 278} and facts.bad == 6  # queries without a record of the shown list
     carts = describe_log(ClickLog(path, format="ubi", skip_bad=None, outcome="add_to_cart"))
     assert 0 < carts.clicks <= 234 and carts.impressions == facts.impressions
 

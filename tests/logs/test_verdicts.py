@@ -71,7 +71,7 @@ def evidence_of(found, *, stop, any_time=False, checks="sound", guards="none"):
 
 
 def agrees(table, last):
-    """Whether a table says of all pairs what the last line says of the experiment."""
+    """Return whether the verdicts of all pairs agree with the last line of the output."""
     verdicts = dict(zip(table["pair"], table["verdict"], strict=True))
     winners = {name for name in "ABC" if any(name in pair for pair in verdicts)}
     winners = {a for a in winners if all(v == f"{a} wins" for pair, v in verdicts.items() if a in pair.split(" > "))}

@@ -23,7 +23,7 @@ Outcome = tuple[Mutant, Verdict]
 
 
 def draw(count: int, only: str, skip: int) -> tuple[list[Mutant], list[Mutant]]:
-    """Return the mutants to run, floor by floor, and those passed over because nobody could tell.
+    """Return the mutants to run, floor by floor, and the skipped equivalent mutants.
 
     ``only`` restricts them to paths that begin with it; so many as ``skip`` are left out on each floor.
     """
@@ -80,7 +80,7 @@ def failing_anyway(outcomes: list[Outcome]) -> tuple[str, ...]:
 
 
 def line(mutant: Mutant, verdict: Verdict) -> str:
-    """Say what became of a mutant."""
+    """Return the result of a mutant."""
     where = f"{verdict.seconds:5.1f} s  {mutant.path}:{mutant.number}"
     if verdict.died:
         return f"died      {where}  {mutant.after.strip()}  <- {', '.join(verdict.by)}"

@@ -9,7 +9,7 @@ CHANCE = "a uniform number hits a given number with probability 0"
 ROUNDING = "the tolerance of rounding errors, which are far smaller than any difference that counts"
 PIECES = "pieces of work may be of any size; a test demands that nothing depends on it"
 NOBODY = "any negative owner means nobody"
-EQUIVALENT = {  # (page, the changed line): why nobody can tell
+EQUIVALENT = {  # (module, the changed line): why the change has no visible effect
     ("bandits/batches", "beaten |= doubts[arm, batches.arms[other]] >= bonus"): BOUND,
     ("bandits/check", "plain = play(given, p, steps, seed=5, plain=False)"): (
         "where nothing is compiled, plain and not plain are the same; compiled, the tests of whole runs see it"
@@ -66,6 +66,6 @@ EQUIVALENT = {  # (page, the changed line): why nobody can tell
 
 
 def reason_of(mutant: Mutant) -> str:
-    """Return why the mutant is equivalent, or an empty text if nobody has shown that it is."""
+    """Return why the mutant is equivalent, or an empty string if no proof is listed."""
     page = mutant.path.removeprefix("ltr_duel/").removesuffix(".py")
     return EQUIVALENT.get((page, mutant.after.strip()), "")

@@ -84,7 +84,7 @@ def changes(tree: ast.AST, lines: list[str]) -> Iterator[tuple[int, int, int, st
 
 
 def other_numbers(value: float) -> tuple[str, ...]:
-    """Return what to put in the place of a number."""
+    """Return the replacements of a number."""
     if isinstance(value, int):
         return (str(value + 1), str(value - 1)) if value > 1 else (str(value + 1),) if value else ("1",)
     return (repr(value * (1.5 if abs(value) > 1e-6 else 1e6)),) if value else ("1.0",)
@@ -108,7 +108,7 @@ def called(node: ast.Call) -> str:
 
 
 def worth_changing(tree: ast.AST) -> Iterator[ast.AST]:
-    """Walk the code, but not texts, annotations, decorators, refusals and what is written about a component."""
+    """Yield the nodes of the code without strings, annotations, decorators, rejections, and component declarations."""
     stack: list[ast.AST] = [tree]
     while stack:
         node = stack.pop()

@@ -1,4 +1,4 @@
-"""Run tests with one source file replaced by a text, in a forked process that has the large libraries loaded already.
+"""Run tests with one source file replaced by a text, in a forked process that has already loaded the large libraries.
 
 Everything runs interpreted (``NUMBA_DISABLE_JIT=1``), so nothing has to be compiled; compiled and interpreted code give
 the same bytes. Nothing is written into the package: the text reaches the child through its import system.

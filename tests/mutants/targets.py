@@ -26,7 +26,6 @@ SEEN_BY = {
     "bandits/policy": "bandits/check bandits/live bandits/plugins -k broken or test_live or test_plugins",
     "bandits/posterior": "bandits/law bandits/choices bandits/draws",
     "bandits/recorder": "simulation/regret_kinds " + RUNS + " or test_regret_kinds",
-    "bandits/regret_rule": "bandits/regret_rule bandits/law -k regret_rule or double_thompson",
     "bandits/state": "bandits/state bandits/live",
     "bandits/statistics": "bandits/literal bandits/law -k rucb or mdb or rmed or ccb or test_law",
     "bandits/policies/beat_the_mean_sweeps": "simulation/sweeps -k (enumerated or beat_the_mean) and not experiment",
@@ -89,7 +88,6 @@ SEEN_BY = {
     "simulation/sensitivity": "simulation/sensitivity",
     "simulation/single_run": "simulation/simulate simulation/labels",
     "simulation/statistics": "simulation/statistics simulation/result_summary",
-    "simulation/summary": "simulation/result_summary",
     "simulation/utility": "simulation/utility",
 }
 POLICY_TESTS = "bandits/choices bandits/literal bandits/law bandits/regret_rule bandits/check"
@@ -130,7 +128,7 @@ def tests_of(path: str) -> list[str]:
         seen_by = "clicks/clicks"
     elif page.startswith("rankers/kinds/"):
         seen_by = "rankers/sources rankers/runs"
-    else:  # a new page: all tests of its floor, until it has a line of its own
+    else:  # a new module: all tests of its floor, until it has a separate line
         floor = page.split("/")[0]
         seen_by = " ".join(f"{floor}/{path.stem[5:]}" for path in sorted((ROOT / "tests" / floor).glob("test_*.py")))
     names, _, words = seen_by.partition(" -k ")

@@ -1,4 +1,4 @@
-"""Chromium, headless: what a reader's browser makes of a page."""
+"""Headless Chromium: the appearance of a page in a reader's browser."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _PROBE = """<script>addEventListener("load", () => {
 
 
 def look_at(page: str, folder: Path, width: int) -> dict:
-    """Open a page as it is and say what the console got; then with a probe in it, and say what that saw.
+    """Open a page and return the console messages; then open it with a probe, and return the results of the probe.
 
     The second time it stands in a frame, as no window is narrower than 500 pixels.
     """

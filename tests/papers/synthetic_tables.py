@@ -39,7 +39,7 @@ def runs(
 
 
 def about(**more) -> dict:
-    """Say what a reproduced figure says of itself."""
+    """Return the description of a reproduced figure."""
     figure = {
         "paper": "rucb", "number": "Figure 4", "title": "Regret and accuracy on the rankers of NP2004",
         "shows": "RUCB pays least.", "setting": "Three sets of rankers.", "notes": ["A note."], "kind": "runs",

@@ -1,4 +1,4 @@
-"""The measures behind the ledger: which rows they take, what they find, and how sure they are."""
+"""The measures behind the ledger: the rows that they use, their results, and the uncertainty."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def test_a_valley_needs_an_inside():
 
 @pytest.mark.parametrize("column", ["draw", "subset"])
 def test_problems_are_draws_where_the_table_numbers_them(column):
-    """Two problems with runs near 100 and near 300: as draws they say little of the mean, as fixed problems a lot."""
+    """Two problems have runs near 100 and near 300: sampled problems determine the mean poorly, fixed problems well."""
     for numbers, wide in (((1, 2), True), ((1, 1), False)):
         parts = []
         for problem, number, level in zip("ab", numbers, (100, 300), strict=True):

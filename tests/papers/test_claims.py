@@ -1,4 +1,4 @@
-"""The ledger: from numbers to verdicts, what is missing, and how it is written."""
+"""The ledger: from numbers to verdicts, missing data, and the output."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_a_panel_that_must_be_there_is_missed():
 
 
 def test_every_combination_of_panels_must_be_there():
-    """Sizes besides those that must be there count, and then for every family."""
+    """Sizes in addition to the required sizes count, and must then exist for every family."""
     parts = [table(small=8.0).assign(family=family, rankers=size) for family, size in (("a", 5), ("a", 9), ("b", 5))]
     panels = {"family": ["a", "b"], "rankers": [5]}
     row = judge(pd.concat(parts), Claim(**(vars(CLAIM) | {"panels": panels})))

@@ -72,7 +72,7 @@ def test_there_are_claims_of_all_papers_in_numbers():
 
 
 def test_every_figure_of_a_paper_has_a_claim():
-    """Some have none: a table of settings, a figure of which the text says nothing, and those that no paper has."""
+    """Exceptions: a table of settings, a figure that the text does not discuss, and figures from no paper."""
     figures = {name for name, figure in FIGURES.items() if figure.about["paper"] in PAPERS}
     claimed = {name for one in CLAIMS for name in one.figure}
     assert figures - claimed == {"multi_dueling_table_1", "wolfenfeld_figure_9", "state_of_the_art", "real_corpora"}
@@ -83,7 +83,7 @@ def test_every_measure_is_used_and_has_a_builder():
 
 
 def test_a_claim_about_a_corpus_is_put_to_whatever_stands_in_for_it():
-    """An alternative may have a name of its own; rows are selected by name."""
+    """A replacement may have another name; rows are selected by name."""
     checked = 0
     for claim in CLAIMS:
         wanted = claim.rows.get("corpus")

@@ -1,4 +1,4 @@
-"""Figure files: what they may hold, what they come to at a scale and with the data that is there."""
+"""Figure files: valid content, and the resulting experiments at a scale with the available data."""
 
 from __future__ import annotations
 

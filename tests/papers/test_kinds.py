@@ -1,4 +1,4 @@
-"""Pairs and sets in one picture can be told apart."""
+"""Pairs and sets in one figure are distinguishable."""
 
 from __future__ import annotations
 

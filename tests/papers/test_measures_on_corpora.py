@@ -1,4 +1,4 @@
-"""Measures that simulate users on a corpus: what they find is what was put in."""
+"""Measures that simulate users on a corpus: the results match the simulated truth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A corpus that stands for a paper's is read as its declaration says."""
+"""A corpus used for a paper's corpus is read according to its declaration."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_a_source_says_how_its_corpus_is_read(tmp_path):
 
 
 def test_the_corpus_of_yandex_is_read_with_rounded_labels(tmp_path, monkeypatch):
-    """In its text form, too; where it was converted under its name, its declaration says the same."""
+    """The text form too; if the corpus was converted under its name, its declaration contains the same."""
     monkeypatch.setenv("LTR_DUEL_HOME", str(tmp_path / "home"))
     (tmp_path / "IMAT2009").mkdir()
     (tmp_path / "IMAT2009" / "imat2009_learning.txt").write_text(LEARNING)

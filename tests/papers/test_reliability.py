@@ -1,4 +1,4 @@
-"""How reliable criteria are: the worlds are what they are said to be, and wrong criteria are found out."""
+"""How reliable criteria are: the worlds match their description, and wrong criteria are detected."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_problems_that_are_draws_are_drawn_anew():
 
 @pytest.mark.parametrize("claim", ONE_OF_EACH.values(), ids=ONE_OF_EACH)
 def test_a_world_has_the_number_that_it_is_made_for(claim, monkeypatch):
-    """The law itself, as a large sample, is moved to the number in question, and there the measure finds it."""
+    """A large sample of the distribution is moved to the given number, and the measure finds this number."""
     monkeypatch.setattr(reliability, "_POPULATION", 60)
     sample = next(iter(gather(claim, frames_for(claim, truth=True)).samples.values()))
     population = reliability._population(sample, np.random.default_rng(0))
@@ -83,7 +83,7 @@ def test_a_false_claim_is_seldom_called_true_and_a_true_one_is_found(name, monke
 
 
 def test_what_cannot_be_told_is_said(monkeypatch):
-    """Wild runs do not show a factor of 1.5; and what is known of one criterion says nothing of another."""
+    """Highly variable runs do not show a factor of 1.5; results about one criterion imply nothing about others."""
     monkeypatch.setattr(reliability, "WORLDS", 60)
     claim = BY_ID["wolf-rcs-preference"]
     frames = frames_for(claim, truth=True)

@@ -1,4 +1,4 @@
-"""A figure from its file to its table: what is left behind, what is not done again, what a table may hold."""
+"""A figure from its file to its table: remaining files, reused results, valid content of a table."""
 
 from __future__ import annotations
 

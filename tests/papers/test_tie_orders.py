@@ -1,4 +1,4 @@
-"""The winner of each order of tied documents stands beside the reference."""
+"""The winner of each tie order is printed beside the reference."""
 
 from __future__ import annotations
 

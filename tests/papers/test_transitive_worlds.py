@@ -1,4 +1,4 @@
-"""The ledger's claims about order and transitivity, put to transitive worlds with the noise of the published matrix."""
+"""The ledger's claims about order and transitivity, in transitive worlds with the noise of the published matrix."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def called_true(matrix, folder):
 
 @pytest.mark.parametrize("draws, most", [(6, 2), pytest.param(200, 17, marks=pytest.mark.long)])
 def test_claims_are_called_true_in_at_most_5_percent_of_transitive_worlds(tmp_path, monkeypatch, draws, most):
-    """10 of 200 are allowed; 17 would come in one of 50 draws. Taken for exact, the estimates say yes nearly always."""
+    """10 of 200 are allowed; 17 would occur in one of 50 samples. Exact estimates would nearly always pass."""
     monkeypatch.setattr(properties, "_FEW_WORLDS", 39)
     monkeypatch.setattr(properties, "_FEW_SUBSETS", 20)
     rng = np.random.default_rng(0)

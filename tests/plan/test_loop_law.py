@@ -1,4 +1,4 @@
-"""Over the whole loop of plans: false decisions with returning users, and the law of what is chosen."""
+"""Over the whole loop of plans: false decisions with returning users, and the distribution of the choices."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def live_through(seed, policy, good, rng, path):
                 continue
             likes = [0.5 if one < 2 else 0.1 for one in page.shown]
             near = [0.1 * taste[user] * (owner == 0) for owner in page.record["owners"]]
-            near = [one - 0.05 * taste[user] for one in near]  # of no ranker's favour in the mean over users
+            near = [one - 0.05 * taste[user] for one in near]  # favours no ranker on average over users
             clicks = [place for place, p in enumerate(likes) if rng.random() < p + near[place]]
             rows.append({**page.record, "clicks": [place + 1 for place in clicks]})
             owned = [sum(page.record["owners"][place] == side for place in clicks) for side in (0, 1)]

@@ -1,4 +1,4 @@
-"""Plans: signed, followed alike everywhere, made by the law of the policy, and compared with what was logged."""
+"""Plans: signed, followed identically everywhere, sampled from the policy, and compared with the log."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_a_plan_is_read_as_it_was_written_and_only_so():
 
 
 def test_decisions_are_those_of_the_plan():
-    """Each set by its probability (chi-squared at 1e-6), each page by the law of the method (5 standard errors)."""
+    """Sets have their probabilities (chi-squared at 1e-6), pages the distribution of the method (5 standard errors)."""
     plan = plan_of(((("a", "b"), 60), (("c", "a", "d"), 30), (("b",), 10)))
     pages = [plan.decide(f"u{k % 500}", f"q{k}", LISTS, now=5.0) for k in range(20_000)]
     seen = [sum(page.rankers == names for page in pages) for names, _ in plan.sets]
@@ -231,7 +231,7 @@ def test_an_odd_plan_is_refused_though_it_is_signed(change):
 
 
 def altered(made, folder, change):
-    """Write the exposures of a loop anew."""
+    """Rewrite the exposures of a loop."""
     for name in (EXPOSURES, EVENTS):
         (folder / name).mkdir()
         for path in (made.folder / name).iterdir():

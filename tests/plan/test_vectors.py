@@ -1,4 +1,4 @@
-"""Pages of plans are the same in Python, in the file for other languages, and in JavaScript, whatever the input."""
+"""Pages of plans are the same in Python, in the file for other languages, and in JavaScript, for any input."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def javascript():
 
 
 def decided(plan, unit, query, rankings, **options):
-    """Return what Python says, as `ANSWERING` does."""
+    """Return the results of Python in the format of `ANSWERING`."""
     try:
         one = plan.decide(unit, query, rankings, **options)
     except InputError as error:

@@ -80,7 +80,7 @@ def search(n: int) -> tuple[str, str, dict[str, list[int | str]], Callable[[int]
 
 
 def vector(plan: LivePlan, n: int) -> str:
-    """Return what a vector says."""
+    """Return the content of a vector."""
     unit, query, rankings, name = search(n)
     decided, number = plan.decide(unit, query, rankings, now=n), {name(d): d for d in range(60)}
     told = ["\t".join(decided.rankers)]

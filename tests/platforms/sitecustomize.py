@@ -1,4 +1,4 @@
-"""Python on Linux, in which code of ltr_duel finds no more than on Windows; libraries find the system as it is.
+"""Python on Linux, in which code of ltr_duel has only the features of Windows; libraries see the real system.
 
 Python runs this file when it starts, if its folder is on the path, so that child processes have it too.
 """

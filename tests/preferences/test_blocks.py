@@ -1,4 +1,4 @@
-"""The same comparisons give the same bytes, however they were spread: workers, pieces, shares, kills, extensions."""
+"""The same comparisons give the same bytes for any distribution: workers, pieces, shares, kills, extensions."""
 
 from __future__ import annotations
 

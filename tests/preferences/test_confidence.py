@@ -1,4 +1,4 @@
-"""Intervals, and how sure the winners are."""
+"""Intervals, and the probabilities of winners."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_condorcet_confidence_is_a_product_over_independent_pairs():
 
 
 def test_few_comparisons_make_no_winner_certain():
-    """Two of two wins: a share, uniform before, is above 1/2 with chance 1 - 1/8. Three ties say nothing."""
+    """After two wins of two, a share (uniform prior) is above 1/2 with probability 1 - 1/8. Ties change nothing."""
     counts, zero = np.array([[0, 2], [2, 0]]), np.zeros((2, 2))
     won = PreferenceMatrix(np.array([[0.5, 1], [0, 0.5]]), (), zero, counts)
     assert condorcet_confidence(won) == pytest.approx([0.875, 0.125])
@@ -129,7 +129,7 @@ def test_of_two_rankers_the_copeland_winner_is_as_likely_as_the_condorcet_winner
 
 
 def test_what_is_unknown_counts_as_an_error_of_one_half():
-    """Ranker 0 beats 1 in 0.6 of comparisons for certain; nobody has compared them with ranker 2."""
+    """Ranker 0 beats 1 in 0.6 of comparisons without error; neither was compared with ranker 2."""
     p, error = np.full((3, 3), 0.5), np.zeros((3, 3))
     p[0, 1], p[1, 0] = 0.6, 0.4
     error[2, :2] = error[:2, 2] = np.inf

@@ -1,4 +1,4 @@
-"""Control variates: what is taken off an outcome has mean zero, follows the query, and hangs on nobody else."""
+"""Control variates: the subtracted part has mean zero, depends on the query, and not on other rankers."""
 
 from __future__ import annotations
 

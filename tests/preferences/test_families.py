@@ -1,4 +1,4 @@
-"""Families of matrices by name: each size with each parameter, told apart by words and facts."""
+"""Families of matrices by name: each size with each parameter, distinguished by words and facts."""
 
 from __future__ import annotations
 

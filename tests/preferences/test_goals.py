@@ -1,4 +1,4 @@
-"""Comparisons where they are needed: a target for the error, and the search for the Condorcet winner."""
+"""Adaptive numbers of comparisons: a target for the error, and the search for the Condorcet winner."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a transitive world with the noise of an estimate shows, against worlds that are transitive, or are not."""
+"""The null distribution of transitive worlds with the noise of an estimate, against transitive and other worlds."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_cycles_beyond_noise_are_found():
 
 
 def test_an_order_with_even_pairs_has_no_circle_beyond_noise():
-    """All pairs but the neighbours' are even: a total order, but for a hair, with any number of cycles."""
+    """All pairs except neighbours are even: nearly a total order, with any number of cycles."""
     p = np.where(np.abs(APART) == 1, 0.5 + 0.1 * np.sign(APART), 0.5)
     rng = np.random.default_rng(3)
     worlds = [estimated(p, rng) for _ in range(200)]

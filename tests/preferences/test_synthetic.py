@@ -1,4 +1,4 @@
-"""Matrices made from a rule, and printed ones."""
+"""Matrices from formulas, and printed matrices."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def test_each_way_to_reduce_the_variance_agrees_with_enumeration(way):
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: "+".join(way) or "plain")
 def test_reduced_variance_is_real(way):
-    """The spread of many estimates is what their standard errors say; 120 runs know it to 6.5 %."""
+    """The standard deviation of many estimates equals their standard errors; 120 runs determine it to 6.5 %."""
     rankings, _ = truth("navigational", "marginal_sign", 40)
     runs = [
         estimate_preferences(rankings[[0, 1]], top=TOP, comparisons=120, seed=seed, variance_reduction=way, jobs=1)

@@ -1,4 +1,4 @@
-"""Sets with a Condorcet winner: drawn uniformly, and only those."""
+"""Sets with a Condorcet winner are sampled uniformly, without other sets."""
 
 from __future__ import annotations
 

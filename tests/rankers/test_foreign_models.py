@@ -1,4 +1,4 @@
-"""Model files of somebody else: what would loop for ever, crash or take all memory is refused in a sentence."""
+"""Untrusted model files: files that would loop for ever, crash or exhaust memory are rejected with one sentence."""
 
 import json
 import re

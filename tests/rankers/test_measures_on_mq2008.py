@@ -1,4 +1,4 @@
-"""What `rankers evaluate` prints for real judgements, beside ir-measures: each query, and the means."""
+"""`rankers evaluate` on real judgements, compared with ir-measures: each query, and the means."""
 
 from __future__ import annotations
 

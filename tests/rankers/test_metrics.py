@@ -1,4 +1,4 @@
-"""NDCG: by hand, and as scikit-learn counts it."""
+"""NDCG: computed manually, and by scikit-learn."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ class Scored(NamedTuple):
 
 
 class FakeDataset:
-    """What ir_datasets hands over."""
+    """A dataset of ir_datasets."""
 
     def qrels_iter(self):
         for line in QRELS.splitlines():
@@ -123,7 +123,7 @@ def test_judgements_and_runs_are_a_corpus_on_the_command_line(files, capsys):
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
 def test_judgements_and_a_table_of_scores_are_the_corpus_of_the_same_runs(files, suffix):
-    """All scores are given, so two runs that retrieve all of the table's documents say the same."""
+    """All scores are given, so two runs that retrieve all documents of the table contain the same information."""
     rows = {
         "query": ["1", "1", "1", "9"],
         "document": ["b", "e", "new", "a"],

@@ -1,4 +1,4 @@
-"""The recipes of docs/rankers.md run as they stand there."""
+"""The recipes of docs/rankers.md run as printed."""
 
 from __future__ import annotations
 

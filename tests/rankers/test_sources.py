@@ -1,4 +1,4 @@
-"""Rankers by words: from runs, models, tables of scores and rank lists; what cannot be used is refused."""
+"""Rankers by words: from runs, models, tables of scores and rank lists; unusable input is rejected."""
 
 from __future__ import annotations
 

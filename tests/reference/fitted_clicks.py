@@ -1,4 +1,4 @@
-"""Click models the slow way: sessions drawn event by event, EM by enumeration of all that could have happened."""
+"""Click models the slow way: sessions sampled event by event, EM by enumeration of all possible events."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def after(form, tossed, i, k, click, end):
 
 
 def em(form, sessions, places, steps, smoothing=1.0):
-    """Return the parameters after so many steps, by (kind, number); sessions are (items, clicks)."""
+    """Return the parameters after the given number of steps, by (kind, number); sessions are (items, clicks)."""
     theta = defaultdict(lambda: 0.5)
     for _ in range(steps):
         true, asked = defaultdict(float), defaultdict(float)

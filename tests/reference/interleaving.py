@@ -130,7 +130,7 @@ def constraints_outcome(first, second, shown, clicks, kinds=(1, 2)):
 
 
 def team_draft_lists(orders, top, skip_prefix=True):
-    """{(list, owners): probability} of team draft; the common prefix is owned by nobody (-1) if it is skipped."""
+    """{(list, owners): probability} of team draft; the common prefix has no owner (-1) if it is skipped."""
     n = len(orders[0])
     length, prefix = min(top, n), 0
     while skip_prefix and prefix < length and len({order[prefix] for order in orders}) == 1:
@@ -198,7 +198,7 @@ def sosm_scores(orders, shown, clicks, tau=3):
 
 
 def team_draft_page(lists, top, rng):
-    """(shown, owners) of team draft on plain lists; what a ranker does not know comes last, shuffled."""
+    """(shown, owners) of team draft on plain lists; documents missing from a list come last, shuffled."""
     documents = list(dict.fromkeys(itertools.chain(*lists)))
     orders = []
     for known in lists:

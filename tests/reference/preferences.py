@@ -1,4 +1,4 @@
-"""Preference matrices and their properties, slowly: by enumeration, and word for word as the papers say."""
+"""Preference matrices and their properties, slowly: by enumeration, and literally as in the papers."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from ltr_duel.rankers.ties import document_keys, mix, salt_of
 
 
 class Ordered(NamedTuple):
-    """What one ranker does with a corpus; each of shape (n_docs,)."""
+    """One ranker's order of a corpus; each array of shape (n_docs,)."""
 
     order: NDArray[np.int16]
     rank: NDArray[np.int16]

@@ -1,4 +1,4 @@
-"""The exact law of a sampler, found from its own text: every choice is taken in turn, every uniform number bisected."""
+"""The exact distribution of a sampler, from its own code: all choices are enumerated, uniform numbers are bisected."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def enumerate_choices(run):
 
 
 class Scripted:
-    """Stands in for a random generator: returns given numbers, and says when it wants more."""
+    """Replaces a random generator: returns given numbers, and signals when more are needed."""
 
     def __init__(self, numbers):
         self.numbers = list(numbers)

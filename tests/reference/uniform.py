@@ -1,4 +1,4 @@
-"""The exact law of code that asks a generator for uniform numbers: each number is an interval that answers cut in two.
+"""The exact distribution of code that uses uniform numbers: each number is an interval that comparisons split.
 
 ``rng.random() < p`` and ``int(rng.random() * n)`` are all that policies do with such a number, so a walk through every
 answer, each with its probability, is a finite enumeration.

@@ -22,7 +22,7 @@ def users(seed=0):
 
 
 class Scripted:
-    """A connection that answers as it was told, and keeps what it was sent."""
+    """A connection with scripted answers that records the requests."""
 
     def __init__(self, *answers):
         self.answers, self.sent, self.closed = list(answers), [], 0

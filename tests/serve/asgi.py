@@ -1,4 +1,4 @@
-"""A service in this process, asked without sockets."""
+"""A service in this process, called without sockets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KEYS = Keys({"one": bytes(range(32))})
 
 
 class Clock:
-    """Tells the time that a test says."""
+    """A clock set by the test."""
 
     def __init__(self) -> None:
         self.now = 1_700_000_000.0
@@ -39,7 +39,7 @@ class Said(NamedTuple):
 
 
 class Service:
-    """An application, and what it needs; `call` asks it within a running loop."""
+    """An application with its dependencies; `call` sends a request within a running loop."""
 
     def __init__(self, folder, *, keys=(), clock=None, limits=None, user_key=None, **settings) -> None:
         given = {"name": "test", "rankers": RANKERS, "policy": "rucb", "seed": 0, **settings}

@@ -1,4 +1,4 @@
-"""Requests that a service must refuse, each with its status."""
+"""Requests that a service must reject, each with its status."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A headless Chromium that a test steers as a person would: typing, clicks, back and forward. It speaks DevTools."""
+"""A headless Chromium controlled like by a person (typing, clicks, back and forward), through DevTools."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Tab:
         self._ask("Page.navigate", url=address)
 
     def value(self, text: str) -> Any:
-        """Return what JavaScript makes of a text in the page, None while there is no page."""
+        """Return the value of a JavaScript expression in the page; None if no page is loaded."""
         said = self._ask("Runtime.evaluate", expression=text, returnByValue=True)
         return None if "exceptionDetails" in said else said["result"].get("value")
 
@@ -69,7 +69,7 @@ class Tab:
         self._ask("Page.navigateToHistoryEntry", entryId=said["entries"][said["currentIndex"] + steps]["id"])
 
     def type(self, text: str) -> None:
-        """Type a text and the enter key, where the page expects them."""
+        """Type a text and the enter key into the focused field."""
         self._ask("Input.insertText", text=text)
         for kind in ("keyDown", "keyUp"):
             self._ask(
@@ -123,7 +123,7 @@ def browsing(profile: Path, *options: str) -> Iterator[Tab]:
     ]  # fmt: skip
 
     def connect() -> None:
-        """Let the browser hear by its file 3 and answer by its file 4."""
+        """Connect the browser's pipes: it reads file descriptor 3 and writes file descriptor 4."""
         theirs = [fcntl.fcntl(one, fcntl.F_DUPFD, 10) for one in (theirs_in, theirs_out)]
         for place, one in enumerate(theirs, 3):
             os.dup2(one, place)
@@ -135,7 +135,7 @@ def browsing(profile: Path, *options: str) -> Iterator[Tab]:
     try:
         yield Tab(say, hear)
     finally:
-        os.close(say)  # the browser ends with its pipe
+        os.close(say)  # closing the pipe ends the browser
         os.close(hear)
         try:
             process.wait(10)

@@ -1,4 +1,4 @@
-"""A service of the example's experiment, for the clients and pages that are tried with it."""
+"""A service with the example's experiment, for tests of clients and pages."""
 
 from __future__ import annotations
 

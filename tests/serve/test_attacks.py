@@ -134,7 +134,7 @@ def test_pages_that_are_never_reported_do_not_stop_the_service(tmp_path):
 
 @pytest.mark.parametrize("keyed", [False, True])
 def test_a_request_that_was_refused_as_too_slow_leaves_no_page(tmp_path, monkeypatch, keyed):
-    """One disk wait is too long: nobody sees the pages of those who waited for it, nor those of who came behind."""
+    """One disk wait is too long: the pages of the waiting and of the following requests reach no user."""
     asked = {"query": "q", "rankings": LISTS}
 
     async def story(service):

@@ -1,4 +1,4 @@
-"""The client keeps its deadline whatever the service does, and a repeated request makes one page."""
+"""The client keeps its deadline for any behaviour of the service, and a repeated request makes one page."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ FALLBACK = Shown(("a", "b"), "", ("bm25",), "fallback", total=2)
 
 
 class Fake(BaseHTTPRequestHandler):
-    """Answers as its server says, or keeps the client waiting, or closes."""
+    """Answers as its server specifies, or keeps the client waiting, or closes."""
 
     protocol_version = "HTTP/1.1"
 
@@ -223,7 +223,7 @@ def test_a_key_that_came_with_another_search_is_refused(tmp_path, other):
         first, again = await ask(asked, keys[0]), await ask({**asked, **other}, keys[0])
         assert (first.status, again.status) == (200, 422) and "another body" in again.json["error"]
         assert (await ask(asked, keys[0])).json == first.json
-        return (await ask({**asked, **other}, keys[1])).status  # of another client
+        return (await ask({**asked, **other}, keys[1])).status  # for another client
 
     assert using(Service(tmp_path, keys=keys), story) == 200
 

@@ -1,4 +1,4 @@
-"""A service that is started before the one that it follows ends takes over when that ends."""
+"""A service that is started before its predecessor ends takes over when the predecessor ends."""
 
 import threading
 

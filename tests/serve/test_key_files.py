@@ -1,4 +1,4 @@
-"""Keys are exchanged while the service runs; a file that is no file of keys changes nothing."""
+"""Keys are exchanged while the service runs; an invalid key file changes nothing."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def made(folder):
 
 
 def looked(keys):
-    """Look as often as a change takes to be believed."""
+    """Reload as often as a change needs to be accepted."""
     keys.look()
     keys.look()
 

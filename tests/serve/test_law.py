@@ -38,7 +38,7 @@ def corpus():
 
 
 def through_the_service(folder, policy, method, steps, *, seed=0, concurrency=1, **settings):
-    """Return the state after so many pages."""
+    """Return the state after the given number of pages."""
     rankings = corpus()
     service = Service(
         folder, rankers=rankings.names, policy=policy, method=method, top=5, seed=seed, horizon=steps, **settings

@@ -1,4 +1,4 @@
-"""The page at ``/``, as people and their browsers see it."""
+"""The page at ``/``, as shown in browsers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ NASTY = ("<img src=https://example.com/x.png onerror=alert(1)>", "x" * 150, 'ran
 
 
 async def used(service, pages=60):
-    """Let the last ranker win on all pages but the last three, which stay open."""
+    """Make the last ranker win on all pages except the last three, which stay open."""
     lists = {name: [f"{name}{k}" for k in range(5)] for name in service.experiment.settings.rankers}
     best = service.experiment.settings.rankers[-1]
     for k in range(pages):
@@ -51,7 +51,7 @@ def test_the_page_says_what_the_state_is(tmp_path):
 
 
 def test_after_a_drop_the_page_says_of_which_policy_the_steps_are(tmp_path):
-    """Also where all pages that were closed are those of the dropped ranker, so the new policy has no step yet."""
+    """Also if all closed pages belong to the dropped ranker, so that the new policy has no step yet."""
     last = RANKERS[-1]
 
     async def story(service):

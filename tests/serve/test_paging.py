@@ -1,4 +1,4 @@
-"""Pages in parts over HTTP: by the user, by the token, and what is refused."""
+"""Pages in parts over HTTP: by the user, by the token, and rejected requests."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_the_client_asks_for_a_later_part_by_the_user_alone(server):  # noqa: F8
 
 
 async def abandoned(service, monkeypatch, user):
-    """Let a user take no answer to a search while it is worked on; return the worker."""
+    """Simulate a user who leaves while a search is being processed; return the worker."""
     answer, begun, loop = service.experiment.answer, asyncio.Event(), asyncio.get_running_loop()
 
     def slowly(calls):
@@ -117,7 +117,7 @@ async def abandoned(service, monkeypatch, user):
 
 @pytest.mark.parametrize("user, left", [("ann", 1), ("bob", 1)])
 def test_a_reload_whose_answer_came_too_late_leaves_the_page_open(tmp_path, monkeypatch, user, left):
-    """A new page that was not delivered is closed without an outcome (that of Bob); one that was shown before stays."""
+    """An undelivered new page is closed without an outcome (Bob's); a page that was shown before stays open."""
 
     async def story(service):
         await ask(service)

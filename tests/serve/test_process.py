@@ -1,4 +1,4 @@
-"""The service as a process: killed under load, started again, told to stop. On 127.0.0.1 only."""
+"""The service as a process: killed under load, restarted, stopped. On 127.0.0.1 only."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def counted(url, pages, concurrency):
 
 
 def killed_under_load(folder, seconds):
-    """Kill a service so long after it got its first request; see that it knows what it acknowledged."""
+    """Kill a service at a given time after its first request; check that all acknowledged calls are in the store."""
     with process(folder, ends_with=-signal.SIGKILL) as (url, running):
         before = state_of(url)
         threading.Timer(seconds, running.kill).start()

@@ -1,4 +1,4 @@
-"""Reports that are sent again with the same key, as their answer was lost, have the answer of the first."""
+"""Reports repeated with the same key, after a lost answer, get the answer of the first."""
 
 from __future__ import annotations
 

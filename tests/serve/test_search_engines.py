@@ -1,4 +1,4 @@
-"""The example that asks search engines: requests and answers in the formats that their manuals describe."""
+"""The example for search engines: requests and answers in the formats of their manuals."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ ANSWERS = {"opensearch": opensearch, "elasticsearch": opensearch, "solr": solr, 
 
 
 def configuration(path, said):
-    """Return the name of the configuration that a request asks for."""
+    """Return the name of the configuration in a request."""
     if "useParams" in path:
         return parse_qs(urlsplit(path).query)["useParams"][0]
     return said["ranking"]["profile"] if "ranking" in said else said["id"]
 
 
 class Fake(BaseHTTPRequestHandler):
-    """Answers as its server says for a configuration: by a list, by a status, by other JSON, or late."""
+    """Answers as its server specifies for a configuration: with a list, a status, other JSON, or late."""
 
     def do_POST(self):
         said = json.loads(self.rfile.read(int(self.headers["content-length"])))
@@ -84,7 +84,7 @@ class Fake(BaseHTTPRequestHandler):
         self.send_response(way if isinstance(way, int) else 200)
         self.end_headers()
         answer = way if isinstance(way, dict | list) else ANSWERS[self.server.engine](RANKED[name])
-        with contextlib.suppress(BrokenPipeError):  # nobody waits for a late answer
+        with contextlib.suppress(BrokenPipeError):  # the client has stopped waiting for a late answer
             self.wfile.write(json.dumps(answer).encode())
 
     def log_message(self, *given):
@@ -93,7 +93,7 @@ class Fake(BaseHTTPRequestHandler):
 
 @pytest.fixture(params=sorted(ANSWERS))
 def lists(request, example):
-    """Return what asks a server that answers as an engine, and the server."""
+    """Return a client of a fake engine, and its server."""
     with ThreadingHTTPServer(("127.0.0.1", 0), Fake) as server:
         server.engine, server.asked, server.ways, server.daemon_threads = request.param, [], {}, True
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))

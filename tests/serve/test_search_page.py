@@ -1,4 +1,4 @@
-"""The example of a search page works beside a service, without one, and in a browser that loses and doubles nothing."""
+"""The example of a search page works beside a service, without one, and in a browser without lost clicks."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def search():
 
 @contextlib.contextmanager
 def site(search, url):
-    """Serve the example; yield its address and the paths that it was asked for."""
+    """Serve the example; yield its address and the requested paths."""
     asked = []
 
     class Logged(search.Search):

@@ -1,4 +1,4 @@
-"""The soak counts again what was acknowledged, and names what is missing, counted twice or invented."""
+"""The soak test recounts all acknowledged calls, and reports missing, doubled and invented ones."""
 
 import sqlite3
 from contextlib import closing

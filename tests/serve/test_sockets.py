@@ -1,4 +1,4 @@
-"""Connections: what is no HTTP, too slow, too large or too much is refused. On 127.0.0.1 only."""
+"""Connections: invalid, slow, large and excessive requests are rejected. On 127.0.0.1 only."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ def test_answered_requests_without_their_bodies_leave_room_for_others(tmp_path):
 
 
 def test_a_connection_on_which_nothing_was_asked_ends_without_an_answer(tmp_path):
-    """A proxy that connects ahead would take a sentence for the answer to its next request."""
+    """A proxy that connects in advance would read a message as the answer to its next request."""
 
     async def story(service, port):
         assert await send(port) == b""

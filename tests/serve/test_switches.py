@@ -1,4 +1,4 @@
-"""The address of the switches, and how the service serves pages outside of the experiment."""
+"""The address of the switches, and pages outside the experiment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regrets on the sushi matrix beside those of public code, within the errors of both.
+"""Regrets on the sushi matrix agree with public code, within the errors of both.
 
 HuasenWu/DuelingBandits, the program of D-TS's authors, compiled and run on the same matrix: Kamishima's sushi data, 16
 arms, 100,000 steps, average regret, mean and standard error of that program's runs. Its loop and its random numbers are

@@ -1,4 +1,4 @@
-"""Batches and delays in whole simulations: their keys, their law, and what is refused."""
+"""Batches and delays in whole simulations: keys, distributions, and rejected settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Multiple comparisons with the best: arithmetic where there is one, error rates by simulation where there is none."""
+"""Multiple comparisons with the best: exact values if they can be computed, otherwise simulated error rates."""
 
 from __future__ import annotations
 

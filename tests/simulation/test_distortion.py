@@ -1,4 +1,4 @@
-"""Distortion: what is counted, and that nothing but the seed decides it."""
+"""Distortion: the counts, and their dependence on the seed alone."""
 
 from __future__ import annotations
 

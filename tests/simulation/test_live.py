@@ -1,4 +1,4 @@
-"""The live oracle: its answers have the law of the matrix that enumeration gives."""
+"""The live oracle: its outcomes have the distribution of the enumerated matrix."""
 
 from __future__ import annotations
 

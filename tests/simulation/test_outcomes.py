@@ -1,4 +1,4 @@
-"""How many outcomes a run has received: one for each pair of different arms that was compared."""
+"""The number of outcomes of a run: one for each compared pair of different arms."""
 
 from __future__ import annotations
 

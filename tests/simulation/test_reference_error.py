@@ -1,4 +1,4 @@
-"""How far the error of an estimated matrix moves a regret."""
+"""The effect of an estimated matrix's error on regret."""
 
 from __future__ import annotations
 

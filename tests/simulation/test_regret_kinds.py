@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from ltr_duel.bandits.hooks import select, select_slate, update, update_slate
-from ltr_duel.bandits.labels import relabelled
-from ltr_duel.bandits.oracle import duel, multiduel
+from ltr_duel.bandits.oracle import duel, multiduel, relabelled
 from ltr_duel.bandits.policy import POLICIES
 from ltr_duel.core import interpreted
 from ltr_duel.core.errors import InputError
@@ -24,7 +23,7 @@ MATRIX = PreferenceMatrix(np.ascontiguousarray(bradley_terry(5).p[::-1, ::-1]))
 
 
 def slates_of(run, steps):
-    """Walk the run's path as plain Python and return what was compared in each step."""
+    """Run the path in plain Python, and return the compared arms of each step."""
     policy, params = POLICIES.configure(run.label)[1:]
     state, order, streams = policy.init(5, 0, params), run_order(run.key, 5), run_streams(run.key)
     oracle = relabelled(FromMatrix(MATRIX).open(), order)

@@ -40,7 +40,7 @@ def test_users_who_never_click_leave_every_method_at_one_half(method):
 
 def test_naming_the_leader_counts_nobody_as_half_right():
     assert [name_leader(balance) for balance in (2.0, 0.0, -0.5)] == [1, 0.5, 0]
-    assert [name_leader(balance) for balance in (1e-6, 1e-12, -1e-12, -1e-6)] == [1, 0.5, 0.5, 0]  # rounding is nobody
+    assert [name_leader(balance) for balance in (1e-6, 1e-12, -1e-12, -1e-6)] == [1, 0.5, 0.5, 0]  # rounding: no leader
 
 
 @pytest.mark.parametrize(("walk", "method"), [(walk_pairs, "probabilistic"), (walk_slates, "sosm")])

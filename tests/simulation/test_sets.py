@@ -1,4 +1,4 @@
-"""Sets of arms on a matrix: refused without a word, independent coins with it, and pairs the same either way."""
+"""Sets of arms on a matrix: rejected by default, independent coins on request, and the same pairs either way."""
 
 from __future__ import annotations
 

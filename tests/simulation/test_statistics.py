@@ -1,4 +1,4 @@
-"""Means with a spread, and what of a table can be compared at all: on tables that can be read at a glance."""
+"""Means with a spread, and the comparable parts of a table: on tables small enough to check by eye."""
 
 from __future__ import annotations
 

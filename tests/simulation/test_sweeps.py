@@ -1,4 +1,4 @@
-"""Whole sweeps at once have the law of single steps: against enumeration, and against runs step by step."""
+"""Whole sweeps have the distribution of single steps: against enumeration, and against step-by-step runs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ ABLE = ["beat_the_mean", "beat_the_mean_pac", "interleaved_filter"]
 
 
 class Enumerated:
-    """The exact law of Beat the Mean, Algorithm 1, on few arms for few steps: who met whom, and who is named.
+    """The exact distribution of Beat the Mean, Algorithm 1, on few arms and steps: pairings, and the named arm.
 
     A state is the remaining arms; for each arm, opponent and outcome the records; the duels of each pair so far;
     and what a run records at each of the times. States that are equal are merged.

@@ -1,4 +1,4 @@
-"""Oracles from utilities answer with the law of their preference matrix, and correlate the pairs of a slate."""
+"""Oracles from utilities have the distribution of their preference matrix, and correlate the pairs of a slate."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""What `warm-up` compiles, a simulation need not."""
+"""A simulation does not compile what `warm-up` has compiled."""
 
 import pytest
 from numba.core import event
@@ -9,14 +9,13 @@ from ltr_duel.core import jit as kernels
 from ltr_duel.core import kernel_cache
 from ltr_duel.core.errors import InputError
 from ltr_duel.simulation.oracle import FromMatrix
-from ltr_duel.simulation.run import simulate
-from ltr_duel.simulation.warming import warm_up
+from ltr_duel.simulation.run import simulate, warm_up
 from tests.conftest import bradley_terry
 
 
 @pytest.fixture
 def no_loop_is_compiled(tmp_path, monkeypatch):
-    """Let loops, but not what they call, be compiled anew, to a place that nobody has used."""
+    """Recompile loops, but not their callees, in an unused folder."""
     monkeypatch.setattr(kernel_cache, "cache_home", lambda: tmp_path)
     for remembered in (kernels._cache_folder, kernel_cache.kernel_folder, compiling._compiled):
         remembered.cache_clear()

@@ -1,4 +1,4 @@
-"""The commands and Python texts of a page, and how they are run as printed: in an empty folder, one after the other.
+"""Run the commands and Python code of a page as printed, one after the other, in an empty folder.
 
 - ```` ```python ```` and notebook cells share the names of their page.
 - A block below a line that ends with ```name.ext`:`` is the content of that file.

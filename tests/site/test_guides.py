@@ -1,6 +1,6 @@
-"""The guides run as printed, page by page, on real feature files if at hand: commands, and Python texts.
+"""The guides run as printed, page by page, on real feature files if available: commands and Python code.
 
-What no test runs as printed is named here with a reason, for all pages.
+Code that no test runs as printed is listed here with a reason, for all pages.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def steps_of(page):
 
 
 def said_why(text):
-    """Return why a text is not run from its page, or None."""
+    """Return the reason for not running a block of its page, or None."""
     return next((why for begin, why in ELSEWHERE.items() if text.startswith(begin)), None)
 
 

@@ -24,7 +24,7 @@ def outputs(page, folder):
     return [{kind for out in cell.outputs for kind in out.get("data", {out.output_type: 0})} for cell in notebook.cells]
 
 
-# The kernel's channels are files of its own folder; ipykernel warns of them, and of loops it leaves open, by itself.
+# The kernel's channels are files in its folder; ipykernel warns about them, and about event loops that it leaves open.
 quiet = pytest.mark.filterwarnings("ignore")
 
 

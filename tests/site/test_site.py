@@ -1,4 +1,4 @@
-"""The site: it builds without a warning, holds together, and looks right in a browser at two widths, light and dark."""
+"""The site: it builds without warnings or broken links, and looks right in a browser at two widths, light and dark."""
 
 from __future__ import annotations
 

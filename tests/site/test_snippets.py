@@ -1,4 +1,4 @@
-"""Every command and every Python text of the site's new pages runs as printed, in the order of its page."""
+"""Every command and all Python code of the site's pages runs as printed, in the order of the page."""
 
 from __future__ import annotations
 

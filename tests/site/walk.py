@@ -1,4 +1,4 @@
-"""A walk through a site in headless Chromium: each page in turn, in a frame of the width that is asked for."""
+"""Open each page of a site in headless Chromium, in a frame of the given width."""
 
 from __future__ import annotations
 

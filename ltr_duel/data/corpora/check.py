@@ -13,7 +13,7 @@ import numpy as np
 
 from ltr_duel.core import progress
 from ltr_duel.data.corpora.corpus import CORPORA
-from ltr_duel.data.text.chunks import Chunk, FileDigest, Pool, read_chunks
+from ltr_duel.data.text.chunks import Chunk, FileDigest, read_chunks
 from ltr_duel.data.text.dialects import dialect_named, read_sidecar, recognise_dialect
 from ltr_duel.data.text.options import ReadOptions
 from ltr_duel.data.text.parse import Parsed, Room, Rules, parse_chunk
@@ -149,7 +149,7 @@ def _pieces(chunk: Chunk, rules: Rules, lines_before: int) -> Iterator[tuple[Par
     """Yield the parts that can be parsed, starting again after each bad line, each with the number of lines before."""
     text = chunk.text
     while len(text):
-        parsed = parse_chunk(Chunk(text, chunk.finished), Room(), rules, Pool())
+        parsed = parse_chunk(Chunk(text, chunk.finished), Room(), rules)
         yield parsed, lines_before
         if parsed.state.code == DONE:
             return

@@ -1,4 +1,4 @@
-"""Auto, by its description: every probability from the counts, in each step anew."""
+"""Auto, by its description: every probability is recomputed from the counts in each step."""
 
 from math import log
 
@@ -25,7 +25,7 @@ class Auto(Literal):
         self.losses, self.misfit, self.due, self.favourite = [0] * self.k, 0.0, 0, 0
 
     def look(self):
-        """What the counts say."""
+        """Compute the estimates from the counts."""
         self.met, self.won = (self.w + self.w.T).sum(axis=1), self.w.sum(axis=1)
         self.rate = [(won + 1.0) / (met + 2.0) for won, met in zip(self.won, self.met, strict=True)]
         self.pooled = above_half(self.won, self.met - self.won)

@@ -149,7 +149,7 @@ class ThompsonDoubler(Doubler):
 
 
 class BalancedDoubler(Doubler):
-    """Algorithm 11; before the first epoch with room for a hot start, Algorithm 8."""
+    """Algorithm 11; before the first epoch that is long enough for a hot start, Algorithm 8."""
 
     def box(self):
         return Ucb1(self.k, 0.5, self)

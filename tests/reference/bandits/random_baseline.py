@@ -1,4 +1,4 @@
-"""The policies that learn nothing: a pair, or a set, that has nothing to do with anything."""
+"""The policies that learn nothing: a random pair, or a random set."""
 
 from tests.reference.bandits.walk import Literal
 

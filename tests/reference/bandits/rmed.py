@@ -1,4 +1,4 @@
-"""RMED1, RMED2 and RMED2FH, Algorithms 1 and 2 of Komiyama et al., COLT 2015, written as one long story."""
+"""RMED1, RMED2 and RMED2FH, Algorithms 1 and 2 of Komiyama et al., COLT 2015, written as one function."""
 
 from math import ceil, inf, log
 

@@ -1,4 +1,4 @@
-"""The common ground of the literal policies: their interface, their draws, and the walk through a problem."""
+"""The common parts of the reference policies: their interface, their samples, and the walk through a problem."""
 
 import numpy as np
 

@@ -25,7 +25,7 @@ from ltr_duel.simulation.regret import (
     reference_errors,
 )
 from ltr_duel.simulation.run_result import RunResult, lateness_note
-from ltr_duel.simulation.statistics import final_rows, identification_time, with_correct
+from ltr_duel.simulation.statistics import final_rows, identification_time, summarise, with_correct
 
 _TOGETHER = 256  # runs whose regret is computed at once
 
@@ -215,8 +215,6 @@ class Results:
         NaN for the best policy itself, and where there are fewer than two repetitions. The same runs name the best
         policy, so p is corrected by Holm's method for all P (P - 1) / 2 pairs of P policies.
         """
-        from ltr_duel.simulation.summary import summarise  # scipy.stats is slow to import
-
         return summarise(self.to_frame(), column or self._default_column)
 
     def reference_errors(self) -> FloatVector:

@@ -11,10 +11,10 @@ from ltr_duel.bandits import BATCH_NUMBERS, LOOP_NUMBERS, Policy
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, errors, frozen, numbered
 from ltr_duel.core import digest as core_digest
 from ltr_duel.preferences import PreferenceMatrix
-from ltr_duel.simulation.labels import AS_GIVEN
 from ltr_duel.simulation.oracle import tosses_coins
 from ltr_duel.simulation.regret import REGRETS, cumulative_regret, loss_per_arm
 
+AS_GIVEN = "as given"  # arms numbered by the rows of the matrix, as in all runs before there was a random order
 _AS_EVER = (("labels", AS_GIVEN), ("batch", 1), ("delay", 0))
 
 

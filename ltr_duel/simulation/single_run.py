@@ -8,9 +8,8 @@ import numpy as np
 
 from ltr_duel.bandits import Lateness, Policy, Run, new_recorder, random_order, relabelled, suited
 from ltr_duel.core import FloatMatrix, IntVector, Streams, components, handed_over, stream
-from ltr_duel.simulation.labels import AS_GIVEN
 from ltr_duel.simulation.oracle import OracleSource
-from ltr_duel.simulation.run_result import RunKey, RunResult
+from ltr_duel.simulation.run_result import AS_GIVEN, RunKey, RunResult
 
 _kept = threading.local()  # of each thread, room for a relabelled matrix: a run after another takes the same memory
 _MOST_KEPT = 1000  # arms

@@ -92,7 +92,6 @@ SEEN_BY = {
     "simulation/sensitivity": "simulation/sensitivity",
     "simulation/single_run": "simulation/simulate simulation/labels",
     "simulation/statistics": "simulation/statistics simulation/result_summary",
-    "simulation/summary": "simulation/result_summary",
     "simulation/utility": "simulation/utility",
 }
 POLICY_TESTS = "bandits/choices bandits/literal bandits/law bandits/regret_rule bandits/check"

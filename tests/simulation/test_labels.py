@@ -16,10 +16,9 @@ from ltr_duel.bandits.policy import POLICIES
 from ltr_duel.bandits.recorder import new_recorder
 from ltr_duel.core import as_writable, implement, stream
 from ltr_duel.preferences.matrix import PreferenceMatrix
-from ltr_duel.simulation.labels import AS_GIVEN
 from ltr_duel.simulation.oracle import FromMatrix, OracleSource
 from ltr_duel.simulation.run import checkpoints, simulate
-from ltr_duel.simulation.run_result import RunKey
+from ltr_duel.simulation.run_result import AS_GIVEN, RunKey
 from ltr_duel.simulation.single_run import run_once, run_order, run_streams
 from tests.bandits.matrices import bradley_terry
 from tests.conftest import coins

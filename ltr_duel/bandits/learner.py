@@ -147,9 +147,7 @@ class Learner:
                 self._tell(self.t + k, arms, signs)
         else:
             pairs = np.array([arms for arms, _ in outcomes])
-            told = (
-                np.array([signs[0] if signs else 0 for _, signs in outcomes], np.uint8).view(np.int8).astype(np.int64)
-            )
+            told = np.array([np.frombuffer(signs, np.int8).sum() for _, signs in outcomes], np.int64)
             loop_for(self._policy, tell_pairs)(self._state, self._params, self.t, pairs, told, self._rng)
         self.t += len(outcomes)
 

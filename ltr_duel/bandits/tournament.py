@@ -27,6 +27,7 @@ from ltr_duel.bandits.coin_words import (
     odds_of,
     toss_block,
 )
+from ltr_duel.bandits.statistics import nth_equal
 from ltr_duel.core import (
     FloatMatrix,
     FloatVector,
@@ -109,12 +110,11 @@ def most_wins(
             if lost[i] < fewest:
                 fewest, ties = lost[i], 0
             ties += lost[i] == fewest
-    skip = random_below(ties, rng)
+    n = random_below(ties, rng)
     for i in range(prefer.shape[0]):
-        if rank[i] == least and lost[i] == fewest:
-            if skip == 0:
-                return i
-            skip -= 1
+        n -= rank[i] == least and lost[i] == fewest
+        if n < 0:
+            return i
     return favourite
 
 
@@ -137,13 +137,7 @@ def most_wins_among(
             if lost[place] < fewest:
                 fewest, ties = lost[place], 0
             ties += lost[place] == fewest
-    skip = random_below(ties, rng)
-    for place in range(n):
-        if lost[place] == fewest:
-            if skip == 0:
-                return place
-            skip -= 1
-    return favourite
+    return nth_equal(lost[:n], fewest, random_below(ties, rng))
 
 
 @kernel

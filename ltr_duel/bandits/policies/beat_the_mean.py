@@ -194,16 +194,14 @@ def remove_worst(state: State, rng: Generator) -> None:
     now, ties = state.now[0], 0
     for arm in state.active[: now.n_active]:
         ties += state.mean[arm] == now.low
-    skip = random_below(ties, rng)
-    worst, left = -1, 0
-    for arm in state.active[: now.n_active]:
-        if state.mean[arm] == now.low:
-            skip -= 1
-            if skip == -1:
-                worst = arm  # line 17
-                continue
-        state.active[left] = arm  # line 19
-        left += 1
+    skip, place = random_below(ties, rng), -1
+    while skip >= 0:
+        place += 1
+        skip -= state.mean[state.active[place]] == now.low
+    worst = state.active[place]  # line 17
+    left = now.n_active - 1
+    for k in range(place, left):  # line 19
+        state.active[k] = state.active[k + 1]
     now.n_active = left
     for arm in state.active[:left]:  # line 18
         state.n[arm] -= state.duels[arm, 2 * worst]

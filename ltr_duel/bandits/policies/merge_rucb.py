@@ -84,12 +84,11 @@ def strongest_rival(wins: IntMatrix, arms: IntVector, champion: int, bonus: floa
             ties += 1
     if ties == 1:
         return rival
-    skip = random_below(ties, rng)
+    n = random_below(ties, rng)
     for j in arms:
-        if bound_against(wins, j, champion, bonus) == best:
-            if skip == 0:
-                return j
-            skip -= 1
+        n -= bound_against(wins, j, champion, bonus) == best
+        if n < 0:
+            return j
     return champion
 
 

@@ -6,7 +6,7 @@ multi-dueling bandits paper (Brost et al., CIKM 2016). Linear regret. A step cos
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -48,7 +48,7 @@ def chance(state: State, params: NoParams, arms: IntVector) -> float:
     return 2 / max(n_arms * (n_arms - 1), 2)
 
 
-def update(state: State, params: NoParams, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
+def update(state: Any, params: NoParams, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Count, for the recommendation alone."""
     if outcome > 0:
         state.wins[first, second] += 1

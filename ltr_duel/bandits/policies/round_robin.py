@@ -11,7 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
+from ltr_duel.bandits.policies.random_baseline import update
 from ltr_duel.bandits.policy import register
+from ltr_duel.bandits.statistics import victories
 from ltr_duel.core import IntMatrix, IntVector, NoParams
 
 
@@ -35,23 +37,11 @@ def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int,
     return state.first[pair], state.second[pair]
 
 
-def update(state: State, params: NoParams, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Count, for the recommendation alone."""
-    if outcome > 0:
-        state.wins[first, second] += 1
-    elif outcome < 0:
-        state.wins[second, first] += 1
-
-
 def recommend(state: State, params: NoParams) -> int:
     """The arm that beats the most arms; of several, the one that won the most comparisons."""
-    n_arms = state.wins.shape[0]
     best, most, most_wins = 0, -1, -1
-    for i in range(n_arms):
-        beaten, wins = 0, 0
-        for j in range(n_arms):
-            beaten += state.wins[i, j] > state.wins[j, i]
-            wins += state.wins[i, j]
+    for i in range(state.wins.shape[0]):
+        beaten, wins = victories(state.wins, i), state.wins[i].sum()
         if beaten > most or (beaten == most and wins > most_wins):
             best, most, most_wins = i, beaten, wins
     return best
@@ -59,6 +49,7 @@ def recommend(state: State, params: NoParams) -> int:
 
 register(
     __name__,
+    update=update,
     any_order=True,
     assumes="nothing",
     regret="linear in T",

@@ -85,12 +85,11 @@ def most_ahead(state: State, without: int, rng: Generator) -> int:
     for k in (state.now[0].first, state.now[0].second):
         if k >= 0 and k != without and state.ahead[k] == best:
             return k
-    skip = random_below(ties, rng)
+    n = random_below(ties, rng)
     for k in range(state.ahead.shape[0]):
-        if k != without and state.ahead[k] == best:
-            if skip == 0:
-                return k
-            skip -= 1
+        n -= k != without and state.ahead[k] == best
+        if n < 0:
+            return k
     return 0
 
 

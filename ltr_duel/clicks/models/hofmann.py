@@ -10,9 +10,7 @@ from __future__ import annotations
 from ltr_duel.clicks.model import CLICK_MODELS, ClickFamily
 
 # For each number of grades, the click and the stop probability of each grade.
-_TABLES: dict[
-    str, dict[int, tuple[tuple[float, ...], tuple[float, ...]]]
-] = {
+_TABLES: dict[str, dict[int, tuple[tuple[float, ...], tuple[float, ...]]]] = {
     "perfect": {
         2: ((0, 1), (0, 0)),
         3: ((0, 0.5, 1), (0, 0, 0)),

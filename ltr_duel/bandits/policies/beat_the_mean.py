@@ -231,16 +231,19 @@ def idle_until(state: State, params: Params, t: int) -> int:
     return NEVER if state.now[0].best >= 0 else t
 
 
+_FACTS: dict[str, Any] = {
+    "assumes": "a total order with relaxed stochastic transitivity and the triangle inequality",
+    "cost": "O(1) amortised",
+    "cite": "yue2011beat",
+}
 register(
     __name__,
     sweeps=Sweeps(SweepState, sweep_init, sweep, recommend_in_sweeps),
     needs_horizon=True,
     limits={"gamma": (1.0, None)},
-    assumes="a total order with relaxed stochastic transitivity and the triangle inequality",
     regret="O(gamma^7 K log T / gap)",
-    cost="O(1) amortised",
-    cite="yue2011beat",
     where="Algorithm 2",
+    **_FACTS,
 )
 register(
     __name__,
@@ -248,9 +251,7 @@ register(
     prefix="pac",
     sweeps=Sweeps(PacSweepState, pac_sweep_init, sweep, recommend_in_sweeps),
     limits={"gamma": (1.0, None), "epsilon": (1e-6, 0.5), "delta": (1e-12, 1.0)},
-    assumes="a total order with relaxed stochastic transitivity and the triangle inequality",
     regret="none: identifies an arm within epsilon of the best with probability 1 - delta",
-    cost="O(1) amortised",
-    cite="yue2011beat",
     where="Algorithm 3",
+    **_FACTS,
 )

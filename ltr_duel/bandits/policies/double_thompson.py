@@ -18,7 +18,7 @@ the K (K - 1) / 2 pairs unless there is one candidate, and draws the samples of 
 from __future__ import annotations
 
 from math import inf, log
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -144,7 +144,9 @@ def second_of_fresh_sample(known: Known, levels: Levels, first: int, bonus: floa
     return second if second >= 0 else first
 
 
-def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
+def update(
+    state: State | PlusState, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator
+) -> None:
     """Count."""
     if outcome == 0:
         return
@@ -177,40 +179,24 @@ def plus_select(state: PlusState, params: Params, t: int, rng: Generator) -> tup
     return first, second_of_fresh_sample(known, state.levels, first, bonus, rng)
 
 
-def plus_update(
-    state: PlusState, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator
-) -> None:
-    """Count."""
-    if outcome > 0:
-        record_duel(state.known, state.levels, state.tournament.odds, first, second)
-    elif outcome < 0:
-        record_duel(state.known, state.levels, state.tournament.odds, second, first)
-
-
-def recommend(state: State | PlusState, params: Params) -> int:
+def recommend(state: Any, params: Params) -> int:
     """The arm that beats the most arms (the paper names none)."""
     return most_victorious(state.known.wins)
 
 
-register(
-    __name__,
-    any_order=True,
-    limits={"alpha": (0.5, None)},
-    assumes="nothing: Copeland winners",
-    regret="O(K^2 log T); with a Condorcet winner O(K log T + K^2 log log T)",
-    cost="O(|candidates| K) coins, a few Beta draws",
-    cite="wu2016double",
-    where="D-TS",
-)
+_FACTS: dict[str, Any] = {
+    "any_order": True,
+    "limits": {"alpha": (0.5, None)},
+    "assumes": "nothing: Copeland winners",
+    "regret": "O(K^2 log T); with a Condorcet winner O(K log T + K^2 log log T)",
+    "cite": "wu2016double",
+}
+register(__name__, cost="O(|candidates| K) coins, a few Beta draws", where="D-TS", **_FACTS)
 register(
     __name__,
     name="double_thompson_plus",
     prefix="plus",
-    any_order=True,
-    limits={"alpha": (0.5, None)},
-    assumes="nothing: Copeland winners",
-    regret="O(K^2 log T); with a Condorcet winner O(K log T + K^2 log log T)",
     cost="O(K^2) coins, O(K) Beta draws for each tie",
-    cite="wu2016double",
     where="D-TS+",
+    **_FACTS,
 )

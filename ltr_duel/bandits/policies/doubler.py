@@ -191,34 +191,26 @@ def thompson_select(state: ThompsonState, params: NoParams, t: int, rng: Generat
     return left, advance(state.boxes, 0, t, rng)
 
 
-register(
-    __name__,
-    limits={"alpha": (0.0, None)},
-    assumes="utilities behind the preferences, linear link",
-    regret="O(K log^2 T)",
-    cost="O(K)",
-    cite="ailon2014reducing",
-    where="Doubler",
-)
+_FACTS: dict[str, Any] = {"assumes": "utilities behind the preferences, linear link", "cost": "O(K)"}
+_LIMITS = {"alpha": (0.0, None)}
+register(__name__, limits=_LIMITS, regret="O(K log^2 T)", cite="ailon2014reducing", where="Doubler", **_FACTS)
 register(
     __name__,
     name="improved_doubler",
     prefix="improved",
-    limits={"alpha": (0.0, None)},
-    assumes="utilities behind the preferences, linear link",
+    limits=_LIMITS,
     regret="not proven",
-    cost="O(K)",
     cite="wolfenfeld_dueling",
     where="Algorithm 9",
+    **_FACTS,
 )
 register(
     __name__,
     name="thompson_doubler",
     prefix="thompson",
     params=NoParams,
-    assumes="utilities behind the preferences, linear link",
     regret="not proven",
-    cost="O(K): K coins, a few Beta draws",
     cite="wolfenfeld_dueling",
     where="Algorithm 10",
+    **_FACTS | {"cost": "O(K): K coins, a few Beta draws"},
 )

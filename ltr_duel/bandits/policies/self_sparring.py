@@ -81,24 +81,19 @@ def recommend(state: State, params: Any) -> int:
     return most_played(state.boxes, 0)
 
 
-register(
-    __name__,
-    any_order=True,
-    assumes="an approximately linear order of the arms",
-    regret="no regret asymptotically",
-    cost="O(K): 2K coins, a few Beta draws",
-    cite="sui2017multidueling",
-    where="IndSelfSparring",
-)
+_FACTS: dict[str, Any] = {
+    "any_order": True,
+    "assumes": "an approximately linear order of the arms",
+    "regret": "no regret asymptotically",
+    "cite": "sui2017multidueling",
+    "where": "IndSelfSparring",
+}
+register(__name__, cost="O(K): 2K coins, a few Beta draws", **_FACTS)
 register(
     __name__,
     name="multi_self_sparring",
     prefix="slate",
-    any_order=True,
     limits={"size": (2, None)},
-    assumes="an approximately linear order of the arms",
-    regret="no regret asymptotically",
     cost="O(size K) coins, a few Beta draws",
-    cite="sui2017multidueling",
-    where="IndSelfSparring",
+    **_FACTS,
 )

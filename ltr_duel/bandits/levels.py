@@ -28,6 +28,7 @@ from numpy.random import Generator
 
 from ltr_duel.bandits.coin_words import (
     BLOCK,
+    Coins,
     LaneVector,
     OddsMatrix,
     WordVector,
@@ -108,7 +109,7 @@ def renew_level(levels: Levels, row: int, known: Posteriors, field: Field, least
 @inlined
 def draw_largest(levels: Levels, row: int, known: Posteriors, field: Field, least: float, rng: Generator) -> int:
     """Return the arm of the field with the largest of fresh samples; -1 if none exceeds ``least``."""
-    above = toss_coins(levels, field.odds, levels.chance[row], field.arms, rng)
+    above = toss_coins(levels, Coins(field.arms, field.odds, levels.chance[row], levels.lane), rng)
     above = keep_arms(levels.some, above, field, field.bonus)
     if above > 0:
         return largest_above(levels, row, above, known, rng)
@@ -137,16 +138,13 @@ def keep_arms(some: IntVector, count: int, field: Field, bonus: float) -> int:
 
 
 @inlined
-def toss_coins(levels: Levels, odds: WordVector, chance: FloatVector, arms: IntVector, rng: Generator) -> int:
-    """Flip the coins of these arms; list the winners in ``some``, and return their number.
-
-    ``odds`` is in the order of ``arms``; ``chance`` is indexed by arm.
-    """
-    lane, count, seed = levels.lane, 0, new_seed(rng)
-    for at in range(0, arms.shape[0], BLOCK):
-        mask = toss_block(lane, seed, at // 4, odds, chance, arms, at, block_mask(arms.shape[0], at), rng)
+def toss_coins(levels: Levels, coins: Coins, rng: Generator) -> int:
+    """Flip the coins of some arms; list the winners in ``some``, and return their number."""
+    count, size, seed = 0, coins.arms.shape[0], new_seed(rng)
+    for at in range(0, size, BLOCK):
+        mask = toss_block(coins, seed, at // 4, at, block_mask(size, at), rng)
         while mask != 0:
-            levels.some[count] = arms[at + trailing_zeros(np.uint64(mask))]
+            levels.some[count] = coins.arms[at + trailing_zeros(np.uint64(mask))]
             count += 1
             mask &= mask - 1
     return count

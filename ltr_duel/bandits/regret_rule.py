@@ -14,7 +14,7 @@ from numpy.random import Generator
 
 from ltr_duel.bandits.coin_words import BLOCK, new_seed
 from ltr_duel.bandits.statistics import coin_divergence
-from ltr_duel.bandits.tournament import CountVector, Tournament, open_tournament, toss_arm
+from ltr_duel.bandits.tournament import CountVector, Tournament, coins_of, open_tournament, toss_arm
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, draws, kernel, vector
 
 
@@ -37,7 +37,7 @@ def toss_all(tournament: Tournament, prefer: FloatMatrix, ahead: IntMatrix, rng:
     open_tournament(tournament, prefer.shape[0])
     seed = new_seed(rng)
     for i in range(prefer.shape[0]):
-        toss_arm(tournament, tournament.odds[i], prefer[i], tournament.every, i, ahead[i], seed, rng)
+        toss_arm(tournament, coins_of(tournament, prefer, i, tournament.every), i, ahead[i], seed, rng)
 
 
 @kernel

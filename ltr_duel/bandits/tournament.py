@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ltr_duel.bandits.coin_words import (
     BLOCK,
+    Coins,
     LaneVector,
     OddsMatrix,
     WordVector,
@@ -30,7 +31,6 @@ from ltr_duel.bandits.coin_words import (
 from ltr_duel.bandits.statistics import nth_equal
 from ltr_duel.core import (
     FloatMatrix,
-    FloatVector,
     InputError,
     IntVector,
     count_bits,
@@ -102,11 +102,11 @@ def most_wins(
     Arm i beats arm j with probability ``prefer[i, j]``, whose first bits are in `odds`. The favourite goes first.
     """
     open_tournament(tournament, prefer.shape[0])
-    odds, lost, seed, fewest, ties = tournament.odds, tournament.lost, new_seed(rng), prefer.shape[0], 0
+    lost, seed, fewest, ties = tournament.lost, new_seed(rng), prefer.shape[0], 0
     for place in range(-1, prefer.shape[0]):
         i = place if place >= 0 else favourite
         if rank[i] == least and lost[i] <= fewest and place != favourite:
-            toss_arm(tournament, odds[i], prefer[i], tournament.every, i, tournament.beaten, seed, rng)
+            toss_arm(tournament, coins_of(tournament, prefer, i, tournament.every), i, tournament.beaten, seed, rng)
             if lost[i] < fewest:
                 fewest, ties = lost[i], 0
             ties += lost[i] == fewest
@@ -132,8 +132,7 @@ def most_wins_among(
     for turn in range(-1, n):
         place = turn if turn >= 0 else favourite
         if lost[place] <= fewest and turn != favourite:
-            i = arms[place]
-            toss_arm(tournament, tournament.odds[i], prefer[i], arms, place, tournament.beaten, seed, rng)
+            toss_arm(tournament, coins_of(tournament, prefer, arms[place], arms), place, tournament.beaten, seed, rng)
             if lost[place] < fewest:
                 fewest, ties = lost[place], 0
             ties += lost[place] == fewest
@@ -149,23 +148,22 @@ def open_tournament(tournament: Tournament, n_arms: int) -> None:
 
 
 @inlined
-def toss_arm(
-    tournament: Tournament, odds: WordVector, chance: FloatVector, arms: IntVector, i: int, beaten: IntVector,
-    seed: np.uint64, rng: Generator,
-) -> None:  # fmt: skip
-    """Let number i of these arms meet all arms that it has not met.
+def coins_of(tournament: Tournament, prefer: FloatMatrix, i: int, arms: IntVector) -> Coins:
+    """Return the coins of arm i against these arms, whose order is that of the row of `odds`."""
+    return Coins(arms, tournament.odds[i], prefer[i], tournament.lane)
 
-    ``odds`` is in the order of ``arms``; ``chance`` is indexed by arm. ``beaten`` receives masks, in blocks of 32, of
-    the arms that it beats.
-    """
-    lane, lost, unmet = tournament.lane, tournament.lost, tournament.unmet
+
+@inlined
+def toss_arm(tournament: Tournament, coins: Coins, i: int, beaten: IntVector, seed: np.uint64, rng: Generator) -> None:
+    """Let number i of some arms meet all arms that it has not met; ``beaten`` receives masks of those that it beats."""
+    lost, unmet = tournament.lost, tournament.unmet
     unmet[i // BLOCK] &= ~(1 << i % BLOCK)
     losses, drawn = 0, i * (lost.shape[0] // 4)
-    for at in range(0, arms.shape[0], BLOCK):
+    for at in range(0, coins.arms.shape[0], BLOCK):
         mask = unmet[at // BLOCK]
         beaten[at // BLOCK] = 0
         if mask != 0:
-            wins = toss_block(lane, seed, drawn + at // 4, odds, chance, arms, at, mask, rng)
+            wins = toss_block(coins, seed, drawn + at // 4, at, mask, rng)
             beaten[at // BLOCK] = wins
             tally_bits(lost, at, wins)
             losses += count_bits(mask ^ wins)

@@ -50,21 +50,10 @@ def tell_pairs(state: Any, params: Any, t: int, pairs: IntMatrix, outcomes: IntV
 class Learner:
     """A policy whose outcomes arrive in batches.
 
-    Parameters
-    ----------
-    policy : str or Policy
-    n_arms : int
-    horizon : int
-        Total number of comparisons, for a policy that needs the horizon.
-    rng, others : numpy.random.Generator
-        The policy's stream, and the stream of further choices of a policy that learns in turn.
-    order : array of int, shape (n_arms,)
-        Arm ``order[k]`` is the policy's arm k.
+    rng, others: the policy's stream, and the stream of further choices of a policy that learns in turn.
+    order: shape (n_arms,); arm ``order[k]`` is the policy's arm k.
 
-    Raises
-    ------
-    InputError
-        If the policy or a parameter is unknown, or there is not enough memory for so many arms.
+    Raises `InputError` if the policy or a parameter is unknown, or there is not enough memory for so many arms.
     """
 
     def __init__(

@@ -78,14 +78,10 @@ def random_order(n_arms: int, rng: np.random.Generator) -> IntVector:
 
 
 def relabelled(oracle: Any, order: IntVector, room: FloatMatrix | None = None) -> Any:
-    """Return an oracle with relabelled arms.
+    """Return an oracle whose arm k is arm ``order[k]``; a matrix is copied in this order, so that duels stay as fast.
 
-    A matrix is copied in the new order, so that a comparison is as fast as before.
-
-    order: shape (K,); arm ``order[k]`` of the oracle is arm k of the policy.
-    room: shape (K, K); memory for the copy, to be reused for several copies; new memory takes longer than the copy.
-
-    Raises `InputError` if there is not enough memory for the copy.
+    room: shape (K, K); memory for several copies in turn; new memory takes longer than the copy. Raises `InputError` if
+    there is not enough memory for the copy.
     """
     if isinstance(oracle, MatrixOracle):
         if room is None:

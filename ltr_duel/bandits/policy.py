@@ -182,22 +182,7 @@ POLICIES: components.Registry[Policy] = components.Registry(
 
 
 def named_policy(label: str) -> Policy | None:
-    """Return the policy that a label names, or None if it is not registered (if its plug-in is missing, for example).
-
-    Parameters
-    ----------
-    label : str
-        The name of a policy, with or without parameters.
-
-    Returns
-    -------
-    Policy or None
-
-    Examples
-    --------
-    >>> named_policy("savage:delta=0.1").needs_horizon, named_policy("one_of_my_own")
-    (True, None)
-    """
+    """Return the policy that a label names, or None if it is not registered (its plug-in may be missing)."""
     return POLICIES.get(label.partition(":")[0])
 
 

@@ -51,11 +51,9 @@ class Recorder(NamedTuple):
 def new_recorder(
     n_arms: int, times: ArrayLike = (), place: IntVector | None = None, *, path: tuple[int, int] = (0, 0)
 ) -> Recorder:
-    """Make an empty recorder.
+    """Make an empty recorder for checkpoints (ascending), and for the steps and columns of a path.
 
-    times: shape (C,); the checkpoints, ascending.
     place: shape (K,); by default arm 0 is the best, arm 1 the second best, and so on.
-    path: number of steps of the path to store, and number of its columns.
     """
     at = np.array(times, np.int64)
     pulls, best, worst = np.zeros((3, len(at), n_arms), np.int64)

@@ -156,24 +156,9 @@ def measure_distortion(
 
 
 def distortion_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """Average over repetitions.
+    """Average a table of `measure_distortion` over repetitions: a row for each method, click model and size.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From `measure_distortion`.
-
-    Returns
-    -------
-    DataFrame
-        One row for each method, click model and size: ``percent`` and its ``standard_error`` (NaN for a single
-        repetition), ``percent_clear``, and the number of ``repetitions``.
-
-    Examples
-    --------
-    >>> cells = {"method": "sosm", "clicks": "perfect", "rankers": 3, "percent": [0.0, 50.0], "percent_clear": 0.0}
-    >>> distortion_table(pd.DataFrame(cells))["percent"].tolist()
-    [25.0]
+    ``percent`` and its ``standard_error`` (NaN for a single repetition), ``percent_clear``, and the ``repetitions``.
     """
     arguments.require_type("the table", frame, pd.DataFrame)
     cells = frame.groupby(KEYS, sort=False)

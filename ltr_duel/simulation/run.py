@@ -227,16 +227,11 @@ def checkpoints(horizon: int, per_decade: int = 20) -> IntVector:
 
 
 def warm_up(policies: Iterable[str] = (), *, jobs: int = -1) -> list[str]:
-    """Compile the loops of policies against the coins of a matrix, one step at a time and, where they can, in sweeps.
+    """Compile the loops of policies against a matrix, in single steps and, if they can, in sweeps; return their names.
 
-    What is compiled is kept in the folder of `ltr_duel.core.cache_home`, until the package changes.
-
-    policies: names; all policies of the package if there are none.
-    jobs: processes, of some 400 MB each; -1 for all cores.
-
-    Returns the names, in the order in which they were done.
-
-    Raises `InputError` for an unknown policy, or an illegal number of jobs. Nothing was compiled then.
+    Compiled code is stored in `ltr_duel.core.cache_home` until the package changes. Without names, all policies are
+    compiled, in ``jobs`` processes of some 400 MB each. Raises `InputError`, before anything is compiled, for an
+    unknown policy or an illegal number of jobs.
     """
     names = list(dict.fromkeys(POLICIES.configure(one).component.name for one in policies)) or list(POLICIES.names())
     workers = min(parallel.checked_jobs(jobs), len(names))

@@ -22,15 +22,12 @@ _AS_EVER = (("labels", AS_GIVEN), ("batch", 1), ("delay", 0))
 class RunKey:
     """Everything that determines a run. Its digest names it.
 
-    oracle: what determines the law of the answers, as JSON.
-    measured_by: digest of the preference matrix that says which arm of a slate is the better one, where that is not the
-    oracle's own.
-    source: SHA-256 of the file that defines the policy, where that is not this package; and the numbers versions of
-    policy and loop that are above 1, see `source_of`.
-    labels: the numbers of the arms in the policy: "random", an order that is the same for all policies of a repetition,
-    or "as given", the rows of the matrix, as in runs of versions without random labels.
-    batch, delay: how many comparisons are chosen before any of their outcomes is known, and how many steps outcomes
-    take.
+    oracle: the law of the outcomes, as JSON.
+    measured_by: digest of the preference matrix by which regret is measured, if it is not the oracle's.
+    source: SHA-256 of the file that defines a policy from outside this package, and numbers versions above 1, see
+        `source_of`.
+    labels: "random" if policies number the arms in an order that all policies of a repetition share, else "as given".
+    batch, delay: comparisons chosen before any of their outcomes is known, and the steps that outcomes take.
     """
 
     oracle: dict[str, Any] = field(repr=False)

@@ -150,11 +150,11 @@ def draw_pairs(quality: FloatVector, count: int, least_gap: float, seed: int) ->
 
 
 def sensitivity_table(frame: pd.DataFrame, accuracy: float = 0.95) -> pd.DataFrame:
-    """Say how many impressions each method needs, of a table from `measure_sensitivity`: a row for each method.
+    """Return the impressions that each method needs, from a table of `measure_sensitivity`: a row for each method.
 
-    ``impressions``: the median over pairs of the first checkpoint from which on the accuracy is reached (NaN if it is
-    not for half of the pairs); ``pairs_sure``: the share of pairs for which it is reached at all; ``accuracy`` at the
-    last checkpoint, the mean over pairs, and its ``standard_error``.
+    ``impressions``: the median over pairs of the first checkpoint from which on the accuracy is reached (NaN if less
+    than half of the pairs reach it); ``pairs_sure``: the share of pairs that reach it; ``accuracy`` at the last
+    checkpoint, the mean over pairs, and its ``standard_error``.
     """
     rows = []
     for method, part in frame.groupby("method", sort=False):

@@ -54,28 +54,12 @@ def final_rows(frame: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
 
 
 def comparable_rows(frame: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
-    """Leave out rows that cannot be compared: all but the end of each run of a policy that knows its horizon.
+    """Return a tidy table without the rows that cannot be compared, and with the column ``separate``.
 
-    Such a policy is a different algorithm for each horizon, and its regret before the end predicts nothing about a
-    shorter horizon. The same holds for a policy with several horizons: its line would mix runs of different length.
-
-    Parameters
-    ----------
-    frame : DataFrame
-        Without the column horizon all runs of a policy end at the policy's last step.
-    by : sequence of str
-        Columns, such as problem; the horizons of a policy are counted within each combination of their values.
-
-    Returns
-    -------
-    DataFrame
-        With the column ``separate``: whether only the ends of the policy's runs are kept.
-
-    Examples
-    --------
-    >>> frame = pd.DataFrame({"policy": ["rucb", "rucb", "savage", "savage"], "horizon": 10, "t": [1, 10, 1, 10]})
-    >>> comparable_rows(frame)[["policy", "t"]].to_numpy().tolist()
-    [['rucb', 1], ['rucb', 10], ['savage', 10]]
+    A policy that knows its horizon is a different algorithm for each horizon: its regret before the end predicts
+    nothing about a shorter horizon. A policy with several horizons (within each combination of ``by``) would mix runs
+    of different length. Only the ends of the runs of such policies are kept, and ``separate`` is true for them. Without
+    the column horizon all runs of a policy end at the policy's last step.
     """
     lines = frame.groupby([*by, columns.POLICY], sort=False)
     knowing = {
@@ -186,14 +170,9 @@ def summarise(frame: pd.DataFrame, column: str = columns.REGRET) -> pd.DataFrame
 
 
 def paired_tests(frame: pd.DataFrame, column: str = columns.REGRET) -> pd.DataFrame:
-    """Compare every pair of policies, run by run, at the last step.
+    """Compare every pair of policies, run by run, at the last step: first, second, and the columns of `summarise`.
 
-    frame, column: as in `summarise`.
-
-    Returns first, second, then difference (first less second), p_wilcoxon, p_t, effect and probability as in
-    `summarise`, corrected for the number of pairs by Holm's method.
-
-    Raises `InputError` if there is no such column.
+    p is corrected for the number of pairs by Holm's method. Raises `InputError` if there is no such column.
     """
     values = _at_the_end(frame, column)
     rows = [{"first": a, "second": b, **_pair(values, a, b)} for a, b in combinations(values.columns, 2)]

@@ -35,11 +35,10 @@ class Estimates(NamedTuple):
 class FittedClicks:
     """A click model that was fitted to sessions.
 
-    errors: standard errors of ``fit.theta``; nan where nothing is known.
-    users: that the errors take for independent of each other; 0 where they take sessions for that.
+    errors: standard errors of ``fit.theta``, robust to ``cluster`` (see `fit_clicks`); nan where they are unknown.
+    users: number of independent users; 0 if sessions count as independent.
     graded: whether items are relevance grades.
-    train, test: figures on the sessions it was fitted to, and on those held out (None where none are).
-    cluster: what the errors are robust to: see `fit_clicks`.
+    train, test: figures on the sessions it was fitted to, and on held-out sessions (None without any).
     """
 
     form: Form

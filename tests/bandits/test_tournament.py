@@ -14,7 +14,6 @@ from ltr_duel.bandits.tournament import (
     MOST,
     coins_of,
     most_wins,
-    most_wins_among,
     new_tournament,
     open_tournament,
     seat,
@@ -59,14 +58,14 @@ def meet_all(made, p, lost, rng):
 @kernel
 def winners(made, p, rank, favourite, found, rng):
     for row in range(found.shape[0]):
-        found[row] = most_wins(made, p, rank, 0, favourite, rng)
+        found[row] = most_wins(made, p, made.every, rank, 0, favourite, rng)
 
 
 @kernel
 def winners_among(made, p, arms, favourite, found, rng):
     for row in range(found.shape[0]):
         seat(made, p, arms)
-        found[row] = arms[most_wins_among(made, p, arms, favourite, rng)]
+        found[row] = arms[most_wins(made, p, arms, made.equal, 0, favourite, rng)]
 
 
 def most_of_all(p, draws, rng):
@@ -185,9 +184,9 @@ def test_rows_that_cannot_win_are_not_tossed():
     play = plain_text(most_wins)
     toss = play.__globals__["toss_arm"]
     play.__globals__["toss_arm"] = lambda *args: (tossed.append(args[2]), toss(*args))
-    assert play(told(p), p, np.zeros(40, np.int64), 0, 0, stream(1, "few")) == 0 and tossed == [0]
+    assert play(made := told(p), p, made.every, made.equal, 0, 0, stream(1, "few")) == 0 and tossed == [0]
     tossed.clear()
-    assert play(told(p), p, np.zeros(40, np.int64), 0, 2, stream(1, "few")) == 0 and tossed == [2, 0]
+    assert play(made := told(p), p, made.every, made.equal, 0, 2, stream(1, "few")) == 0 and tossed == [2, 0]
 
 
 @pytest.mark.parametrize(

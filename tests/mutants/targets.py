@@ -27,7 +27,6 @@ SEEN_BY = {
     "bandits/policy": "bandits/check bandits/live bandits/plugins -k broken or test_live or test_plugins",
     "bandits/posterior": "bandits/law bandits/choices bandits/draws",
     "bandits/recorder": "simulation/regret_kinds " + RUNS + " or test_regret_kinds",
-    "bandits/regret_rule": "bandits/regret_rule bandits/law -k regret_rule or double_thompson",
     "bandits/state": "bandits/state bandits/live",
     "bandits/statistics": "bandits/literal bandits/law -k rucb or mdb or rmed or ccb or test_law",
     "bandits/policies/beat_the_mean_sweeps": "simulation/sweeps -k (enumerated or beat_the_mean) and not experiment",

@@ -12,7 +12,8 @@ T).
 that an arm will cost. The first phase of D-TS asks only on which side of 1/2 each sample falls, and only in the rows
 of candidates that may still win: coins do, many at a time (see `tournament`). The second phase draws the few samples
 that may be the largest (see `levels`). A step costs at most O(|candidates| K) coins. D-TS+ tosses a coin for each of
-the K (K - 1) / 2 pairs unless there is one candidate, and draws the samples of tied candidates (see `regret_rule`).
+the K (K - 1) / 2 pairs unless there is one candidate. Only the estimates need the values of the samples: they are
+drawn, given their side of 1/2, in the rows of tied candidates.
 """
 
 from __future__ import annotations
@@ -23,14 +24,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.bandits.coin_words import OddsMatrix
+from ltr_duel.bandits.coin_words import BLOCK, new_seed
 from ltr_duel.bandits.levels import Field, Levels, Posteriors, draw_largest, new_levels, record_sample, renew_level
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.posterior import posterior_rows, record_posterior
-from ltr_duel.bandits.regret_rule import Sample, cheapest_candidate, new_sample, toss_all
-from ltr_duel.bandits.statistics import fewest, most_victorious, record_win
-from ltr_duel.bandits.tournament import Tournament, most_wins, new_tournament, set_odds
-from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel, vector
+from ltr_duel.bandits.statistics import coin_divergence, fewest, most_victorious, record_win
+from ltr_duel.bandits.tournament import (
+    CountVector,
+    Tournament,
+    coins_of,
+    most_wins,
+    new_tournament,
+    open_tournament,
+    set_odds,
+    toss_arm,
+)
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, draws, kernel, vector
 
 
 class Params(NamedTuple):
@@ -64,6 +73,14 @@ class State(NamedTuple):
     last: IntVector  # (1,) the last first arm, which is likely to win the next tournament
 
 
+class Sample(NamedTuple):
+    """Scratch arrays of D-TS+ for the sample of a step."""
+
+    ahead: IntMatrix  # (K, padded K / 32) masks: for j > i, bit j % 32 of block j // 32 is 1 if theta_ij > 1/2
+    theta: FloatMatrix  # (K, K) the samples in the rows of tied candidates; entries never sampled are 1/2
+    cost: FloatVector  # (K,) estimated regret of tied candidates, infinity for the others
+
+
 class PlusState(NamedTuple):
     """What D-TS+ knows after some duels among K arms."""
 
@@ -84,6 +101,11 @@ def plus_init(n_arms: int, horizon: int, params: Params) -> PlusState:
     tournament = new_tournament(n_arms, n_arms)
     sample = new_sample(n_arms, tournament.unmet.shape[0])
     return PlusState(nothing_known(n_arms), rivals(n_arms), tournament, sample)
+
+
+def new_sample(n_arms: int, blocks: int) -> Sample:
+    """Allocate the scratch arrays for ``n_arms`` arms in ``blocks`` blocks of 32."""
+    return Sample(np.zeros((n_arms, blocks), np.int64), np.full((n_arms, n_arms), 0.5), np.zeros(n_arms))
 
 
 def nothing_known(n_arms: int) -> Known:
@@ -107,7 +129,8 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
     count, first = candidates(known.blocked)
     if count > 1:
         least = known.blocked[first]
-        first = most_wins(state.tournament, known.prefer, known.blocked, least, state.last[0], rng)
+        every = state.tournament.every
+        first = most_wins(state.tournament, known.prefer, every, known.blocked, least, state.last[0], rng)
     state.last[0] = first
     return first, second_of_fresh_sample(known, state.levels, first, bonus, rng)
 
@@ -151,18 +174,18 @@ def update(
     if outcome == 0:
         return
     winner, loser = (first, second) if outcome > 0 else (second, first)
-    record_duel(state.known, state.levels, state.tournament.odds, winner, loser)
+    record_duel(state.known, state.levels, state.tournament, winner, loser)
 
 
 @kernel
-def record_duel(known: Known, levels: Levels, odds: OddsMatrix, winner: int, loser: int) -> None:
+def record_duel(known: Known, levels: Levels, tournament: Tournament, winner: int, loser: int) -> None:
     """Count a duel, and bring what is known of the pair up to date."""
     record_win(known.wins, known.doubts, winner, loser)
     known.release[winner] = -1.0
     known.release[loser] = -1.0
     won, lost = known.wins[winner, loser], known.wins[loser, winner]
     record_posterior(known.prefer, known.log_mass, winner, loser, won, won + lost)
-    set_odds(odds, known.prefer, winner, loser)
+    set_odds(tournament, known.prefer, winner, loser)
     record_sample(levels, loser, winner, True, won, lost, known.log_mass[winner, loser])
     record_sample(levels, winner, loser, False, lost, won, known.log_mass[winner, loser])
 
@@ -177,6 +200,73 @@ def plus_select(state: PlusState, params: Params, t: int, rng: Generator) -> tup
         least = known.blocked[first]
         first = cheapest_candidate(known.wins, known.blocked, state.tournament.lost, state.sample, least, rng)
     return first, second_of_fresh_sample(known, state.levels, first, bonus, rng)
+
+
+@kernel
+def toss_all(tournament: Tournament, prefer: FloatMatrix, ahead: IntMatrix, rng: Generator) -> None:
+    """Sample on which side of 1/2 each pair falls, and count the losses of all arms."""
+    open_tournament(tournament, prefer.shape[0])
+    seed = new_seed(rng)
+    for i in range(prefer.shape[0]):
+        toss_arm(tournament, coins_of(tournament, prefer, i, tournament.every), i, ahead[i], seed, rng)
+
+
+@kernel
+def is_ahead(ahead: IntMatrix, i: int, j: int) -> bool:
+    """Return whether theta_ij > 1/2."""
+    low, high = min(i, j), max(i, j)
+    return ((ahead[low, high // BLOCK] >> high % BLOCK) & 1 == 1) == (i < j)
+
+
+@kernel
+def cheapest_candidate(
+    wins: IntMatrix, blocked: IntVector, lost: CountVector, sample: Sample, least: int, rng: Generator
+) -> int:
+    """Return the candidate with the fewest losses in the sample; among equals, the lowest regret estimate decides."""
+    n_arms = blocked.shape[0]
+    top, fewest, ties, chosen = n_arms, n_arms, 0, 0
+    for k in range(n_arms):
+        top = min(top, lost[k])
+        if blocked[k] == least:
+            if lost[k] < fewest:
+                fewest, ties, chosen = lost[k], 0, k
+            ties += lost[k] == fewest
+    if ties == 1:
+        return chosen
+    for k in range(n_arms):
+        sample.cost[k] = inf if blocked[k] != least or lost[k] != fewest else 0.0
+    for k in range(n_arms):
+        if sample.cost[k] == 0.0:
+            draw_row(wins, sample, k, rng)
+    for k in range(n_arms):
+        if sample.cost[k] == 0.0:
+            sample.cost[k] = regret_estimate(lost, sample.theta[k], k, top)
+    lowest = vector.smallest(sample.cost)
+    return vector.random_up_to(sample.cost, lowest, vector.count_up_to(sample.cost, lowest), rng)
+
+
+@kernel
+def draw_row(wins: IntMatrix, sample: Sample, i: int, rng: Generator) -> None:
+    """Draw the samples of a tied candidate, each on its side of 1/2; pairs with an earlier candidate have theirs."""
+    for j in range(sample.cost.shape[0]):
+        if j != i and (j > i or sample.cost[j] > 0.0):
+            if is_ahead(sample.ahead, i, j):
+                theta = draws.beta_above(0.5, wins[i, j], wins[j, i], rng)
+            else:
+                theta = 1.0 - draws.beta_above(0.5, wins[j, i], wins[i, j], rng)
+            sample.theta[i, j] = theta
+            sample.theta[j, i] = 1.0 - theta
+
+
+@kernel
+def regret_estimate(lost: CountVector, theta: FloatVector, i: int, top: int) -> float:
+    """Return sum over j of (zeta_max - (zeta_i + zeta_j) / 2) / d(theta_ij, 1/2), with normalised scores zeta."""
+    n_arms, total = theta.shape[0], 0.0
+    for j in range(n_arms):
+        divergence = coin_divergence(theta[j])
+        if j != i and divergence > 0.0:
+            total += (0.5 * (lost[i] + lost[j]) - top) / ((n_arms - 1) * divergence)
+    return total
 
 
 def recommend(state: Any, params: Params) -> int:

@@ -36,7 +36,7 @@ from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.posterior import posterior_rows, record_posterior
 from ltr_duel.bandits.state import Registers, registers
 from ltr_duel.bandits.statistics import record_win
-from ltr_duel.bandits.tournament import Tournament, most_wins_among, new_tournament, seat, set_seated_odds
+from ltr_duel.bandits.tournament import Tournament, most_wins, new_tournament, seat, set_odds
 from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, kernel, shuffle
 
 
@@ -100,7 +100,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
     state.turn[0].batch, state.turn[0].bonus = m, bonus
     arms = batches.arms[batches.ends[m] : batches.ends[m + 1]]
     favourite = min(state.last[m], arms.shape[0] - 1)
-    state.last[m] = most_wins_among(state.tournament, state.prefer, arms, favourite, rng)
+    state.last[m] = most_wins(state.tournament, state.prefer, arms, state.tournament.equal, 0, favourite, rng)
     first = arms[state.last[m]]
     return first, likely_loser(state, arms, first, rng)
 
@@ -136,7 +136,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
         if state.doubts[loser, winner] > state.turn[0].bonus:
             state.doubtful[state.turn[0].batch] = 1
         record_posterior(state.prefer, state.log_mass, winner, loser, won, won + lost)
-        set_seated_odds(state.tournament, state.prefer, winner, loser)
+        set_odds(state.tournament, state.prefer, winner, loser)
         record_sample(state.levels, winner, loser, True, won, lost, state.log_mass[winner, loser])
         record_sample(state.levels, loser, winner, False, lost, won, state.log_mass[winner, loser])
     now = state.batches.now[0]

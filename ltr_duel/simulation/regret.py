@@ -1,6 +1,6 @@
-"""Regret, derived from how often each arm was used; so any definition can be asked for after the run.
+"""Regret, derived from the uses of each arm, so that any definition can be computed after the run.
 
-Every definition is a loss for each arm and a count of each arm: their products are added up.
+Each definition has a loss and a count for each arm; regret is the sum of their products.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ REGRETS: Mapping[str, Definition] = {
     "average": Definition("average", "exposure", "mean gap of the compared arms to the Condorcet winner"),
     "strong": Definition("average", "worst", "gap of the worst of the compared arms to the Condorcet winner"),
     "weak": Definition("average", "best", "gap of the best of the compared arms to the Condorcet winner"),
-    "copeland": Definition("copeland", "exposure", "share of rivals beaten: that of the best arm, less the mean"),
-    "borda": Definition("borda", "exposure", "Borda score: that of the best arm, less the mean"),
+    "copeland": Definition("copeland", "exposure", "share of rivals that the best arm beats, less the mean"),
+    "borda": Definition("borda", "exposure", "Borda score of the best arm, less the mean"),
     "utility": Definition("utility", "exposure", "utility of the best arm, less the mean; needs utilities"),
     "ndcg": Definition("ndcg", "exposure", "NDCG of the best ranker, less the mean; needs the NDCG of each ranker"),
 }
@@ -61,10 +61,10 @@ def loss_per_arm(
 
 
 def places(matrix: PreferenceMatrix) -> NDArray[np.int64]:
-    """Return the place of each arm, 0 = best, by which the best and the worst of a slate are told; shape (K,).
+    """Return the position of each arm, 0 = best, which defines the best and the worst arm of a slate; shape (K,).
 
-    The order is that of the gap to the Condorcet winner; without one, of the Copeland score. Equal arms keep the
-    order of the matrix: which of them counts as the better changes no regret.
+    Arms are in the order of the gap to the Condorcet winner; without one, of the Copeland score. Equal arms keep the
+    order of the matrix, which changes no regret.
     """
     loss = loss_per_arm(matrix, "copeland" if matrix.condorcet_winner is None else "average")
     place = np.empty(len(matrix), np.int64)

@@ -1,4 +1,4 @@
-"""What a study leaves behind: the runs of many policies, the matrix they are measured by, and their tidy table."""
+"""The results of a study: the runs of policies, the matrix by which regret is measured, and their tidy table."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _TOGETHER = 256  # runs whose regret is computed at once
 
 
 class Results:
-    """The runs of one study, and the matrix that regret is measured by.
+    """The runs of one study, and the matrix by which regret is measured.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Results:
     matrix : PreferenceMatrix
         Arms in the order of the runs' columns.
     values : mapping of str to ndarray, shape (K,), optional
-        ``utility`` and ``ndcg`` of each arm; where given, the regrets of these names are known too.
+        ``utility`` and ``ndcg`` of each arm; if given, the regrets of these names can be computed too.
 
     Raises
     ------
@@ -221,7 +221,7 @@ class Results:
         """Return how far the error of the matrix moves each policy's mean average regret: one standard error.
 
         At most that where pairs share queries (variance reduction ``stratified`` or ``common``). The winner is taken
-        as given; how sure it is stands beside the regret (`ltr_duel.analysis.winner_sentence`). Zero for a matrix
+        as given; its certainty stands beside the regret (`ltr_duel.analysis.winner_sentence`). Zero for a matrix
         known exactly, NaN without a Condorcet winner.
 
         Returns

@@ -41,13 +41,13 @@ def simulate(
     Parameters
     ----------
     source : PreferenceMatrix or OracleSource
-        Who answers: the coins of a matrix, or for example simulated users (`ltr_duel.simulation.Live`), or the
-        coins of a matrix in whole sweeps, ``FromMatrix(matrix, in_sweeps=True)`` (`ltr_duel.simulation.oracle`).
+        The source of outcomes: the coins of a matrix, simulated users (`ltr_duel.simulation.Live`), or the coins of a
+        matrix in whole sweeps, ``FromMatrix(matrix, in_sweeps=True)`` (`ltr_duel.simulation.oracle`).
         Policies of sets are compared on a matrix only by ``FromMatrix(matrix, sets="independent_coins")``.
     policies : str, Policy, or sequence of them
         Names with parameters, for example ``["rucb", "mdb:alpha=0.5,beta=1.5"]``.
     horizon : int
-        Steps, up to 10^15. Where a policy knows that nothing can change, the loop jumps.
+        Steps, up to 10^15. The loop skips steps in which, according to the policy, nothing can change.
     repetitions : int
         Up to 10^6; see `ltr_duel.experiment` for more.
     seed : int
@@ -55,11 +55,11 @@ def simulate(
     jobs : int
         Threads; -1 for all cores.
     preferences : PreferenceMatrix, optional
-        What regret is measured by; needed where ``source`` is not a matrix, nor made of one.
+        The matrix by which regret is measured; needed if ``source`` is not a matrix, nor made of one.
     checkpoints_per_decade : int
         How densely, on a logarithmic scale, pulls are recorded.
     batch : int
-        Comparisons that a policy chooses before it is told any of their outcomes; at most the horizon.
+        Comparisons that a policy chooses before any of their outcomes arrives; at most the horizon.
     delay : int
         Steps that outcomes take, from the end of their batch on; at most the horizon.
     compiled : bool
@@ -137,7 +137,7 @@ def simulate(
 def _problem(
     source: PreferenceMatrix | OracleSource, preferences: PreferenceMatrix | None
 ) -> tuple[OracleSource, PreferenceMatrix, str]:
-    """Return who answers, the matrix that regret is measured by, and its digest where it is not the oracle's own."""
+    """Return the oracle, the matrix by which regret is measured, and its digest if it is not the oracle's."""
     if not isinstance(source, PreferenceMatrix | OracleSource):
         raise InputError(
             f"a PreferenceMatrix or an oracle answers comparisons, not {errors.shown(source)};"
@@ -244,7 +244,7 @@ def warm_up(policies: Iterable[str] = (), *, jobs: int = -1) -> list[str]:
 
 
 def _in_processes(names: list[str], workers: int) -> Iterator[str]:
-    import joblib  # loading it takes as long as loading what is compiled already
+    import joblib  # importing it takes as long as loading compiled loops
 
     # One compiles at a time in a process, so threads would not help. The first alone leaves what all policies share.
     yield _compile(names[0])

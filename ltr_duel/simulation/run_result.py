@@ -1,4 +1,4 @@
-"""What one simulated run leaves behind: what determined it, and its counts at the checkpoints."""
+"""The result of one simulated run: its key, and its counts at the checkpoints."""
 
 from __future__ import annotations
 
@@ -55,12 +55,12 @@ class RunKey:
 
 
 def key_fields(key: RunKey) -> dict[str, Any]:
-    """Return the fields of a key, without those that earlier versions did not have where they are as in those."""
+    """Return the fields of a key, without later fields that have the value of runs from before they existed."""
     return {name: value for name, value in vars(key).items() if (name, value) not in _AS_EVER}
 
 
 def lateness_note(batch: int, delay: int) -> str:
-    """Return a sentence that says how late outcomes were, or nothing where they were known at once."""
+    """Return a sentence on late outcomes, or an empty text if outcomes arrived at once."""
     parts = [f"in batches of {batch:,} comparisons"] if batch > 1 else []
     parts += [f"{delay:,} steps late"] if delay else []
     return f"Outcomes were told {' and '.join(parts)}." if parts else ""
@@ -95,7 +95,7 @@ class RunResult:
     recommended : ndarray of int64, shape (C,)
         The arm that the policy would choose if it had to stop.
     decisions : int
-        Steps in which the policy was asked; the others were jumped over.
+        Steps in which the policy made a choice; the loop skipped the others.
     best, worst : ndarray of int64, shape (C, K), optional
         Steps in which the arm was the best, and the worst, of those compared. Strong and weak regret need them.
     outcomes : ndarray of int64, shape (C,), optional

@@ -1,9 +1,9 @@
 """Sensitivity: how many impressions a comparison method needs until it names the better of two rankers.
 
-Pairs of rankers are drawn at random; the better one is that with the higher NDCG@10. Each method compares each pair
+Pairs of rankers are drawn at random; the better one has the higher NDCG@10. Each method compares each pair
 on simulated users, again and again; after n impressions it names the ranker that is ahead in the sum of the
-outcomes (nobody ahead: a fair coin, counted as half right). Its accuracy is the share of repetitions in which that
-is the better one. Multileaving methods compare the two rankers as a set.
+outcomes (without a lead a fair coin, counted as half right). Its accuracy is the share of repetitions in which it
+names the better one. Multileaving methods compare the two rankers as a set.
 
 After Hofmann, Whiteson, de Rijke. Fidelity, Soundness, and Efficiency of Interleaved Comparison Methods. TOIS 2013,
 Section 5.3 (efficiency). A method need not reach 100%: what users prefer is not what NDCG prefers for every pair.
@@ -68,9 +68,9 @@ def measure_sensitivity(
     rankings : Rankings
     clicks : str or ClickModel
     methods : sequence of str
-        With parameters if wanted; all there are if none is given.
+        Names, with or without parameters; by default all methods.
     pairs : int
-        Pairs of rankers, drawn without replacement; all methods meet the same ones.
+        Pairs of rankers, drawn without replacement; the same pairs for all methods.
     least_gap : float
         Only pairs are drawn whose NDCG@10 differs by more than this.
     impressions : int

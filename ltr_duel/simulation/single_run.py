@@ -1,4 +1,4 @@
-"""One run of one policy, of which everything is determined by its key."""
+"""One run of one policy, determined by its key."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ltr_duel.core import FloatMatrix, IntVector, Streams, components, handed_ov
 from ltr_duel.simulation.oracle import OracleSource
 from ltr_duel.simulation.run_result import AS_GIVEN, RunKey, RunResult
 
-_kept = threading.local()  # of each thread, room for a relabelled matrix: a run after another takes the same memory
+_kept = threading.local()  # memory of each thread for a relabelled matrix, shared by its runs
 _MOST_KEPT = 1000  # arms
 
 

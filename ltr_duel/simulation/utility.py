@@ -166,7 +166,7 @@ class FromUtilities(OracleSource):
         self.provenance = numbered(about, utilities=UTILITY_NUMBERS)
 
     def open(self) -> UtilityOracle:
-        """Return the oracle of one run, with scratch of its own."""
+        """Return the oracle of one run, with separate scratch memory."""
         settings, scratch = np.array([LINKS.index(self._link), int(self._common)]), np.zeros(len(self._table))
         if self._bernoulli:
             return UtilityOracle(self._table, _no_samples(self._table), settings, scratch)
@@ -219,7 +219,7 @@ class NormalScores(OracleSource):
         self.provenance = numbered(about, utilities=UTILITY_NUMBERS)
 
     def open(self) -> UtilityOracle:
-        """Return the oracle of one run, with scratch of its own."""
+        """Return the oracle of one run, with separate scratch memory."""
         scratch = np.zeros(len(self._means))
         return UtilityOracle(self._means, _no_samples(self._means), np.array([HIGHER, 0]), scratch)
 

@@ -61,7 +61,7 @@ _FINE = 2.0**30  # what is compared is rounded to 1 / _FINE: sums in another ord
 
 
 class Now:
-    """What the last steps left."""
+    """The results of the last steps."""
 
     favourite: int  # the last Copeland candidate
     due: int  # the step in which what depends on t is to be renewed
@@ -69,7 +69,7 @@ class Now:
 
 
 class State(NamedTuple):
-    """What is known of K arms."""
+    """The state of Auto with K arms."""
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
     prefer: FloatMatrix  # (K, K) the probability that arm i beats arm j, see `posterior`

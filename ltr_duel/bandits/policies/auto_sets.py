@@ -21,7 +21,7 @@ SIZE, COPIES = 5, 3  # arms of a set; pairs of copies of the same two arms that 
 
 
 class State(NamedTuple):
-    """What is known of K arms in sets: one Thompson box."""
+    """The state, for K arms in sets: one Thompson box."""
 
     boxes: ThompsonBoxes
 

@@ -44,7 +44,7 @@ class PacParams(NamedTuple):
 
 
 class Now:
-    """How far the run is."""
+    """The progress of the run."""
 
     n_active: int  # remaining arms
     n_waiting: int
@@ -59,7 +59,7 @@ class Now:
 
 
 class State(NamedTuple):
-    """What Beat the Mean knows about K arms."""
+    """The state of Beat the Mean with K arms."""
 
     duels: IntMatrix  # (K, 2 K) duels[b, 2 x]: recorded by b against x; duels[b, 2 x + 1]: those of them that b won
     n: IntVector  # (K,) duels recorded by each arm

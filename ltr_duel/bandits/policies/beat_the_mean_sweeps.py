@@ -29,7 +29,7 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, draws,
 
 
 class Now:
-    """How far the run is."""
+    """The progress of the run."""
 
     n_active: int  # remaining arms
     enough: int  # N
@@ -44,7 +44,7 @@ class Now:
 
 
 class SweepState(NamedTuple):
-    """What is known, and drawn, of K arms."""
+    """The recorded and the drawn duels of K arms."""
 
     n: IntVector  # (K,) duels recorded by each arm
     drawn: IntMatrix  # (K, 2) lost and won ones; n less their sum is open
@@ -146,13 +146,13 @@ def draw_near(state: SweepState, rng: Generator) -> None:
 
 @kernel
 def is_open(state: SweepState, b: int) -> bool:
-    """Tell whether some outcomes of an arm are not drawn."""
+    """Return whether some outcomes of an arm are not drawn."""
     return state.n[b] > state.drawn[b, LOST] + state.drawn[b, WON]
 
 
 @kernel
 def is_near(state: SweepState, b: int) -> bool:
-    """Tell whether an arm may be the worst or the best, or tie with it, before it has two duels more."""
+    """Return whether an arm may be the worst or the best, or tie with it, before it has two duels more."""
     now, n = state.now[0], state.n[b] + 1
     return state.drawn[b, WON] / n <= now.worst or (n - state.drawn[b, LOST]) / n >= now.top
 

@@ -32,7 +32,7 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel
 class Params(NamedTuple):
     """Parameters of CCB."""
 
-    alpha: float = 0.51  # exploration; the bound asks for alpha > 1/2
+    alpha: float = 0.51  # exploration; the bound needs alpha > 1/2
 
 
 class Crossings(NamedTuple):
@@ -54,7 +54,7 @@ class Hypotheses(NamedTuple):
 
 
 class State(NamedTuple):
-    """What CCB knows after some duels among K arms."""
+    """The state of CCB after some duels among K arms."""
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
     rate: FloatMatrix  # (K, K) u_jc = rate[c, j] + sqrt(alpha ln t) width[c, j], as in `rucb`

@@ -45,11 +45,11 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, draws,
 class Params(NamedTuple):
     """Parameters of double Thompson sampling."""
 
-    alpha: float = 0.51  # exploration; the bound asks for alpha > 1/2
+    alpha: float = 0.51  # exploration; the bound needs alpha > 1/2
 
 
 class Known(NamedTuple):
-    """What is known of all pairs, and the optimistic Copeland scores.
+    """The counts and posteriors of all pairs, and the optimistic Copeland scores.
 
     Arm i is blocked by arm j while u_ij < 1/2, that is while its doubt (see `statistics`) exceeds alpha ln t. A duel
     changes two doubts; as time passes, blocked entries come free, the lowest doubt of a row first. So a row is read
@@ -65,7 +65,7 @@ class Known(NamedTuple):
 
 
 class State(NamedTuple):
-    """What D-TS knows after some duels among K arms."""
+    """The state of D-TS after some duels among K arms."""
 
     known: Known
     levels: Levels  # row c: the samples of all others against arm c
@@ -82,7 +82,7 @@ class Sample(NamedTuple):
 
 
 class PlusState(NamedTuple):
-    """What D-TS+ knows after some duels among K arms."""
+    """The state of D-TS+ after some duels among K arms."""
 
     known: Known
     levels: Levels  # as in D-TS
@@ -109,7 +109,7 @@ def new_sample(n_arms: int, blocks: int) -> Sample:
 
 
 def nothing_known(n_arms: int) -> Known:
-    """Make what is known of arms that have not met."""
+    """Return the counts of arms that have not met."""
     wins, doubts = np.zeros((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms))
     return Known(wins, doubts, *posterior_rows(n_arms), np.zeros(n_arms, np.int64), np.full(n_arms, inf))
 

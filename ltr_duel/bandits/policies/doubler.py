@@ -51,21 +51,21 @@ class Opponent(NamedTuple):
 
 
 class State(NamedTuple):
-    """What Doubler knows."""
+    """The state of Doubler."""
 
     boxes: UcbBoxes  # one box, of the right player
     opponent: Opponent
 
 
 class Epoch:
-    """What Improved Doubler counts in an epoch."""
+    """The counts of Improved Doubler in an epoch."""
 
     utility: float  # f
     won: int  # duels that the right arm won
 
 
 class ImprovedState(NamedTuple):
-    """What Improved Doubler knows."""
+    """The state of Improved Doubler."""
 
     boxes: UcbBoxes  # one box, of the right player
     opponent: Opponent
@@ -73,7 +73,7 @@ class ImprovedState(NamedTuple):
 
 
 class ThompsonState(NamedTuple):
-    """What Thompson Doubler knows: a Thompson box over K arms, and the opponent."""
+    """The state of Thompson Doubler: a Thompson box over K arms, and the opponent."""
 
     boxes: ThompsonBoxes  # one: duels that an arm won and lost on the right
     opponent: Opponent

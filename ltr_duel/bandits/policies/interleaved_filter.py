@@ -34,7 +34,7 @@ class Params(NamedTuple):
 
 
 class Now:
-    """How far the run is."""
+    """The progress of the run."""
 
     candidate: int
     n_rivals: int
@@ -44,7 +44,7 @@ class Now:
 
 
 class State(NamedTuple):
-    """What Interleaved Filter knows about K arms."""
+    """The state of Interleaved Filter with K arms."""
 
     rivals: IntVector  # (K,) the first n_rivals: arms that the candidate still has to face, in the order of a sweep
     wins: IntVector  # (K,) wins[x]: duels that the candidate won against rival x

@@ -43,7 +43,7 @@ from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, kernel, shuffle
 class Params(NamedTuple):
     """Parameters of MergeDTS."""
 
-    alpha: float = 0.262144  # exploration, 0.8^6; the bound asks for alpha > 1/2
+    alpha: float = 0.262144  # exploration, 0.8^6; the bound needs alpha > 1/2
     batch: int = 16  # arms in a batch, at first
     head_start: float = 400_000.0  # C
 
@@ -56,7 +56,7 @@ class Turn:
 
 
 class State(NamedTuple):
-    """What MergeDTS knows after some duels among K arms."""
+    """The state of MergeDTS after some duels among K arms."""
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j, and one
     doubts: FloatMatrix  # (K, K) doubts[i, j]: u_ij >= 1/2 while alpha ln(t + C) >= doubts[i, j]

@@ -41,7 +41,7 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """What MergeRUCB knows after some duels among K arms."""
+    """The state of MergeRUCB after some duels among K arms."""
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j, and one
     doubts: FloatMatrix  # (K, K) doubts[i, j]: u_ij >= 1/2 while alpha ln(t + C) >= doubts[i, j]

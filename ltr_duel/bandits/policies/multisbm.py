@@ -5,7 +5,7 @@ behind the preferences and a linear link; needs no horizon. Regret O(K log T) as
 exploration constant is at least max(3, 2 + ln K / ln ln T). A step costs O(K).
 
 ``alpha`` is not the paper's constant. Here the width of a box is sqrt(alpha ln N / n), in the paper sqrt((alpha + 2) ln
-t / (2 n)): the paper's 3 is 2.5 here, and the default, 3, is the paper's 4: it explores more than the bound asks for.
+t / (2 n)): the paper's 3 is 2.5 here, and the default, 3, is the paper's 4: it explores more than the bound needs.
 Both public programs (HuasenWu/DuelingBandits, jkomiyama/duelingbanditlib) take 2.5 ln t / n; ``multisbm:alpha=2.5`` is
 what they compute, apart from ties, which they give to the first arm.
 """
@@ -27,7 +27,7 @@ from ltr_duel.core import FloatVector, IntVector, random_below, vector
 class Params(NamedTuple):
     """Parameters of MultiSBM."""
 
-    alpha: float = 3.0  # exploration of the UCB1 boxes; the bound asks for at least 2.5 in these terms
+    alpha: float = 3.0  # exploration of the UCB1 boxes; the bound needs at least 2.5 in these terms
 
 
 class State(NamedTuple):

@@ -17,13 +17,13 @@ from ltr_duel.core import IntMatrix, IntVector, NoParams, SignMatrix, random_bel
 
 
 class State(NamedTuple):
-    """What the random pairs have shown."""
+    """The outcomes of random pairs."""
 
     wins: IntMatrix  # (K, K) wins[i, j]: comparisons in which arm i beat arm j
 
 
 class SlateState(NamedTuple):
-    """What the random slates have shown."""
+    """The outcomes of random slates."""
 
     lead: IntMatrix  # (K, K) for i < j: comparisons in which arm i beat arm j, less those in which j beat i; else 0
 

@@ -18,7 +18,7 @@ from ltr_duel.core import IntMatrix, IntVector, NoParams
 
 
 class State(NamedTuple):
-    """The pairs, and what they have shown."""
+    """The pairs, and their outcomes."""
 
     first: IntVector  # (pairs,)
     second: IntVector  # (pairs,)

@@ -23,7 +23,7 @@ from ltr_duel.core import IntMatrix, IntVector, NoParams, kernel, random_below, 
 
 
 class Now:
-    """How far the run is."""
+    """The progress of the run."""
 
     n_pairs: int  # remaining pairs
     n_left: int  # those of them that this sweep has left
@@ -32,7 +32,7 @@ class Now:
 
 
 class State(NamedTuple):
-    """What SAVAGE knows about K arms."""
+    """The state of SAVAGE with K arms."""
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
     victories: IntVector  # (K,) duels that each arm won; -1 for arms that left

@@ -38,7 +38,7 @@ from ltr_duel.core import IntMatrix, IntVector, NoParams, kernel, random_below, 
 
 
 class Now:
-    """Where the round is."""
+    """The progress of the round."""
 
     n_alive: int  # remaining arms
     place: int  # of the next one in the sweep
@@ -51,7 +51,7 @@ class Now:
 
 
 class State(NamedTuple):
-    """What SCB knows in a round, about K arms."""
+    """The state of SCB in a round, with K arms."""
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels of this round that arm i won against arm j
     settled: IntMatrix  # (K, K) +1 where i is known to beat j, -1 where it is known to lose, 0 where that is open

@@ -25,7 +25,7 @@ class SlateParams(NamedTuple):
 
 
 class State(NamedTuple):
-    """What Self-Sparring knows about K arms: one Thompson box."""
+    """The state of Self-Sparring with K arms: one Thompson box."""
 
     boxes: ThompsonBoxes
 

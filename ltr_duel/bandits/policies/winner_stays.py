@@ -30,7 +30,7 @@ class StrongParams(NamedTuple):
 
 
 class Now:
-    """Where the run is."""
+    """The progress of the run."""
 
     first: int  # the arms of the last duel, -1 before it
     second: int
@@ -39,7 +39,7 @@ class Now:
 
 
 class State(NamedTuple):
-    """What Winner Stays knows about K arms."""
+    """The state of Winner Stays with K arms."""
 
     ahead: IntVector  # (K,) duels won less duels lost
     now: Registers[Now]

@@ -1,4 +1,4 @@
-"""Several fitted models beside each other: which one foresees held-out sessions best, and what users do by each."""
+"""Comparison of fitted models: which one predicts held-out sessions best, and the behaviour of its users."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expectation maximisation: entries of all sessions, summed and divided, until the likelihood stands still."""
+"""Expectation maximisation: entries of all sessions are summed and divided until the likelihood converges."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _BEGIN = 0.5  # every probability, before the first step
 
 
 class Fit(NamedTuple):
-    """What EM found."""
+    """The result of EM."""
 
     theta: FloatVector
     layout: Layout
-    asked: FloatVector  # how often each parameter was asked for, expected
+    asked: FloatVector  # expected number of trials of each parameter
     iterations: int
     reference: int  # the cell of attention that all others are relative to; -1 for none
 
@@ -50,7 +50,7 @@ def fit_by_em(form: Form, sessions: Sessions, iterations: int, tolerance: float,
 
 
 def divided(true: FloatVector, asked: FloatVector, smoothing: float) -> FloatVector:
-    """Return how often each parameter came true of how often it was asked for."""
+    """Return the share of successes among the trials of each parameter."""
     whole = asked + 2 * smoothing
     theta = np.where(whole > 0, (true + smoothing) / np.where(whole > 0, whole, 1), _BEGIN)
     return np.clip(theta, TINY, 1 - TINY)

@@ -1,12 +1,12 @@
-"""Standard errors of fitted parameters that hold although users come back, or the model is not quite theirs.
+"""Standard errors of fitted parameters that hold although users return, or the model is only approximate.
 
 The sandwich of Liang and Zeger (Biometrika 1986): the score, which is the derivative of the log-likelihood, is summed
 over the sessions of each user; users are independent of each other. Where no user is known, sessions are. The
-variance of these sums stands between two inverses of the curvature of the log-likelihood as it was observed. Only for
-independent sessions of users who behave exactly as the model says are both the same, and the inverse is enough.
+variance of these sums stands between two inverses of the observed curvature of the log-likelihood. Only for independent
+sessions of users who behave exactly like the model are both equal, and the inverse is enough.
 
-Errors by users are about other users with the same queries. Documents of one grade are not equally attractive, so other
-queries give other parameters; errors by queries, or by both, are about these.
+Errors by users apply to other users with the same queries. Documents of one grade are not equally attractive, so other
+queries give other parameters; errors by queries, or by both, cover them.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _STEP = 1e-5  # of the distance of a parameter from 0 or 1
 
 
 class Errors(NamedTuple):
-    """Standard errors of all parameters, and what they rest on."""
+    """Standard errors of all parameters, and the number of independent users."""
 
-    values: FloatVector  # nan where the sessions do not tell
+    values: FloatVector  # nan if the sessions do not determine it
     users: int  # that are independent; 0 where sessions are
 
 
@@ -43,10 +43,10 @@ class Scores(NamedTuple):
 
 
 def standard_errors(form: Form, fit: Fit, sessions: Sessions, cluster: str = "user") -> Errors:
-    """Return the standard error of each parameter; nan where the sessions do not tell it.
+    """Return the standard error of each parameter; nan if the sessions do not determine it.
 
-    Nothing is known of parameters that were never asked for, and no error is stated at the border of 0..1. Where there
-    are too many parameters (one for each document), or a single user or query, all are nan.
+    Parameters without trials, or at the border of 0..1, have no error. With too many parameters (one for each
+    document), or with a single user or query, all are nan.
 
     cluster: {"user", "query", "both"}; what other sessions would share: the queries, with other users; the users, with
         other queries; or neither.
@@ -109,7 +109,7 @@ def _sandwich(curvature: FloatMatrix, spread: FloatMatrix) -> FloatVector:
 
 @kernel
 def add_scores(theta: FloatVector, work: Work, count: int, factor: float, scores: Scores, size: int) -> int:
-    """Add the score that a session's entries say, times a factor; return how many parameters are touched by now."""
+    """Add the score of a session's entries, times a factor; return the number of touched parameters."""
     for e in range(count):
         i = work.which[e]
         t = theta[i]
@@ -124,7 +124,7 @@ def add_scores(theta: FloatVector, work: Work, count: int, factor: float, scores
 
 @kernel
 def clear(scores: Scores, size: int) -> None:
-    """Forget all scores."""
+    """Reset all scores."""
     for a in range(size):
         scores.values[scores.touched[a]] = 0.0
         scores.is_touched[scores.touched[a]] = False

@@ -1,4 +1,4 @@
-"""How well a fitted model foresees sessions that it has not seen."""
+"""How well a fitted model predicts held-out sessions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ltr_duel.core import FloatVector, kernel
 class Score(NamedTuple):
     """Figures on held-out sessions.
 
-    by_place: shape (places,); 2 to the mean of -log2 Pr(click or not), not knowing the clicks above, for each place.
+    by_place: shape (places,); 2 to the mean of -log2 Pr(click or not), without the clicks above, for each place.
     """
 
     log_likelihood: float  # the mean over sessions of the mean over places of log Pr(click or not | clicks above)

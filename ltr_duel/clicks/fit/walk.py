@@ -1,9 +1,9 @@
-"""One session as a walk down its list: its likelihood, and what is expected of its hidden events given its clicks.
+"""One session as a walk down its list: its likelihood, and the expectations of its hidden events given its clicks.
 
 A place is reached or not. Given that it is, the document is noticed with probability ``notice`` and then clicked with
-probability ``attract``; the user goes on with ``after_click`` or ``after_skip``. What comes out of a session is a short
-list of entries (parameter, how often it came true, how often it was asked), each an expectation given the clicks;
-sums of them are what EM divides, and the score of a parameter t is ``(true - t * asked) / (t * (1 - t))`` (Fisher).
+probability ``attract``; the user goes on with ``after_click`` or ``after_skip``. A session yields a short list of
+entries (parameter, expected successes ``true``, expected trials ``asked``), given its clicks. EM divides their sums,
+and the score of a parameter t is ``(true - t * asked) / (t * (1 - t))`` (Fisher).
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ltr_duel.clicks.fit.forms import CASCADE, CCM, DBN, DCM, PBM, SDBN, TABLE, 
 from ltr_duel.clicks.fit.sessions import Sessions
 from ltr_duel.core import FloatVector, IntVector, inlined, kernel, uniform
 
-TINY = 1e-6  # the probability of what a model holds impossible
+TINY = 1e-6  # the probability of an event that is impossible under a model
 SMALL = 1e-200  # of a product of probabilities, before its logarithm is taken
 PER_PLACE = 3  # entries that a place has at most
 

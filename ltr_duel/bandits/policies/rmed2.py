@@ -153,7 +153,7 @@ def cheapest_rival(wins: IntMatrix, share: FloatMatrix, terms: FloatMatrix, arm:
 
 @kernel
 def meets_rival(wins: IntMatrix, share: FloatMatrix, arm: int, winner: int, rival: int, t: int) -> bool:
-    """Return whether the arm meets its cheapest rival: as long as it has met i* often enough; else it is RMED1's turn."""
+    """Return whether the arm meets its cheapest rival: while it has met i* often enough; else RMED1 chooses."""
     if rival < 0 or share[arm, rival] > 0.5 or t < 3:
         return False
     met_winner = wins[arm, winner] + wins[winner, arm]

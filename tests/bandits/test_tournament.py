@@ -181,12 +181,13 @@ def test_equal_arms_win_equally_often(n, favourite):
 
 def test_rows_that_cannot_win_are_not_tossed():
     p, tossed = np.triu(np.ones((40, 40)), 1), []
+    made = told(p)
     play = plain_text(most_wins)
     toss = play.__globals__["toss_arm"]
     play.__globals__["toss_arm"] = lambda *args: (tossed.append(args[2]), toss(*args))
-    assert play(made := told(p), p, made.every, made.equal, 0, 0, stream(1, "few")) == 0 and tossed == [0]
+    assert play(made, p, made.every, made.equal, 0, 0, stream(1, "few")) == 0 and tossed == [0]
     tossed.clear()
-    assert play(made := told(p), p, made.every, made.equal, 0, 2, stream(1, "few")) == 0 and tossed == [2, 0]
+    assert play(made, p, made.every, made.equal, 0, 2, stream(1, "few")) == 0 and tossed == [2, 0]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ from typing import NamedTuple
 
 from numpy.random import Generator
 
-from ltr_duel.bandits.cardinal import ThompsonBoxes, advance, feedback, most_played, thompson_boxes
+from ltr_duel.bandits.cardinal import ThompsonBoxes, advance, feedback, thompson_boxes
+from ltr_duel.bandits.policies.self_sparring import recommend
 from ltr_duel.bandits.policy import register
 from ltr_duel.core import IntVector, NoParams, SignMatrix, kernel
 
@@ -65,13 +66,9 @@ def is_counted(slate: IntVector, size: int, won: SignMatrix, first: int, second:
     return before < COPIES
 
 
-def recommend(state: State, params: NoParams) -> int:
-    """The arm that was compared most often."""
-    return most_played(state.boxes, 0)
-
-
 register(
     __name__,
+    recommend=recommend,
     any_order=True,
     assumes="an approximately linear order of the arms",
     regret="not proven",

@@ -26,12 +26,11 @@ from ltr_duel.bandits.batches import (
     drop_beaten,
     largest_batch,
     merge_when_due,
-    most_victorious_left,
     new_batches,
 )
 from ltr_duel.bandits.coin_words import gather
-from ltr_duel.bandits.hooks import NEVER
 from ltr_duel.bandits.levels import Field, Levels, Posteriors, draw_largest, new_levels, record_sample, renew_level
+from ltr_duel.bandits.policies.merge_rucb import idle_until, recommend
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.posterior import posterior_rows, record_posterior
 from ltr_duel.bandits.state import Registers, registers
@@ -153,18 +152,10 @@ def look_again(state: State) -> None:
     state.levels.patience[:] = -1
 
 
-def recommend(state: State, params: Params) -> int:
-    """The remaining arm that beats the most arms."""
-    return most_victorious_left(state.wins, state.batches)
-
-
-def idle_until(state: State, params: Params, t: int) -> int:
-    """The last remaining arm is played to the end."""
-    return NEVER if arms_left(state.batches) == 1 else t
-
-
 register(
     __name__,
+    recommend=recommend,
+    idle_until=idle_until,
     limits={"alpha": (0.0, None), "batch": (2, None), "head_start": (1.0, None)},
     assumes="a Condorcet winner, few ties between arms",
     regret="O(K log T) for alpha > 1/2",

@@ -12,7 +12,7 @@ turn, and a stage ends at K / 2^stage + 1 remaining arms. A step costs O(batch^2
 from __future__ import annotations
 
 from math import log, sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -109,12 +109,12 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
     merge_when_due(state.batches, params.batch, t, rng)
 
 
-def recommend(state: State, params: Params) -> int:
+def recommend(state: Any, params: Any) -> int:
     """The remaining arm that beats the most arms."""
     return most_victorious_left(state.wins, state.batches)
 
 
-def idle_until(state: State, params: Params, t: int) -> int:
+def idle_until(state: Any, params: Any, t: int) -> int:
     """The last remaining arm is played to the end."""
     return NEVER if arms_left(state.batches) == 1 else t
 

@@ -51,8 +51,8 @@ class Driver:
     def __enter__(self) -> Self:
         identity = {"id": self.id, "host": socket.gethostname(), "pid": os.getpid(), "began": time.time()}
         with self._lock:
-            self._hold()
             self.store.write(self.store.place("drivers", self.id), json.dumps(self._about | identity).encode())
+            self._hold()
             self._sweep()
         return self
 

@@ -28,6 +28,7 @@ from ltr_duel.experiment.worker import Outcome, failure, origin
 from ltr_duel.preferences import write_preferences
 
 _POLL = 0.5
+_TOGETHER, _LATEST = 256, 0.5  # finished runs that are stored together; seconds after which fewer are stored
 
 
 class Report(NamedTuple):
@@ -186,14 +187,21 @@ class Scheduler:
         first = next(tasks, None)
         if first is None:
             return
-        for outcomes in run_tasks(self.backend, chain([first], tasks)):
-            if outcomes is None:
-                progress.tick()
-                continue
-            self._keep(outcomes, driver.id + SUFFIX)
-            for outcome in outcomes:
-                driver.release(outcome.digest)
-                progress.done(outcome.decisions)
+        waiting: list[Outcome] = []
+        kept = time.monotonic()
+        try:
+            for outcomes in run_tasks(self.backend, chain([first], tasks)):
+                if outcomes is None:
+                    progress.tick()
+                waiting += outcomes or ()
+                for outcome in outcomes or ():
+                    self._pace.learn(self._underway[outcome.digest], outcome.seconds)
+                    progress.done(outcome.decisions)
+                if len(waiting) >= _TOGETHER or time.monotonic() - kept > _LATEST:
+                    some, waiting, kept = waiting, [], time.monotonic()
+                    self._keep(some, driver)
+        finally:  # after an interrupt too
+            self._keep(waiting, driver)
 
     def _claimed(self, driver: Driver, progress: Progress) -> Iterator[list[Task]]:
         """Yield tasks for one worker, claimed when they are requested."""
@@ -242,8 +250,8 @@ class Scheduler:
                 self._todo[run.number] = 0
             yield done or failed
 
-    def _keep(self, outcomes: Sequence[Outcome], file: str) -> None:
-        """Store outcomes: runs in a file, failures each as a file."""
+    def _keep(self, outcomes: Sequence[Outcome], driver: Driver) -> None:
+        """Store outcomes, runs in the file of the driver and failures each in a file, and release their claims."""
         runs = [self._underway.pop(outcome.digest) for outcome in outcomes]
         rows, now = [], time.time()
         for run, outcome in zip(runs, outcomes, strict=True):
@@ -254,7 +262,7 @@ class Scheduler:
                 about = run.repetition, int(self._before[run.number, 0]), outcome.seconds, now, self._origin(outcome)
                 rows.append(Row(run.digest, *about, *outcome.counts))
         if rows:
-            self.store.append(file, encode_rows(rows))
+            self.store.append(driver.id + SUFFIX, encode_rows(rows))
         for run, outcome in zip(runs, outcomes, strict=True):
             if outcome.counts is None:
                 self.failed.add(run.digest)
@@ -263,7 +271,7 @@ class Scheduler:
                 if self._before[run.number, 1]:
                     self.store.remove(self._failure(run))
             self._todo[run.number] = 0
-            self._pace.learn(run, outcome.seconds)
+            driver.release(run.digest)
 
     def _write_plan(self) -> Path:
         path = self.store.plans / f"{self.plan.digest}.parquet"

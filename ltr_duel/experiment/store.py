@@ -158,7 +158,7 @@ class Store:
             try:
                 while left:
                     left = left[file.write(left) :]
-            except OSError:
+            except BaseException:  # an interrupt too
                 file.truncate(before)
                 raise
 

@@ -88,8 +88,7 @@ def test_runs_of_one_process_share_a_file_and_an_origin(store):
     assert segment(store).stat().st_size < 14_000
 
 
-def test_runs_that_are_done_together_share_a_batch(plan, tmp_path, monkeypatch):
-    monkeypatch.setattr("ltr_duel.experiment.pace._MOMENT", 1e9)
+def test_runs_that_are_done_together_share_a_batch(plan, tmp_path):
     run_experiment(plan, tmp_path / "store", backend=ONE)
     batches = {place[:2] for place in Store(tmp_path / "store").scan().done.values()}
     assert len(batches) < 6 and segment(Store(tmp_path / "store")).stat().st_size < 9_000

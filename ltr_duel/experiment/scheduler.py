@@ -28,7 +28,7 @@ from ltr_duel.experiment.worker import Outcome, failure, origin
 from ltr_duel.preferences import write_preferences
 
 _POLL = 0.5
-_TOGETHER, _LATEST = 256, 0.5  # finished runs that are stored together; seconds after which fewer are stored
+_TOGETHER, _LATEST = 64, 0.5  # finished runs that are stored together; seconds after which fewer are stored
 
 
 class Report(NamedTuple):

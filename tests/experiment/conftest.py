@@ -138,7 +138,7 @@ def plan_of(path, *plugins) -> Plan:
 
 
 def results_of(folder: Path) -> dict[str, str]:
-    """Return the digests of everything that is a result: runs, plans and matrices, but no manifests."""
+    """Return the digests of all results: runs, plans and matrices, without manifests."""
     files = [path for name in ("plans", "problems") for path in sorted((folder / name).glob("*.parquet"))]
     found = {path.relative_to(folder).as_posix(): sha256(path.read_bytes()).hexdigest() for path in files}
     for digest, run in stored_runs(folder):
@@ -148,13 +148,13 @@ def results_of(folder: Path) -> dict[str, str]:
 
 
 def stored_runs(folder: Path) -> list[tuple[str, Stored | str]]:
-    """Return the runs of a store, or what is wrong with them, in the order in which they lie."""
+    """Return the runs of a store, or their errors, in the order of the file."""
     found = Store(folder).scan()
     return list(Reader(Store(folder), found).runs(found.done))
 
 
 def runs_in(folder: Path) -> list[str]:
-    """Return the digests of the runs of a store in this order; none if it is not there."""
+    """Return the digests of the runs of a store in this order; an empty list if the store does not exist."""
     found = Store(folder).scan().done if (folder / "runs").is_dir() else {}
     return sorted(found, key=found.__getitem__)
 
@@ -192,7 +192,7 @@ def kill_group(process: subprocess.Popen) -> None:
 
 
 def wait_for(condition, seconds=60.0):
-    """Wait until something is so."""
+    """Wait until a condition is true."""
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:

@@ -1,4 +1,4 @@
-"""Stores of former versions: those of 0.1 are refused with a sentence, others are read but not mixed."""
+"""Stores of earlier versions: stores of 0.1 are rejected with a sentence, others can be read but not extended."""
 
 from __future__ import annotations
 

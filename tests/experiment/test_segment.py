@@ -39,14 +39,14 @@ def found(data, start=0):
 
 
 def whole(data):
-    """Return the bytes of the records that are found, and are what was written."""
+    """Return the bytes of the found records that equal the written records."""
     heads = [one for one in found(data) if isinstance(one, Head)]
     parts = [data[one.offset : one.offset + one.size] for one in heads]
     return [part for part in parts if decode_record(part)]
 
 
 def slowly(data, records):
-    """The obvious way: a record is there if its bytes are, one after the other."""
+    """The simple reference: records are found as long as each record follows the previous one byte by byte."""
     there, place = [], 0
     for record in records:
         if data[place : place + len(record)] != record:

@@ -1,4 +1,4 @@
-"""The store: what is in it is whole, what is not trusted is named, and nothing in it has to be unpickled."""
+"""The store: its runs are complete, untrusted content is reported, and nothing is unpickled."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_verify_finds_a_run_under_the_name_of_another(store):
 
 
 def test_any_byte_that_is_changed_is_seen_and_can_be_mended(store, tmp_path):
-    """By the checksums of what they change; every byte counts, but a run is the least that is lost."""
+    """Checksums detect a change of any byte; the smallest loss is one run."""
     expected, path = results_of(store.folder), segment(store)
     whole = path.read_bytes()
     places = sorted([*store.scan().done.values(), *(one for (one,) in store.scan().shared.values())])
@@ -265,7 +265,7 @@ def refuse_links(*_):
 
 
 def test_many_drivers_never_hold_one_claim_together(store, monkeypatch):
-    """Half of their claims are links, half are copies, as where a file system allows few links to a file."""
+    """Half of the claims are links, half are copies, as on a file system that limits the links to a file."""
     link, turns = os.link, itertools.count()
     monkeypatch.setattr(os, "link", lambda *paths: (refuse_links if next(turns) % 2 else link)(*paths))
     digests = [f"{number:064x}" for number in range(60)]

@@ -51,7 +51,7 @@ def sound() -> Path:
 
 
 def store(*damages):
-    """Return what copies the store to a place, and damages it there."""
+    """Return a function that copies the store to a path and damages the copy."""
 
     def write(path):
         shutil.copytree(sound(), path)
@@ -66,7 +66,7 @@ def one(folder, kind, suffix=".parquet"):
 
 
 def content(kind, data, suffix=".parquet"):
-    """Replace a file by this text, or these bytes."""
+    """Replace a file by the given text or bytes."""
     raw = data if isinstance(data, bytes) else data.encode()
     return lambda folder: one(folder, kind, suffix).write_bytes(raw)
 
@@ -84,7 +84,7 @@ def gone(kind, suffix=".parquet"):
 
 
 def about(kind, change):
-    """Change the JSON in a Parquet file's metadata: a function of the object, or what to put in its place."""
+    """Change the JSON in a Parquet file's metadata, by a function or to the given object."""
 
     def damage(folder):
         path = one(folder, kind)
@@ -109,7 +109,7 @@ def columns(kind, change):
 
 
 def stripped(kind):
-    """Take the metadata away."""
+    """Remove the metadata."""
 
     def damage(folder):
         path = one(folder, kind)
@@ -123,7 +123,7 @@ def put(table, name, values):
 
 
 def forged(*, data=None, group=None, raw=None, run=None):
-    """Write the first run once more, with checksums that fit: other bytes, or functions of its group or of the run."""
+    """Write the first run again with matching checksums: other bytes, or a changed group or run."""
 
     def damage(folder):
         store = Store(folder)

@@ -119,7 +119,7 @@ def test_a_store_draws_a_seed_that_nobody_gave_and_keeps_it(tmp_path):
 
 
 def without(store, key):
-    """Remove a key from the settings of a closed store, as if an earlier version had made it."""
+    """Remove a key from the settings of a closed store, as in a store of an earlier version."""
     with closing(sqlite3.connect(store)) as db, db:
         (text,) = db.execute("SELECT value FROM about WHERE key = 'settings'").fetchone()
         lines = [line for line in text.splitlines() if not line.startswith(key)]

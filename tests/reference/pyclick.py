@@ -52,7 +52,7 @@ def fit(name: str, sessions: Sessions, iterations: int = 50, smoothing: float = 
 
 
 def judged(name: str, found: Fit, sessions: Sessions) -> Score:
-    """Return the figures of a model on held-out sessions; those of the cascade as PyClick counts the impossible."""
+    """Return the figures of a model on held-out sessions; for the cascade, impossible sessions count as in PyClick."""
     known = score(FORMS[name].code, found.theta, found.layout, sessions)
     if name != "cascade":
         return known
@@ -141,7 +141,7 @@ def _below(given: Given, start: int, stop: int, first: int) -> float:
 
 @kernel
 def _chained(given: Given, start: int, stop: int, work: Work) -> int:
-    """Enter DBN or CCM: ``reached`` is given the clicks above, ``examined`` given nothing."""
+    """Add the entries of DBN or CCM: ``reached`` is conditional on the clicks above, ``examined`` is unconditional."""
     form, theta, layout, item, click, _ = given
     n, last, count = stop - start, _last_click(click, start, stop), 0
     later = work.rest  # probability of a click here or below, if reached

@@ -38,7 +38,7 @@ def _cyclic():
 
 
 def _equal_gaps():
-    """Return a matrix with a winner that beats all others equally, and others in a circle of equal preferences."""
+    """Return a matrix with a winner that beats all others equally; all other pairs are even."""
     p = np.full((SIZE, SIZE), 0.5)
     p[0, 1:], p[1:, 0] = 0.7, 0.3
     return p

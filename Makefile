@@ -38,7 +38,7 @@ check: $(READY)  ## Check style, types, layers and dependencies
 	$(BIN)/deptry tests benchmarks data_scripts examples tools --ignore DEP002,DEP004
 
 tables: $(READY)  ## Update the tables in docs/ of policies, methods, click models, corpora and floors
-	$(BIN)/python -m ltr_duel.cli._tables docs
+	$(BIN)/python tools/component_tables.py docs
 	$(BIN)/python tools/floors.py
 
 release-check:  ## Build sdist and wheel, and test the wheel alone on each supported Python on this machine

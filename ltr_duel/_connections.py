@@ -14,27 +14,21 @@ from contextlib import suppress
 from threading import BoundedSemaphore, Thread
 from typing import NamedTuple
 
+_Pool = deque[http.client.HTTPConnection]
+
 
 class _Own(NamedTuple):
-    """What a process does not share with the one that it was forked from."""
+    """The part that a forked process does not share with its parent."""
 
     process: int
     room: BoundedSemaphore  # for requests at once
-    idle: deque[http.client.HTTPConnection]
+    idle: _Pool
 
 
 class Connections:
-    """Connections to one service. Threads may share them; a process that was forked has others than its parent.
+    """Connections to one service, for at most so many requests at once. Threads may share them.
 
-    Parameters
-    ----------
-    tls : bool
-    host : str
-    port : int or None
-    headers : mapping
-        Of each request.
-    most : int
-        Requests at once.
+    A process that was forked has other connections than its parent.
     """
 
     def __init__(self, tls: bool, host: str, port: int | None, headers: Mapping[str, str], most: int) -> None:
@@ -48,16 +42,9 @@ class Connections:
             self._own.idle.pop().close()
 
     def post(self, path: str, body: bytes, ends: float) -> tuple[int, bool, bytes]:
-        """Return status, whether it was sent twice, and body.
+        """Return status, whether the request was sent twice, and body; `TimeoutError` at the time ``ends``.
 
-        A thread waits for them that does not keep the process.
-
-        Raises
-        ------
-        TimeoutError
-            If there are none at the time ``ends`` of `time.monotonic`.
-        OSError, http.client.HTTPException, RuntimeError
-            If there is no connection, an answer that is no HTTP, or no thread.
+        A daemon thread waits for them, so that it does not keep the process.
         """
         own = self._own
         if own.process != os.getpid():
@@ -65,12 +52,12 @@ class Connections:
         if not own.room.acquire(timeout=max(0.0, ends - time.monotonic())):
             raise TimeoutError
         done: Future[tuple[int, bool, bytes]] = Future()
-        used: deque[http.client.HTTPConnection] = deque(maxlen=1)
+        used: _Pool = deque(maxlen=1)
 
         def send() -> None:
             try:
                 done.set_result(self._send(path, body, ends, own.idle, used))
-            except BaseException as error:  # whoever waits raises it
+            except BaseException as error:  # raised by `result`
                 done.set_exception(error)
             finally:
                 own.room.release()
@@ -89,14 +76,7 @@ class Connections:
                         connection.sock.shutdown(socket.SHUT_RDWR)  # an answer byte by byte would keep the thread
             raise
 
-    def _send(
-        self,
-        path: str,
-        body: bytes,
-        ends: float,
-        idle: deque[http.client.HTTPConnection],
-        used: deque[http.client.HTTPConnection],
-    ) -> tuple[int, bool, bytes]:
+    def _send(self, path: str, body: bytes, ends: float, idle: _Pool, used: _Pool) -> tuple[int, bool, bytes]:
         """Send a request; again, if the service has closed the connection, by a key that lets it count once."""
         headers, again = {**self._headers, "idempotency-key": secrets.token_hex(16)}, False
         while True:
@@ -140,13 +120,7 @@ class Connections:
 
 
 def _left(ends: float) -> float:
-    """Return the seconds that are left.
-
-    Raises
-    ------
-    TimeoutError
-        If none are.
-    """
+    """Return the seconds until a time, or raise `TimeoutError`."""
     left = ends - time.monotonic()
     if left <= 0:
         raise TimeoutError

@@ -50,7 +50,7 @@ class Client:
     url : str
         ``http://127.0.0.1:8080``, or ``https://...``; of one experiment among several ``http://127.0.0.1:8080/shoes``.
     incumbent : str
-        The ranker whose list is shown where the service does not answer.
+        The ranker whose list is shown if the service does not answer.
     key : str
         The API key, with the role ``ask``.
     deadline : float
@@ -93,7 +93,7 @@ class Client:
         self._incumbent, self._deadline, self._top, self._pause = incumbent, deadline, top, pause
         headers = {"content-type": "application/json", **({"authorization": f"Bearer {key}"} if key else {})}
         self._connections = Connections(parts.scheme == "https", parts.hostname, parts.port, headers, threads)
-        self._asleep: dict[str, float] = {}  # address -> until when it is not asked
+        self._asleep: dict[str, float] = {}  # address -> the time until which nothing is sent to it
         self._why: dict[str, str] = {}  # address -> why the latest call failed
 
     def __enter__(self) -> Client:
@@ -103,7 +103,7 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Ask nothing more; requests that are under way are not waited for."""
+        """Send nothing more; requests under way are not waited for."""
         self._connections.close()
 
     def decide(
@@ -125,14 +125,14 @@ class Client:
         rankings : mapping of str to sequence
             Document ids of each ranker, best first; the incumbent's list must be there.
         user : str
-            Who asked, if it is known.
+            Empty for an unknown user.
         token : str, optional
-            Of the page that is shown again, or continued. A later part with an empty one continues a fallback, and is
-            one; without one it continues the user's page, where the experiment is ``sticky``.
+            Of the page to show again, or to continue. With an empty one a later part continues a fallback; without one
+            it continues the user's page, where the experiment is ``sticky``.
         offset, limit : int, optional
-            Documents above the part, and of the part; all that follow if not given.
+            Documents above the part, and of the part; by default all that follow.
         context : mapping of str to str, optional
-            What else is known of the search, by the names of the experiment's settings.
+            Further facts of the search, by the names of the experiment's settings.
 
         Returns
         -------
@@ -168,7 +168,7 @@ class Client:
         clicks : sequence
             Ids of the documents that were clicked; empty if none was.
         final : bool
-            Whether that is all, see `ltr_duel.live.Experiment.record`.
+            Whether the report is complete, see `ltr_duel.live.Experiment.record`.
         deadline : float
             Seconds that the call may take.
 
@@ -177,10 +177,7 @@ class Client:
         bool
             False too if the page was closed before: by a final report, at its deadline, or to make room.
         """
-        if not token:
-            return False
-        said, why = self._ask("/clicks", {"token": token, "clicks": list(clicks), "final": final}, deadline)
-        return not why and isinstance(said, dict) and bool(said.get("recorded"))
+        return self._report("/clicks", {"token": token, "clicks": list(clicks), "final": final}, deadline)
 
     def events(self, token: str, events: Sequence[Mapping[str, Any]], *, deadline: float = 2.0) -> bool:
         """Report outcomes of a page, also after it was closed; return whether the service keeps them.
@@ -198,13 +195,16 @@ class Client:
         -------
         bool
         """
-        if not token:
+        return self._report("/events", {"token": token, "events": list(events)}, deadline)
+
+    def _report(self, path: str, given: dict[str, Any], deadline: float) -> bool:
+        if not given["token"]:
             return False
-        said, why = self._ask("/events", {"token": token, "events": list(events)}, deadline)
+        said, why = self._ask(path, given, deadline)
         return not why and isinstance(said, dict) and bool(said.get("recorded"))
 
     def _ask(self, path: str, given: dict[str, Any], deadline: float) -> tuple[Any, str]:
-        """Return what the service answers, and why it is of no use; empty if it is."""
+        """Return the answer of the service, and the reason why it is unusable; empty if it is usable."""
         if self._connections.closed:
             return None, "the client is closed"
         if time.monotonic() < self._asleep.get(path, 0.0):

@@ -102,7 +102,7 @@ def example(page: str, marker: str) -> str:
 def copy(tmp_path_factory):
     """Copy the required files, add seven new files, and return a function that runs Python in the copy."""
     folder = tmp_path_factory.mktemp("copy")
-    for path in (Path(ltr_duel.__file__).parent, ROOT / "docs", ROOT / "tests"):
+    for path in (Path(ltr_duel.__file__).parent, ROOT / "docs", ROOT / "tests", ROOT / "tools"):
         unwanted = shutil.ignore_patterns("__pycache__", "_build", "generated")
         shutil.copytree(path, folder / path.name, ignore=unwanted)
     shutil.copy(ROOT / "pyproject.toml", folder)
@@ -125,7 +125,7 @@ def copy(tmp_path_factory):
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    run("-m", "ltr_duel.cli._tables", "docs")
+    run("tools/component_tables.py", "docs")
     return run
 
 

@@ -173,6 +173,7 @@ def test_a_client_imports_public_names_only(path):
 
 @pytest.mark.parametrize("package", [*EXPORTING, "cli"])
 def test_a_package_imports_from_another_only_what_that_exports(package):
+    whole = EXPORTING if package == "cli" else []  # `core.sources` does not follow kernels through a whole package
     for path in sorted((PACKAGE / package).rglob("*.py")):
         for module, listed in IMPORT.findall(path.read_text()):
             parts = module.split(".")
@@ -180,7 +181,18 @@ def test_a_package_imports_from_another_only_what_that_exports(package):
                 continue
             names = set(re.findall(r"\w+", re.sub(r"#.*|\bas \w+", "", listed)))
             assert len(parts) <= 2, f"{path}: '{module}' is inside a package"
-            legal = (
-                exported(parts[1]) if len(parts) == 2 else {*importlib.import_module("ltr_duel").__all__, "__version__"}
-            )
+            of_the_top = {*importlib.import_module("ltr_duel").__all__, "__version__", *whole}
+            legal = exported(parts[1]) if len(parts) == 2 else of_the_top
             assert names <= legal, f"{path}: not exported: {sorted(names - legal)}"
+        used = names_of_packages(ast.parse(path.read_text()))
+        assert all(name in exported(other) for other, name in used), f"{path}: not exported: {used}"
+
+
+def names_of_packages(tree: ast.Module) -> set[tuple[str, str]]:
+    """Return package and name of each attribute of a package that a module imports whole, as in ``logs.check_log``."""
+    imports = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module == "ltr_duel"]
+    whole = {one.asname or one.name: one.name for node in imports for one in node.names if one.name in EXPORTING}
+    attributes = [
+        node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+    ]
+    return {(whole[node.value.id], node.attr) for node in attributes if node.value.id in whole}

@@ -16,7 +16,7 @@ from ltr_duel.advice.question import Question
 from ltr_duel.advice.trials import Laboratory
 from ltr_duel.advice.world import World, worlds_of
 from ltr_duel.clicks import ClickModel
-from ltr_duel.core import InputError, IntVector, checked_seed, errors, parallel
+from ltr_duel.core import InputError, checked_seed, errors, parallel
 from ltr_duel.rankers import Rankings, require_rankings
 from ltr_duel.simulation import checkpoints
 
@@ -100,13 +100,12 @@ def advise(
     >>> advice.verdict, advice.deploy
     ('identical', None)
     """
-    if aim not in AIMS:
-        raise errors.unknown_name("aim", aim, AIMS)
+    errors.require_one_of("aim", aim, AIMS)
     laboratory = _laboratory(budget, batch, seed, jobs, compiled=compiled)
     wanted = _Wanted(confidence, margin, aim, simulations)
     question, worlds = _question(rankings, clicks, candidates, top, wanted, laboratory)
-    if incumbent is not None and incumbent not in rankings.names:
-        raise errors.unknown_name("ranker", incumbent, rankings.names)
+    if incumbent is not None:
+        errors.require_one_of("ranker", incumbent, rankings.names)
     settings = {
         "corpus": rankings.provenance.get("corpus", ""),
         "corpus_sha256": rankings.provenance.get("corpus_sha256", ""),
@@ -219,10 +218,6 @@ def _laboratory(budget: int, batch: int, seed: int, jobs: int, *, compiled: bool
     budget = errors.require_whole("the budget", budget, 100, _MOST_BUDGET)
     batch = errors.require_whole("the batch", batch, 1, budget)
     seed, jobs = checked_seed(seed), parallel.checked_jobs(jobs)
-    return Laboratory(budget, _checkpoints(budget), seed, jobs, batch=batch, compiled=compiled)
-
-
-def _checkpoints(budget: int) -> IntVector:
-    """Return log-spaced checkpoints, from a thousandth of the budget, but at least 10."""
-    times = checkpoints(budget, _PER_DECADE)
-    return np.asarray(times[times >= max(10, budget // 1000)])
+    times = checkpoints(budget, _PER_DECADE)  # from a thousandth of the budget, but at least 10
+    times = np.asarray(times[times >= max(10, budget // 1000)])
+    return Laboratory(budget, times, seed, jobs, batch=batch, compiled=compiled)

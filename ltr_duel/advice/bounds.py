@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,10 +16,6 @@ class Estimate(NamedTuple):
     value: float
     low: float
     high: float
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the estimate as JSON."""
-        return {"value": self.value, "low": self.low, "high": self.high}
 
 
 def share(hits: int, n: int, confidence: float) -> Estimate:

@@ -56,11 +56,7 @@ class Candidate(NamedTuple):
 
 
 def candidates_named(words: Sequence[str] = ()) -> list[Candidate]:
-    """Return the candidates with these names; by default the usual ones.
-
-    Raises `InputError` for a name that is not ``policy/method``, is repeated, or has a method that cannot compare what
-    the policy chooses; and if the only candidate is the A/B test.
-    """
+    """Return the candidates with these names; by default the usual ones."""
     if not isinstance(words, Sequence):
         raise InputError(f"candidates are a list of texts, not {errors.shown(words)}")
     found = [_candidate(word) for word in ((words,) if isinstance(words, str) else words) or DEFAULTS]

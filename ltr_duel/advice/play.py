@@ -9,10 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_duel.advice.apart import best_apart, show_apart
 from ltr_duel.advice.candidates import Candidate
-from ltr_duel.advice.pairs import fill_tape, new_tape
-from ltr_duel.advice.sets import SetOracle
+from ltr_duel.advice.oracles import SetOracle, best_apart, fill_tape, new_tape, show_apart
 from ltr_duel.advice.world import World
 from ltr_duel.bandits import Lateness, Run, new_recorder, random_order, relabelled
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, Streams, interpreted, stream

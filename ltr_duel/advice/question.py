@@ -115,8 +115,7 @@ class Question:
     def _tried_again(self, rows: list[Row], finish: Finish) -> list[Row]:
         """If the claims missed the confidence, give fresh runs to candidates that reached it in other runs.
 
-        The candidate with the least loss comes first. A candidate that reaches the confidence again is advised if it
-        loses no more than the advised one, or if the aim is "sure".
+        A candidate that reaches it again is advised if it loses no more than the advised one, or if the aim is "sure".
         """
         labelled = {one.label: one for one in self._candidates}
         shots = dict(zip(labelled, finish.shots, strict=True))

@@ -102,13 +102,12 @@ class Proof(NamedTuple):
 
 
 def race(shoot: Shoot, sizes: Sequence[int], proof: Proof, *, floor: float = 0.0, sure_first: bool = False) -> Finish:
-    """Run a race of candidates.
+    """Run a race of candidates, and return it.
 
-    shoot: Function that simulates the runs of a list of wishes, and returns them in the same order.
-    sizes: Total runs of a candidate in a world after one try, two tries, ...; at least 2.
-    proof: Test for these numbers of candidates and worlds.
-    floor: Negligible loss.
-    sure_first: Whether candidates that are not in doubt lead before candidates that are.
+    shoot: simulates the runs of a list of wishes, and returns them in the same order.
+    sizes: total runs of a candidate in a world after one try, two tries, ...; at least 2.
+    floor: negligible loss.
+    sure_first: whether candidates that are not in doubt lead before candidates that are.
     """
     nothing = Shots(np.zeros(0), np.zeros(0, np.uint8))
     shots = [[nothing] * proof.worlds for _ in range(proof.candidates)]
@@ -123,7 +122,8 @@ def race(shoot: Shoot, sizes: Sequence[int], proof: Proof, *, floor: float = 0.0
             shots[k][m] = shots[k][m].and_more(more)
             tries[k, m] += 1
         dropped = proof.worse(left, shots)
-        left = sorted((k for k in left if k not in dropped), key=lambda k: _place(k, shots, proof, sure_first))
+        doubt = {k: sure_first and in_doubt(shots[k], proof.confidence, _BLUNT) for k in left}
+        left = sorted((k for k in left if k not in dropped), key=lambda k: (doubt[k], score(shots[k]), k))
         behind = sorted(dropped, key=lambda k: score(shots[k])) + behind
         rounds.append(Round(int(end), tuple(dict.fromkeys(k for k, _ in pairs)), tuple(left), tuple(dropped)))
         pairs = _next(left, shots, tries, len(sizes), proof, floor, sure_first)
@@ -174,10 +174,6 @@ def _worst_worlds(worlds: Sequence[Shots]) -> list[int]:
     """Return the worlds in which the candidate's loss may be largest."""
     low = max(lower_mean(one.loss, _BLUNT) for one in worlds)
     return [m for m, one in enumerate(worlds) if 2 * one.loss.mean() - lower_mean(one.loss, _BLUNT) >= low]
-
-
-def _place(k: int, shots: list[list[Shots]], proof: Proof, sure_first: bool) -> tuple[bool, float, int]:
-    return sure_first and in_doubt(shots[k], proof.confidence, _BLUNT), score(shots[k]), k
 
 
 def in_doubt(worlds: Sequence[Shots], confidence: float, level: float = _BLUNT) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -23,25 +24,32 @@ QUICK = ("arxiv", "sushi", "arithmetic", "BT 16*", "two of 8", "circle of 3 in 5
 _ABOUT = ["problems", "batches", "steps"]
 
 
-def rank_policies(
-    *, policies: Sequence[str] = (), problems: Sequence[str] = (), half: str = "", steps: Sequence[int], runs: int,
-    data: Path | None, kept: Path | None, said: Callable[[str], None], batches: bool = True, seed: int = 0,
-    jobs: int = -1, sources: Mapping[str, str],
-) -> dict[str, pd.DataFrame]:  # fmt: skip
-    """Return the standings (`standings`) of each half of the suite, or of the requested half.
+class Ranking(NamedTuple):
+    """What is measured, and where it is kept."""
 
-    policies: Policies in addition to `MATRIX` and `LIVE`; ``policy/method`` is used on live problems only.
-    problems: Patterns of names, families, or "matrices" and "live"; all by default.
-    batches: Whether to add measurements with outcomes in batches of one percent.
+    policies: Sequence[str]  # beside `MATRIX` and `LIVE`; ``policy/method`` is used on live problems only
+    problems: Sequence[str]  # patterns of names, families, or "matrices" and "live"; all if empty
+    half: str  # of the suite; both if empty
+    steps: Sequence[int]
+    runs: int
+    batches: bool
+    data: Path | None  # folder of the data that the package does not include
+    kept: Path | None  # file of the measured cells
+    seed: int
+    jobs: int
+    sources: Mapping[str, str]  # digests of the files of policies from outside the package
 
-    Raises `InputError` for an unknown name, or numbers out of range.
-    """
+
+def rank_policies(wanted: Ranking, said: Callable[[str], None]) -> dict[str, pd.DataFrame]:
+    """Return the standings (`standings`) of each half of the suite, or of the requested half."""
+    policies, problems, half, steps, runs, batches, data, kept, seed, jobs, sources = wanted
     runs = errors.require_whole("the number of runs", runs, 2, 10_000)
     for one in steps:
         errors.require_whole("the number of steps", one, 100, LONGEST)
     chosen = [one for one in suite(data) if (not half or one.half == half) and _is_wanted(one, problems)]
+    families = list(dict.fromkeys(one.family for one in suite(data)))
     if unknown := [one for one in problems if not any(_is_wanted(problem, [one]) for problem in chosen)]:
-        raise InputError(f"there is no problem {errors.listed(unknown, 'or')}; there are {_names(data)}")
+        raise InputError(f"there is no problem {errors.listed(unknown, 'or')}; there are {errors.listed(families)}")
     on_matrices = [*MATRIX, *(one for one in policies if "/" not in one and one not in MATRIX)]
     live = [*LIVE, *(one if "/" in one else _on_a_page(one) for one in policies)]
     live = list(dict.fromkeys(live))
@@ -73,10 +81,6 @@ def _on_a_page(policy: str) -> str:
 def _is_wanted(problem: Problem, patterns: Sequence[str]) -> bool:
     kind = "live" if problem.is_live else "matrices"
     return not patterns or any(fnmatch(name, one) for one in patterns for name in (problem.name, problem.family, kind))
-
-
-def _names(data: Path | None) -> str:
-    return errors.listed(list(dict.fromkeys(one.family for one in suite(data))))
 
 
 def standings_table(frame: pd.DataFrame, most: int = 100) -> pd.DataFrame:
@@ -120,7 +124,7 @@ def standings_page(halves: Mapping[str, pd.DataFrame]) -> str:
     return "\n\n".join(lines) + "\n"
 
 
-def plot_standings(halves: Mapping[str, pd.DataFrame], ax: Axes | None = None) -> Axes:
+def plot_standings(halves: Mapping[str, pd.DataFrame]) -> Axes:
     """Plot the geometric mean and the worst problem of each policy on the last half, without batches.
 
     There is a panel for matrices and one for live problems, and a dot for each length, from light to dark.
@@ -129,7 +133,7 @@ def plot_standings(halves: Mapping[str, pd.DataFrame], ax: Axes | None = None) -
     frame = frame[frame["batches"] == "no"]
     kinds = list(dict.fromkeys(frame["problems"]))
     figure = Figure(figsize=(6 * len(kinds), 4.4), dpi=150, layout="constrained")
-    panels = np.atleast_1d(figure.subplots(1, len(kinds))) if ax is None else [ax]
+    panels = np.atleast_1d(figure.subplots(1, len(kinds)))
     for panel, kind in zip(panels, kinds, strict=False):
         part = frame[frame["problems"] == kind]
         mean = part.groupby("policy")["times the best"].mean().sort_values(ascending=False)

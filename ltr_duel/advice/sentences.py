@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ltr_duel.advice.answer import Advice, Enough, Row
-from ltr_duel.advice.numbers import METHOD_WORDS, impressions, listed, named, ndcg, percent, percent_of, plain
+from ltr_duel.advice.tables import METHOD_WORDS, impressions, listed, named, ndcg, percent, percent_of, plain
 
 ANSWER = 3  # lines of the answer; the rest are explanations
 
@@ -107,12 +107,13 @@ def _enough(advice: Advice, found: Enough) -> str:
 
 def _given(advice: Advice) -> str:
     """Return the assumptions of all numbers as sentences."""
-    s, drawn = advice.settings, ""
+    s, drawn, batch = advice.settings, "", advice.settings.get("batch", 1)
+    when = "at once" if batch == 1 else f"after each {batch:,} impressions"
     if s["fitted"]:
         drawn = f" (the numbers of {listed(s['fitted'])} are drawn again for each run, within their errors)"
     return (
         f"All of this is about simulated users: they click exactly by {listed(s['clicks'])}{drawn}, answer"
-        f" {_when(s.get('batch', 1))}, do not return, and ask the {s['queries']:,} judged queries equally often;"
+        f" {when}, do not return, and ask the {s['queries']:,} judged queries equally often;"
         " grades say which ranker is best."
         " Intervals are those of the simulation alone."
     )
@@ -171,8 +172,9 @@ def _unsure(advice: Advice) -> list[str]:
     if not advice.unsure:
         return []
     return [
-        f"{s['queries']:,} judged queries are too few to say that {listed(advice.unsure)} {_is(advice.unsure)}"
-        f" worse than '{advice.best}'; all numbers here are for users who ask just these queries."
+        f"{s['queries']:,} judged queries are too few to say that {listed(advice.unsure)}"
+        f" {'is' if len(advice.unsure) == 1 else 'are'} worse than '{advice.best}'; all numbers here are for users who"
+        " ask just these queries."
     ]
 
 
@@ -184,11 +186,3 @@ def _identical(advice: Advice) -> str:
         f" {plain(advice.ndcg[advice.best] - worst)} {s['measure']} below the best, '{advice.best}', and"
         f" {s['margin']:g} would not matter. There is nothing to find out; keep the incumbent '{s['incumbent']}'."
     )
-
-
-def _is(names: tuple[str, ...]) -> str:
-    return "is" if len(names) == 1 else "are"
-
-
-def _when(batch: int) -> str:
-    return "at once" if batch == 1 else f"after each {batch:,} impressions"

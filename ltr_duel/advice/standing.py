@@ -126,14 +126,13 @@ def standings(costs: Iterable[Costs]) -> pd.DataFrame:
     """Return the ratio of each policy's regret to that of the best policy, for each kind of problems and length.
 
     The best policy of a problem is determined by one half of the runs, and the ratios by the other half, and vice
-    versa: the minimum of noisy means is too low, and ratios to it are too high. Intervals are conditional on these best
-    policies; they are based on the spread over resamples of the runs (Student's t), and are omitted for fewer than
-    `FEWEST` runs. A ratio below 1 is possible.
+    versa: the minimum of noisy means is too low, and ratios to it are too high. A ratio below 1 is possible. Intervals
+    are conditional on these best policies, and omitted for fewer than `FEWEST` runs.
 
     Columns: ``problems`` (matrices or live), ``batches``, ``steps``, ``policy``, ``times the best`` (geometric mean
-    over the problems), ``low`` and ``high`` (95 %), ``worst``, ``worst on``, ``wrong`` (share of runs that end with a
-    wrong arm), ``wrong at best`` (the same for the best policy of each problem), ``error`` (of the difference of
-    these), and a column for each family.
+    over the problems), ``low`` and ``high`` (95 %, Student's t over resamples of the runs), ``worst``, ``worst on``,
+    ``wrong`` (share of runs that end with a wrong arm), ``wrong at best`` (the same for the best policy of each
+    problem), ``error`` (of the difference of these), and a column for each family.
     """
     rows: list[dict[str, Any]] = []
     groups: dict[tuple[bool, bool, int], list[Costs]] = {}

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.advice.judging import Yardstick
+from ltr_duel.advice.oracles import Yardstick
 from ltr_duel.clicks import CLICK_MODELS, ClickModel, click_model
 from ltr_duel.core import FloatMatrix, FloatVector, InputError, MarkVector
 from ltr_duel.rankers import REDRAWING, Rankings, measure_by_query
@@ -25,8 +25,7 @@ DEPTH = 10  # depth of NDCG, unless fewer documents are shown
 class World:
     """Rankers, users, and the right answers.
 
-    errors: Standard errors of the users' probabilities, keyed by the fields of `ClickModel`; empty for exact
-    probabilities.
+    errors: standard errors of the users' probabilities, keyed by the fields of `ClickModel`; empty for exact ones.
     """
 
     rankings: Rankings
@@ -69,11 +68,7 @@ class World:
 
 
 def worlds_of(rankings: Rankings, clicks: tuple[str | ClickModel, ...], top: int, margin: float) -> list[World]:
-    """Return one world for each click model.
-
-    Raises `InputError` for rankings whose ties are ordered again for each page, and for an unknown or repeated click
-    model.
-    """
+    """Return one world for each click model; rankings must have a fixed order of ties."""
     if rankings.provenance.get("ties") in REDRAWING:
         raise InputError(f"advice needs rankings with a fixed order of ties, not '{rankings.provenance['ties']}'")
     models = [click_model(one, rankings.grades) for one in clicks]

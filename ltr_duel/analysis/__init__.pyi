@@ -1,5 +1,3 @@
-from .agreement import agreement_lines as agreement_lines
-from .agreement import agreement_table as agreement_table
 from .facets import plot_facets as plot_facets
 from .html import render_page as render_page
 from .identification import plot_accuracy as plot_accuracy
@@ -11,6 +9,8 @@ from .measures import plot_measures as plot_measures
 from .methods import plot_distortion as plot_distortion
 from .methods import plot_sensitivity as plot_sensitivity
 from .properties import UNDECIDED as UNDECIDED
+from .properties import agreement_lines as agreement_lines
+from .properties import agreement_table as agreement_table
 from .properties import property_lines as property_lines
 from .properties import winner_row as winner_row
 from .rankers import confidence_sentence as confidence_sentence

@@ -16,49 +16,25 @@ _TEMPLATES = Path(__file__).parent / "templates"
 
 
 def render_page(template: str | Path, **values: Any) -> str:
-    """Return the page of a template.
+    """Return the HTML page of a jinja2 template; every text is escaped, and a missing value is an error.
 
-    Parameters
-    ----------
-    template : path
-        A jinja2 template. It may extend ``page.html`` and import from ``macros.html`` (folder ``templates`` beside this
-        module), and use the filters ``data_uri(kind)``, ``png_size`` and ``unbroken`` (for sentences).
-    **values
-        Values of the template. All texts are escaped.
-
-    Returns
-    -------
-    str
-        HTML.
-
-    Raises
-    ------
-    jinja2.UndefinedError
-        If a value is missing.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "hello.html")
-    ...     _ = path.write_text("{% extends 'page.html' %}{% block main %}<p>{{ name }}</p>{% endblock %}")
-    ...     "<p>a &lt; b</p>" in render_page(path, title="Hello", name="a < b")
-    True
+    The template may extend ``page.html`` and import from ``macros.html`` (folder ``templates`` beside this module), and
+    use the filters ``data_uri(kind)``, ``png_size`` and ``unbroken`` (for sentences).
     """
     template = Path(template)
     loader = FileSystemLoader([template.parent, _TEMPLATES])
     environment = Environment(loader=loader, autoescape=True, undefined=StrictUndefined, keep_trailing_newline=True)
-    environment.filters |= {"data_uri": _data_uri, "png_size": _png_size, "unbroken": _unbroken}
+    environment.filters |= {
+        "data_uri": lambda content, kind: f"data:{kind};base64,{base64.b64encode(content).decode()}",
+        "png_size": _png_size,
+        "unbroken": _unbroken,
+    }
     return environment.get_template(template.name).render(**values)
 
 
 def _unbroken(text: str) -> Markup:
     """Return a sentence whose numbers and options do not break across lines; browsers break after hyphens."""
     return Markup(_WHOLE.sub(lambda found: f'<span class="number">{found[0]}</span>', str(escape(text))))
-
-
-def _data_uri(content: bytes, kind: str) -> str:
-    return f"data:{kind};base64,{base64.b64encode(content).decode()}"
 
 
 def _png_size(png: bytes) -> tuple[int, int]:

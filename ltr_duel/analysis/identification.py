@@ -8,8 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from ltr_duel.analysis.chosen import Chosen
-from ltr_duel.analysis.lines import STEPS, Scales, draw_over_time, remark, tidy, write_remarks
+from ltr_duel.analysis.lines import STEPS, Chosen, Scales, draw_over_time, remark, tidy, write_remarks
 from ltr_duel.analysis.style import legend_beside, looks_of, prepared_axes, require_table
 from ltr_duel.bandits import marked
 from ltr_duel.core import columns

@@ -1,17 +1,17 @@
-"""Lines of figures: the mean over runs of each policy, with a spread."""
+"""Lines of figures: the mean over runs of each policy, with a spread; colours, labels and order that callers choose."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.colors import is_color_like, to_hex
 from numpy.typing import NDArray
 
-from ltr_duel.analysis.chosen import USUAL, Chosen
-from ltr_duel.analysis.style import MARKERS, looks_of, require_table
+from ltr_duel.analysis.style import MARKERS, Look, looks_of, require_table
 from ltr_duel.bandits import marked
 from ltr_duel.core import InputError, columns, errors
 from ltr_duel.preferences import lower_bound
@@ -25,6 +25,44 @@ from ltr_duel.simulation import (
     comparable_rows,
     with_correct,
 )
+
+
+class Chosen(NamedTuple):
+    """Choices by name; names without a choice keep the usual look, label and position."""
+
+    colors: Mapping[str, str] = {}
+    labels: Mapping[str, str] = {}
+    order: Sequence[str] = ()
+    among: Collection[str] = ()  # names in all figures that share the colours; by default the drawn names
+
+    def names(self, drawn: Iterable[str]) -> list[str]:
+        """Return the drawn names, those of the chosen order first.
+
+        Raises `InputError` for a name that is neither drawn nor in ``among``, or for an unknown colour.
+        """
+        for word, given in (("colors", self.colors), ("labels", self.labels)):
+            if not isinstance(given, Mapping):
+                raise InputError(
+                    f"{word} is a dictionary by name, such as {{'rucb': 'red'}}, not {errors.shown(given)}"
+                )
+        names = list(dict.fromkeys(map(str, drawn)))
+        for name in (*self.colors, *self.labels, *self.order):
+            if name not in names and name not in self.among:
+                raise errors.unknown_name("line in the figure called", name, names)
+        for name, colour in self.colors.items():
+            if not is_color_like(colour):
+                raise InputError(
+                    f"the colour of '{name}' must be one of Matplotlib's, such as '#0072B2', not '{colour}'"
+                )
+        first = [name for name in self.order if name in names]
+        return [*first, *(name for name in names if name not in first)]
+
+    def look(self, name: str, usual: Look) -> Look:
+        """Return the look of a name."""
+        return usual._replace(color=to_hex(self.colors[name])) if name in self.colors else usual
+
+
+USUAL = Chosen()
 
 STEPS = "steps (impressions)"
 ABSCISSAE = {
@@ -67,23 +105,7 @@ def write_remarks(ax: Axes, lines: Sequence[str]) -> None:
 
 
 def describe_means(counts: Iterable[int], spread: str) -> str:
-    """Return a phrase on the number of runs behind the means, and on the spread that is drawn.
-
-    Parameters
-    ----------
-    counts : iterable of int
-        Number of runs of each mean.
-    spread : {"quantiles", "standard error", "sd", "range", "none"}
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> describe_means([5, 10, 5], "range")
-    'mean of 5 to 10 runs, dotted: best and worst run'
-    """
+    """Return a phrase: the number of runs behind the means, and what is drawn around them."""
     runs = sorted(set(counts))
     if not runs or runs[-1] == 1:
         return "a single run" if runs else ""
@@ -102,11 +124,10 @@ class Scales(NamedTuple):
 def draw_over_time(
     ax: Axes, frame: pd.DataFrame, column: str, *, spread: str, scales: Scales, chosen: Chosen = USUAL
 ) -> pd.DataFrame:
-    """Plot the mean of each policy against steps; policies that use their horizon, or have several, as end markers.
+    """Plot the mean of each policy against steps, and return the plotted table (`averaged`).
 
-    Against outcomes, each checkpoint is drawn at the mean number of outcomes that the runs had received by then.
-
-    Returns the plotted table, see `averaged`.
+    Policies that use their horizon, or have several, are drawn as end markers. Against outcomes, each checkpoint is
+    drawn at the mean number of outcomes that the runs had received by then.
     """
     log, start, x = scales
     rows = comparable_rows(frame)

@@ -12,12 +12,7 @@ from ltr_duel.core import errors
 
 
 def measures_table(evaluation: pd.DataFrame) -> pd.DataFrame:
-    """Return an evaluation as a table of texts.
-
-    evaluation: Result of `evaluate_rankers`.
-
-    The columns are ranker, measure, mean, interval (95 %, of the mean), to the best, and p (Holm).
-    """
+    """Return a result of `evaluate_rankers` as a table of texts; intervals are those of the mean, p is Holm's."""
     return pd.DataFrame(
         {
             "ranker": evaluation["ranker"],
@@ -65,8 +60,7 @@ def plot_measures(evaluation: pd.DataFrame, ax: Axes | None = None, *, measure: 
     """
     require_table(evaluation, "ranker", "measure", "mean", "low", "high", "p")
     measure = measure or str(evaluation["measure"].iloc[0])
-    if measure not in set(evaluation["measure"]):
-        raise errors.unknown_name("measure in the table called", measure, dict.fromkeys(evaluation["measure"]))
+    errors.require_one_of("measure in the table called", measure, list(evaluation["measure"].unique()))
     rows = evaluation[evaluation["measure"] == measure].reset_index(drop=True)
     ax = prepared_axes(ax, 7, max(2.2, 1.2 + 0.2 * len(rows)), title, grid="x")
     places = range(len(rows))

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from ltr_duel.analysis.chosen import Chosen
+from ltr_duel.analysis.lines import Chosen
 from ltr_duel.analysis.style import BOUND_COLOUR, legend_beside, method_look, prepared_axes, require_table
 from ltr_duel.core import columns
 from ltr_duel.simulation import distortion_table

@@ -18,11 +18,7 @@ _FEW_TIES = 0.005  # a smaller share of tied documents is not reported
 
 
 def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
-    """Return the first rankers in Copeland order, as a table of texts.
-
-    Columns: ranker, beats (number of beaten rivals), wins on average (Borda score), against the winner (p and its
-    standard error).
-    """
+    """Return the first rankers in Copeland order, as a table of texts."""
     arguments.require_type("the matrix", matrix, PreferenceMatrix)
     known = _known(matrix)
     rivals = np.maximum(1, known.sum(axis=1))
@@ -51,20 +47,6 @@ def winner_sentence(matrix: PreferenceMatrix) -> str:
     """Return a sentence on the Condorcet winner, its margin and its probability, or on the absence of a winner.
 
     An estimate is undecided if its conclusion, a winner or none, has a probability below 95%.
-
-    Parameters
-    ----------
-    matrix : PreferenceMatrix
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> from ltr_duel.preferences import arxiv
-    >>> winner_sentence(arxiv())
-    'Condorcet winner: A. It beats its strongest rival, D, in 0.5400 of comparisons.'
     """
     winner = matrix.condorcet_winner
     estimated = bool(matrix.standard_error.any())
@@ -134,22 +116,7 @@ def _about_ties(matrix: PreferenceMatrix) -> str:
 
 
 def confidence_sentence(matrix: PreferenceMatrix) -> str:
-    """Return a sentence: the likeliest Condorcet winners of an estimated matrix, with their probabilities.
-
-    Parameters
-    ----------
-    matrix : PreferenceMatrix
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> error = [[0, 0.01], [0.01, 0]]
-    >>> confidence_sentence(PreferenceMatrix([[0.5, 0.51], [0.49, 0.5]], ("new", "old"), error))
-    'Condorcet winner: new, P = 0.841; old, P = 0.159'
-    """
+    """Return a sentence: the likeliest Condorcet winners of an estimated matrix, with their probabilities."""
     sure = condorcet_confidence(matrix)
     order = sorted(range(len(matrix)), key=lambda k: -sure[k])
     none = max(0.0, 1 - float(sure.sum()))

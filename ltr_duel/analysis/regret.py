@@ -13,9 +13,9 @@ from matplotlib.offsetbox import AnnotationBbox, DrawingArea
 from matplotlib.patches import ConnectionPatch
 from matplotlib.ticker import NullLocator
 
-from ltr_duel.analysis.chosen import Chosen
 from ltr_duel.analysis.lines import (
     ABSCISSAE,
+    Chosen,
     Scales,
     describe_means,
     draw_lines,
@@ -116,8 +116,7 @@ def plot_regret(
         known = columns.REGRET in frame and frame[columns.REGRET].notna().any()
         column, title = (columns.REGRET, title) if known else (columns.COPELAND, title or "no Condorcet winner")
     ax = prepared_axes(ax, 7.2, 4.8, title)
-    if over not in frame:
-        raise errors.unknown_name("column", over, [str(name) for name in frame.columns])
+    errors.require_one_of("column", over, [str(name) for name in frame.columns])
     chosen = Chosen(colors or {}, labels or {}, order, among)
     table = draw_over_time(ax, frame, column, spread=spread, scales=Scales(log, start, over), chosen=chosen)
     ax.set(xlabel=label, ylabel=f"cumulative {columns.regret_label(column)}")

@@ -34,12 +34,7 @@ def render_report(
     answer: Sequence[str] = (),
     notes: Sequence[str] = (),
 ) -> str:
-    """Return a self-contained HTML page of a study: answer, tables, figures and settings.
-
-    figures: Captions and figures.
-    answer: The result in a few sentences, for the top of the page.
-    notes: Notes on the data.
-    """
+    """Return a self-contained HTML page of a study: answer, tables, figures with captions, and settings."""
     matrix, run = results.matrix, results.runs[0].key
     bound, policies = lower_bound(matrix), policies_table(results)
     of_estimate = " (of the estimate)" if matrix.standard_error.any() else ""
@@ -110,9 +105,6 @@ def save_study(results: Results, folder: str | Path, *, title: str, notes: Seque
     """Write preferences.parquet, results.parquet, pulls.parquet, the figures and report.html; return the answer.
 
     The answer consists of sentences on the winner, its margin and the regret of each policy.
-
-    folder: Folder, created if missing; files of the same names are replaced.
-    notes: Notes on the data, for the page.
     """
     arguments.require_type("results", results, Results)
     matrix = results.matrix

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import io
+import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeVar
@@ -14,8 +15,8 @@ from matplotlib import rc_context
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogFormatterSciNotation
 
-from ltr_duel.analysis.powers import write_powers_as_text
 from ltr_duel.bandits import POLICIES
 from ltr_duel.core import InputError, arguments, errors, files
 from ltr_duel.interleaving import METHODS
@@ -93,10 +94,8 @@ def looks_of(labels: Iterable[str]) -> dict[str, Look]:
     """Return the looks of policies in one figure: the first eight differ in hues and in dashes.
 
     A policy keeps the colour and the dashes of `look_of`, unless an earlier policy has them; then it gets the first
-    free ones. So lines differ without colour too; from the ninth policy, by markers. Variants of a policy share its hue
-    and dashes, and differ in markers.
-
-    labels: All policies of a figure, or of a study whose figures should agree, always in the same order.
+    free ones. From the ninth policy on lines differ by markers, and so do variants of a policy. For figures that agree,
+    give all policies of the study, always in the same order.
     """
     looks = {label: look_of(label) for label in labels}
     own = {label.partition(":")[0]: look for label, look in looks.items()}
@@ -262,3 +261,30 @@ def legend_beside(ax: Axes, handles: Sequence[Artist] | None = None) -> None:
     named = handles if handles is not None else ax.get_legend_handles_labels()[0]
     beside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1, 1)}
     ax.legend(handles=named, fontsize=8, frameon=False, handlelength=4, **beside)  # shorter samples hide the dashes
+
+
+# Parsing mathematical text takes a third of the drawing time, so labels of logarithmic axes are plain text: 10³.
+_MATH = re.compile(r"\$\\mathdefault\{(-?)(?:(\d+)\\times)?10\^\{(-?\d+)\}\}\$")
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+class Powers(LogFormatterSciNotation):
+    """matplotlib's labels with Unicode superscripts."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        """Return the label of a tick."""
+        return _MATH.sub(_written, super().__call__(x, pos))
+
+
+def _written(label: re.Match[str]) -> str:
+    sign, factor, power = label.groups()
+    return f"{sign}{factor + '×' if factor else ''}10{power.translate(_RAISED)}"
+
+
+def write_powers_as_text(figure: Figure) -> None:
+    """Replace matplotlib's default labels on the logarithmic axes of a figure."""
+    for axes in figure.axes:
+        for axis in (axes.xaxis, axes.yaxis):
+            if type(axis.get_major_formatter()) is LogFormatterSciNotation:
+                axis.set_major_formatter(Powers())
+                axis.set_minor_formatter(Powers())

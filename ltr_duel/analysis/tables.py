@@ -27,10 +27,7 @@ IDENTIFIED = "median identification time"
 def policies_table(results: Results) -> pd.DataFrame:
     """Return a table of texts with one row per policy: regret at the horizon, and identification of the winner.
 
-    The regret is the mean ± sd of the runs. If there is a Condorcet winner, further columns are the error of the
-    reference matrix (one standard error of the mean, for an estimated matrix; see `REFERENCE_ERROR`), the runs that
-    name the winner at the horizon, and the median identification time in steps. Otherwise the regret is the Copeland
-    regret.
+    Without a Condorcet winner the regret is the Copeland regret, and there are no columns on the winner.
     """
     arguments.require_type("results", results, Results)
     frame = results.final()
@@ -87,7 +84,7 @@ def summary_table(summary: pd.DataFrame) -> pd.DataFrame:
         errors = summary["reference_error"]
         table[REFERENCE_ERROR] = [_UNKNOWN if math.isnan(one) else f"{one:,.1f}" if one else "0" for one in errors]
     table["median"] = ["" if math.isnan(one) else f"{one:,.1f}" for one in summary["median"]]
-    table["p"] = [_p_value(one) for one in summary["p_wilcoxon"]]
+    table["p"] = ["" if math.isnan(p) else "<0.001" if p < 0.001 else f"{p:.3f}" for p in summary["p_wilcoxon"]]
     table["effect"] = ["" if math.isnan(one) else f"{one:.2f}" for one in summary["effect"]]
     return table
 
@@ -214,7 +211,3 @@ def _escaped(text: str, special: Mapping[str, str] = _SPECIAL) -> str:
 def _looks_numeric(column: pd.Series) -> bool:
     texts = [str(one).replace(",", "").replace("±", "").replace(" ", "").lstrip("<") for one in column]
     return all(text.replace(".", "").replace("-", "").isdecimal() or not text for text in texts)
-
-
-def _p_value(p: float) -> str:
-    return "" if math.isnan(p) else "<0.001" if p < 0.001 else f"{p:.3f}"

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.bandits.state import Registers, registers
+from ltr_duel.bandits.statistics import victories
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel, shuffle
 
 
@@ -168,9 +169,7 @@ def most_victorious_left(wins: IntMatrix, batches: Batches) -> int:
     """Return the remaining arm that won more than half of its duels against the most rivals."""
     best, most = 0, -1
     for i in batches.arms[: arms_left(batches)]:
-        beaten = 0
-        for j in range(wins.shape[0]):
-            beaten += wins[i, j] > wins[j, i]
+        beaten = victories(wins, i)
         if beaten > most:
             best, most = i, beaten
     return best

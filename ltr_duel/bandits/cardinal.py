@@ -8,26 +8,47 @@ sampling and Exp3. A policy has one or more of them, box b in row b of its matri
 from __future__ import annotations
 
 from math import exp, log, sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.bandits.levels import (
-    Levels,
-    is_due,
-    largest_above,
-    largest_below,
-    list_arms,
-    new_levels,
-    record_sample,
-    set_level,
-    toss_row,
+from ltr_duel.bandits.levels import Field, Levels, Posteriors, draw_largest, new_levels, record_sample, renew_level
+from ltr_duel.core import (
+    FloatMatrix,
+    FloatVector,
+    IntMatrix,
+    IntVector,
+    dispatched_call,
+    implement,
+    inlined,
+    kernel,
+    larger,
+    outlined,
+    uniform,
+    vector,
 )
-from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, inlined, kernel, larger, uniform, vector
 
 UNPLAYED = 1e9  # initial mean reward in a UCB1 box, so that unplayed arms are played first, in random order
 _LOWEST = 1e-6  # level of a Thompson box: any above 0 will do
+
+
+@dispatched_call
+def advance(boxes: Any, box: int, t: int, rng: Generator) -> int:
+    """Return the arm that a box plays in step t."""
+    raise TypeError("these are no boxes")
+
+
+@dispatched_call
+def feedback(boxes: Any, box: int, arm: int, reward: float) -> None:
+    """Add a reward of an arm of a box, from 0 to 1."""
+    raise TypeError("these are no boxes")
+
+
+@dispatched_call
+def most_played(boxes: Any, box: int) -> int:
+    """Return the arm that a box played most; the lowest number breaks ties."""
+    raise TypeError("these are no boxes")
 
 
 class UcbBoxes(NamedTuple):
@@ -38,13 +59,15 @@ class UcbBoxes(NamedTuple):
     sums: FloatMatrix  # (B, K) summed reward
     plays: IntMatrix  # (B, K)
     total: IntVector  # (B,) plays of the box
+    alpha: FloatVector  # (1,) exploration
 
 
-def ucb_boxes(boxes: int, n_arms: int) -> UcbBoxes:
+def ucb_boxes(boxes: int, n_arms: int, alpha: float) -> UcbBoxes:
     """Return boxes without plays."""
     mean, width, sums = np.zeros((3, boxes, n_arms))
     mean[:] = UNPLAYED
-    return UcbBoxes(mean, width, sums, np.zeros((boxes, n_arms), np.int64), np.zeros(boxes, np.int64))
+    plays, total = np.zeros((boxes, n_arms), np.int64), np.zeros(boxes, np.int64)
+    return UcbBoxes(mean, width, sums, plays, total, np.array([alpha]))
 
 
 @kernel
@@ -57,22 +80,23 @@ def ucb_reset(boxes: UcbBoxes) -> None:
     boxes.total[:] = 0
 
 
-@kernel
-def ucb_advance(boxes: UcbBoxes, box: int, alpha: float, rng: Generator) -> int:
+def _ucb_advance(boxes: UcbBoxes, box: int, t: int, rng: Generator) -> int:
     """UCB1: each arm once, then the largest ``mean + sqrt(alpha ln N / n)``, where N is the plays of this box."""
-    scale = sqrt(alpha * log(max(boxes.total[box], 1)))
+    scale = sqrt(boxes.alpha[0] * log(max(boxes.total[box], 1)))
     return vector.random_highest(boxes.mean[box], boxes.width[box], scale, rng)
 
 
-@kernel
-def ucb_feedback(boxes: UcbBoxes, box: int, arm: int, reward: float) -> None:
-    """Add a reward of an arm of a box."""
+def _ucb_feedback(boxes: UcbBoxes, box: int, arm: int, reward: float) -> None:
     boxes.total[box] += 1
     boxes.plays[box, arm] += 1
     boxes.sums[box, arm] += reward
     n = boxes.plays[box, arm]
     boxes.mean[box, arm] = boxes.sums[box, arm] / n
     boxes.width[box, arm] = 1.0 / sqrt(n)
+
+
+def _ucb_most(boxes: UcbBoxes, box: int) -> int:
+    return vector.first_most(boxes.plays[box])
 
 
 class ThompsonBoxes(NamedTuple):
@@ -91,19 +115,17 @@ def thompson_boxes(boxes: int, n_arms: int) -> ThompsonBoxes:
 
 
 @inlined
-def thompson_advance(boxes: ThompsonBoxes, box: int, rng: Generator) -> int:
+def thompson_advance(boxes: ThompsonBoxes, box: int, t: int, rng: Generator) -> int:
     """Thompson sampling: the largest of theta_i ~ Beta(good_i + 1, bad_i + 1)."""
-    levels, good, bad, log_mass = boxes.levels, boxes.good[box], boxes.bad[box], boxes.log_mass[box]
-    if is_due(levels, box):
-        set_level(levels, box, list_arms(levels, levels.every), good, bad, 0, log_mass, _LOWEST)
-    above = toss_row(levels, box, rng)
-    if above > 0:
-        return largest_above(levels, box, above, good, bad, 0, rng)
-    return largest_below(levels, box, list_arms(levels, levels.every), good, bad, 0, log_mass, -1.0, rng)
+    levels = boxes.levels
+    known = Posteriors(boxes.good[box], boxes.bad[box], boxes.log_mass[box], 0)
+    field = Field(levels.every, levels.odds[box], -1, levels.no_doubts, 0.0)
+    renew_level(levels, box, known, field, _LOWEST)
+    return draw_largest(levels, box, known, field, -1.0, rng)
 
 
 @kernel
-def thompson_feedback(boxes: ThompsonBoxes, box: int, arm: int, reward: int) -> None:
+def thompson_feedback(boxes: ThompsonBoxes, box: int, arm: int, reward: float) -> None:
     """Count a reward of an arm of a box, 0 or 1."""
     counts = boxes.good if reward else boxes.bad
     counts[box, arm] += 1
@@ -112,9 +134,7 @@ def thompson_feedback(boxes: ThompsonBoxes, box: int, arm: int, reward: int) -> 
     record_sample(boxes.levels, box, arm, reward > 0, good, bad, boxes.log_mass[box, arm])
 
 
-@kernel
-def thompson_most(boxes: ThompsonBoxes, box: int) -> int:
-    """Return the arm that a box played most; the lowest number breaks ties."""
+def _thompson_most(boxes: ThompsonBoxes, box: int) -> int:
     good, bad, best = boxes.good[box], boxes.bad[box], 0
     for k in range(good.shape[0]):
         if good[k] + bad[k] > good[best] + bad[best]:
@@ -122,9 +142,31 @@ def thompson_most(boxes: ThompsonBoxes, box: int) -> int:
     return best
 
 
-@kernel
-def exp3_advance(log_weight: FloatVector, share: FloatVector, mixing: float, rng: Generator) -> int:
-    """Exp3: fill ``share`` with ``(1 - mixing) w_i / sum w + mixing / K`` and draw an arm from it."""
+class Exp3Boxes(NamedTuple):
+    """Exp3 boxes over K arms, box b in row b, for rewards 0 and 1."""
+
+    log_weight: FloatMatrix  # (B, K) ln w_i
+    share: FloatMatrix  # (B, K) probability of each arm in the last step
+    plays: IntMatrix  # (B, K)
+    mixing: FloatVector  # (1,) share of uniform exploration in the last step
+    settle: IntVector  # (1,) the mixing rate stays constant up to this step
+
+
+def exp3_boxes(boxes: int, n_arms: int, settle: int) -> Exp3Boxes:
+    """Return boxes in which all weights are 1."""
+    log_weight, share = np.zeros((2, boxes, n_arms))
+    return Exp3Boxes(log_weight, share, np.zeros((boxes, n_arms), np.int64), np.zeros(1), np.array([settle]))
+
+
+def _exp3_advance(boxes: Exp3Boxes, box: int, t: int, rng: Generator) -> int:
+    n_arms = boxes.share.shape[1]
+    boxes.mixing[0] = min(1.0, sqrt(n_arms * log(n_arms) / max(t, boxes.settle[0])))
+    return draw_by_weight(boxes.log_weight[box], boxes.share[box], boxes.mixing[0], rng)
+
+
+@outlined
+def draw_by_weight(log_weight: FloatVector, share: FloatVector, mixing: float, rng: Generator) -> int:
+    """Fill ``share`` with ``(1 - mixing) w_i / sum w + mixing / K`` and draw an arm from it."""
     n_arms = log_weight.shape[0]
     top = log_weight[0]
     for k in range(n_arms):
@@ -138,6 +180,17 @@ def exp3_advance(log_weight: FloatVector, share: FloatVector, mixing: float, rng
     return draw(share, rng)
 
 
+def _exp3_feedback(boxes: Exp3Boxes, box: int, arm: int, reward: float) -> None:
+    """Raise the weight of an arm by its importance-weighted reward."""
+    boxes.plays[box, arm] += 1
+    if reward:
+        boxes.log_weight[box, arm] += boxes.mixing[0] / (boxes.share.shape[1] * boxes.share[box, arm])
+
+
+def _exp3_most(boxes: Exp3Boxes, box: int) -> int:
+    return vector.first_most(boxes.plays[box])
+
+
 @kernel
 def draw(share: FloatVector, rng: Generator) -> int:
     """Draw an arm from a distribution."""
@@ -147,3 +200,14 @@ def draw(share: FloatVector, rng: Generator) -> int:
         if left < 0.0:
             return k
     return share.shape[0] - 1
+
+
+implement(advance, UcbBoxes, _ucb_advance)
+implement(feedback, UcbBoxes, _ucb_feedback)
+implement(most_played, UcbBoxes, _ucb_most)
+implement(advance, ThompsonBoxes, thompson_advance)
+implement(feedback, ThompsonBoxes, thompson_feedback)
+implement(most_played, ThompsonBoxes, _thompson_most)
+implement(advance, Exp3Boxes, _exp3_advance)
+implement(feedback, Exp3Boxes, _exp3_feedback)
+implement(most_played, Exp3Boxes, _exp3_most)

@@ -67,14 +67,8 @@ def check_policy(policy: Policy | str) -> None:
 def check_compiled(policy: Policy | str) -> None:
     """Check that a policy's arms are in range and that its compiled functions behave like their Python source.
 
-    Results alone do not show a difference: numba may drop a write to an array that was unpacked from the state. The
-    check takes as long as compiling the policy, one to two seconds; it does not test the quality of the policy.
-
-    Raises `PolicyError` with a description of the first violation.
-
-    Examples
-    --------
-    >>> check_compiled("random")
+    Results alone do not show a difference: numba may drop a write to an array that was unpacked from the state. Takes
+    one to two seconds, the time to compile the policy. Raises `PolicyError` for the first violation.
     """
     _check(POLICIES.configure(policy), check_range, check_repeatable)
 

@@ -10,7 +10,7 @@ policy's generator. Each coin therefore wins with probability exactly p, and onl
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.random import Generator
@@ -35,6 +35,15 @@ LaneVector: TypeAlias = NDArray[np.uint64]
 BLOCK = COINS  # rows of odds are padded with zeros to a multiple of it
 _WORD = 65536.0  # 2^16
 _HALF = 4294967296.0  # 2^32
+
+
+class Coins(NamedTuple):
+    """A row of coins, one for each of some arms; ``odds[k]`` is the first 16 bits of ``chance[arms[k]]``."""
+
+    arms: IntVector
+    odds: WordVector
+    chance: FloatVector  # (K,)
+    lane: LaneVector  # scratch: the words of a block
 
 
 def filled_up(coins: int) -> int:
@@ -80,29 +89,25 @@ def new_seed(rng: Generator) -> np.uint64:
 
 
 @inlined
-def toss_block(
-    lane: LaneVector, seed: np.uint64, drawn: int, odds: WordVector, chance: FloatVector, arms: IntVector, at: int,
-    mask: int, rng: Generator,
-) -> int:  # fmt: skip
+def toss_block(coins: Coins, seed: np.uint64, drawn: int, at: int, mask: int, rng: Generator) -> int:
     """Flip the coins in ``mask`` of the block that starts at position ``at`` of a row; return the mask of the winners.
 
-    ``odds[k]`` is the first 16 bits of the probability ``chance[arms[k]]``; the first ``drawn`` numbers of the seed are
-    used already.
+    The first ``drawn`` numbers of the seed are used already.
     """
-    write_words(lane, seed, drawn)
-    below, equal = compare_words(lane.view(np.uint16), odds[at:])
+    write_words(coins.lane, seed, drawn)
+    below, equal = compare_words(coins.lane.view(np.uint16), coins.odds[at:])
     if equal & mask != 0:
-        below |= toss_equal(equal & mask, odds[at:], chance, arms[at:], rng)
+        below |= toss_equal(coins, at, equal & mask, rng)
     return below & mask
 
 
 @kernel
-def toss_equal(equal: int, odds: WordVector, chance: FloatVector, arms: IntVector, rng: Generator) -> int:
+def toss_equal(coins: Coins, at: int, equal: int, rng: Generator) -> int:
     """Decide the coins whose word equals ``odds``, by the remaining bits of their probabilities."""
     wins = 0
     while equal != 0:
         k = trailing_zeros(np.uint64(equal))
-        if uniform(rng) < chance[arms[k]] * _WORD - odds[k]:
+        if uniform(rng) < coins.chance[coins.arms[at + k]] * _WORD - coins.odds[at + k]:
             wins |= equal & -equal
         equal &= equal - 1
     return wins

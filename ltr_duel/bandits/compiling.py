@@ -22,10 +22,7 @@ def loop_for(
 
     The disk cache of compiled loops detects edits of this package only. A policy from another package therefore gets a
     loop that is compiled in this process and never stored. A policy that numba cannot compile gets the loop's Python
-    source. Edits of modules from which a policy imports functions are detected too.
-
-    compiled: false for the loop's Python source.
-    plain: true for Python source at any depth, helpers of the policy included, so that a wrong index raises an error.
+    source, and so does ``compiled=False``; ``plain`` also replaces all helpers, so that a wrong index raises an error.
     """
     if plain:
         return _plain_loop(policy, loop)
@@ -92,8 +89,7 @@ def plain_text(
 def run_loop(policy: Policy, loop: Callable[..., int], args: tuple[Any, ...]) -> int:
     """Run a loop; a `kernel` is compiled in the first call with arguments of these types.
 
-    Raises `PolicyError` if one of the policy's functions cannot be compiled, with its name, the line and the compiler's
-    reason; or if a function, as plain Python, returns a value that the loop cannot use.
+    Raises `PolicyError` for a function that cannot be compiled, or that returns a value that the loop cannot use.
     """
     try:
         return loop(*args)

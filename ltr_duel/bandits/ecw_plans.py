@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ltr_duel.bandits.state import Registers, registers
-from ltr_duel.bandits.statistics import coin_divergence, fewest
+from ltr_duel.bandits.statistics import coin_divergence, fewest, nth_equal
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, inlined, kernel
 
 _ROUNDING = 1e-9  # plans whose regrets differ by less are equally good
@@ -105,24 +105,24 @@ def beats(wins: IntMatrix, i: int, j: int) -> bool:
 @kernel
 def cheapest_plan(estimates: Estimates, plans: Plans) -> int:
     """Fill `cheapest` with the q_ij of the estimated Copeland winner whose plan has the least regret; return it."""
-    wins, divergence, losses = estimates.wins, estimates.divergence, estimates.losses
-    superiors, now, stale, least = plans.superiors, plans.now[0], plans.superiors.stale, fewest(losses)
+    losses, superiors, now = estimates.losses, plans.superiors, plans.now[0]
+    stale, least = superiors.stale, fewest(losses)
     if now.least != least:
         now.least = least
         stale[:] = 1
-    sort_stale(superiors, plans.cheapest, wins, divergence, losses, least)
+    sort_stale(superiors, plans.cheapest, estimates, least)
     if now.planned < 0 or losses[now.planned] != least:
-        now.planned = nth_fewest(losses, least, 0)
+        now.planned = nth_equal(losses, least, 0)
         make_plan(estimates, superiors, plans.cheapest, now.planned)
     else:
         for i in range(losses.shape[0]):
             if stale[i]:
-                plan_arm(superiors, wins, divergence, losses, plans.cheapest, i, now.planned)
-        plan_winner(wins, divergence, plans.cheapest, now.planned)
+                plan_arm(superiors, estimates, plans.cheapest, i, now.planned)
+        plan_winner(estimates, plans.cheapest, now.planned)
     stale[:] = 0
     best, cost, n = now.planned, inf, 0
-    if nth_fewest(losses, least, 1) >= 0:
-        winner = nth_fewest(losses, least, 0)
+    if nth_equal(losses, least, 1) >= 0:
+        winner = nth_equal(losses, least, 0)
         while winner >= 0:
             plan = plans.cheapest
             if winner != now.planned:
@@ -132,21 +132,11 @@ def cheapest_plan(estimates: Estimates, plans: Plans) -> int:
             if regret < cost - _ROUNDING:  # among equals the first
                 best, cost = winner, regret
             n += 1
-            winner = nth_fewest(losses, least, n)
+            winner = nth_equal(losses, least, n)
     if best != now.planned:
         now.planned = best
         make_plan(estimates, superiors, plans.cheapest, best)
     return best
-
-
-@kernel
-def nth_fewest(losses: IntVector, least: int, n: int) -> int:
-    """Return the n-th arm (n = 0, 1, ...) among those with the fewest losses; -1 if there are fewer."""
-    for i in range(losses.shape[0]):
-        n -= losses[i] == least
-        if n < 0:
-            return i
-    return -1
 
 
 @kernel
@@ -160,10 +150,9 @@ def planned_regret(plan: FloatMatrix, losses: IntVector, least: int) -> float:
 
 
 @kernel
-def sort_stale(
-    superiors: Superiors, plan: FloatMatrix, wins: IntMatrix, divergence: FloatMatrix, losses: IntVector, least: int
-) -> None:
+def sort_stale(superiors: Superiors, plan: FloatMatrix, estimates: Estimates, least: int) -> None:
     """Sort the stale rows, which are almost in order, and remove their entries from the plan."""
+    wins, divergence, losses = estimates.wins, estimates.divergence, estimates.losses
     n_arms = losses.shape[0]
     for i in range(n_arms):
         if superiors.stale[i]:
@@ -203,29 +192,22 @@ def make_plan(estimates: Estimates, superiors: Superiors, plan: FloatMatrix, win
     """Fill a plan with the cheapest q_ij that identify ``winner`` as a Copeland winner."""
     plan[:] = 0.0
     for i in range(plan.shape[0]):
-        plan_arm(superiors, estimates.wins, estimates.divergence, estimates.losses, plan, i, winner)
-    plan_winner(estimates.wins, estimates.divergence, plan, winner)
+        plan_arm(superiors, estimates, plan, i, winner)
+    plan_winner(estimates, plan, winner)
 
 
 @kernel
-def plan_winner(wins: IntMatrix, divergence: FloatMatrix, plan: FloatMatrix, winner: int) -> None:
+def plan_winner(estimates: Estimates, plan: FloatMatrix, winner: int) -> None:
     """Plan enough evidence for each pair of the winner and an arm that it seems to beat."""
+    wins, divergence = estimates.wins, estimates.divergence
     for j in range(plan.shape[0]):
         plan[min(winner, j), max(winner, j)] = 1.0 / divergence[winner, j] if beats(wins, winner, j) else 0.0
 
 
 @inlined
-def plan_arm(
-    superiors: Superiors,
-    wins: IntMatrix,
-    divergence: FloatMatrix,
-    losses: IntVector,
-    plan: FloatMatrix,
-    i: int,
-    winner: int,
-) -> None:
+def plan_arm(superiors: Superiors, estimates: Estimates, plan: FloatMatrix, i: int, winner: int) -> None:
     """Spread the constraint of arm i over its cheapest superiors except ``winner``; all but `spare` are needed."""
-    spare = spare_superiors(losses, wins, i, winner)
+    divergence, spare = estimates.divergence, spare_superiors(estimates.losses, estimates.wins, i, winner)
     if i != winner and spare >= 0:
         order, cost, left = superiors.order[i], superiors.cost[i], 1 - spare
         best, chosen, total = inf, 0, 0.0

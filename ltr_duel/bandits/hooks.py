@@ -14,27 +14,40 @@ and, at checkpoints, ``recommend(state, params) -> arm``. A policy may add ``idl
 for a while the loop then jumps. It may also add `Sweeps`: another way to walk through many steps at once, the same in
 law, where the outcomes are coins of a known matrix. The functions need no decorator: numba compiles them when the loop
 is compiled, and plain Python runs the same text. Only what other compiled functions call is a `kernel`.
+
+The loop checks in each step that the arms chosen by a policy from outside this package exist (`wrong_pair`,
+`wrong_slate`): otherwise compiled code would write outside its arrays. Tests check the policies of this package
+instead; for them the compiler removes the check.
+
+`PolicyPage` and `SlatePolicyPage` are protocols of a policy's module, for editors and type checkers. At the end of
+``mine.py``::
+
+    if TYPE_CHECKING:
+        import mine
+
+        page: PolicyPage = mine
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.random import Generator
 
-from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, SignMatrix, dispatched, dispatched_call
+from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, SignMatrix, dispatched, dispatched_call, implement, kernel
 
 NEVER = np.iinfo(np.int64).max
 
 
 @dispatched
-def select(state: Any, params: Any, t: int, rng: np.random.Generator) -> tuple[int, int]:
+def select(state: Any, params: Any, t: int, rng: Generator) -> tuple[int, int]:
     """Choose the two arms to compare in step t = 1, 2, ...; they may be the same arm."""
     raise TypeError("this state belongs to no registered policy")
 
 
 @dispatched
-def update(state: Any, params: Any, t: int, first: int, second: int, outcome: int, rng: np.random.Generator) -> None:
+def update(state: Any, params: Any, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Update the state after ``first`` won (+1) or lost (-1).
 
     If both arms are the same, the oracle is not called and the outcome is 0, which carries no information. A policy
@@ -44,15 +57,13 @@ def update(state: Any, params: Any, t: int, first: int, second: int, outcome: in
 
 
 @dispatched
-def select_slate(state: Any, params: Any, t: int, slate: IntVector, rng: np.random.Generator) -> int:
+def select_slate(state: Any, params: Any, t: int, slate: IntVector, rng: Generator) -> int:
     """Write the arms to compare in step t into ``slate``, which has space for all arms; return their number."""
     raise TypeError("this state belongs to no registered policy")
 
 
 @dispatched
-def update_slate(
-    state: Any, params: Any, t: int, slate: IntVector, size: int, won: SignMatrix, rng: np.random.Generator
-) -> None:
+def update_slate(state: Any, params: Any, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator) -> None:
     """Update the state: for positions a < b of the slate, ``slate[a]`` won (``won[a, b]`` is +1) or lost (-1).
 
     With a slate of one arm ``won`` has no content.
@@ -77,7 +88,7 @@ def idle_until(state: Any, params: Any, t: int) -> int:
 
 
 @dispatched_call
-def sweep(state: Any, params: Any, p: FloatMatrix, t: int, until: int, met: IntMatrix, rng: np.random.Generator) -> int:
+def sweep(state: Any, params: Any, p: FloatMatrix, t: int, until: int, met: IntMatrix, rng: Generator) -> int:
     """Take the steps t..until at once, where arm i beats arm j with probability ``p[i, j]``, independently.
 
     Add the number of duels of each pair to ``met[first, second]``; they add up to the number of steps. After each
@@ -85,3 +96,108 @@ def sweep(state: Any, params: Any, p: FloatMatrix, t: int, until: int, met: IntM
     decisions.
     """
     raise TypeError("this state belongs to no registered policy")
+
+
+@dispatched
+def wrong_pair(state: Any, due: IntVector, n_arms: int, t: int, first: int, second: int) -> bool:
+    """Return whether one of two arms does not exist; if so, set ``due[1:]`` to the step, the arm and 0."""
+    return False
+
+
+@dispatched
+def wrong_slate(state: Any, due: IntVector, n_arms: int, t: int, slate: IntVector, size: int) -> bool:
+    """Return whether a set has a wrong size or an arm that does not exist.
+
+    If so, set ``due[1:]`` to the step, the size and 1, or to the step, the arm and 0.
+    """
+    return False
+
+
+def require_arms(kind: type) -> None:
+    """Let the loop check the arms that a policy with this State class chooses."""
+    implement(wrong_pair, kind, _wrong_pair)
+    implement(wrong_slate, kind, _wrong_slate)
+
+
+def complaint(due: IntVector, n_arms: int) -> str:
+    """Return the part of the error message that describes the wrong choice."""
+    _, step, value, is_size = due.tolist()
+    what = f"a set of {value} among {n_arms} arms" if is_size else f"arm {value} of {n_arms}"
+    return f"chooses {what} in step {step:,}"
+
+
+def _wrong_pair(state: Any, due: IntVector, n_arms: int, t: int, first: int, second: int) -> bool:
+    return is_outside(due, n_arms, t, second) | is_outside(due, n_arms, t, first)  # `or` is not inlined well
+
+
+def _wrong_slate(state: Any, due: IntVector, n_arms: int, t: int, slate: IntVector, size: int) -> bool:
+    return is_outside_in(due, n_arms, t, slate, size)
+
+
+@kernel
+def is_outside(due: IntVector, n_arms: int, t: int, arm: int) -> bool:
+    """Return whether an arm does not exist."""
+    if 0 <= arm < n_arms:
+        return False
+    due[1], due[2] = t, arm
+    return True
+
+
+@kernel
+def is_outside_in(due: IntVector, n_arms: int, t: int, slate: IntVector, size: int) -> bool:
+    """Return whether a set is too small or too large, or has an arm that does not exist."""
+    if not 1 <= size <= n_arms:
+        due[1], due[2], due[3] = t, size, 1
+        return True
+    for a in range(size):  # noqa: SIM110 -- a kernel has no generators
+        if is_outside(due, n_arms, t, slate[a]):
+            return True
+    return False
+
+
+class _Page(Protocol):
+    """The names that all policies' modules define; ``Params``, ``idle_until``, ``sweep``, ``chance`` are optional."""
+
+    @property
+    def State(self) -> type[Any]:  # noqa: N802 -- the name of a class
+        """A NamedTuple class of arrays."""
+
+    def init(self, n_arms: int, horizon: int, params: Any, /) -> Any:
+        """Return the state before the first step."""
+
+    def recommend(self, state: Any, params: Any, /) -> int:
+        """Return the arm that the policy would use if it had to stop now."""
+
+
+class PolicyPage(_Page, Protocol):
+    """The page of a policy that compares pairs; `ltr_duel.bandits.hooks` describes the functions.
+
+    Examples
+    --------
+    >>> from ltr_duel.bandits.policies import rucb
+    >>> page: PolicyPage = rucb
+    """
+
+    def select(self, state: Any, params: Any, t: int, rng: Generator, /) -> tuple[int, int]:
+        """Choose the two arms to compare in step t."""
+
+    def update(self, state: Any, params: Any, t: int, first: int, second: int, outcome: int, rng: Generator, /) -> None:
+        """Update the state with the outcome."""
+
+
+class SlatePolicyPage(_Page, Protocol):
+    """The module of a policy that compares sets of arms.
+
+    Examples
+    --------
+    >>> from ltr_duel.bandits.policies import mdb
+    >>> page: SlatePolicyPage = mdb
+    """
+
+    def select(self, state: Any, params: Any, t: int, slate: IntVector, rng: Generator, /) -> int:
+        """Write the arms to compare into ``slate``, and return their number."""
+
+    def update(
+        self, state: Any, params: Any, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator, /
+    ) -> None:
+        """Update the state with the outcomes."""

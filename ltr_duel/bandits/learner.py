@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from ltr_duel.bandits.compiling import loop_for
 from ltr_duel.bandits.hooks import select, select_slate, update
+from ltr_duel.bandits.live_policy import Player
 from ltr_duel.bandits.memory_needs import require_room
 from ltr_duel.bandits.policy import POLICIES, Policy, PolicyError
 from ltr_duel.bandits.state import in_one_piece
@@ -49,21 +50,10 @@ def tell_pairs(state: Any, params: Any, t: int, pairs: IntMatrix, outcomes: IntV
 class Learner:
     """A policy whose outcomes arrive in batches.
 
-    Parameters
-    ----------
-    policy : str or Policy
-    n_arms : int
-    horizon : int
-        Total number of comparisons, for a policy that needs the horizon.
-    rng, others : numpy.random.Generator
-        The policy's stream, and the stream of further choices of a policy that learns in turn.
-    order : array of int, shape (n_arms,)
-        Arm ``order[k]`` is the policy's arm k.
+    rng, others: the policy's stream, and the stream of further choices of a policy that learns in turn.
+    order: shape (n_arms,); arm ``order[k]`` is the policy's arm k.
 
-    Raises
-    ------
-    InputError
-        If the policy or a parameter is unknown, or there is not enough memory for so many arms.
+    Raises `InputError` if the policy or a parameter is unknown, or there is not enough memory for so many arms.
     """
 
     def __init__(
@@ -79,6 +69,7 @@ class Learner:
         self._order = np.asarray(order)
         self._place = np.argsort(self._order)
         self._slates = self._policy.feedback == "slate"
+        self._player = Player(self._policy, self._params, n_arms)
         self.t = 1
         self._asked: Arms = ()
         self._waiting: dict[Arms, deque[bytes]] = {}
@@ -116,7 +107,7 @@ class Learner:
 
     def _in_any_order(self, n: int) -> list[Arms]:
         if n < _MANY:
-            return [self._select(self._state, self.t + k, self._rng) for k in range(n)]
+            return [self._player.choose(self._state, self.t + k, self._rng) for k in range(n)]
         if not self._slates:
             pairs = np.zeros((n, 2), np.int64)
             loop_for(self._policy, choose_pairs)(self._state, self._params, self.t, pairs, self._rng)
@@ -131,20 +122,13 @@ class Learner:
         if k == 0:
             return asked
         self._tried[:] = self._before
-        return self._select(self._trial, self.t, self._others)
+        return self._player.choose(self._trial, self.t, self._others)
 
     def _ask(self) -> Arms:
         if not self._asked:
             self._before[:] = self._words
-            self._asked = self._select(self._state, self.t, self._rng)
+            self._asked = self._player.choose(self._state, self.t, self._rng)
         return self._asked
-
-    def _select(self, state: Any, t: int, rng: Generator) -> Arms:
-        if not self._slates:
-            first, second = self._policy.select(state, self._params, t, rng)
-            return int(first), int(second)
-        slate = np.zeros(self._n_arms, np.int64)
-        return tuple(slate[: self._policy.select(state, self._params, t, slate, rng)].tolist())
 
     def _learn_all(self, outcomes: Sequence[Outcome]) -> None:
         if self._slates or len(outcomes) < _MANY:
@@ -152,22 +136,12 @@ class Learner:
                 self._tell(self.t + k, arms, signs)
         else:
             pairs = np.array([arms for arms, _ in outcomes])
-            told = np.array([_sign(signs) for _, signs in outcomes])
+            told = np.array([np.frombuffer(signs, np.int8).sum() for _, signs in outcomes], np.int64)
             loop_for(self._policy, tell_pairs)(self._state, self._params, self.t, pairs, told, self._rng)
         self.t += len(outcomes)
 
     def _tell(self, t: int, arms: Arms, signs: bytes) -> None:
-        if not self._slates:
-            self._policy.update(self._state, self._params, t, *arms, _sign(signs), self._rng)
-            return
-        slate, won = np.zeros(self._n_arms, np.int64), np.zeros((self._n_arms, self._n_arms), np.int8)
-        slate[: len(arms)] = arms
-        won[: len(arms), : len(arms)] = sign_table(signs, len(arms))
-        self._policy.update(self._state, self._params, t, slate, len(arms), won, self._rng)
-
-
-def _sign(signs: bytes) -> int:
-    return (1 if signs == b"\1" else -1) if signs else 0
+        self._player.tell(self._state, t, arms, np.frombuffer(signs, np.int8), self._rng)
 
 
 def sign_table(signs: bytes, size: int) -> SignMatrix:

@@ -20,7 +20,7 @@ through memory, which takes 90 ns.
 
 from __future__ import annotations
 
-from math import exp, log, sqrt
+from math import exp, inf, log, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +28,7 @@ from numpy.random import Generator
 
 from ltr_duel.bandits.coin_words import (
     BLOCK,
+    Coins,
     LaneVector,
     OddsMatrix,
     WordVector,
@@ -57,15 +58,33 @@ class Levels(NamedTuple):
     some: IntVector  # (K,) a list of arms
     mean: FloatVector  # (K,) means of the posteriors of these arms
     scale: FloatVector  # (K,) reciprocals of their standard deviations
+    no_doubts: FloatVector  # (K,) zeros; not scratch
+
+
+class Posteriors(NamedTuple):
+    """The posteriors of a row: ``theta_k ~ Beta(good[k] - prior + 1, bad[k] - prior + 1)``."""
+
+    good: IntVector  # (K,)
+    bad: IntVector  # (K,)
+    log_mass: FloatVector  # (K,) see `posterior`
+    prior: int
+
+
+class Field(NamedTuple):
+    """The arms that take part in a draw: some arms without one, and only those with a low doubt."""
+
+    arms: IntVector
+    odds: WordVector  # in the order of ``arms``
+    without: int
+    doubts: FloatVector  # (K,)
+    bonus: float  # the highest doubt of an arm that takes part
 
 
 def new_levels(rows: int, n_arms: int) -> Levels:
     """Return rows without wins or losses."""
     chance, patience = np.full((rows, n_arms), 0.5), np.full(rows, _FIRST * n_arms)
-    some, (mean, scale) = np.zeros(n_arms, np.int64), np.zeros((2, n_arms))
-    return Levels(
-        np.full(rows, 0.5), chance, fair_odds(rows, n_arms), patience, new_lane(), np.arange(n_arms), some, mean, scale
-    )
+    odds, every, some = fair_odds(rows, n_arms), np.arange(n_arms), np.zeros(n_arms, np.int64)
+    return Levels(np.full(rows, 0.5), chance, odds, patience, new_lane(), every, some, *np.zeros((3, n_arms)))
 
 
 @kernel
@@ -81,58 +100,71 @@ def record_sample(levels: Levels, row: int, arm: int, won: bool, a: int, b: int,
 
 
 @inlined
-def list_arms(levels: Levels, arms: IntVector) -> int:
-    """Copy these arms to ``some``; return their number. For all arms, pass ``levels.every``."""
-    for k in range(arms.shape[0]):
-        levels.some[k] = arms[k]
-    return arms.shape[0]
+def renew_level(levels: Levels, row: int, known: Posteriors, field: Field, least: float) -> None:
+    """Give a row whose patience is spent a new level, at least ``least``; doubts do not matter."""
+    if levels.patience[row] < 0:
+        set_level(levels, row, list_arms(levels, field, inf), known, least)
 
 
 @inlined
-def toss_row(levels: Levels, row: int, rng: Generator) -> int:
-    """Sample which arms' samples are above the level; list these arms in ``some``, and return their number."""
-    return toss_coins(levels, levels.odds[row], levels.chance[row], levels.every, rng)
+def draw_largest(levels: Levels, row: int, known: Posteriors, field: Field, least: float, rng: Generator) -> int:
+    """Return the arm of the field with the largest of fresh samples; -1 if none exceeds ``least``."""
+    above = toss_coins(levels, Coins(field.arms, field.odds, levels.chance[row], levels.lane), rng)
+    above = keep_arms(levels.some, above, field, field.bonus)
+    if above > 0:
+        return largest_above(levels, row, above, known, rng)
+    if levels.level[row] <= least:
+        return -1
+    return largest_below(levels, row, list_arms(levels, field, field.bonus), known, least, rng)
 
 
 @inlined
-def toss_coins(levels: Levels, odds: WordVector, chance: FloatVector, arms: IntVector, rng: Generator) -> int:
-    """Flip the coins of these arms; list the winners in ``some``, and return their number.
+def list_arms(levels: Levels, field: Field, bonus: float) -> int:
+    """List the arms of the field in ``some``; return their number."""
+    for k in range(field.arms.shape[0]):
+        levels.some[k] = field.arms[k]
+    return keep_arms(levels.some, field.arms.shape[0], field, bonus)
 
-    ``odds`` is in the order of ``arms``; ``chance`` is indexed by arm.
-    """
-    lane, count, seed = levels.lane, 0, new_seed(rng)
-    for at in range(0, arms.shape[0], BLOCK):
-        mask = toss_block(lane, seed, at // 4, odds, chance, arms, at, block_mask(arms.shape[0], at), rng)
+
+@inlined
+def keep_arms(some: IntVector, count: int, field: Field, bonus: float) -> int:
+    """Keep the first ``count`` arms of a list that take part, at this bonus; return their number."""
+    kept = 0
+    for k in some[:count]:
+        if k != field.without and field.doubts[k] <= bonus:
+            some[kept] = k
+            kept += 1
+    return kept
+
+
+@inlined
+def toss_coins(levels: Levels, coins: Coins, rng: Generator) -> int:
+    """Flip the coins of some arms; list the winners in ``some``, and return their number."""
+    count, size, seed = 0, coins.arms.shape[0], new_seed(rng)
+    for at in range(0, size, BLOCK):
+        mask = toss_block(coins, seed, at // 4, at, block_mask(size, at), rng)
         while mask != 0:
-            levels.some[count] = arms[at + trailing_zeros(np.uint64(mask))]
+            levels.some[count] = coins.arms[at + trailing_zeros(np.uint64(mask))]
             count += 1
             mask &= mask - 1
     return count
 
 
 @kernel
-def largest_above(
-    levels: Levels, row: int, count: int, good: IntVector, bad: IntVector, prior: int, rng: Generator
-) -> int:
-    """Return the arm with the largest sample among the first ``count`` of ``some``, given that all exceed the level.
-
-    ``good`` and ``bad`` are the wins and losses of all arms, each including ``prior`` that are not counted.
-    """
+def largest_above(levels: Levels, row: int, count: int, known: Posteriors, rng: Generator) -> int:
+    """Return the arm with the largest sample among the first ``count`` of ``some``, given that all exceed the level."""
     best, arm, level = 0.0, levels.some[0], levels.level[row]
     if count > 1:
         levels.patience[row] -= count
         for k in levels.some[:count]:
-            theta = draws.beta_above(level, good[k] - prior, bad[k] - prior, rng)
+            theta = draws.beta_above(level, known.good[k] - known.prior, known.bad[k] - known.prior, rng)
             if theta > best:
                 best, arm = theta, k
     return arm
 
 
 @kernel
-def largest_below(
-    levels: Levels, row: int, count: int, good: IntVector, bad: IntVector, prior: int, log_mass: FloatVector,
-    least: float, rng: Generator,
-) -> int:  # fmt: skip
+def largest_below(levels: Levels, row: int, count: int, known: Posteriors, least: float, rng: Generator) -> int:
     """Return the arm with the largest sample among the first ``count`` of ``some``, given that all are below the level.
 
     Returns -1 if no sample exceeds ``least``.
@@ -140,38 +172,31 @@ def largest_below(
     best, arm, level = least, -1, levels.level[row]
     levels.patience[row] -= 2 * count
     for k in levels.some[:count]:
-        a, b = good[k] - prior, bad[k] - prior
+        a, b = known.good[k] - known.prior, known.bad[k] - known.prior
         if levels.chance[row, k] > 0.5:
             theta = 1.0 - draws.beta_above(1.0 - level, b, a, rng)
         else:
-            theta = draw_above(best, a, b, log_mass[k], rng)
+            theta = draw_above(best, a, b, known.log_mass[k], rng)
             while theta > level:
-                theta = draw_above(best, a, b, log_mass[k], rng)
+                theta = draw_above(best, a, b, known.log_mass[k], rng)
         if theta > best:
             best, arm = theta, k
     return arm
 
 
 @kernel
-def is_due(levels: Levels, row: int) -> bool:
-    """Return whether a row needs a new level."""
-    return levels.patience[row] < 0
-
-
-@kernel
-def set_level(
-    levels: Levels, row: int, count: int, good: IntVector, bad: IntVector, prior: int, log_mass: FloatVector,
-    least: float,
-) -> None:  # fmt: skip
+def set_level(levels: Levels, row: int, count: int, known: Posteriors, least: float) -> None:
     """Give a row a level, at least ``least``, that fits the posteriors of the first ``count`` arms of ``some``."""
     for n in range(count):
-        a, b = good[levels.some[n]] - prior + 1.0, bad[levels.some[n]] - prior + 1.0
+        k = levels.some[n]
+        a, b = known.good[k] - known.prior + 1.0, known.bad[k] - known.prior + 1.0
         levels.mean[n] = a / (a + b)
         levels.scale[n] = sqrt((a + b + 1.0) * (a + b) * (a + b) / (a * b))
     level = fitting_level(levels.mean[:count], levels.scale[:count], least)
     levels.level[row], levels.patience[row] = level, _PATIENCE * count
     for k in levels.some[:count]:
-        levels.chance[row, k] = chance_above(level, good[k] - prior, bad[k] - prior, log_mass[k])
+        a, b = known.good[k] - known.prior, known.bad[k] - known.prior
+        levels.chance[row, k] = chance_above(level, a, b, known.log_mass[k])
         levels.odds[row, k] = odds_of(levels.chance[row, k])
 
 

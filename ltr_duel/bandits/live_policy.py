@@ -6,7 +6,7 @@ It calls the same functions as a simulation, as plain Python; a step takes micro
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,32 @@ from ltr_duel.bandits.memory_needs import require_room
 from ltr_duel.bandits.policy import POLICIES, Policy, PolicyError
 from ltr_duel.bandits.state import arrays_in, with_arrays
 from ltr_duel.core import InputError, errors, stream
+
+
+class Player(NamedTuple):
+    """A policy that takes single steps as plain Python."""
+
+    policy: Policy
+    params: Any
+    n_arms: int
+
+    def choose(self, state: Any, t: int, rng: np.random.Generator) -> tuple[int, ...]:
+        """Return the arms that the policy chooses in step t."""
+        if self.policy.feedback == "duel":
+            return tuple(map(int, self.policy.select(state, self.params, t, rng)))
+        slate = np.zeros(self.n_arms, np.int64)
+        return tuple(slate[: max(0, self.policy.select(state, self.params, t, slate, rng))].tolist())
+
+    def tell(self, state: Any, t: int, arms: Sequence[int], signs: NDArray[np.int8], rng: np.random.Generator) -> None:
+        """Update the state with the signs of the pairs a < b of the arms, in order; without one, with 0."""
+        if self.policy.feedback == "duel":
+            self.policy.update(state, self.params, t, *arms, int(signs[0]) if len(signs) else 0, rng)
+            return
+        size = len(arms)
+        slate, won = np.zeros(self.n_arms, np.int64), np.zeros((self.n_arms, self.n_arms), np.int8)
+        slate[:size] = arms
+        won[:size, :size][np.triu_indices(size, 1)] = signs
+        self.policy.update(state, self.params, t, slate, size, won, rng)
 
 
 class LivePolicy:
@@ -69,6 +95,7 @@ class LivePolicy:
         self._state = self._policy.init(n_arms, horizon if self._policy.needs_horizon else 0, self._params)
         self._rng = stream(seed, "live", self._label) if rng is None else rng
         self._t, self._n_arms = 1, n_arms
+        self._player = Player(self._policy, self._params, n_arms)
         self._order = np.arange(n_arms) if order is None else np.array(order)
         if self._order.shape != (n_arms,) or set(self._order.tolist()) != set(range(n_arms)):
             raise InputError(f"the order of {n_arms} arms must name each of 0 to {n_arms - 1} once")
@@ -82,13 +109,7 @@ class LivePolicy:
     def ask(self) -> tuple[int, ...]:
         """Return the arms to compare next: two, which may be the same, or a slate. They stay the same until `tell`."""
         if not self._asked:
-            if self._policy.feedback == "duel":
-                chosen: Any = self._policy.select(self._state, self._params, self._t, self._rng)
-            else:
-                slate = np.zeros(self._n_arms, np.int64)
-                size = self._policy.select(self._state, self._params, self._t, slate, self._rng)
-                chosen = slate[:size] if size > 0 else ()
-            asked = tuple(int(arm) for arm in chosen)
+            asked = self._player.choose(self._state, self._t, self._rng)
             if len(asked) not in self._sizes(self._n_arms)[1:]:
                 raise PolicyError(f"policy '{self._label}' chooses {len(asked)} arms in step {self._t:,}")
             for arm in asked:
@@ -123,34 +144,23 @@ class LivePolicy:
         """
         if not self._asked:
             raise InputError("nothing was asked: call ask() before tell()")
+        value, size = np.asarray(outcome), len(self._asked)
         if self._policy.feedback == "duel":
-            self._tell_duel(outcome)
+            legal = (0,) if self._asked[0] == self._asked[1] else (1, -1)
+            if value.shape != () or value not in legal:
+                pair = "arm {} against arm {}".format(*self.ask())
+                raise InputError(f"the outcome of {pair} must be one of {legal}, not {value}")
+            signs = value[None]
+        elif size > 1:
+            upper = np.triu_indices(size, 1)
+            if value.shape != (size, size) or not np.isin(value[upper], (1, -1)).all():
+                raise InputError(f"the outcome of a slate of {size} arms must be a table of +1 and -1 for each pair")
+            signs = value[upper]
         else:
-            self._tell_slate(outcome)
+            signs = np.zeros(0)
+        self._player.tell(self._state, self._t, self._asked, signs, self._rng)
         self._t += 1
         self._asked = ()
-
-    def _tell_duel(self, outcome: int | ArrayLike) -> None:
-        first, second = self._asked
-        legal = (0,) if first == second else (1, -1)
-        value = np.asarray(outcome)
-        if value.shape != () or value not in legal:
-            pair = "arm {} against arm {}".format(*self.ask())
-            raise InputError(f"the outcome of {pair} must be one of {legal}, not {value}")
-        self._policy.update(self._state, self._params, self._t, first, second, int(value), self._rng)
-
-    def _tell_slate(self, outcome: int | ArrayLike) -> None:
-        size = len(self._asked)
-        won = np.zeros((self._n_arms, self._n_arms), np.int8)
-        if size > 1:
-            signs = np.asarray(outcome)
-            upper = np.triu_indices(size, 1)
-            if signs.shape != (size, size) or not np.isin(signs[upper], (1, -1)).all():
-                raise InputError(f"the outcome of a slate of {size} arms must be a table of +1 and -1 for each pair")
-            won[:size, :size][upper] = signs[upper]
-        slate = np.zeros(self._n_arms, np.int64)
-        slate[:size] = self._asked
-        self._policy.update(self._state, self._params, self._t, slate, size, won, self._rng)
 
     def recommend(self) -> int:
         """Return the arm that the policy would use if it had to stop now."""
@@ -188,8 +198,7 @@ class LivePolicy:
         ----------
         policy : str or Policy
         arrays : mapping of str to ndarray
-            A `snapshot`. Snapshots of early versions of this package do not name their policy, which is then not
-            checked.
+            A `snapshot`.
         accept_new_code : bool
             Whether to resume even if the policy's numbers version (`ltr_duel.core.numbering`) has changed.
 
@@ -200,13 +209,15 @@ class LivePolicy:
         """
         self = cls.__new__(cls)
         self._label, self._policy, self._params = POLICIES.configure(policy)
-        self._require_own(arrays, accept_new_code)
         empty = self._policy.init(1, 1, self._params)
-        needed = [*(f"state.{name}" for name, _ in arrays_in(empty)), "n_arms", "t", "asked", "rng"]
-        missing = [name for name in needed if name not in arrays]
+        needed = [*(f"state.{name}" for name, _ in arrays_in(empty)), "n_arms", "order", "t", "asked", "rng"]
+        if "policy" in arrays and "numbers" in arrays:
+            self._require_own(arrays, accept_new_code)
+        missing = [name for name in (*needed, "policy", "numbers") if name not in arrays]
         if missing:
             raise InputError(f"this is no snapshot of policy '{self._label}': it lacks {', '.join(missing)}")
         self._n_arms = self._checked_arms(arrays)
+        self._player = Player(self._policy, self._params, self._n_arms)
         self._state = with_arrays(empty, {name.removeprefix("state."): arrays[name] for name in needed})
         self._t = int(arrays["t"][0])
         self._asked = tuple(int(arm) for arm in arrays["asked"])
@@ -215,7 +226,7 @@ class LivePolicy:
         generator: Any = self._rng.bit_generator.state
         generator["state"] = {"state": words[0] << 64 | words[1], "inc": words[2] << 64 | words[3]}
         self._rng.bit_generator.state = generator
-        self._order = arrays.get("order", np.arange(self._n_arms))  # early snapshots lack it: arms kept their numbers
+        self._order = arrays["order"]
         return self
 
     def _checked_arms(self, arrays: Mapping[str, NDArray[Any]]) -> int:
@@ -223,8 +234,7 @@ class LivePolicy:
         n_arms = errors.require_whole("the number of arms", arrays["n_arms"].ravel()[0], 1, 100_000)
         require_room(self._policy, self._params, n_arms, horizon=1)
         state = {f"state.{name}": value for name, value in arrays_in(self._policy.init(n_arms, 1, self._params))}
-        order = arrays.get("order", np.arange(n_arms))
-        asked, rng = arrays["asked"], arrays["rng"]
+        order, asked, rng = arrays["order"], arrays["asked"], arrays["rng"]
         wrong = [
             name for name, own in state.items() if (arrays[name].shape, arrays[name].dtype) != (own.shape, own.dtype)
         ]
@@ -249,8 +259,6 @@ class LivePolicy:
 
     def _require_own(self, arrays: Mapping[str, NDArray[Any]], accept_new_code: bool) -> None:
         """Raise `InputError` if the snapshot is of another policy or of another numbers version."""
-        if "policy" not in arrays:
-            return
         name, numbers = str(arrays["policy"][0]), int(arrays["numbers"][0])
         own = self._policy
         if name != own.name:

@@ -12,10 +12,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ltr_duel.bandits.arms import complaint, wrong_pair, wrong_slate
 from ltr_duel.bandits.batched import Lateness, new_late, run_pairs_late, run_slates_late
 from ltr_duel.bandits.compiling import loop_for, run_loop
-from ltr_duel.bandits.hooks import idle_until, recommend, select, select_slate, sweep, update, update_slate
+from ltr_duel.bandits.hooks import (
+    complaint,
+    idle_until,
+    recommend,
+    select,
+    select_slate,
+    sweep,
+    update,
+    update_slate,
+    wrong_pair,
+    wrong_slate,
+)
 from ltr_duel.bandits.in_turn import new_in_turn, run_pairs_in_turn, run_slates_in_turn
 from ltr_duel.bandits.memory_needs import require_room
 from ltr_duel.bandits.oracle import MatrixOracle, duel, multiduel
@@ -24,11 +34,10 @@ from ltr_duel.bandits.recorder import (
     Recorder,
     Span,
     add_pair,
-    add_slate,
     count_met,
     keep_pair,
-    keep_slate,
     new_recorder,
+    note_slate,
     pass_checkpoint,
 )
 from ltr_duel.core import IntMatrix, IntVector, SignMatrix, Streams, as_writable, kernel, stream
@@ -90,13 +99,7 @@ def run_slates(
         elif span.jump:
             last = min(idle_until(state, params, t), span.stop)
         update_slate(state, params, t, slate, size, won, streams.policy)
-        if t <= recorder.path.shape[0]:
-            keep_slate(recorder.path, t, last, slate, size)
-        while recorder.due[0] <= last:
-            add_slate(recorder, slate, size, recorder.due[0] + 1 - t)
-            t = recorder.due[0] + 1
-            pass_checkpoint(recorder, recommend(state, params), False)
-        add_slate(recorder, slate, size, last + 1 - t)
+        note_slate(state, params, recorder, t, last, slate, size)
         t = last + 1
     return decisions
 

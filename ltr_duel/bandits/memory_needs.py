@@ -20,12 +20,7 @@ _STEP = 32  # rows are padded to a multiple of this number of arms
 def require_room(
     policy: Policy, params: Any, n_arms: int, *, horizon: int = 0, in_sweeps: bool = False, runs: int = 1
 ) -> None:
-    """Raise `InputError` unless there is enough memory for a policy with ``n_arms`` arms.
-
-    n_arms, horizon: the arguments of ``init``.
-    in_sweeps: whether the policy takes whole sweeps at once.
-    runs: number of concurrent runs.
-    """
+    """Raise `InputError` unless there is enough memory for a policy with ``n_arms`` arms, in concurrent runs."""
     if n_arms <= FEW:
         return
     at_once = f" in {runs} runs at once" if runs > 1 else ""

@@ -1,13 +1,21 @@
-"""Oracles: the functions that the loop calls for outcomes, and the oracle that samples them from a matrix.
+"""Oracles: the functions that the loop calls for outcomes, the oracle of a matrix, and oracles with relabelled arms.
 
 An oracle is a NamedTuple of arrays with an implementation of `duel` and `multiduel`.
+
+Policies break some ties by the smaller number, most often ties between arms that they might recommend. Therefore
+simulations and experiments number the arms in a random order, so that an arm's row in the matrix does not matter: the
+policy's arm k is arm ``order[k]`` of the oracle.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ltr_duel.core import FloatMatrix, IntVector, SignMatrix, Streams, dispatched, implement, uniform
+import numpy as np
+
+from ltr_duel.core import FloatMatrix, IntVector, SignMatrix, Streams, dispatched, implement, require_memory, uniform
+
+_ROWS = 64  # rows copied at a time, so that the temporary array stays small
 
 
 @dispatched
@@ -40,3 +48,46 @@ def _multiduel(oracle: MatrixOracle, slate: IntVector, size: int, won: SignMatri
 
 implement(duel, MatrixOracle, _duel)
 implement(multiduel, MatrixOracle, _multiduel)
+
+
+class Relabelled(NamedTuple):
+    """An oracle with relabelled arms."""
+
+    oracle: Any
+    order: IntVector  # (K,) the oracle's arm for each arm of the policy
+    slate: IntVector  # (K,) scratch
+
+
+def _relabelled_duel(oracle: Relabelled, first: int, second: int, streams: Streams) -> int:
+    return duel(oracle.oracle, oracle.order[first], oracle.order[second], streams)
+
+
+def _relabelled_multiduel(oracle: Relabelled, slate: IntVector, size: int, won: SignMatrix, streams: Streams) -> None:
+    for a in range(size):
+        oracle.slate[a] = oracle.order[slate[a]]
+    multiduel(oracle.oracle, oracle.slate, size, won, streams)
+
+
+implement(duel, Relabelled, _relabelled_duel)
+implement(multiduel, Relabelled, _relabelled_multiduel)
+
+
+def random_order(n_arms: int, rng: np.random.Generator) -> IntVector:
+    """Draw an order of the arms uniformly."""
+    return np.argsort(rng.random(n_arms), kind="stable")
+
+
+def relabelled(oracle: Any, order: IntVector, room: FloatMatrix | None = None) -> Any:
+    """Return an oracle whose arm k is arm ``order[k]``; a matrix is copied in this order, so that duels stay as fast.
+
+    room: shape (K, K); memory for several copies in turn; new memory takes longer than the copy. Raises `InputError` if
+    there is not enough memory for the copy.
+    """
+    if isinstance(oracle, MatrixOracle):
+        if room is None:
+            require_memory(f"a copy of the matrix of {len(order):,} arms", oracle.p.nbytes)
+            room = np.empty(oracle.p.shape)
+        for begin in range(0, len(order), _ROWS):
+            room[begin : begin + _ROWS] = oracle.p.take(order[begin : begin + _ROWS], 0).take(order, 1)
+        return MatrixOracle(room)
+    return Relabelled(oracle, order, np.zeros(len(order), np.int64))

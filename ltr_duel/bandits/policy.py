@@ -13,9 +13,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from ltr_duel.bandits.arms import require_arms
-from ltr_duel.bandits.hooks import idle_until, recommend, select, select_slate, sweep, update, update_slate
-from ltr_duel.core import InputError, components, implement, interpreted
+from ltr_duel.bandits.hooks import (
+    idle_until,
+    recommend,
+    require_arms,
+    select,
+    select_slate,
+    sweep,
+    update,
+    update_slate,
+)
+from ltr_duel.core import InputError, NoParams, components, implement, interpreted
 
 
 class Sweeps(NamedTuple):
@@ -173,6 +181,35 @@ POLICIES: components.Registry[Policy] = components.Registry(
 )
 
 
+def named_policy(label: str) -> Policy | None:
+    """Return the policy that a label names, or None if it is not registered (its plug-in may be missing)."""
+    return POLICIES.get(label.partition(":")[0])
+
+
+def marked(label: str) -> str:
+    """Return a label, with a remark if the policy uses the horizon or is designed for a regret other than average.
+
+    Parameters
+    ----------
+    label : str
+
+    Returns
+    -------
+    str
+
+    Examples
+    --------
+    >>> marked("rucb"), marked("savage"), marked("winner_stays")
+    ('rucb', 'savage (knows T)', 'winner_stays (for weak regret)')
+    """
+    policy = named_policy(label)
+    if policy is None:
+        return label
+    made = "" if policy.made_for == "average" else f"for {policy.made_for} regret"
+    remarks = ", ".join(filter(None, ("knows T" if policy.needs_horizon else "", made)))
+    return f"{label} ({remarks})" if remarks else label
+
+
 def register(page: str, *, name: str = "", prefix: str = "", **given: Any) -> Policy:
     """Register the policy that a module defines, so that users can name it.
 
@@ -226,7 +263,7 @@ def register(page: str, *, name: str = "", prefix: str = "", **given: Any) -> Po
         if value is None:
             raise PolicyError(f"policy '{name}': there is no '{_NEEDED[word]}' in {defined.get('__file__', page)}")
     found |= {
-        "params": part("Params") or components.NoParams,
+        "params": part("Params") or NoParams,
         "idle_until": part("idle_until"),
         "chance": part("chance"),
     }

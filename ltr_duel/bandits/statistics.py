@@ -70,17 +70,33 @@ def bound_rows(n_arms: int, prior_wins: int) -> tuple[IntMatrix, FloatMatrix, Fl
 def most_victorious(wins: IntMatrix) -> int:
     """Return the arm that won more than half of its duels against the most rivals; the lowest number breaks ties.
 
-    Arms are numbered at random in each run, see `ltr_duel.bandits.labels`.
+    Arms are numbered at random in each run, see `ltr_duel.bandits.oracle`.
     """
-    n_arms = wins.shape[0]
     best, most = 0, -1
-    for i in range(n_arms):
-        beaten = 0
-        for j in range(n_arms):
-            beaten += wins[i, j] > wins[j, i]
+    for i in range(wins.shape[0]):
+        beaten = victories(wins, i)
         if beaten > most:
             best, most = i, beaten
     return best
+
+
+@kernel
+def victories(wins: IntMatrix, i: int) -> int:
+    """Return the number of rivals against which an arm won more than half of its duels."""
+    beaten = 0
+    for j in range(wins.shape[0]):
+        beaten += wins[i, j] > wins[j, i]
+    return beaten
+
+
+@kernel
+def nth_equal(counts: IntVector, count: int, n: int) -> int:
+    """Return the n-th index (n = 0, 1, ...) of a count; -1 if there are fewer."""
+    for i in range(counts.shape[0]):
+        n -= counts[i] == count
+        if n < 0:
+            return i
+    return -1
 
 
 @kernel

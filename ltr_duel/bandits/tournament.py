@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ltr_duel.bandits.coin_words import (
     BLOCK,
+    Coins,
     LaneVector,
     OddsMatrix,
     WordVector,
@@ -29,7 +30,6 @@ from ltr_duel.bandits.coin_words import (
 )
 from ltr_duel.core import (
     FloatMatrix,
-    FloatVector,
     InputError,
     IntVector,
     count_bits,
@@ -54,6 +54,7 @@ class Tournament(NamedTuple):
     unmet: IntVector  # (padded K / 32,) masks of the arms that have not yet met all others
     beaten: IntVector  # (padded K / 32,) masks of the arms that lost to the last arm
     lost: CountVector  # (padded K,) losses of each arm so far
+    equal: IntVector  # (K,) zeros: the rank of arms that may all win; not scratch
 
 
 def new_tournament(n_arms: int, players: int) -> Tournament:
@@ -66,14 +67,8 @@ def new_tournament(n_arms: int, players: int) -> Tournament:
     size = filled_up(n_arms)
     unmet, beaten = np.zeros((2, size // BLOCK), np.int64)
     odds, row, lost = fair_odds(n_arms, n_arms), no_odds(n_arms), np.zeros(size, np.int16)
-    return Tournament(odds, np.arange(n_arms), new_lane(), row, np.arange(n_arms), unmet, beaten, lost)
-
-
-@kernel
-def set_odds(odds: OddsMatrix, prefer: FloatMatrix, i: int, j: int) -> None:
-    """Set the odds of a pair from its probabilities."""
-    odds[i, j] = odds_of(prefer[i, j])
-    odds[j, i] = odds_of(prefer[j, i])
+    every, place, equal = np.arange(n_arms), np.arange(n_arms), np.zeros(n_arms, np.int64)
+    return Tournament(odds, every, new_lane(), row, place, unmet, beaten, lost, equal)
 
 
 @kernel
@@ -86,7 +81,7 @@ def seat(tournament: Tournament, prefer: FloatMatrix, arms: IntVector) -> None:
 
 
 @kernel
-def set_seated_odds(tournament: Tournament, prefer: FloatMatrix, i: int, j: int) -> None:
+def set_odds(tournament: Tournament, prefer: FloatMatrix, i: int, j: int) -> None:
     """Set the odds of a pair of seated arms from its probabilities."""
     tournament.odds[i, tournament.place[j]] = odds_of(prefer[i, j])
     tournament.odds[j, tournament.place[i]] = odds_of(prefer[j, i])
@@ -94,55 +89,28 @@ def set_seated_odds(tournament: Tournament, prefer: FloatMatrix, i: int, j: int)
 
 @kernel
 def most_wins(
-    tournament: Tournament, prefer: FloatMatrix, rank: IntVector, least: int, favourite: int, rng: Generator
-) -> int:
-    """Return the arm with the most wins among the arms with ``rank == least``; ties are broken at random.
+    tournament: Tournament, prefer: FloatMatrix, arms: IntVector, rank: IntVector, least: int, favourite: int,
+    rng: Generator,
+) -> int:  # fmt: skip
+    """Return the seat with the most wins among the seats with ``rank == least``; ties are broken at random.
 
-    Arm i beats arm j with probability ``prefer[i, j]``, whose first bits are in `odds`. The favourite goes first.
-    """
-    open_tournament(tournament, prefer.shape[0])
-    odds, lost, seed, fewest, ties = tournament.odds, tournament.lost, new_seed(rng), prefer.shape[0], 0
-    for place in range(-1, prefer.shape[0]):
-        i = place if place >= 0 else favourite
-        if rank[i] == least and lost[i] <= fewest and place != favourite:
-            toss_arm(tournament, odds[i], prefer[i], tournament.every, i, tournament.beaten, seed, rng)
-            if lost[i] < fewest:
-                fewest, ties = lost[i], 0
-            ties += lost[i] == fewest
-    skip = random_below(ties, rng)
-    for i in range(prefer.shape[0]):
-        if rank[i] == least and lost[i] == fewest:
-            if skip == 0:
-                return i
-            skip -= 1
-    return favourite
-
-
-@kernel
-def most_wins_among(
-    tournament: Tournament, prefer: FloatMatrix, arms: IntVector, favourite: int, rng: Generator
-) -> int:
-    """Return the seat of the arm with the most wins among these seated arms; ties are broken at random.
-
-    The arm in seat ``favourite`` goes first.
+    Arm i beats arm j with probability ``prefer[i, j]``, whose first bits are in `odds`. The favourite seat goes first.
     """
     n = arms.shape[0]
     open_tournament(tournament, n)
     lost, seed, fewest, ties = tournament.lost, new_seed(rng), n, 0
     for turn in range(-1, n):
         place = turn if turn >= 0 else favourite
-        if lost[place] <= fewest and turn != favourite:
-            i = arms[place]
-            toss_arm(tournament, tournament.odds[i], prefer[i], arms, place, tournament.beaten, seed, rng)
+        if rank[place] == least and lost[place] <= fewest and turn != favourite:
+            toss_arm(tournament, coins_of(tournament, prefer, arms[place], arms), place, tournament.beaten, seed, rng)
             if lost[place] < fewest:
                 fewest, ties = lost[place], 0
             ties += lost[place] == fewest
     skip = random_below(ties, rng)
     for place in range(n):
-        if lost[place] == fewest:
-            if skip == 0:
-                return place
-            skip -= 1
+        skip -= rank[place] == least and lost[place] == fewest
+        if skip < 0:
+            return place
     return favourite
 
 
@@ -155,23 +123,22 @@ def open_tournament(tournament: Tournament, n_arms: int) -> None:
 
 
 @inlined
-def toss_arm(
-    tournament: Tournament, odds: WordVector, chance: FloatVector, arms: IntVector, i: int, beaten: IntVector,
-    seed: np.uint64, rng: Generator,
-) -> None:  # fmt: skip
-    """Let number i of these arms meet all arms that it has not met.
+def coins_of(tournament: Tournament, prefer: FloatMatrix, i: int, arms: IntVector) -> Coins:
+    """Return the coins of arm i against these arms, whose order is that of the row of `odds`."""
+    return Coins(arms, tournament.odds[i], prefer[i], tournament.lane)
 
-    ``odds`` is in the order of ``arms``; ``chance`` is indexed by arm. ``beaten`` receives masks, in blocks of 32, of
-    the arms that it beats.
-    """
-    lane, lost, unmet = tournament.lane, tournament.lost, tournament.unmet
+
+@inlined
+def toss_arm(tournament: Tournament, coins: Coins, i: int, beaten: IntVector, seed: np.uint64, rng: Generator) -> None:
+    """Let number i of some arms meet all arms that it has not met; ``beaten`` receives masks of those that it beats."""
+    lost, unmet = tournament.lost, tournament.unmet
     unmet[i // BLOCK] &= ~(1 << i % BLOCK)
     losses, drawn = 0, i * (lost.shape[0] // 4)
-    for at in range(0, arms.shape[0], BLOCK):
+    for at in range(0, coins.arms.shape[0], BLOCK):
         mask = unmet[at // BLOCK]
         beaten[at // BLOCK] = 0
         if mask != 0:
-            wins = toss_block(lane, seed, drawn + at // 4, odds, chance, arms, at, mask, rng)
+            wins = toss_block(coins, seed, drawn + at // 4, at, mask, rng)
             beaten[at // BLOCK] = wins
             tally_bits(lost, at, wins)
             losses += count_bits(mask ^ wins)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from ltr_duel import analysis, logs, preferences
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._logs_sources import OUTCOMES, format_option, opened, skip_option, sources
-from ltr_duel.cli._options import OUT_FILE, ROWS
+from ltr_duel.cli._options import OUT_FILE, OUTCOMES, PATH, ROWS, format_option, opened, skip_option, sources
 from ltr_duel.cli._output import echo_lines, print_rest, print_table
 from ltr_duel.cli._words import Command
-
-if TYPE_CHECKING:
-    from ltr_duel.logs import Beside, ClickLog, Evidence, Guardrail, LogComparison
+from ltr_duel.core import InputError, errors
 
 
 @click.command(cls=Command)
@@ -23,33 +21,24 @@ if TYPE_CHECKING:
 @skip_option
 @click.option("--cluster", default="", help="user, query, both or impression.  [default: user, or query without users]")
 @click.option(
-    "--confidence",
-    type=float,
-    default=0.95,
-    show_default=True,
+    "--confidence", type=float, default=0.95, show_default=True,
     help="Confidence of the intervals; --stop-at replaces it.",
-)
+)  # fmt: skip
 @click.option("--stop-at", type=float, help="Say whether to stop, with this confidence however often one looks.")
 @click.option("--margin", type=float, default=0.0, help="With --stop-at: a mean outcome that would not matter.")
 @click.option(
-    "--any-time",
-    is_flag=True,
+    "--any-time", is_flag=True,
     help="With --stop-at: decide on any day; by default, from two weeks on, at whole weeks (also days of --looks).",
-)
+)  # fmt: skip
 @click.option("--looks", "named", help="With --stop-at: days of the only looks, named beforehand, such as 7,14,28.")
 @click.option(
-    "--ranker",
-    "rankers",
-    multiple=True,
+    "--ranker", "rankers", multiple=True,
     help="A ranker of the experiment; rows with other rankers are bad lines. Repeatable.",
-)
+)  # fmt: skip
 @click.option(
-    "--per",
-    type=click.Choice(["impression", "user"]),
-    default="impression",
-    show_default=True,
+    "--per", type=click.Choice(["impression", "user"]), default="impression", show_default=True,
     help="What counts once; user: the mean is the net share of users.",
-)
+)  # fmt: skip
 @click.option("--bootstrap", type=ROWS, default=0, help="Draws of clusters for a second interval, a cross-check.")
 @click.option(
     "--outcome", "outcomes", multiple=True, default=("click",), show_default=True, help=f"{OUTCOMES}; repeatable."
@@ -57,10 +46,9 @@ if TYPE_CHECKING:
 @click.option("--primary", default="", help="The outcome that decides.  [default: the first; others are secondary]")
 @click.option("--adjust", is_flag=True, help="Take out what the coin of place 1 decided: narrower intervals.")
 @click.option(
-    "--history",
-    type=click.Path(path_type=Path),
+    "--history", type=PATH,
     help="Implies --adjust: CSV or Parquet with a column 'user' and numeric columns measured before the experiment.",
-)
+)  # fmt: skip
 @click.option("--guardrail", "guards", multiple=True, help="Another outcome that must not get worse; repeatable.")
 @click.option("--guardrail-margin", type=float, default=0.01, show_default=True, help="By how much it may be worse.")
 @click.option(
@@ -81,18 +69,6 @@ def compare(
     per: str, rows: int, out: Path | None, report: Path | None, plot: Path | None, seed: int, **given: Any,
 ) -> None:  # fmt: skip
     """Say of each pair of rankers in LOG who won, how sure that is, and, with --stop-at, whether to stop."""
-    from ltr_duel.core import InputError, errors
-    from ltr_duel.logs import (
-        USUAL,
-        Evidence,
-        History,
-        check_log,
-        compare_log,
-        comparison_lines,
-        stopping_decisions,
-        user_hint,
-    )
-
     always = stop_at is not None
     if named is not None and stop_at is None:
         raise InputError("--looks goes with --stop-at, whose confidence all looks share: add --stop-at .95")
@@ -114,10 +90,10 @@ def compare(
     if primary:
         errors.require_one_of("--outcome", primary, outcomes)
     primary = primary or outcomes[0]
-    given |= {"context": [way for way in ways if way not in USUAL], "kind": kind, "skip_bad": skip_bad}
+    given |= {"context": [way for way in ways if way not in logs.USUAL], "kind": kind, "skip_bad": skip_bad}
     log = opened(primary, given)
     level = confidence if stop_at is None else stop_at
-    found = compare_log(
+    found = logs.compare_log(
         log,
         cluster=cluster,
         confidence=level,
@@ -125,30 +101,33 @@ def compare(
         bootstrap=0 if always else bootstrap,  # the cross-check of intervals for one look
         seed=seed,
         looks=report is not None or plot is not None or always,
-        history=History(history) if adjust or history is not None else None,
+        history=logs.History(history) if adjust or history is not None else None,
         per=per,
     )
     others = {
-        name: compare_log(opened(name, given), cluster=found.cluster, rankers=found.names, bootstrap=0, looks=False)
+        name: logs.compare_log(
+            opened(name, given), cluster=found.cluster, rankers=found.names, bootstrap=0, looks=False
+        )
         for name in dict.fromkeys((*outcomes, *guards))
         if name != primary
     }
-    evidence = Evidence(
+    beside = {name: others[name] for name in outcomes if name in others}
+    evidence = logs.Evidence(
         found,
         level,
-        stopping_decisions(found, level, margin=margin) if always else None,
+        logs.stopping_decisions(found, level, margin=margin) if always else None,
         margin,
         any_time,
-        check_log(log, rankers) if checks else None,
+        logs.check_log(log, rankers) if checks else None,
         _guarded(found, others, guards, guardrail_margin, always),
         [
-            *_secondary(found, {name: others[name] for name in outcomes if name in others}, always),
+            *([logs.secondary(found, beside, confidence=found.confidence, any_time=always)] if beside else []),
             *_parts(log, found, ways, rankers, always, report is not None),
         ],
     )
     written = _written(evidence, out, report, plot, stop_at, margin)  # first: a reader such as head ends the printing
-    echo_lines(comparison_lines(found, always=always))
-    if not found.provenance["users"] and (hint := user_hint(log.other_columns)):
+    echo_lines(logs.comparison_lines(found, always=always))
+    if not found.provenance["users"] and (hint := logs.user_hint(log.other_columns)):
         click.echo(f"note: {hint}")
     if days is not None:
         _print_named_looks(log, evidence, days)
@@ -159,52 +138,37 @@ def compare(
 
 
 def _written(
-    evidence: Evidence, out: Path | None, report: Path | None, plot: Path | None, stop_at: float | None, margin: float
-) -> list[Path]:
+    evidence: logs.Evidence, out: Path | None, report: Path | None, plot: Path | None, stop_at: float | None,
+    margin: float,
+) -> list[Path]:  # fmt: skip
     """Write what was asked for: matrix, page and picture."""
     if out is not None:
-        from ltr_duel.preferences import save_preferences
-
-        save_preferences(evidence.found.preferences, out)
+        preferences.save_preferences(evidence.found.preferences, out)
     if report is not None:
-        from ltr_duel.logs import save_comparison
-
-        save_comparison(evidence, report)
+        logs.save_comparison(evidence, report)
     if plot is not None:
-        from ltr_duel.analysis import save_figure
-        from ltr_duel.logs import plot_comparison
-
-        save_figure(plot_comparison(evidence.found, confidence=stop_at, margin=margin), plot)
+        analysis.save_figure(logs.plot_comparison(evidence.found, confidence=stop_at, margin=margin), plot)
     return [path for path in (out, report, plot) if path is not None]
 
 
 def _guarded(
-    found: LogComparison, others: dict[str, LogComparison], guards: tuple[str, ...], margin: float, any_time: bool
-) -> list[Guardrail]:
+    found: logs.LogComparison, others: dict[str, logs.LogComparison], guards: tuple[str, ...], margin: float,
+    any_time: bool,
+) -> list[logs.Guardrail]:  # fmt: skip
     """Return the guardrails of all pairs; the primary outcome may be one of them."""
-    from ltr_duel.logs import guardrails
-
     settings: dict[str, Any] = {"margin": margin, "confidence": found.confidence, "any_time": any_time}
-    return [one for name in guards for one in guardrails(found, others.get(name, found), name, **settings)]
-
-
-def _secondary(found: LogComparison, others: dict[str, LogComparison], any_time: bool) -> list[Beside]:
-    """Return the table of the secondary outcomes, if there are any."""
-    from ltr_duel.logs import secondary
-
-    return [secondary(found, others, confidence=found.confidence, any_time=any_time)] if others else []
+    return [one for name in guards for one in logs.guardrails(found, others.get(name, found), name, **settings)]
 
 
 def _parts(
-    log: ClickLog, found: LogComparison, ways: tuple[str, ...], rankers: tuple[str, ...], any_time: bool, page: bool
-) -> list[Beside]:
+    log: logs.ClickLog, found: logs.LogComparison, ways: tuple[str, ...], rankers: tuple[str, ...], any_time: bool,
+    page: bool,
+) -> list[logs.Beside]:  # fmt: skip
     """Return the tables of parts: those of every page, and those that are asked for."""
-    from ltr_duel.logs import sliced, usual_parts
-
-    usual = usual_parts(found.provenance["first"], found.provenance["last"]) if page else []
+    usual = logs.usual_parts(found.provenance["first"], found.provenance["last"]) if page else []
     parts = []
     for way in dict.fromkeys((*usual, *ways)):
-        part = sliced(log, found, way, rankers=rankers, confidence=found.confidence, any_time=any_time)
+        part = logs.sliced(log, found, way, rankers=rankers, confidence=found.confidence, any_time=any_time)
         if part is not None:
             parts.append(part)
         elif way in ways:
@@ -212,56 +176,40 @@ def _parts(
     return parts
 
 
-def _print_evidence(evidence: Evidence, rows: int) -> None:
+def _print_evidence(evidence: logs.Evidence, rows: int) -> None:
     """Print what a decision rests on, and last the decision."""
-    from ltr_duel.logs import (
-        beside_note,
-        beside_table,
-        column_notes,
-        comparison_table,
-        decision_of,
-        finding_lines,
-        guardrail_lines,
-    )
-
-    echo_lines(finding_lines(list(evidence.findings or ()), only_failures=True))
+    echo_lines(logs.finding_lines(list(evidence.findings or ()), only_failures=True))
     click.echo()
-    print_table(comparison_table(evidence, rows))
+    print_table(logs.comparison_table(evidence, rows))
     print_rest(rows, len(evidence.found.pairs), "pairs")
-    echo_lines([*column_notes(evidence), *guardrail_lines(list(evidence.guards))])
+    echo_lines([*logs.column_notes(evidence), *logs.guardrail_lines(list(evidence.guards))])
     for one in evidence.beside:
         click.echo()
-        print_table(beside_table(one, rows))
+        print_table(logs.beside_table(one, rows))
         echo_lines(one.lines(rows))
     if evidence.beside:
-        click.echo(beside_note(evidence.confidence))
+        click.echo(logs.beside_note(evidence.confidence))
     click.echo()
-    echo_lines(decision_of(evidence).lines)
+    echo_lines(logs.decision_of(evidence).lines)
 
 
 def _days(words: str, any_time: bool) -> list[float]:
-    from ltr_duel.core import InputError
-    from ltr_duel.logs import require_days
-
     try:
         days = [float(word) for word in words.split(",")]
     except ValueError:
         raise InputError(f"--looks takes days such as 7,14,28, not '{words}'") from None
-    require_days(days, any_time=any_time)
+    logs.require_days(days, any_time=any_time)
     return days
 
 
-def _print_named_looks(log: ClickLog, evidence: Evidence, days: list[float]) -> None:
-    """Print what the looks say that a team named beforehand."""
-    from ltr_duel.core import InputError
-    from ltr_duel.logs import finding_lines, look_at_days, named_looks_sentence, named_looks_table
-
+def _print_named_looks(log: logs.ClickLog, evidence: logs.Evidence, days: list[float]) -> None:
+    """Print the results of the looks that were named in advance."""
     found, findings = evidence.found, list(evidence.findings or ())
     if "policies" in found.provenance:
         raise InputError("--looks is for rankers that outcomes did not choose; --stop-at alone holds for this log")
     settings: dict[str, Any] = {"cluster": found.cluster, "rankers": found.names, "any_time": evidence.any_time}
-    planned = look_at_days(log, days, found.confidence, **settings)
-    echo_lines(finding_lines(findings, only_failures=True))
+    planned = logs.look_at_days(log, days, found.confidence, **settings)
+    echo_lines(logs.finding_lines(findings, only_failures=True))
     click.echo()
-    print_table(named_looks_table(planned, findings))
-    click.echo(named_looks_sentence(planned, days, found.names, findings))
+    print_table(logs.named_looks_table(planned, findings))
+    click.echo(logs.named_looks_sentence(planned, days, found.names, findings))

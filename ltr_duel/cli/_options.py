@@ -1,23 +1,23 @@
-"""Options that several commands share, and their types."""
+"""Options that several commands share, and their types: last those of commands that read a click log."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from ltr_duel import bandits, core, interleaving, logs
 from ltr_duel.cli._words import click_model_names, method_names
-from ltr_duel.core import InputError, places
-
-if TYPE_CHECKING:
-    from ltr_duel.core import plugins as core_plugins
+from ltr_duel.core import InputError, cache_home, places
+from ltr_duel.core import sources as core_sources
 
 
 class Count(click.ParamType):  # type: ignore[type-arg]  # generic only in new versions of click
-    """A whole number, also written as 1e6 or 1_000_000; perhaps with a least one."""
+    """A whole number, also written as 1e6 or 1_000_000; optionally with a minimum."""
 
     name = "count"
 
@@ -42,35 +42,30 @@ class Count(click.ParamType):  # type: ignore[type-arg]  # generic only in new v
 
 
 abscissa = click.option(
-    "--x",
-    type=click.Choice(("steps", "outcomes")),
-    default="steps",
-    show_default=True,
+    "--x", type=click.Choice(("steps", "outcomes")), default="steps", show_default=True,
     help="The abscissa: impressions, or outcomes of pairs of rankers.",
-)
+)  # fmt: skip
 
 
 class Jobs(Count):
     """A number of threads."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Refuse what nobody has cores for, before any work is done."""
-        from ltr_duel.core import parallel
-
+        """Refuse a number that no machine has cores for, before any work is done."""
         jobs = super().convert(value, param, ctx)
-        parallel.checked_jobs(jobs)
+        core.parallel.checked_jobs(jobs)
         return jobs
 
 
 class Place(click.Path):
-    """Where a command writes: a place where it cannot is refused before any work is done."""
+    """An output path; one that cannot be written is refused before any work is done."""
 
     def __init__(self, *, folder: bool = False) -> None:
         super().__init__(path_type=Path)
         self._folder = folder
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Look at what is there."""
+        """Check what exists at the path."""
         path = Path(str(super().convert(value, param, ctx)))
         if not str(value):
             raise InputError("an empty name is no place to write to")
@@ -78,36 +73,29 @@ class Place(click.Path):
         return path
 
 
+PATH, FOLDER = click.Path(path_type=Path), click.Path(exists=True, file_okay=False, path_type=Path)  # to read
 COUNT, ROWS = Count(), Count(least=0)
 OUT_FILE, OUT_FOLDER = Place(), Place(folder=True)
 
 jobs = click.option("--jobs", type=Jobs(), default=-1, show_default="all cores", help="Threads to use.")
 most_rankers = click.option(
-    "--most-rankers",
-    type=COUNT,
-    default=10_000,
-    show_default=True,
+    "--most-rankers", type=COUNT, default=10_000, show_default=True,
     help="Larger matrices are refused, before memory is taken for them.",
-)
+)  # fmt: skip
 batch = click.option(
-    "--batch",
-    type=COUNT,
-    default=1,
-    show_default=True,
+    "--batch", type=COUNT, default=1, show_default=True,
     help="Comparisons chosen before any of their outcomes is known.",
-)
+)  # fmt: skip
 seed = click.option("--seed", type=COUNT, default=0, show_default=True, help="Seed of everything random.")
 
 
-def _load(ctx: click.Context, param: click.Parameter, paths: tuple[Path, ...]) -> tuple[core_plugins.Plugin, ...]:
+def _load(ctx: click.Context, param: click.Parameter, paths: tuple[Path, ...]) -> tuple[core.plugins.Plugin, ...]:
     if not paths:
         return ()
-    from ltr_duel.core import plugins as core_plugins
-
-    return tuple(map(core_plugins.load_plugin, paths))
+    return tuple(map(core.plugins.load_plugin, paths))
 
 
-def check_once(plugins: Iterable[core_plugins.Plugin]) -> None:
+def check_once(plugins: Iterable[core.plugins.Plugin]) -> None:
     """Refuse a plug-in policy or method that is to be compiled and breaks its contract where no run would show it.
 
     Compiled policies are compared with their Python text, and compiled methods keep the whole contract. What runs as
@@ -119,22 +107,18 @@ def check_once(plugins: Iterable[core_plugins.Plugin]) -> None:
             continue
         import numba
 
-        from ltr_duel.bandits import POLICIES, check_compiled
-        from ltr_duel.core import cache_home, sources
-        from ltr_duel.interleaving import METHODS, check_method
-
         if numba.config.DISABLE_JIT:
             return
         passed = None
         with suppress(InputError):  # a user without a home has no records
-            passed = cache_home() / "checked" / f"{plugin.sha256}-{sources.sources_digest()[:16]}"
+            passed = cache_home() / "checked" / f"{plugin.sha256}-{core_sources.sources_digest()[:16]}"
         if passed is not None and passed.is_file():
             continue
         for kind, name in plugin.components:
-            if kind == "policy" and POLICIES[name].compiled:
-                check_compiled(name)
-            elif kind == "comparison method" and METHODS[name].compiled:
-                check_method(name)
+            if kind == "policy" and bandits.POLICIES[name].compiled:
+                bandits.check_compiled(name)
+            elif kind == "comparison method" and interleaving.METHODS[name].compiled:
+                interleaving.check_method(name)
         with suppress(OSError):  # without a record the check is repeated
             if passed is not None:
                 passed.parent.mkdir(parents=True, exist_ok=True)
@@ -143,7 +127,7 @@ def check_once(plugins: Iterable[core_plugins.Plugin]) -> None:
 
 def _load_checked(
     ctx: click.Context, param: click.Parameter, paths: tuple[Path, ...]
-) -> tuple[core_plugins.Plugin, ...]:
+) -> tuple[core.plugins.Plugin, ...]:
     plugins = _load(ctx, param, paths)
     check_once(plugins)
     return plugins
@@ -151,7 +135,7 @@ def _load_checked(
 
 _PLUGIN: dict[str, Any] = {
     "multiple": True,
-    "type": click.Path(path_type=Path),
+    "type": PATH,
     "callback": _load,
     "is_eager": True,
     "help": "A Python file with policies, comparison methods, click models or corpora of yours; may be repeated.",
@@ -177,7 +161,7 @@ overwrite = click.option("--overwrite", is_flag=True, help="Replace the click lo
 
 
 def require_new(path: Path, overwrite: bool) -> None:
-    """Refuse to replace a click log or a matrix, which may have taken weeks or hours, unless that was asked for."""
+    """Refuse to replace a click log or a matrix, which may have taken weeks or hours, without --overwrite."""
     if not overwrite and places.is_file(path):
         raise InputError(f"{path}: exists already; give another name, or --overwrite to replace it")
 
@@ -187,3 +171,54 @@ wide = click.option(
     callback=lambda context, _, wide: context.meta.update(wide=wide),
 )  # fmt: skip
 long = click.option("--long", "in_full", is_flag=True, help="Print all the facts of each.")
+
+
+format_option = click.option(
+    "--format", "kind", default="", help="jsonl, csv, parquet, yandex or ubi, if the name does not say."
+)
+skip_option = click.option(
+    "--skip-bad", type=ROWS, default=0, show_default=True, help="Bad lines to pass over, and count."
+)
+_SOURCES = (
+    click.argument("file", metavar="[LOG]", required=False),
+    click.option("--exposures", help="Instead of a LOG: file, folder, glob or table of the lists that were shown."),
+    click.option("--events", help="File, folder, glob or table of what users did with their items."),
+    click.option("--source", type=PATH, help="TOML file that maps the columns of both."),
+    click.option("--connect", default="", help="URL of the engine that holds the tables, as Ibis takes it."),
+    click.option("--within", default="", help="Such as 7d: so late events count without the id of an exposure."),
+    click.option(
+        "--attribute", default="last", show_default=True, help="Late events to the last, first or all exposures."
+    ),
+)
+
+
+OUTCOMES = "click, another kind of event, value, dwell>=30"
+
+
+def sources(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options for the location of a log."""
+    return reduce(lambda command, option: option(command), reversed(_SOURCES), command)
+
+
+def tables(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that replace a LOG."""
+    return reduce(lambda command, option: option(command), reversed(_SOURCES[1:]), command)
+
+
+def opened(outcome: str, given: dict[str, Any]) -> logs.ClickLog:
+    """Return the log that the options select."""
+    file, exposures, source = given["file"], given["exposures"], given["source"]
+    if (file and exposures) or not (file or exposures or source):
+        raise InputError("give either a LOG, or --exposures with --events, or --source")
+    return logs.ClickLog(
+        file or exposures,
+        format=given["kind"],
+        skip_bad=given["skip_bad"],
+        events=given["events"],
+        source=source,
+        connect=given["connect"],
+        outcome=outcome,
+        within=given["within"],
+        which=given["attribute"],
+        context=given.get("context", ()),
+    )

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from ltr_duel.core import alone, errors, files, threads
+from ltr_duel import analysis
+from ltr_duel.core import alone, components, errors, files, threads
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
-
-    from ltr_duel.core import components
 
 
 def only_writer(out: Path | None) -> None:
@@ -28,7 +27,7 @@ def only_writer(out: Path | None) -> None:
 
 
 def end(code: int, *, at_once: bool = False) -> NoReturn:
-    """End the process; without Python's shutdown where runs are still going on that nobody waits for."""
+    """End the process; without Python's shutdown if abandoned runs are still going on."""
     if not at_once and not threads.abandoned_threads_run():
         sys.exit(code)
     sys.stdout.flush()
@@ -74,11 +73,9 @@ def echo_lines(lines: Iterable[object]) -> None:
 
 def save_measured(out: Path, name: str, frame: pd.DataFrame, drawn: Axes) -> None:
     """Write a table and its picture into a folder, and print where they are."""
-    from ltr_duel.analysis import save_figure
-
     with files.replacing(out / f"{name}.parquet") as temporary:
         frame.to_parquet(temporary, index=False)
-    save_figure(drawn, out / f"{name}.png")
+    analysis.save_figure(drawn, out / f"{name}.png")
     click.echo(f"\n{out / f'{name}.parquet'}, {out / f'{name}.png'}")
 
 

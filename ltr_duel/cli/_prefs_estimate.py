@@ -7,18 +7,17 @@ import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from ltr_duel import analysis, interleaving, preferences, rankers
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT, OUT_FILE, OUT_FOLDER
+from ltr_duel.cli._options import COUNT, OUT_FILE, OUT_FOLDER, PATH
 from ltr_duel.cli._output import only_writer
 from ltr_duel.cli._reading import Corpus, corpus_options, old_corpus_options
 from ltr_duel.cli._words import Command
-
-if TYPE_CHECKING:
-    from ltr_duel.preferences import PreferenceMatrix
+from ltr_duel.core import InputError, several
 
 _DIGITS = re.compile("[0-9]{1,9}")
 
@@ -52,7 +51,7 @@ class Names(click.ParamType):  # type: ignore[type-arg]  # as above
 
 
 def goal_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that say how exact the matrix is to be, and where partial results are kept."""
+    """Add the options for the precision of the matrix, and for the folder of partial results."""
     for option in (
         click.option("--store", type=OUT_FOLDER, help="Folder for partial results.  [default: OUT.parts]"),
         click.option(
@@ -66,15 +65,13 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 @click.command(cls=Command)
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("path", type=PATH)
 @options.clicks()
 @options.method("How two rankers are compared.")
 @click.option(
-    "--outcome",
-    default="",
-    show_default="the unbiased one of the method; of probabilistic: marginal_bernoulli",
+    "--outcome", default="", show_default="the unbiased one of the method; of probabilistic: marginal_bernoulli",
     help="Rule by which clicks name a winner.",
-)
+)  # fmt: skip
 @click.option("--comparisons", type=COUNT, help="Of each pair.  [default: 1,000; without variance reduction 4,000]")
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown.")
 @click.option("--drop-constant", is_flag=True, help="Leave out features that are constant within each query.")
@@ -82,12 +79,9 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--against", help="Only pairs with this ranker.")
 @goal_options
 @click.option(
-    "--variance-reduction",
-    type=Names(),
-    default="auto",
-    show_default=True,
+    "--variance-reduction", type=Names(), default="auto", show_default=True,
     help="auto (all that fit), none, or of common, stratified, integrated, antithetic, control.",
-)
+)  # fmt: skip
 @click.option("--share", type=Part(), help="Count only this share into the store; a run without it adds up.")
 @options.checked_plugin
 @options.seed
@@ -95,29 +89,20 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.option("--out", type=OUT_FILE, required=True, help="The Parquet file to write.")
 @options.overwrite
 def estimate(
-    path: Path,
-    corpus: Corpus,
-    drop_constant: bool,
-    store: Path | None,
-    share: tuple[int, int] | None,
-    jobs: int,
-    out: Path,
-    overwrite: bool,
-    **settings: Any,
-) -> None:
+    path: Path, corpus: Corpus, drop_constant: bool, store: Path | None, share: tuple[int, int] | None, jobs: int,
+    out: Path, overwrite: bool, **settings: Any,
+) -> None:  # fmt: skip
     """Estimate the preference matrix of rankers, by default the features, of the corpus at PATH.
 
     Partial results are kept beside OUT until it is written: after a kill, the same command resumes.
     Several machines with a common folder take shares: --share 1/2 on one, --share 2/2 on the other, then neither.
     """
-    from ltr_duel.preferences import estimate_preferences
-
     only_writer(None if share else out)
     if not share:
         options.require_new(out, overwrite)
     rankings = corpus.rank(corpus.load(path), jobs=jobs, drop_constant=drop_constant)
     parts = store or _parts_of(out)
-    matrix = estimate_preferences(rankings, jobs=jobs, store=parts, share=share, **settings)
+    matrix = preferences.estimate_preferences(rankings, jobs=jobs, store=parts, share=share, **settings)
     if share:
         click.echo(f"{parts}: share {share[0]} of {share[1]} is counted")
         return
@@ -125,8 +110,8 @@ def estimate(
 
 
 @click.command(cls=Command)
-@click.argument("file", type=click.Path(path_type=Path))
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
+@click.argument("path", type=PATH)
 @click.option("--comparisons", type=COUNT, default=0, help="Comparisons for each pair, in all.")
 @old_corpus_options
 @goal_options
@@ -135,24 +120,14 @@ def estimate(
 @options.most_rankers
 @click.option("--out", type=OUT_FILE, help="The Parquet file to write.  [default: FILE]")
 def extend(
-    file: Path,
-    path: Path,
-    corpus: Corpus,
-    store: Path | None,
-    jobs: int,
-    most_rankers: int,
-    out: Path | None,
+    file: Path, path: Path, corpus: Corpus, store: Path | None, jobs: int, most_rankers: int, out: Path | None,
     **goals: Any,
-) -> None:
+) -> None:  # fmt: skip
     """Add comparisons to the matrix in FILE, estimated on the corpus at PATH, under its own settings.
 
     Where rankers came from files, name them again by --rankers, as when the matrix was estimated.
     """
-    from ltr_duel.core import InputError
-    from ltr_duel.preferences import extend_preferences, load_preferences
-    from ltr_duel.rankers import feature_rankers
-
-    matrix = load_preferences(file, most_rankers=most_rankers)
+    matrix = preferences.load_preferences(file, most_rankers=most_rankers)
     if matrix.tally is None:
         raise InputError(f"{file}: this matrix has no counts to add to: it was not estimated here")
     about, dataset = matrix.provenance, corpus.load(path)
@@ -168,12 +143,12 @@ def extend(
         if rankings.provenance.get("rankers") != about["rankers"]:
             raise InputError(f"{file}: was estimated with other rankers, or their files changed since")
     else:
-        rankings = feature_rankers(dataset, features=matrix.names, **ties, jobs=jobs)
+        rankings = rankers.feature_rankers(dataset, features=matrix.names, **ties, jobs=jobs)
     del dataset  # gigabytes of features
     out = out or file
     only_writer(out)
     parts = store or _parts_of(out)
-    grown = extend_preferences(matrix, rankings, jobs=jobs, store=parts, **goals)
+    grown = preferences.extend_preferences(matrix, rankings, jobs=jobs, store=parts, **goals)
     _save(grown, out, parts)
 
 
@@ -181,30 +156,24 @@ def _parts_of(out: Path) -> Path:
     return out.with_name(out.name + ".parts")
 
 
-def _save(matrix: PreferenceMatrix, out: Path, parts: Path) -> None:
-    """Write the matrix, then forget the parts, and say who won."""
-    from ltr_duel.analysis import search_sentence, winner_sentence
-    from ltr_duel.core import several
-    from ltr_duel.preferences import save_preferences
-
-    save_preferences(matrix, out)
+def _save(matrix: preferences.PreferenceMatrix, out: Path, parts: Path) -> None:
+    """Write the matrix, remove the parts, and print the winner."""
+    preferences.save_preferences(matrix, out)
     _forget(parts)
     counts = matrix.comparisons[matrix.comparisons > 0]
     many = f"{counts.min():,}" + (f" to {counts.max():,}" if counts.max() > counts.min() else "")
     asked = int(matrix.provenance.get("comparisons", 0))
     why = f" ({asked:,} were asked for; they are made in groups)" if 0 < asked < counts.min() else ""
     click.echo(f"{out}: {several(len(matrix), 'ranker')}, {many} comparisons for each pair{why}")
-    click.echo(winner_sentence(matrix))
+    click.echo(analysis.winner_sentence(matrix))
     if "search" in matrix.provenance:
-        click.echo(search_sentence(matrix))
+        click.echo(analysis.search_sentence(matrix))
     click.echo(rule_sentence(matrix))
 
 
-def rule_sentence(matrix: PreferenceMatrix) -> str:
-    """Name the outcome rule of an estimated matrix, and whether it is the default; empty if it is not known."""
-    from ltr_duel.interleaving import METHODS
-
-    rule, method = matrix.provenance.get("outcome"), METHODS.get(str(matrix.provenance.get("method")))
+def rule_sentence(matrix: preferences.PreferenceMatrix) -> str:
+    """Return the outcome rule of an estimated matrix, and whether it is the default; "" if it is unknown."""
+    rule, method = matrix.provenance.get("outcome"), interleaving.METHODS.get(str(matrix.provenance.get("method")))
     if not rule:
         return ""
     default = " (unbiased, the default)" if method is not None and rule == method.research_outcome else ""
@@ -212,7 +181,7 @@ def rule_sentence(matrix: PreferenceMatrix) -> str:
 
 
 def _forget(parts: Path) -> None:
-    """Remove partial results, and nothing else: the folder may be one that the user keeps other things in."""
+    """Remove partial results only: the folder may contain other files of the user."""
     for folder in parts.glob("[0-9a-f]" * 16):
         shutil.rmtree(folder, ignore_errors=True)
     with suppress(OSError):  # not empty, or never made

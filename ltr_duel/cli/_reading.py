@@ -5,20 +5,17 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Collection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import click
 
+from ltr_duel import data, rankers
 from ltr_duel.cli._options import COUNT
 from ltr_duel.core import InputError
 
-if TYPE_CHECKING:
-    from ltr_duel.data import Dataset, ReadOptions
-    from ltr_duel.rankers import Rankings
-
 
 class Reading(NamedTuple):
-    """What the user said of how a corpus is read."""
+    """The user's options for reading a corpus."""
 
     split: str | None
     fold: int | None
@@ -27,17 +24,13 @@ class Reading(NamedTuple):
     cache: bool = True
 
     @property
-    def options(self) -> ReadOptions:
+    def options(self) -> data.ReadOptions:
         """All options, where nothing else declares some."""
-        from ltr_duel.data import ReadOptions
+        return data.ReadOptions(**self.given)
 
-        return ReadOptions(**self.given)
-
-    def load(self, path: Path) -> Dataset:
+    def load(self, path: Path) -> data.Dataset:
         """Read the corpus at a path."""
-        from ltr_duel.data import load_dataset
-
-        dataset = load_dataset(path, split=self.split, fold=self.fold, cache=self.cache, **self.given)
+        dataset = data.load_dataset(path, split=self.split, fold=self.fold, cache=self.cache, **self.given)
         return dataset.with_relevant() if self.queries == "with_relevant" else dataset
 
     @property
@@ -53,7 +46,7 @@ class Reading(NamedTuple):
 
     @property
     def is_given(self) -> bool:
-        """Whether the user said anything."""
+        """Whether the user gave any of these options."""
         return bool(self.given) or not self.cache or any(x is not None for x in (self.split, self.fold, self.queries))
 
 
@@ -79,16 +72,14 @@ _READ_KEYS = ("dialect", "features", "first_id", "repeated", "fill", "labels", "
 
 
 def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say how feature files are read; the command gets them as one `Reading`, ``reading``."""
+    """Add the options for reading feature files; the command receives them as one `Reading`, ``reading``."""
 
     @functools.wraps(function)
     def with_reading(
         *args: Any, split: str | None, fold: int | None, queries: str | None, no_cache: bool, **given: Any
     ) -> Any:
-        from ltr_duel.data import fill_from_text
-
         how = {key: given.pop(key) for key in _READ_KEYS}
-        how["fill"] = fill_from_text(how["fill"])
+        how["fill"] = data.fill_from_text(how["fill"])
         said = {key: value for key, value in how.items() if value is not None}
         return function(*args, reading=Reading(split, fold, said, queries, not no_cache), **given)
 
@@ -98,17 +89,15 @@ def reading_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Corpus(NamedTuple):
-    """What the user said of a corpus and of its rankers."""
+    """The user's options for a corpus and its rankers."""
 
     reading: Reading
     words: tuple[str, ...]  # that name the rankers
     ties: dict[str, Any]  # the tie rule, as arguments of `rankers_named`
 
-    def load(self, path: Path) -> Dataset:
+    def load(self, path: Path) -> data.Dataset:
         """Read the corpus at a path; ``qrels:FILE`` is made of judgements and of what the rankers retrieve."""
-        from ltr_duel.rankers import pool_named
-
-        pool = pool_named(str(path), self.words, reading=self.reading.is_given)
+        pool = rankers.pool_named(str(path), self.words, reading=self.reading.is_given)
         if pool is None:
             return self.reading.load(path)
         click.echo(
@@ -121,11 +110,9 @@ class Corpus(NamedTuple):
         )
         return pool.dataset
 
-    def rank(self, dataset: Dataset, *, jobs: int, drop_constant: bool = True) -> Rankings:
+    def rank(self, dataset: data.Dataset, *, jobs: int, drop_constant: bool = True) -> rankers.Rankings:
         """Build the rankers; print which order nothing, and what their files have beyond the corpus."""
-        from ltr_duel.rankers import rankers_named
-
-        rankings = rankers_named(dataset, self.words, **self.ties, drop_constant=drop_constant, jobs=jobs)
+        rankings = rankers.rankers_named(dataset, self.words, **self.ties, drop_constant=drop_constant, jobs=jobs)
         _print_constant(dataset, rankings.names, all_named="features" in (self.words or ("features",)))
         for name, about in rankings.provenance.get("rankers", {}).items():
             unknown = {key.removeprefix("unknown_"): about[key] for key in about if key.startswith("unknown_")}
@@ -134,7 +121,7 @@ class Corpus(NamedTuple):
                 click.echo(f"{name}: {lacks}; they are left out", err=True)
         return rankings
 
-    def rankings(self, path: Path, jobs: int) -> Rankings:
+    def rankings(self, path: Path, jobs: int) -> rankers.Rankings:
         """Build the rankers of the corpus at a path, without those that order nothing."""
         return self.rank(self.load(path), jobs=jobs)
 
@@ -147,67 +134,46 @@ def _worded(ctx: click.Context, param: click.Parameter, words: tuple[str, ...]) 
 
 
 _RANKERS = click.option(
-    "--rankers",
-    "words",
-    multiple=True,
-    callback=_worded,
-    metavar="WORD",
+    "--rankers", "words", multiple=True, callback=_worded, metavar="WORD",
     help="features, features:1,5, run:FILE, lightgbm:FILE, xgboost:FILE, onnx:FILE, scores:FILE, lists:FILE, with NAME="
     " in front if wanted; may be repeated.  [default: all features]",
-)
+)  # fmt: skip
 _TIES = click.option(
-    "--ties",
-    default="fixed_random",
-    show_default=True,
+    "--ties", default="fixed_random", show_default=True,
     help="Order of documents with equal scores: fixed_random, shared, file, resample or redraw_at_inference.",
-)
+)  # fmt: skip
 _TIE_SEED = click.option(
-    "--tie-seed",
-    type=COUNT,
-    default=0,
-    show_default=True,
+    "--tie-seed", type=COUNT, default=0, show_default=True,
     help="Seed of the order under --ties; --seed does not change the order.",
-)
+)  # fmt: skip
 
 
-def corpus_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of a corpus and its rankers; the command gets them as one `Corpus`, ``corpus``."""
+def corpus_options(function: Callable[..., Any], *, with_ties: bool = True) -> Callable[..., Any]:
+    """Add the options of a corpus and its rankers; the command receives them as one `Corpus`, ``corpus``."""
 
-    @reading_options
-    @_RANKERS
-    @_TIES
-    @_TIE_SEED
     @functools.wraps(function)
     def with_corpus(
-        *args: Any, reading: Reading, words: tuple[str, ...], ties: str, tie_seed: int, **given: Any
+        *args: Any, reading: Reading, words: tuple[str, ...], ties: str = "", tie_seed: int = 0, **given: Any
     ) -> Any:
-        return function(*args, corpus=Corpus(reading, words, {"ties": ties, "seed": tie_seed}), **given)
+        order = {"ties": ties, "seed": tie_seed} if with_ties else {}
+        return function(*args, corpus=Corpus(reading, words, order), **given)
 
-    return with_corpus
-
-
-def old_corpus_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the same options but those of the tie rule, where a matrix has one; the command gets a `Corpus`, too."""
-
-    @reading_options
-    @_RANKERS
-    @functools.wraps(function)
-    def with_corpus(*args: Any, reading: Reading, words: tuple[str, ...], **given: Any) -> Any:
-        return function(*args, corpus=Corpus(reading, words, {}), **given)
-
-    return with_corpus
+    for option in (_TIE_SEED, _TIES, _RANKERS) if with_ties else (_RANKERS,):
+        option(with_corpus)
+    return reading_options(with_corpus)
 
 
-def _print_constant(dataset: Dataset, rankers: Collection[str], *, all_named: bool) -> None:
+old_corpus_options = functools.partial(corpus_options, with_ties=False)  # for a matrix, which has a tie rule
+
+
+def _print_constant(dataset: data.Dataset, names: Collection[str], *, all_named: bool) -> None:
     """Print on stderr which features order nothing, why, and whether they are among the rankers."""
-    from ltr_duel.rankers import constant_features
-
     reasons: dict[str, list[str]] = {}
-    for name in constant_features(dataset):
+    for name in rankers.constant_features(dataset):
         column = dataset.feature_names.index(name)
-        if name in rankers or all_named:
+        if name in names or all_named:
             reason = "constant within each query" if dataset.features[:, column].any() else "zero everywhere"
-            use = "--ties alone orders the documents" if name in rankers else "left out of the rankers"
+            use = "--ties alone orders the documents" if name in names else "left out of the rankers"
             reasons.setdefault(f"{reason} in {dataset.name}; {use}", []).append(column_label(dataset, column))
     for reason, columns in reasons.items():
         listed = ", ".join(columns[:8]) + f" and {len(columns) - 8} more" * (len(columns) > 8)
@@ -216,7 +182,7 @@ def _print_constant(dataset: Dataset, rankers: Collection[str], *, all_named: bo
         )
 
 
-def column_label(dataset: Dataset, column: int) -> str:
+def column_label(dataset: data.Dataset, column: int) -> str:
     """Return the number of a feature, counted from 1, with its name if it has another."""
     name = dataset.feature_names[column]
     return name if name.isdecimal() else f"{column + 1} ({name})"

@@ -1,4 +1,4 @@
-"""``ltr-duel --version``, and with ``--json`` what a report of a bug should say of versions and the machine."""
+"""``ltr-duel --version``, and with ``--json`` the versions and facts of the machine for a bug report."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from ltr_duel import core
 from ltr_duel.core import InputError, machine
 
 _EXTRAS = ("cluster", "models", "serve")
@@ -32,28 +33,24 @@ def version_option(command: Any) -> Any:
 
 def about() -> dict[str, Any]:
     """Return versions, machine, cache and threads; nothing in it names a host or a user, but for the cache's path."""
-    from ltr_duel.core import compiler, host, machine, parallel
-
     return {
         "ltr-duel": machine.own_version(),
         "python": platform.python_version(),
         "implementation": platform.python_implementation(),
         "libraries": machine.versions_of(_libraries()),
-        "compiler": compiler(),
-        "system": host.system(),
-        "processor": host.processor(),
+        "compiler": core.compiler(),
+        "system": core.host.system(),
+        "processor": core.host.processor(),
         "cores": os.cpu_count(),
-        "threads": parallel.checked_jobs(-1),
+        "threads": core.parallel.checked_jobs(-1),
         "cache": _cache(),
         "environment": {name: os.environ.get(name) for name in _VARIABLES},
     }
 
 
 def _cache() -> dict[str, Any] | None:
-    from ltr_duel.core import cache_home
-
     try:
-        home = cache_home()
+        home = core.cache_home()
     except InputError:
         return None
     above = next(path for path in (home, *home.absolute().parents) if path.exists())

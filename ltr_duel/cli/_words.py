@@ -67,9 +67,9 @@ class Commands(click.Group):
 
 
 def _names_in(registry: str) -> Completion:
-    """Complete the names in the registry that lies there, which is only imported when the shell asks.
+    """Complete the names in a registry, which is imported only for a completion.
 
-    Of several names with commas between them, the last one.
+    Of several names, separated by commas, the last one is completed.
     """
 
     def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:

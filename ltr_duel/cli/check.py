@@ -7,18 +7,18 @@ from pathlib import Path
 
 import click
 
+from ltr_duel.cli._options import PATH
 from ltr_duel.cli._words import Command
+from ltr_duel.core import InputError, components, plugins
 
 
 @click.command(cls=Command)
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 def command(file: Path) -> None:
     """Check all components that the plug-in FILE registers: policies, methods, click models, corpora, kinds of rankers.
 
     Exit code: 0 all keep the contract of their kind; 1 some do not; 2 the file cannot be loaded.
     """
-    from ltr_duel.core import InputError, components, plugins
-
     plugin = plugins.load_plugin(file)  # which makes all kinds known
     registries = {registry.kind: registry for registry in components.REGISTRIES}
     broken = False

@@ -6,10 +6,12 @@ from pathlib import Path
 
 import click
 
+from ltr_duel import clicks, logs
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT
+from ltr_duel.cli._options import COUNT, PATH
 from ltr_duel.cli._output import echo_lines, print_catalogue, print_table
 from ltr_duel.cli._words import click_model_names
+from ltr_duel.core import InputError
 
 
 class _ListByDefault(click.Group):
@@ -37,13 +39,11 @@ def command() -> None:
 @options.plugin
 def listed(names: tuple[str, ...], bibtex: bool) -> None:
     """List the click models, or only those named: click and stop probabilities of each grade."""
-    from ltr_duel.clicks import CLICK_MODELS
-
-    print_catalogue(CLICK_MODELS, names, bibtex=bibtex)
+    print_catalogue(clicks.CLICK_MODELS, names, bibtex=bibtex)
 
 
 @command.command()
-@click.argument("file", metavar="LOG", type=click.Path(path_type=Path))
+@click.argument("file", metavar="LOG", type=PATH)
 @click.option("--format", "kind", default="", help="jsonl, csv, parquet or yandex, if the name does not say.")
 @click.option("--skip-bad", type=COUNT, default=0, show_default=True, help="Bad lines to pass over, and count.")
 @click.option("--model", "models", multiple=True, help="Model to fit; repeatable.  [default: all]")
@@ -55,7 +55,7 @@ def listed(names: tuple[str, ...], bibtex: bool) -> None:
 @click.option("--tolerance", type=float, default=1e-9, show_default=True, help="Gain of a session that ends it.")
 @click.option("--smoothing", type=float, default=1.0, show_default=True, help="Successes and failures added.")
 @click.option("--cluster", default="user", show_default=True, help="Of standard errors: user, query or both.")
-@click.option("--out", type=click.Path(path_type=Path), help="Table of the best to write (.json), for --clicks.")
+@click.option("--out", type=PATH, help="Table of the best to write (.json), for --clicks.")
 @options.wide
 def fit(
     file: Path, kind: str, skip_bad: int, models: tuple[str, ...], by: str, train: float, iterations: int,
@@ -65,41 +65,29 @@ def fit(
 
     Models: pbm, cascade, dcm, dbn, sdbn, ubm, ccm, and table, which is what simulations use.
     """
-    from ltr_duel.clicks import (
-        best_fit,
-        check_clicks_path,
-        fit_click_models,
-        fit_lines,
-        fits_table,
-        places_table,
-        save_clicks,
-    )
-    from ltr_duel.core import InputError
-    from ltr_duel.logs import ClickLog, sessions_in_log
-
     if out is not None:
-        check_clicks_path(out)
-    log = ClickLog(file, format=kind, skip_bad=skip_bad)
-    sessions = sessions_in_log(log, by)
+        clicks.check_clicks_path(out)
+    log = logs.ClickLog(file, format=kind, skip_bad=skip_bad)
+    sessions = logs.sessions_in_log(log, by)
     if out is not None and not sessions.graded:
         raise InputError(f"{out} cannot be written: a table for simulations needs grades on every row of {file}")
-    fits = fit_click_models(
+    fits = clicks.fit_click_models(
         sessions, models, train=train, iterations=iterations, tolerance=tolerance, smoothing=smoothing, cluster=cluster
     )
     if log.bad.count:
         click.echo(f"{log.bad.count:,} bad lines passed over")
-    echo_lines(fit_lines(sessions, fits))
+    echo_lines(clicks.fit_lines(sessions, fits))
     click.echo()
-    print_table(fits_table(fits))
+    print_table(clicks.fits_table(fits))
     click.echo()
-    print_table(places_table(fits))
-    best = best_fit(fits)
+    print_table(clicks.places_table(fits))
+    best = clicks.best_fit(fits)
     click.echo(f"\nbest: {best.form.name}")
     for line in best.lines():
         click.echo(f"  {line}")
     if out is not None:
-        best = best_fit(fits, table=True)
-        save_clicks(best, out, source=str(file))
+        best = clicks.best_fit(fits, table=True)
+        clicks.save_clicks(best, out, source=str(file))
         click.echo(f"{out}: {best.form.name}")
 
 
@@ -109,6 +97,4 @@ def fit(
 @options.wide
 def compare(names: tuple[str, ...]) -> None:
     """Show fitted models (.json) beside others, by default perfect, navigational and informational."""
-    from ltr_duel.clicks import models_table
-
-    print_table(models_table(names))
+    print_table(clicks.models_table(names))

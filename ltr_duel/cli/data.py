@@ -5,19 +5,15 @@ from __future__ import annotations
 import math
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from ltr_duel import data
 from ltr_duel.cli import _options as options
+from ltr_duel.cli._options import PATH
 from ltr_duel.cli._reading import Reading, column_label, reading_options
 from ltr_duel.cli._words import Commands
-from ltr_duel.core import InputError
-
-if TYPE_CHECKING:
-    from ltr_duel.data import Dataset, Description
-
-_PATH = click.Path(path_type=Path)
+from ltr_duel.core import InputError, cache_home
 
 
 @click.group(cls=Commands)
@@ -31,9 +27,6 @@ def list_corpora() -> None:
     """Print the known corpora: size, grades, licence, how to get them, whether converted."""
     import json
 
-    from ltr_duel.core import cache_home
-    from ltr_duel.data import CORPORA
-
     present = set()
     for meta in (cache_home() / "corpora").glob("*/corpus.json"):
         with suppress(OSError, ValueError, KeyError, AttributeError, TypeError):  # damaged
@@ -43,7 +36,7 @@ def list_corpora() -> None:
     widths = {"queries": 9, "documents": 11, "features": 9, "grades": 7}
     counts = "".join(f"{word:>{width}}" for word, width in widths.items())
     click.echo(f"{'name':<15}{counts}  {'converted':<10}licence")
-    for corpus in CORPORA:
+    for corpus in data.CORPORA:
         facts = corpus.facts()
         counts = "".join(f"{facts[word]:>{width}}" for word, width in widths.items())
         click.echo(f"{corpus.name:<15}{counts}  {'yes' if corpus.name in present else 'no':<10}{facts['licence']}")
@@ -54,8 +47,8 @@ def list_corpora() -> None:
 @click.argument("name")
 @options.plugin
 @click.option("--accept-terms", is_flag=True, help="I have read and accept the terms of the corpus.")
-@click.option("--archive", type=_PATH, help="The archive, downloaded by hand.")
-@click.option("--folder", type=_PATH, help="Where the archive and its files are kept.  [default: corpora/NAME]")
+@click.option("--archive", type=PATH, help="The archive, downloaded by hand.")
+@click.option("--folder", type=PATH, help="Where the archive and its files are kept.  [default: corpora/NAME]")
 @click.option("--url", "urls", multiple=True, help="Another address of the archive, tried first.")
 @click.option("--run", is_flag=True, help="Continue with rankers, preference matrix and regret plot.")
 @reading_options
@@ -66,12 +59,10 @@ def fetch(
 ) -> None:  # fmt: skip
     """Get the corpus NAME and convert it: terms, download or your own archive, checksum, unpack, check, convert."""
     from ltr_duel.cli.demo import command as demo
-    from ltr_duel.data import CORPORA, FetchOptions
-    from ltr_duel.data import fetch as fetch_corpus
 
     folder = folder or Path("corpora") / name
-    converted = fetch_corpus(
-        CORPORA[name], FetchOptions(accept_terms, archive, folder, urls, *reading.for_files), click.echo
+    converted = data.fetch(
+        data.CORPORA[name], data.FetchOptions(accept_terms, archive, folder, urls, *reading.for_files), click.echo
     )
     if run:
         context.invoke(demo, path=converted, out=folder / "demo")
@@ -81,19 +72,17 @@ def fetch(
 
 
 @command.command()
-@click.argument("path", type=_PATH)
+@click.argument("path", type=PATH)
 @reading_options
 def info(path: Path, reading: Reading) -> None:
     """Print what is in PATH, a feature file or a folder with train, vali and test."""
-    from ltr_duel.data import describe
-
     dataset = reading.load(path)
-    for label, value in _facts(dataset, describe(dataset)):
+    for label, value in _facts(dataset, data.describe(dataset)):
         click.echo(f"{label:<20} {value}")
 
 
 @command.command()
-@click.argument("path", type=_PATH)
+@click.argument("path", type=PATH)
 @options.plugin
 @click.option("--corpus", help="Which corpus of `ltr-duel data list` this is: sets how it is read, and its grades.")
 @click.option("--memory", type=float, help="Megabytes of memory to stay below.")
@@ -101,41 +90,36 @@ def info(path: Path, reading: Reading) -> None:
 @reading_options
 def convert(path: Path, corpus: str | None, memory: float | None, jobs: int, reading: Reading) -> None:
     """Convert PATH once, so that it opens in milliseconds ever after; prints where it is kept."""
-    from ltr_duel.data import CORPORA, Naming, default_name
-    from ltr_duel.data import convert as convert_corpus
-
     split, fold, _ = reading.for_files
     how, naming = reading.options, None
     if corpus:
-        known = CORPORA[corpus]
+        known = data.CORPORA[corpus]
         how = known.reading(**reading.given)
-        naming = Naming(default_name(path, split, fold), known.grades_read(how), None, corpus)
+        naming = data.Naming(data.default_name(path, split, fold), known.grades_read(how), None, corpus)
         if known.reading_choices:
             click.echo(f"{corpus} is read with {known.reading_choices}, unless you say otherwise", err=True)
     if memory is not None and not 0 < memory < math.inf:
         raise InputError(f"--memory must be a number of megabytes above 0, not {memory}")
     room = int(memory * 2**20) if memory is not None else None
-    click.echo(convert_corpus(path, how, naming=naming, split=split, fold=fold, jobs=jobs, memory=room))
+    click.echo(data.convert(path, how, naming=naming, split=split, fold=fold, jobs=jobs, memory=room))
 
 
 @command.command()
-@click.argument("path", type=_PATH)
+@click.argument("path", type=PATH)
 @click.option("--corpus", help="Which corpus of `ltr-duel data list` this should be.")
 @options.plugin
 @reading_options
 def check(path: Path, corpus: str | None, reading: Reading) -> None:
     """Compare PATH with published checksums and counts, and name the lines that break the format."""
-    from ltr_duel.data import CORPORA, check_file, count_problems, expected_digests, feature_files
-
-    how = CORPORA[corpus].reading(**reading.given) if corpus else reading.options
-    reports = [check_file(file, how) for file in feature_files(path, *reading.for_files[:2])]
+    how = data.CORPORA[corpus].reading(**reading.given) if corpus else reading.options
+    reports = [data.check_file(file, how) for file in data.feature_files(path, *reading.for_files[:2])]
     problems = []
     for report in reports:
         click.echo(f"{report.file}: {report.documents:,} documents, {report.queries:,} queries")
         for place in report.known_as:
             click.echo(f"  is the published {place}")
         if not report.known_as:
-            expected = sorted(set(expected_digests(report.file, corpus).values()))
+            expected = sorted(set(data.expected_digests(report.file, corpus).values()))
             if expected:
                 problems.append(f"{report.file}: the checksum differs from the published {', '.join(expected)}")
             else:
@@ -144,7 +128,7 @@ def check(path: Path, corpus: str | None, reading: Reading) -> None:
             click.echo(f"  {sentence}")
         if report.errors:
             problems.append(f"{report.file}: lines that break the format; see above for the first ones")
-    problems += count_problems(reports, corpus)
+    problems += data.count_problems(reports, corpus)
     if problems:
         raise InputError("; ".join(problems))
     click.echo("all well")
@@ -157,37 +141,33 @@ def cache(clear: bool, yes: bool) -> None:
     """Print what is kept on disk and can be made again, the least recently used first; or delete it."""
     import time
 
-    from ltr_duel.core import InputError, cache_home
-    from ltr_duel.data import KINDS, LIMIT, entries, limit, unfinished, usage
-    from ltr_duel.data import clear as clear_cache
-
-    home, found, most, (parts, bytes_of_parts) = cache_home(), usage(), limit(), unfinished()
+    home, found, most, (parts, bytes_of_parts) = cache_home(), data.usage(), data.limit(), data.unfinished()
     if clear:
-        size = sum(found[kind][1] for kind in KINDS) + bytes_of_parts
+        size = sum(found[kind][1] for kind in data.KINDS) + bytes_of_parts
         try:
             sure = yes or click.confirm(f"Delete {size / 1e6:,.1f} MB of corpora and arrays in {home}?")
         except click.Abort:
             raise InputError("nothing was deleted: there is no answer to read; --yes deletes without asking") from None
         if not sure:
             raise click.Abort
-        click.echo(f"freed {clear_cache() / 1e6:,.1f} MB")
+        click.echo(f"freed {data.clear() / 1e6:,.1f} MB")
         return
     click.echo(home)
     for kind, (count, size) in found.items():
         click.echo(f"  {kind:<12} {count:>5}  {size / 1e6:>10,.1f} MB")
-    click.echo(f"What was not converted by `ltr-duel data` is evicted above {most / 1e9:g} GB ({LIMIT}).")
+    click.echo(f"What was not converted by `ltr-duel data` is evicted above {most / 1e9:g} GB ({data.LIMIT}).")
     if parts:
         click.echo(
             f"Besides, {parts} unfinished with {bytes_of_parts / 1e6:,.1f} MB, of a command that is writing or was"
             " killed: deleted by --clear, or after a day."
         )
-    for entry in entries():
+    for entry in data.entries():
         used = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.used))
         what = f"{entry.path.parent.name}/{entry.path.name}"
         click.echo(f"  {used}  {entry.size / 1e6:>10,.1f} MB  {'converted' if entry.kept else '':<9}  {what}")
 
 
-def _facts(dataset: Dataset, seen: Description) -> list[tuple[str, str]]:
+def _facts(dataset: data.Dataset, seen: data.Description) -> list[tuple[str, str]]:
     import numpy as np
 
     def columns(numbers: list[int]) -> str:

@@ -7,33 +7,29 @@ from pathlib import Path
 
 import click
 
+from ltr_duel import analysis, bandits, core, data, preferences, rankers, simulation
+from ltr_duel import clicks as click_models
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT, OUT_FOLDER
+from ltr_duel.cli._options import COUNT, OUT_FOLDER, PATH
 from ltr_duel.cli._output import echo_lines, only_writer
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command, policy_names
+from ltr_duel.core import InputError, errors
 
 
 @click.command(cls=Command)
 @click.option(
-    "--data",
-    "path",
-    type=click.Path(path_type=Path),
+    "--data", "path", type=PATH,
     help="A feature file or a folder, or qrels:FILE with runs as rankers; a synthetic corpus if not given.",
-)
+)  # fmt: skip
 @click.option("--out", type=OUT_FOLDER, default="demo", show_default=True, help="The folder to write to.")
 @corpus_options
 @options.clicks()
 @click.option("--comparisons", type=COUNT, default=1000, show_default=True, help="Comparisons for each pair.")
 @click.option(
-    "--policy",
-    "policies",
-    multiple=True,
-    default=("rucb", "mdb"),
-    show_default=True,
-    shell_complete=policy_names,
+    "--policy", "policies", multiple=True, default=("rucb", "mdb"), show_default=True, shell_complete=policy_names,
     help="May be repeated.",
-)
+)  # fmt: skip
 @click.option("--horizon", type=COUNT, default=1_000_000, show_default=True, help="Steps in each run.")
 @click.option("--repetitions", type=COUNT, default=10, show_default=True, help="Runs of each policy.")
 @options.plugin
@@ -50,24 +46,16 @@ def command(
     simulated users who click, each step a list that is shown, and writes report.html, regret.png, preferences.png,
     preferences.parquet and results.parquet. Regret is measured by the estimated preferences.
     """
-    from ltr_duel.analysis import save_study
-    from ltr_duel.bandits import POLICIES
-    from ltr_duel.clicks import CLICK_MODELS
-    from ltr_duel.core import InputError, errors, parallel
-    from ltr_duel.preferences import estimate_preferences
-    from ltr_duel.rankers import constant_features
-    from ltr_duel.simulation import Live, checkpoints, simulate
-
     if path is None and corpus.reading.is_given:
         raise InputError("options of how feature files are read go with --data")
-    CLICK_MODELS.configure(clicks)
-    parallel.checked_jobs(jobs)
+    click_models.CLICK_MODELS.configure(clicks)
+    core.parallel.checked_jobs(jobs)
     only_writer(out)
-    checkpoints(horizon)
+    simulation.checkpoints(horizon)
     errors.require_whole("the number of comparisons", comparisons, 2)
     errors.require_whole("the number of repetitions", repetitions, 1)
     for policy in policies:
-        POLICIES.configure(policy)
+        bandits.POLICIES.configure(policy)
     began = time.perf_counter()
     dataset = corpus.load(_synthetic_corpus(out, seed) if path is None else path)
     click.echo(
@@ -75,7 +63,7 @@ def command(
         f" {dataset.n_features or 'no'} features, grades 0..{dataset.grades - 1}"
     )
     notes = ["This is a synthetic corpus; its features mean nothing."] if path is None else []
-    constant = () if corpus.words else constant_features(dataset)
+    constant = () if corpus.words else rankers.constant_features(dataset)
     if constant:
         notes.append(
             f"{len(constant)} features are constant within each query, order nothing, and were left out:"
@@ -83,14 +71,14 @@ def command(
         )
     rankings = corpus.rank(dataset, jobs=jobs)
     click.echo(f"{len(rankings)} rankers; {comparisons:,} comparisons for each pair, {clicks} clicks ...")
-    matrix = estimate_preferences(rankings, clicks=clicks, comparisons=comparisons, seed=seed, jobs=jobs)
+    matrix = preferences.estimate_preferences(rankings, clicks=clicks, comparisons=comparisons, seed=seed, jobs=jobs)
     click.echo(f"{', '.join(policies)}: {repetitions} runs of {horizon:,} steps each, every step a simulated user ...")
-    users = Live(rankings, clicks)
-    results = simulate(
+    users = simulation.Live(rankings, clicks)
+    results = simulation.simulate(
         users, policies, preferences=matrix, horizon=horizon, repetitions=repetitions, seed=seed, jobs=jobs
     )
     title = f"{dataset.name}, {clicks} clicks: {len(rankings)} {'' if corpus.words else 'feature '}rankers"
-    answer = save_study(results, out, title=title, notes=notes)
+    answer = analysis.save_study(results, out, title=title, notes=notes)
     click.echo()
     echo_lines(answer)
     click.echo(f"\n{out / 'report.html'} and the files beside it ({time.perf_counter() - began:.0f} s)")
@@ -98,8 +86,6 @@ def command(
 
 def _synthetic_corpus(out: Path, seed: int) -> Path:
     """Write a corpus of MSLR's shape as text, for the reader to read."""
-    from ltr_duel.data import make_corpus, write_svmlight
-
     path = out / "synthetic corpus.txt.gz"
-    write_svmlight(make_corpus(seed=seed, name="synthetic corpus"), path)
+    data.write_svmlight(data.make_corpus(seed=seed, name="synthetic corpus"), path)
     return path

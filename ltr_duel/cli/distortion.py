@@ -7,32 +7,26 @@ from typing import Any
 
 import click
 
+from ltr_duel import analysis, simulation
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT, OUT_FOLDER
+from ltr_duel.cli._options import COUNT, OUT_FOLDER, PATH
 from ltr_duel.cli._output import only_writer, print_table, save_measured
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command, click_model_names, method_names
 
 
 @click.command(cls=Command)
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("path", type=PATH)
 @corpus_options
 @click.option("--sizes", default="3,10,100", show_default=True, help="Sizes of the sets.")
 @click.option(
-    "--clicks",
-    default="perfect,navigational,informational",
-    show_default=True,
-    shell_complete=click_model_names,
+    "--clicks", default="perfect,navigational,informational", show_default=True, shell_complete=click_model_names,
     help="Click models.",
-)
+)  # fmt: skip
 @click.option(
-    "--method",
-    "methods",
-    multiple=True,
-    show_default="all for sets",
-    shell_complete=method_names,
+    "--method", "methods", multiple=True, show_default="all for sets", shell_complete=method_names,
     help="May be repeated.",
-)
+)  # fmt: skip
 @click.option("--multileavings", type=COUNT, default=3000, show_default=True, help="Of each set.")
 @click.option("--repetitions", type=COUNT, default=30, show_default=True, help="Sets of each size.")
 @click.option("--comparisons", type=COUNT, default=4000, show_default=True, help="Of each pair, to find the winners.")
@@ -52,13 +46,10 @@ def command(
     of the other rankers that beat the winner, its standard error over sets, and the percentage that beats it
     clearly, by more than two standard errors of a fair coin.
     """
-    from ltr_duel.analysis import plot_distortion
-    from ltr_duel.simulation import distortion_table, measure_distortion
-
     wanted = [COUNT.convert(word.strip(), None, None) for word in sizes.split(",")]
     only_writer(out)
     rankings = corpus.rankings(path, jobs)
-    frame = measure_distortion(
+    frame = simulation.measure_distortion(
         rankings,
         clicks=[word.strip() for word in clicks.split(",")],
         sizes=wanted,
@@ -69,7 +60,7 @@ def command(
     )
     name = frame.attrs["corpus"]
     click.echo(f"{name}: {len(rankings)} rankers, {multileavings:,} multileavings of each of {repetitions} sets\n")
-    table = distortion_table(frame)
+    table = simulation.distortion_table(frame)
     print_table(
         table[["method", "clicks", "rankers"]].assign(
             **{
@@ -83,7 +74,7 @@ def command(
         click.echo(f"With {clicks_name} clicks no set of {size} rankers has a Condorcet winner.", err=True)
     if out is not None:
         title = f"{name}: {multileavings:,} multileavings of each of {repetitions} sets"
-        save_measured(out, "distortion", frame, plot_distortion(frame, title=title))
+        save_measured(out, "distortion", frame, analysis.plot_distortion(frame, title=title))
 
 
 def _percent(value: float) -> str:

@@ -12,11 +12,13 @@ from typing import Any
 
 import click
 
+from ltr_duel import live
+from ltr_duel import plan as planning
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._logs_sources import format_option, opened, tables
-from ltr_duel.cli._options import COUNT, OUT_FILE
+from ltr_duel.cli._options import COUNT, OUT_FILE, PATH, format_option, opened, tables
 from ltr_duel.cli._output import echo_lines
 from ltr_duel.cli._words import Commands
+from ltr_duel.core import InputError, files, several
 
 _SETS_SHOWN = 10
 
@@ -27,29 +29,24 @@ def command() -> None:
 
 
 @command.command()
-@click.argument("store", type=click.Path(path_type=Path))
-@click.argument("out", type=click.Path(path_type=Path))
+@click.argument("store", type=PATH)
+@click.argument("out", type=PATH)
 @click.option("--without-log", is_flag=True, help="Accept a STORE that was copied without its log.")
 def backup(store: Path, out: Path, without_log: bool) -> None:
     """Copy STORE to the new file OUT, whole; the experiment may go on. To restore, copy OUT back in the same way."""
-    from ltr_duel.core import several
-    from ltr_duel.live import backup_store
-
-    pages = backup_store(store, out, without_log=without_log)
+    pages = live.backup_store(store, out, without_log=without_log)
     click.echo(f"{out}: {several(pages, 'page')}")
 
 
 def _of_store(function: Callable[..., None]) -> click.Command:
     """Make a command of a function of STORE."""
-    return command.command()(click.argument("store", type=click.Path(path_type=Path))(options.plugin(function)))
+    return command.command()(click.argument("store", type=PATH)(options.plugin(function)))
 
 
 @_of_store
 def check(store: Path) -> None:
     """Look through STORE: its file, its rows and every page; the experiment may go on. Exit code 1 for complaints."""
-    from ltr_duel.live import check_store
-
-    complaints = check_store(store)
+    complaints = live.check_store(store)
     for complaint in complaints:
         click.echo(f"{store}: {complaint}")
     if complaints:
@@ -59,51 +56,39 @@ def check(store: Path) -> None:
 
 @_of_store
 @click.option(
-    "--out",
-    type=OUT_FILE,
+    "--out", type=OUT_FILE,
     help="Click log to write (.parquet, .csv, .jsonl; .ndjson: UBI).  [default: the name of STORE, with .parquet]",
-)
+)  # fmt: skip
 @click.option("--events", type=OUT_FILE, help="Table of clicks and other outcomes to write beside it, likewise.")
 @click.option("--without", multiple=True, type=click.Choice(["query", "user"]), help="A column to leave out.")
 @click.option("--spreadsheet", is_flag=True, help="Put ' before what a spreadsheet takes for a formula (CSV).")
 def export(store: Path, out: Path | None, events: Path | None, without: tuple[str, ...], spreadsheet: bool) -> None:
     """Write the pages of STORE whose clicks are in as a click log, for 'logs compare'; the experiment may go on."""
-    from ltr_duel.core import several
-    from ltr_duel.live import export_log
-
     out = out or Path(f"{store.stem}.parquet")
-    rows = export_log(store, out, events=events, without=without, spreadsheet=spreadsheet)
+    rows = live.export_log(store, out, events=events, without=without, spreadsheet=spreadsheet)
     click.echo(f"{out}: {several(rows, 'impression')}")
 
 
 @_of_store
 @click.argument("user", default="")
 @click.option(
-    "--older-than",
-    type=float,
-    metavar="DAYS",
+    "--older-than", type=float, metavar="DAYS",
     help="Instead of one user: forget the users and queries of all pages shown more than DAYS days ago.",
-)
-@click.option("--user-key-file", type=click.Path(path_type=Path), help="That of the service, if users are hashed.")
+)  # fmt: skip
+@click.option("--user-key-file", type=PATH, help="That of the service, if users are hashed.")
 def forget(store: Path, user: str, older_than: float | None, user_key_file: Path | None) -> None:
     """Forget who USER was in STORE, and what USER asked; counts stay. The experiment may go on."""
-    from ltr_duel.core import several
-    from ltr_duel.live import forget as forget_pages
-    from ltr_duel.live import read_keys
-
-    key = next(iter(read_keys(user_key_file).values())) if user_key_file else b""
-    pages = forget_pages(store, user=user, older_than=older_than, user_key=key)
+    key = next(iter(live.read_keys(user_key_file).values())) if user_key_file else b""
+    pages = live.forget(store, user=user, older_than=older_than, user_key=key)
     none = f": no page is of user '{user}', or it was forgotten before" if user and not pages else ""
     click.echo(f"{store}: {several(pages, 'page')} forgotten{none}")
 
 
 def _switched(store: Path, what: str, **how: Any) -> None:
-    from ltr_duel.live import Switch, switch_store
-
     by = ""
     with suppress(OSError, KeyError, ImportError):  # a user without a name
         by = getuser()
-    now = switch_store(store, Switch(what, by=by, **how))
+    now = live.switch_store(store, live.Switch(what, by=by, **how))
     done = "resumed: " if what == "resume" else ""
     click.echo(f"{store}: {done}{now.words} (a running service follows within a second)")
 
@@ -151,13 +136,10 @@ def end(store: Path) -> None:
 
 
 @_of_store
-@click.option("--out", type=click.Path(path_type=Path), help="JSON lines to write, one for each use of a switch.")
+@click.option("--out", type=PATH, help="JSON lines to write, one for each use of a switch.")
 def switches(store: Path, out: Path | None) -> None:
     """Print the state of the switches of STORE, and each use of a switch with its page number."""
-    from ltr_duel.core import files
-    from ltr_duel.live import read_switches
-
-    now, used = read_switches(store)
+    now, used = live.read_switches(store)
     click.echo(f"{store}: {now.words}")
     lines = [json.dumps({"time": one.at, "page": one.page, **one.switch.to_json()}) for one in used]
     if out is None:
@@ -168,7 +150,7 @@ def switches(store: Path, out: Path | None) -> None:
 
 
 @command.command()
-@click.argument("experiment", type=click.Path(path_type=Path))
+@click.argument("experiment", type=PATH)
 @tables
 @click.option("--log", "file", help="Click log, or folder or glob of logs, of all earlier plans.")
 @format_option
@@ -190,32 +172,28 @@ def plan(
     """
     import time
 
-    from ltr_duel.core import InputError, several
-    from ltr_duel.live import read_settings, signing_keys
-    from ltr_duel.plan import check_plans, keep_plan, kept_plans, next_plan, plan_settings
-
-    settings = read_settings(experiment)
-    planned = plan_settings(settings, str(experiment))
+    settings = live.read_settings(experiment)
+    planned = planning.plan_settings(settings, str(experiment))
     key_file = experiment.parent / planned.key_file
     logged = given["file"] or given["exposures"] or given["source"]
     if not key_file.exists() and logged:
         raise InputError(f"{key_file}: is missing; whoever follows the earlier plans believes its keys")
-    keys = signing_keys(key_file)
-    kept, begins = kept_plans(out, keys), time.time() if at is None else _moment(at)
+    keys = live.signing_keys(key_file)
+    kept, begins = planning.kept_plans(out, keys), time.time() if at is None else _moment(at)
     log = None
     if logged:
         log = opened(settings.credit, given | {"kind": kind, "skip_bad": None})
     if checks and log is not None:
-        complaints = check_plans(log, kept, settings)
+        complaints = planning.check_plans(log, kept, settings)
         echo_lines(complaints)
         if complaints:
             raise InputError(f"{log.path}: no plan is made from it")
     after = max((one.version for one in kept.values() if one.at < int(begins)), default=0)
-    made = next_plan(settings, log, at=begins, version=version, after=after, plan=planned)
+    made = planning.next_plan(settings, log, at=begins, version=version, after=after, plan=planned)
     if checks and kept and (last := kept[max(kept)]).settings != made.settings:
         other = "begin an experiment of another name"
         raise InputError(f"{experiment}: the settings have changed since plan {last.version}: {other}")
-    path = keep_plan(made, out, keys)
+    path = planning.keep_plan(made, out, keys)
     learned = f"from {several(made.learned, 'impression')}" if made.learned else "before any impression"
     answer = f"; the policy's answer so far: {made.recommended}" if made.learned else ""
     sets = several(len(made.sets), "set")
@@ -232,8 +210,6 @@ def plan(
 
 def _moment(text: str) -> float:
     from datetime import UTC, datetime
-
-    from ltr_duel.core import InputError
 
     try:
         found = datetime.fromisoformat(text)

@@ -8,13 +8,14 @@ from typing import Any
 
 import click
 
+from ltr_duel import analysis, interleaving, logs, preferences
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._logs_compare import compare
-from ltr_duel.cli._logs_sources import OUTCOMES, format_option, opened, skip_option, sources, tables
-from ltr_duel.cli._options import COUNT, OUT_FILE
+from ltr_duel.cli._options import COUNT, OUT_FILE, OUTCOMES, PATH, format_option, opened, skip_option, sources, tables
 from ltr_duel.cli._output import echo_lines, print_table
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Commands
+from ltr_duel.core import InputError
 
 _MORE = 1.5  # times what the factors explain, from which on a plan is explained
 
@@ -33,10 +34,8 @@ command.add_command(compare)
 @command.command()
 def columns() -> None:
     """List the columns of a click log."""
-    from ltr_duel.logs import LOG_COLUMNS
-
-    width = max(map(len, LOG_COLUMNS))
-    for name, column in LOG_COLUMNS.items():
+    width = max(map(len, logs.LOG_COLUMNS))
+    for name, column in logs.LOG_COLUMNS.items():
         click.echo(f"{name.ljust(width)}  {'needed  ' if column.needed else 'optional'}  {column.meaning}")
 
 
@@ -51,15 +50,13 @@ def check(kind: str, outcome: str, planned: str, **given: Any) -> None:
 
     Exit code 1 if a line cannot be used or a check fails.
     """
-    from ltr_duel.logs import check_log, describe_log, finding_lines, log_lines
-
     log = opened(outcome, given | {"kind": kind, "skip_bad": None})
-    facts = describe_log(log)
-    echo_lines(log_lines(facts))
-    found = check_log(log, planned=planned) if facts.rankers else []
+    facts = logs.describe_log(log)
+    echo_lines(logs.log_lines(facts))
+    found = logs.check_log(log, planned=planned) if facts.rankers else []
     if found:
         click.echo("is the experiment sound?")
-    for line in finding_lines(found):
+    for line in logs.finding_lines(found):
         click.echo(f"  {line}")
     if facts.bad or any(one.verdict == "fails" for one in found):
         sys.exit(1)
@@ -70,7 +67,7 @@ def check(kind: str, outcome: str, planned: str, **given: Any) -> None:
 @format_option
 @skip_option
 @click.option("--cluster", default="", help="user, query, both or impression.  [default: user, or query without users]")
-@click.option("--live", type=click.Path(path_type=Path), help="Instead of a LOG: simulated users of this corpus.")
+@click.option("--live", type=PATH, help="Instead of a LOG: simulated users of this corpus.")
 @corpus_options
 @options.clicks("Of simulated users.")
 @options.method("How rankers are compared.", default="team_draft")
@@ -102,22 +99,6 @@ def power(
     Impressions are those of the whole experiment, and all pairs of its rankers share the error. How much outcomes vary
     is taken from one pair of LOG, or from simulated users of the rankers of a corpus.
     """
-    from ltr_duel.analysis import save_figure
-    from ltr_duel.core import InputError
-    from ltr_duel.interleaving import METHODS
-    from ltr_duel.logs import (
-        compare_log,
-        least_effect,
-        plan_impressions,
-        plans_table,
-        plot_plans,
-        smallest_effects,
-        spread_of,
-        spreads_in_log,
-        spreads_in_matrix,
-    )
-    from ltr_duel.preferences import estimate_preferences
-
     source = given["source"] if given["file"] is None else None  # maps the columns of a LOG
     if [given["file"], given["exposures"] or source, live].count(None) != 2:
         raise InputError("give either a LOG, or --live with a corpus, or --exposures with --events, or --source")
@@ -127,37 +108,37 @@ def power(
         raise InputError("--days goes with --per-day")
     if live is None:
         log = opened(outcome or "click", given | {"kind": kind, "skip_bad": skip_bad})
-        found = compare_log(log, cluster=cluster, bootstrap=0, looks=False)
-        spreads, rankers = spreads_in_log(found), len(found.names)
+        found = logs.compare_log(log, cluster=cluster, bootstrap=0, looks=False)
+        spreads, rankers = logs.spreads_in_log(found), len(found.names)
         of = f"{found.impressions:,} impressions of {log.path}"
     else:
         rankings = corpus.rankings(live, jobs)
-        matrix = estimate_preferences(
+        matrix = preferences.estimate_preferences(
             rankings,
             clicks=clicks,
             method=method,
-            outcome=outcome or METHODS.configure(method).component.outcomes[0],  # the rule of logs
+            outcome=outcome or interleaving.METHODS.configure(method).component.outcomes[0],  # the rule of logs
             comparisons=comparisons,
             variance_reduction="none",
             top=top,
             seed=seed,
             jobs=jobs,
         )
-        spreads = spreads_in_matrix(matrix, visits, heavy=heavy, correlation=correlation)
+        spreads = logs.spreads_in_matrix(matrix, visits, heavy=heavy, correlation=correlation)
         rankers = len(matrix)
         of = f"simulated users ({clicks}), {method}, {top} documents"
-    spread, tests = spread_of(spreads, pair), rankers * (rankers - 1) // 2
+    spread, tests = logs.spread_of(spreads, pair), rankers * (rankers - 1) // 2
     usual = {0.01, 0.02, 0.05, 0.1, *([abs(spread.effect)] if abs(spread.effect) >= 0.001 else [])}
     possible = sorted(one for one in usual if one <= max(spread.largest, abs(spread.effect)))
     wanted = effects or possible or [spread.largest]
     settings: dict[str, Any] = {"power": power, "confidence": confidence, "tests": tests, "seed": seed}
     settings["every"] = per_day or 0.0
-    plans = plan_impressions(spread, wanted, **settings)
+    plans = logs.plan_impressions(spread, wanted, **settings)
     shared, one_pair = (f", shared by {tests} pairs", " of one pair") if tests > 1 else ("", "")
     looks = "a look a day" if per_day else "looks at any time"
     plan = next((one for one in plans if one.effect == abs(spread.effect)), plans[-1])
     ahead, behind = (spread.first, spread.second)[:: 1 if spread.effect >= 0 else -1]
-    amounts = plans_table([plan])
+    amounts = logs.plans_table([plan])
     leads = f"{ahead} is ahead of {behind} with a mean outcome of {abs(spread.effect):.4f} (shrunk towards 0)"
     if abs(spread.effect) < 0.00005:  # it is printed as 0
         leads = "nobody is clearly ahead (the estimate shrinks to 0)"
@@ -182,8 +163,8 @@ def power(
         )
     winners = []
     if tests > 1:  # if each of the winner's pairs is found so often, all of them are found with the power (union bound)
-        winners = plan_impressions(spread, wanted, **settings | {"power": 1 - (1 - power) / (rankers - 1)})
-        amounts = plans_table([one for one in winners if one.effect == plan.effect])
+        winners = logs.plan_impressions(spread, wanted, **settings | {"power": 1 - (1 - power) / (rankers - 1)})
+        amounts = logs.plans_table([one for one in winners if one.effect == plan.effect])
         click.echo(
             f"To find one ranker ahead of each of the {rankers - 1} others,"
             " if it beats each of them by that mean outcome:"
@@ -201,25 +182,25 @@ def power(
             )
     if winners:
         click.echo("One pair, named beforehand:")
-    print_table(plans_table(plans))
+    print_table(logs.plans_table(plans))
     if winners:
         click.echo(f"One ranker ahead of each of the {rankers - 1} others by that effect:")
-        print_table(plans_table(winners).drop(columns="sequential, in the mean"))  # that is of one pair
+        print_table(logs.plans_table(winners).drop(columns="sequential, in the mean"))  # that is of one pair
     if live is None and found.cluster == "query" and spread.returning:
-        least = least_effect(spread, found.impressions, power=power, confidence=confidence, tests=tests)
+        least = logs.least_effect(spread, found.impressions, power=power, confidence=confidence, tests=tests)
         click.echo(
             f"No user is known, so errors are by query, and plans are of new queries with about {spread.visits:,.0f}"
             f" impressions of the pair each:\nmore impressions of the queries in this log find no mean outcome below"
             f" {least:.2g}."
         )
     if per_day and days:
-        fixed, sequential = smallest_effects(spread, per_day * days, **settings)
+        fixed, sequential = logs.smallest_effects(spread, per_day * days, **settings)
         click.echo(
             f"{days:g} days of {per_day:,.0f} impressions find a mean outcome of {fixed:.3g}{one_pair} by the fixed"
             f" test, of {sequential:.3g} by the sequential one, with power {power:g}"
         )
     if plot is not None:
-        save_figure(plot_plans(plans), plot)
+        analysis.save_figure(logs.plot_plans(plans), plot)
         click.echo(f"{plot}")
 
 
@@ -236,14 +217,11 @@ def weigh(words: tuple[str, ...], outcome: str, confidence: float, model: str, *
 
     LOG must be of probabilistic interleaving, with rankings or page tokens. Exit code 1 if the weights say nothing.
     """
-    from ltr_duel.core import InputError
-    from ltr_duel.logs import weigh_outcomes, weighted_lines
-
     if not 2 <= len(words) <= 3:
         raise InputError(f"logs weigh takes a LOG and two rankers, not {len(words)} words")
     *files, first, second = words
     log = opened(outcome, given | {"file": files[0] if files else None})
-    found = weigh_outcomes(log, first, second, confidence=confidence, click_model=model)
-    echo_lines(weighted_lines(found))
+    found = logs.weigh_outcomes(log, first, second, confidence=confidence, click_model=model)
+    echo_lines(logs.weighted_lines(found))
     if found.refused:
         sys.exit(1)

@@ -151,7 +151,7 @@ def _say(sentence: str) -> None:
 
 
 def _sentence(error: Exception) -> str:
-    """Say what the system did not grant; the one place for errors of files that nobody has said more exactly."""
+    """Return one sentence on an error of the system, if no earlier code has reported it more exactly."""
     if isinstance(error, OSError):
         return f"{error.filename}: {places.cause(error)}" if error.filename else places.cause(error)
     if isinstance(error, MemoryError):

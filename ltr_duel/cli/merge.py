@@ -7,18 +7,17 @@ from pathlib import Path
 
 import click
 
-from ltr_duel.cli._options import OUT_FOLDER
+from ltr_duel import experiment
+from ltr_duel.cli._options import OUT_FOLDER, PATH
 from ltr_duel.cli._words import Command
 
 
 @click.command(cls=Command)
-@click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("folders", nargs=-1, required=True, type=PATH)
 @click.option("--out", type=OUT_FOLDER, required=True, help="The folder to merge them into.")
 def command(folders: tuple[Path, ...], out: Path) -> None:
     """Copy all runs of FOLDERS (for example shards of an experiment) into one folder; they stay as they are."""
-    from ltr_duel.experiment import merge_stores
-
-    merged = merge_stores(out, folders)
+    merged = experiment.merge_stores(out, folders)
     for why in merged.damaged:
         click.echo(f"left out: {why}", err=True)
     click.echo(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from ltr_duel import interleaving
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._output import print_catalogue
 from ltr_duel.cli._words import Command, method_names
@@ -19,6 +20,4 @@ def command(names: tuple[str, ...], bibtex: bool, in_full: bool) -> None:
 
     Parameters are written after the name, for example probabilistic:tau=1. The first outcome rule is the default.
     """
-    from ltr_duel.interleaving import METHODS
-
-    print_catalogue(METHODS, names, bibtex=bibtex, group="" if in_full else "compares", fact="list")
+    print_catalogue(interleaving.METHODS, names, bibtex=bibtex, group="" if in_full else "compares", fact="list")

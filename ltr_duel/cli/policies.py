@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from ltr_duel import bandits
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._output import print_catalogue
 from ltr_duel.cli._words import Command, policy_names
@@ -19,6 +20,4 @@ def command(names: tuple[str, ...], bibtex: bool, in_full: bool) -> None:
 
     Parameters are written after the name, for example rucb:alpha=1.
     """
-    from ltr_duel.bandits import POLICIES
-
-    print_catalogue(POLICIES, names, bibtex=bibtex, group="" if in_full else "compares", fact="assumes")
+    print_catalogue(bandits.POLICIES, names, bibtex=bibtex, group="" if in_full else "compares", fact="assumes")

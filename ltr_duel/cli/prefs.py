@@ -5,19 +5,21 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from ltr_duel import analysis, interleaving, preferences, rankers
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT, OUT_FILE, ROWS
+from ltr_duel.cli._options import COUNT, OUT_FILE, PATH, ROWS
 from ltr_duel.cli._output import echo_lines, print_rest, print_table
 from ltr_duel.cli._prefs_estimate import Names, estimate, extend, rule_sentence
-from ltr_duel.cli._prefs_winners import winners
+from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Commands
+from ltr_duel.core import InputError
 
-if TYPE_CHECKING:
-    from ltr_duel.preferences import PreferenceMatrix
+ORDER = "order of ties"  # a column
+_MORE = 20  # times as many comparisons tell the winner where the usual number leaves it open, on most corpora
 
 
 @click.group(cls=Commands)
@@ -30,31 +32,27 @@ def command() -> None:
 
 command.add_command(estimate)
 command.add_command(extend)
-command.add_command(winners)
 
 
 @command.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON: matrix, counts, scores, properties.")
 @click.option("--rows", type=ROWS, default=10, show_default=True, help="Rankers to list.")
 @options.most_rankers
 @options.wide
 def show(file: Path, as_json: bool, rows: int, most_rankers: int) -> None:
     """Print the winners and the best rankers of the matrix in FILE, and what kind of preferences it holds."""
-    from ltr_duel.analysis import property_lines, rankers_table, winner_sentence
-    from ltr_duel.preferences import difference_from_paper
-
     matrix = _read(file, most_rankers)
     if as_json:
         click.echo(json.dumps(_everything(matrix)))
         return
     click.echo(f"{file}: {len(matrix)} rankers")
-    click.echo(winner_sentence(matrix))
-    if differs := difference_from_paper(matrix):
+    click.echo(analysis.winner_sentence(matrix))
+    if differs := preferences.difference_from_paper(matrix):
         click.echo(differs)
-    echo_lines(property_lines(matrix))
+    echo_lines(analysis.property_lines(matrix))
     click.echo()
-    print_table(rankers_table(matrix, rows))
+    print_table(analysis.rankers_table(matrix, rows))
     print_rest(rows, len(matrix), "rankers")
     click.echo()
     for key, value in matrix.provenance.items():
@@ -64,38 +62,33 @@ def show(file: Path, as_json: bool, rows: int, most_rankers: int) -> None:
 
 
 @command.command()
-@click.argument("a", type=click.Path(path_type=Path))
-@click.argument("b", type=click.Path(path_type=Path))
+@click.argument("a", type=PATH)
+@click.argument("b", type=PATH)
 @click.option("--rows", type=ROWS, default=10, show_default=True, help="Pairs to list.")
 @options.most_rankers
 @options.wide
 def compare(a: Path, b: Path, rows: int, most_rankers: int) -> None:
     """Compare the matrices in A and B on the rankers that both have."""
-    from ltr_duel.analysis import agreement_lines, agreement_table
-    from ltr_duel.preferences import compare_matrices
-
-    agreement = compare_matrices(_read(a, most_rankers), _read(b, most_rankers))
-    echo_lines(agreement_lines(agreement))
+    agreement = preferences.compare_matrices(_read(a, most_rankers), _read(b, most_rankers))
+    echo_lines(analysis.agreement_lines(agreement))
     click.echo()
-    print_table(agreement_table(agreement, rows))
+    print_table(analysis.agreement_table(agreement, rows))
     print_rest(rows, len(agreement.pairs), "pairs")
 
 
 @command.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @click.option("--title", default="", help="Above the picture.")
 @click.option("--out", type=OUT_FILE, required=True, help="The picture to write (.png, .svg, .pdf).")
 @options.most_rankers
 def plot(file: Path, title: str, out: Path, most_rankers: int) -> None:
     """Draw the matrix in FILE as a heat map, in Copeland order; grey where it is not known who is better."""
-    from ltr_duel.analysis import plot_preferences, save_figure
-
-    save_figure(plot_preferences(_read(file, most_rankers), title=title), out)
+    analysis.save_figure(analysis.plot_preferences(_read(file, most_rankers), title=title), out)
     click.echo(f"{out}")
 
 
 @command.command()
-@click.argument("file", type=click.Path(path_type=Path))
+@click.argument("file", type=PATH)
 @click.option("--rankers", type=Names(), help="These rankers, in this order.")
 @click.option("--size", type=COUNT, help="That many at random, of which one beats all others.")
 @click.option("--rename", multiple=True, metavar="OLD=NEW", help="Another name for a ranker; may be repeated.")
@@ -103,57 +96,117 @@ def plot(file: Path, title: str, out: Path, most_rankers: int) -> None:
 @options.most_rankers
 @click.option("--out", type=OUT_FILE, required=True, help="File to write: .parquet, .csv, .npy, .txt.")
 def subset(
-    file: Path,
-    rankers: tuple[str, ...] | None,
-    size: int | None,
-    rename: tuple[str, ...],
-    seed: int,
-    most_rankers: int,
-    out: Path,
-) -> None:
+    file: Path, rankers: tuple[str, ...] | None, size: int | None, rename: tuple[str, ...], seed: int,
+    most_rankers: int, out: Path,
+) -> None:  # fmt: skip
     """Write the matrix of some of the rankers in FILE, perhaps under other names, or in another format."""
-    from ltr_duel.analysis import winner_sentence
-    from ltr_duel.core import InputError
-    from ltr_duel.preferences import random_condorcet_subset, save_preferences
-
     matrix = _read(file, most_rankers)
     if rankers is not None and size is not None:
         raise InputError("give either --rankers or --size")
     if rankers is not None:
         matrix = matrix[rankers]
     if size is not None:
-        matrix = random_condorcet_subset(matrix, size, seed)
+        matrix = preferences.random_condorcet_subset(matrix, size, seed)
     new_names = dict(pair.partition("=")[::2] for pair in rename)
     if not all(new_names.values()):
         raise InputError("--rename is written OLD=NEW")
     matrix = matrix.relabelled(new_names)
-    save_preferences(matrix, out)
+    preferences.save_preferences(matrix, out)
     click.echo(f"{out}: {len(matrix)} rankers")
-    click.echo(winner_sentence(matrix))
+    click.echo(analysis.winner_sentence(matrix))
 
 
-def _read(file: Path, most_rankers: int) -> PreferenceMatrix:
+@command.command()
+@click.argument("path", type=PATH)
+@options.clicks()
+@options.method("How two rankers are compared.")
+@click.option("--comparisons", type=COUNT, help="Of each pair.  [default: as of prefs estimate]")
+@click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown.")
+@click.option(
+    "--tie-orders", type=ROWS, default=3, show_default=True,
+    help="Orders of tied documents to compare: tie seeds of fixed_random, beside resample; 0 for none.",
+)  # fmt: skip
+@corpus_options
+@options.checked_plugin
+@options.seed
+@options.jobs
+@options.wide
+def winners(path: Path, clicks: str, method: str, tie_orders: int, corpus: Corpus, jobs: int, **settings: Any) -> None:
+    """Estimate the preferences on the corpus at PATH by each outcome rule: winners, how sure, and cycles.
+
+    Where documents tie, the default outcome rule is tried with other orders of them as well: each tie seed is another
+    set of rankers, and may have another winner.
+    """
+    import pandas as pd
+
+    if path.suffix in (".parquet", ".npy", ".csv"):
+        raise InputError(
+            f"{path}: a preference matrix; prefs winners wants a corpus, on which it estimates by each outcome rule;"
+            f" 'ltr-duel prefs show {path}' prints a matrix"
+        )
+    chosen = interleaving.METHODS.configure(method).component
+    dataset = corpus.load(path)
+
+    def estimated(rankings: rankers.Rankings, rule: str) -> dict[str, str]:
+        matrix = preferences.estimate_preferences(
+            rankings, outcome=rule, clicks=clicks, method=method, jobs=jobs, **settings
+        )
+        spent.append(int(matrix.comparisons.max()))
+        found.append({ORDER: matrix.tie_order, **analysis.winner_row(matrix)})
+        return found[-1]
+
+    found, spent = list[dict[str, str]](), list[int]()
+    rankings = corpus.rank(dataset, jobs=jobs)
+    by_rule = {rule: estimated(rankings, rule) for rule in chosen.outcomes}
+    usual = chosen.research_outcome
+    click.echo(f"{dataset.name}: {len(rankings)} rankers, {clicks} clicks, {method}")
+    rows = [{"outcome rule": rule + " (default)" * (rule == usual), **row} for rule, row in by_rule.items()]
+    print_table(pd.DataFrame(rows).drop(columns=ORDER))
+    share = rankings.tied_share
+    if share:
+        click.echo(f"{share:.1%} of documents tie (mean over rankers); their order: {by_rule[usual][ORDER]}")
+    if tie_orders and share:
+        rows = []
+        for order in _orders(corpus.ties, tie_orders, chosen.compiled):
+            row = by_rule[usual]
+            if order != corpus.ties:
+                other = rankers.rankers_named(dataset, corpus.words, **order, drop_constant=True, jobs=jobs)
+                row = estimated(other, usual)
+            rows.append(row)
+        click.echo(f"\nby the order of tied documents, outcome rule {usual}:")
+        print_table(pd.DataFrame(rows))
+    if any(row["Condorcet winner"] == analysis.UNDECIDED for row in found):
+        more = f"--comparisons {_MORE * max(spent)} may tell"
+        click.echo(
+            f"{analysis.UNDECIDED}: what the estimate says, a winner or none, has a probability below 0.95; {more}"
+        )
+
+
+def _orders(ties: dict[str, Any], many: int, again: bool) -> list[dict[str, Any]]:
+    """Return the given order of ties, the first tie seeds, and if possible a new order for each comparison."""
+    seeds = [{"ties": "fixed_random", "seed": seed} for seed in range(many)]
+    listed = [ties, *seeds, *([{"ties": "resample", "seed": 0}] if again else [])]
+    return [order for place, order in enumerate(listed) if order not in listed[:place]]
+
+
+def _read(file: Path, most_rankers: int) -> preferences.PreferenceMatrix:
     """Read a file, or make the matrix of that name."""
-    from ltr_duel.preferences import SYNTHETIC, arxiv, load_preferences, synthetic_preferences
-
     if not file.exists() and str(file) == "arxiv":
-        return arxiv()
-    if not file.exists() and str(file) in SYNTHETIC:
-        return synthetic_preferences(str(file))
-    return load_preferences(file, most_rankers=most_rankers)
+        return preferences.arxiv()
+    if not file.exists() and str(file) in preferences.SYNTHETIC:
+        return preferences.synthetic_preferences(str(file))
+    return preferences.load_preferences(file, most_rankers=most_rankers)
 
 
-def _everything(matrix: PreferenceMatrix) -> dict[str, Any]:
+def _everything(matrix: preferences.PreferenceMatrix) -> dict[str, Any]:
     """Return all that is known of a matrix; what is not a number is null."""
-    from ltr_duel.preferences import difference_from_paper, matrix_properties
-
     scores: dict[str, Any] = {
         "copeland_winners": matrix.copeland_winners,
         "copeland_scores": matrix.copeland_scores.tolist(),
         "borda_winner": matrix.borda_winner,
         "borda_winners": matrix.borda_winners,
         "borda_scores": matrix.borda_scores.tolist(),
-        "properties": matrix_properties(matrix).as_dict(),
+        "properties": preferences.matrix_properties(matrix).as_dict(),
     }
     if any(map(math.isinf, matrix.standard_error.flat)):  # a pair was never compared: only the winner can be known
         scores = dict.fromkeys(scores)
@@ -161,14 +214,10 @@ def _everything(matrix: PreferenceMatrix) -> dict[str, Any]:
     return {
         "names": matrix.names,
         "p": matrix.p.tolist(),
-        "standard_error": [[_finite(e) for e in row] for row in matrix.standard_error.tolist()],
+        "standard_error": [[e if math.isfinite(e) else None for e in row] for row in matrix.standard_error.tolist()],
         **{name: None if array is None else array.tolist() for name, array in counts.items()},
         "condorcet_winner": matrix.condorcet_winner,
         **scores,
-        "difference_from_paper": difference_from_paper(matrix),
+        "difference_from_paper": preferences.difference_from_paper(matrix),
         "provenance": matrix.provenance,
     }
-
-
-def _finite(number: float) -> float | None:
-    return number if math.isfinite(number) else None

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from ltr_duel import advice, analysis, core
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT, OUT_FOLDER
+from ltr_duel.cli._options import COUNT, FOLDER, OUT_FOLDER
 from ltr_duel.cli._output import only_writer, print_table
 from ltr_duel.cli._words import Command, policy_names
-
-if TYPE_CHECKING:
-    from ltr_duel.core import plugins as core_plugins
+from ltr_duel.core import files
 
 STEPS, RUNS = (1_000, 10_000, 100_000), 10
 
@@ -30,7 +29,7 @@ STEPS, RUNS = (1_000, 10_000, 100_000), 10
 @click.option("--batches/--no-batches", default=True, show_default=True, help="Also outcomes in batches of 1 %.")
 @click.option("--quick", is_flag=True, help="A few problems, 3 runs of 1,000 steps: two minutes on two cores.")
 @click.option(
-    "--data", type=click.Path(path_type=Path, exists=True, file_okay=False),
+    "--data", type=FOLDER,
     help="A folder with MQ2008, OHSUMED, MSLR_excerpt and preference_matrices, as far as they are there.",
 )  # fmt: skip
 @options.plugins
@@ -39,7 +38,7 @@ STEPS, RUNS = (1_000, 10_000, 100_000), 10
 @click.option("--out", type=OUT_FOLDER, help="A folder for the cells (measured once), standings.csv, .md and .png.")
 @options.wide
 def command(
-    plugins: tuple[core_plugins.Plugin, ...], problems: tuple[str, ...], half: str | None, steps: tuple[int, ...],
+    plugins: tuple[core.plugins.Plugin, ...], problems: tuple[str, ...], half: str | None, steps: tuple[int, ...],
     runs: int, batches: bool, quick: bool, out: Path | None, **settings: Any,
 ) -> None:  # fmt: skip
     """Rank policies by their regret on a suite of problems, as a multiple of the best policy's in hindsight.
@@ -50,30 +49,27 @@ def command(
     The tables give the geometric mean over the problems with a 95 % interval over runs, the worst problem, the share of
     runs that end with a wrong ranker, and the mean of each family.
     """
-    from ltr_duel.advice import QUICK, parts_of, plot_standings, rank_policies, standings_page, standings_table
-    from ltr_duel.analysis import save_figure
-    from ltr_duel.core import files
-
     only_writer(out)
     options.check_once(plugins)
     if quick:
-        problems, steps, runs, batches = problems or QUICK, steps or (1_000,), min(runs, 3), False
-    halves = rank_policies(
+        problems, steps, runs, batches = problems or advice.QUICK, steps or (1_000,), min(runs, 3), False
+    wanted = advice.Ranking(
         problems=problems, half=half or "", steps=steps or STEPS, runs=runs, batches=batches,
-        kept=None if out is None else out / "cells.jsonl", said=lambda line: click.echo(line, err=True),
+        kept=None if out is None else out / "cells.jsonl",
         sources={name: one.sha256 for one in plugins for kind, name in one.components if kind == "policy"},
         **settings,
     )  # fmt: skip
+    halves = advice.rank_policies(wanted, lambda line: click.echo(line, err=True))
     for name, frame in halves.items():
-        for title, part in parts_of(frame).items():
+        for title, part in advice.parts_of(frame).items():
             click.echo(f"{name} half: {title}\n")
-            print_table(standings_table(part))
+            print_table(advice.standings_table(part))
             click.echo(f"the best of each problem is wrong in {part['wrong at best'].iloc[0]:.0%} of runs\n")
     if out is not None:
         with files.replacing(out / "standings.csv") as temporary:
             import pandas as pd
 
             pd.concat([frame.assign(half=name) for name, frame in halves.items()]).to_csv(temporary, index=False)
-        files.write_text(out / "standings.md", standings_page(halves))
-        save_figure(plot_standings(halves), out / "standings.png")
+        files.write_text(out / "standings.md", advice.standings_page(halves))
+        analysis.save_figure(advice.plot_standings(halves), out / "standings.png")
         click.echo(f"{out / 'standings.csv'}, {out / 'standings.md'}, {out / 'standings.png'}")

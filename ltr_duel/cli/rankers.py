@@ -6,11 +6,13 @@ from pathlib import Path
 
 import click
 
+from ltr_duel import analysis, rankers
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import OUT_FOLDER, ROWS
+from ltr_duel.cli._options import OUT_FOLDER, PATH, ROWS
 from ltr_duel.cli._output import only_writer, print_catalogue, print_rest, print_table
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Commands
+from ltr_duel.core import files
 
 
 @click.group(cls=Commands)
@@ -22,13 +24,11 @@ def command() -> None:
 @options.plugin
 def kinds() -> None:
     """List where rankers may come from, and how that is written."""
-    from ltr_duel.rankers import RANKER_KINDS
-
-    print_catalogue(RANKER_KINDS, (), bibtex=False)
+    print_catalogue(rankers.RANKER_KINDS, (), bibtex=False)
 
 
 @command.command()
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("path", type=PATH)
 @corpus_options
 @click.option("--measure", "measures", multiple=True, help="NDCG@k, ERR@k, MAP, MRR, P@k, R@k; may be repeated.")
 @click.option("--rows", type=ROWS, default=5, show_default=True, help="Rankers to list for each measure.")
@@ -42,15 +42,11 @@ def evaluate(path: Path, corpus: Corpus, measures: tuple[str, ...], rows: int, j
     For each measure the best comes first: mean over queries, its 95 % interval, the difference to the best, and p of a
     paired test against the best, corrected by Holm's method for all pairs, because the same queries name the best one.
     """
-    from ltr_duel.analysis import latex_table, measures_table, plot_measures, save_figure
-    from ltr_duel.core import files
-    from ltr_duel.rankers import DEFAULT_MEASURES, evaluate_rankers
-
     only_writer(out)
     dataset = corpus.load(path)
     rankings = corpus.rank(dataset, jobs=jobs, drop_constant=False)
-    table = evaluate_rankers(rankings, measures or DEFAULT_MEASURES)
-    text = measures_table(table)
+    table = rankers.evaluate_rankers(rankings, measures or rankers.DEFAULT_MEASURES)
+    text = analysis.measures_table(table)
     title = f"{dataset.name}: {len(rankings)} rankers"
     click.echo(f"{title}, {rankings.n_queries:,} queries\n")
     print_table(text.groupby("measure", sort=False).head(rows))
@@ -59,6 +55,6 @@ def evaluate(path: Path, corpus: Corpus, measures: tuple[str, ...], rows: int, j
         return
     with files.replacing(out / "measures.parquet") as temporary:
         table.to_parquet(temporary, index=False)
-    files.write_text(out / "measures.tex", latex_table(text, caption=title))
-    save_figure(plot_measures(table, title=title), out / "measures.png")
+    files.write_text(out / "measures.tex", analysis.latex_table(text, caption=title))
+    analysis.save_figure(analysis.plot_measures(table, title=title), out / "measures.png")
     click.echo(f"\n{out / 'measures.parquet'}, {out / 'measures.tex'}, {out / 'measures.png'}")

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from ltr_duel import core, live, replay, serve
+from ltr_duel import plan as planning
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT, OUT_FOLDER, ROWS
+from ltr_duel.cli._options import COUNT, OUT_FOLDER, PATH, ROWS
 from ltr_duel.cli._output import echo_lines
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command
-
-if TYPE_CHECKING:
-    from ltr_duel.replay import Loop
+from ltr_duel.core import InputError
 
 
 @click.command(cls=Command)
-@click.argument("path", metavar="CORPUS", type=click.Path(path_type=Path))
-@click.option("--config", type=click.Path(path_type=Path), required=True, help="Settings of the live experiment.")
+@click.argument("path", metavar="CORPUS", type=PATH)
+@click.option("--config", type=PATH, required=True, help="Settings of the live experiment.")
 @click.option("--url", default="", help="Of its service: http://127.0.0.1:8080.")
 @click.option("--plan", type=OUT_FOLDER, help="Instead of a service: a new folder for plans and logs.")
 @click.option("--plans", type=COUNT, default=24, show_default=True, help="With --plan: one for each hour.")
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
 @click.option("--steps", type=COUNT, default=10_000, show_default=True, help="Pages to ask for.")
 @click.option("--concurrency", type=COUNT, default=1, show_default=True, help="Users at once.")
 @click.option("--lost", type=float, default=0.0, show_default=True, help="Share of pages that are never reported.")
-@click.option("--api-key-file", type=click.Path(path_type=Path), help="Its first key is sent.  [or LTR_DUEL_API_KEY]")
+@click.option("--api-key-file", type=PATH, help="Its first key is sent.  [or LTR_DUEL_API_KEY]")
 @click.option("--allow-remote", is_flag=True, help="Also if the service is on another machine.")
 @options.plugin
 @options.seed
@@ -44,27 +43,20 @@ def command(
     the service takes the path of 'simulate --live' with that seed. With --plan there is no service: for each hour
     'live plan' makes a plan from the logs so far, and processes that know nothing but the plan decide and log.
     """
-    from ltr_duel.core import InputError
-    from ltr_duel.core import progress as core_progress
-    from ltr_duel.live import read_settings, signing_keys
-    from ltr_duel.plan import plan_settings
-    from ltr_duel.replay import Loop, SimulatedUsers, address_of, replay
-    from ltr_duel.serve import read_api_keys
-
     if bool(url) == (plan is not None):
         raise InputError("give either --url, of a service, or --plan, a folder")
     if plan is not None:
-        settings = read_settings(config)
+        settings = live.read_settings(config)
         rankings = corpus.rankings(path, jobs=1)[settings.rankers]
-        signing = dict(signing_keys(config.parent / plan_settings(settings, str(config)).key_file))
+        signing = dict(live.signing_keys(config.parent / planning.plan_settings(settings, str(config)).key_file))
         searches = max(steps // (plans * processes), 1)
-        loop = Loop(settings, signing, rankings, clicks, plan, users, searches, seed)
+        loop = replay.Loop(settings, signing, rankings, clicks, plan, users, searches, seed)
         return _follow(loop, plans, processes)
-    address_of(url, allow_remote=allow_remote)  # before anything is read
-    settings, keys = read_settings(config), read_api_keys(api_key_file)
-    asking = SimulatedUsers(corpus.rankings(path, jobs=1)[settings.rankers], clicks, top=settings.top, seed=seed)
-    line, before = core_progress.PlainLine(), 0
-    with core_progress.progress_bar(total=steps, desc="replay", unit="page", unit_scale=True) as bar:
+    replay.address_of(url, allow_remote=allow_remote)  # before anything is read
+    settings, keys = live.read_settings(config), serve.read_api_keys(api_key_file)
+    asking = replay.SimulatedUsers(corpus.rankings(path, jobs=1)[settings.rankers], clicks, top=settings.top, seed=seed)
+    line, before = core.progress.PlainLine(), 0
+    with core.progress.progress_bar(total=steps, desc="replay", unit="page", unit_scale=True) as bar:
 
         def progress(pages: int) -> None:
             nonlocal before
@@ -73,7 +65,7 @@ def command(
             if line.due():
                 line.show(f"replay: {pages / steps:.0%}")
 
-        found = replay(
+        found = replay.replay(
             asking,
             url,
             steps=steps,
@@ -87,16 +79,14 @@ def command(
     echo_lines(found.lines())
 
 
-def _follow(loop: Loop, plans: int, processes: int) -> None:
+def _follow(loop: replay.Loop, plans: int, processes: int) -> None:
     """Let users live through plans, and print a line for each."""
-    from ltr_duel.replay import EVENTS, EXPOSURES, follow_plans
-
     folder = loop.folder
-    for one in follow_plans(loop, plans=plans, processes=processes):
+    for one in replay.follow_plans(loop, plans=plans, processes=processes):
         names, count = one.plan.sets[0]
         click.echo(
             f"plan {one.plan.version}: {one.searches:,} searches, {one.logged:,} exposures; answer so far"
             f" {one.plan.recommended}; most often {' | '.join(names)} ({count / one.plan.draws:.0%})"
         )
-    tables = f"--exposures {folder / EXPOSURES} --events {folder / EVENTS}"
+    tables = f"--exposures {folder / replay.EXPOSURES} --events {folder / replay.EVENTS}"
     click.echo(f"{folder / 'plan.json'}; to read the log: ltr-duel logs compare {tables}")

@@ -8,69 +8,57 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ltr_duel import analysis, experiment, papers
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import OUT_FOLDER
+from ltr_duel.cli._options import FOLDER, OUT_FOLDER
 from ltr_duel.cli._output import only_writer
 from ltr_duel.cli._words import Command
+from ltr_duel.core import InputError, errors, files, several
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ltr_duel.papers import Figure, Made
 
 _CLAIMS = "claims.toml"
 _RELIABILITY = "reliability"  # also the name of the file it is written to
 _AFTERWARDS = ("claims", _RELIABILITY)  # names that are no figures
 _WIDTH = 100  # columns of --list
-_STANDINGS = ("state_of_the_art", "real_corpora")  # the figures that have pages of their own
+_STANDINGS = ("state_of_the_art", "real_corpora")  # the figures with separate pages
 
 
 @click.command(cls=Command)
 @click.argument("names", nargs=-1, metavar="NAME...|all|claims|reliability")
 @click.option("--scale", default="quick", show_default=True, help="quick (minutes for all) or paper (as printed).")
 @click.option(
-    "--data",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    "--data", type=FOLDER,
     help="Folder of your corpora and published matrices; surrogates are generated for what is missing.",
-)
+)  # fmt: skip
 @click.option("--out", type=OUT_FOLDER, help="Folder of figures; existing results are reused.")
 @options.jobs
 @click.option(
-    "--experiments",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Folder of figure files (Python, which is run), in place of this package's own.",
-)
+    "--experiments", type=FOLDER, help="Folder of figure files (Python, which is run), in place of this package's own.",
+)  # fmt: skip
 @click.option(
     "--list", "only_list", is_flag=True, help="Print the figures: what they need, and about how long each takes."
 )
 def command(
-    names: tuple[str, ...],
-    scale: str,
-    data: Path | None,
-    out: Path | None,
-    jobs: int,
-    experiments: Path | None,
+    names: tuple[str, ...], scale: str, data: Path | None, out: Path | None, jobs: int, experiments: Path | None,
     only_list: bool,
-) -> None:
+) -> None:  # fmt: skip
     """Make figures and tables of the papers again, check the papers' claims, and write a report of both.
 
     ``reproduce all`` makes every figure, ``reproduce claims`` prints the ledger of claims for the figures that are
     in the folder, ``reproduce reliability`` tries the claims' criteria in simulated worlds (minutes). Exit code: 0 all
     is done; 1 some figures could not be made; 2 bad input; 130 interrupted.
     """
-    from ltr_duel.core import errors
-    from ltr_duel.papers import SCALES, figures_folder, ledger_text, list_figures
-
-    folder = experiments or figures_folder()
-    figures = list_figures(folder)
+    folder = experiments or papers.figures_folder()
+    figures = papers.list_figures(folder)
     if only_list:
         _print_figures(figures)
         return
-    if scale not in SCALES:
-        raise errors.unknown_name("scale", scale, SCALES)
+    errors.require_one_of("scale", scale, papers.SCALES)
     for name in names:
-        if name not in (*figures, "all", *_AFTERWARDS):
-            raise errors.unknown_name("figure", name, [*figures, "all", *_AFTERWARDS])
+        errors.require_one_of("figure", name, [*figures, "all", *_AFTERWARDS])
     if not names or out is None:
         raise click.UsageError("name figures (or all, or claims) and give --out DIR; --list shows what there is")
     only_writer(out)
@@ -80,59 +68,51 @@ def command(
         _try_criteria(folder, out)
     ledger = _finish(folder, out, list(figures))
     if "claims" in names:
-        click.echo(ledger_text(ledger), nl=False)
+        click.echo(papers.ledger_text(ledger), nl=False)
     raise SystemExit(1 if failed else 0)
 
 
-def _make(figures: list[Figure], out: Path, scale: str, data: Path | None, jobs: int) -> bool:
+def _make(figures: list[papers.Figure], out: Path, scale: str, data: Path | None, jobs: int) -> bool:
     """Make figures one after the other; return whether some could not be made. One that fails does not stop the others.
 
     A figure whose data are missing and have no surrogate is left out, which is no failure.
     """
-    from ltr_duel.core import InputError
-    from ltr_duel.experiment import duration
-    from ltr_duel.papers import NoDataError, make_figure
-
     failed = False
     for number, figure in enumerate(figures, 1):
         click.echo(f"[{number}/{len(figures)}] {figure.row[1]}", err=True)
         try:
-            made = make_figure(figure, out, scale=scale, root=data, jobs=jobs)
+            made = papers.make_figure(figure, out, scale=scale, root=data, jobs=jobs)
             _draw(made)
         except InputError as error:
             if len(figures) == 1:
                 raise
-            failed = failed or not isinstance(error, NoDataError)
+            failed = failed or not isinstance(error, papers.NoDataError)
             click.echo(f"left out: {figure.name}: {error}", err=True)
         except KeyboardInterrupt:
             click.echo("the same command resumes from here", err=True)
             raise
         else:
             sources = ", ".join(dict.fromkeys(one["source"] for one in made.about["sources"]))
-            click.echo(f"{made.folder}: {sources}; {duration(made.about['seconds'])}")
+            click.echo(f"{made.folder}: {sources}; {experiment.duration(made.about['seconds'])}")
             for note in made.about.get("notes", []):
                 click.echo(note, err=True)
     return failed
 
 
-def _draw(made: Made) -> None:
-    from ltr_duel.analysis import save_figure
-    from ltr_duel.papers import draw_figure
-
-    figure = draw_figure(made.frame, made.about)
+def _draw(made: papers.Made) -> None:
+    figure = papers.draw_figure(made.frame, made.about)
     for suffix in ("png", "svg"):
-        save_figure(figure, made.folder / f"figure.{suffix}")
+        analysis.save_figure(figure, made.folder / f"figure.{suffix}")
 
 
 def _try_criteria(folder: Path, out: Path) -> None:
     """Write how reliable the criteria of the claims are, for all figures that are in OUT."""
-    from ltr_duel.core import files
-    from ltr_duel.papers import read_claims, read_made, reliability_markdown, try_criteria
-
-    made = read_made(out)
+    made = papers.read_made(out)
     frames = {name: one.frame for name, one in made.items()}
-    tried = try_criteria(read_claims(folder / _CLAIMS), frames, {name: one.about for name, one in made.items()})
-    texts = {"csv": tried.to_csv(index=False, lineterminator="\n"), "md": reliability_markdown(tried)}
+    tried = papers.try_criteria(
+        papers.read_claims(folder / _CLAIMS), frames, {name: one.about for name, one in made.items()}
+    )
+    texts = {"csv": tried.to_csv(index=False, lineterminator="\n"), "md": papers.reliability_markdown(tried)}
     for suffix, text in texts.items():
         files.write_text(out / f"{_RELIABILITY}.{suffix}", text)
     click.echo(
@@ -142,34 +122,23 @@ def _try_criteria(folder: Path, out: Path) -> None:
 
 def _finish(folder: Path, out: Path, order: list[str]) -> pd.DataFrame:
     """Check the claims on all figures that are in OUT, and write the ledger and the report."""
-    from ltr_duel.core import files, several
-    from ltr_duel.papers import (
-        Reproduced,
-        check_claims,
-        circumstances,
-        read_claims,
-        read_made,
-        read_tried,
-        reproduction_page,
-        save_ledger,
-        state_of_the_art_markdown,
-    )
-
-    made = read_made(out)
+    made = papers.read_made(out)
     frames = {name: one.frame for name, one in made.items()}
     abouts = {name: one.about for name, one in made.items()}
-    claims = read_claims(folder / _CLAIMS) if (folder / _CLAIMS).is_file() else []
-    ledger = check_claims(claims, frames, abouts, read_tried(out / f"{_RELIABILITY}.csv"))
-    save_ledger(ledger, abouts, out)
+    claims = papers.read_claims(folder / _CLAIMS) if (folder / _CLAIMS).is_file() else []
+    ledger = papers.check_claims(claims, frames, abouts, papers.read_tried(out / f"{_RELIABILITY}.csv"))
+    papers.save_ledger(ledger, abouts, out)
     for one in made.values():
         if not (one.folder / "figure.png").is_file():  # an interrupt came between the table and its picture
             _draw(one)
     shown = [made[name] for name in [*order, *sorted(made.keys() - set(order))] if name in made]
-    pages = [Reproduced(one.about, one.frame, (one.folder / "figure.png").read_bytes()) for one in shown]
-    files.write_text(out / "report.html", reproduction_page(pages, ledger, title="The papers, reproduced"))
+    pages = [papers.Reproduced(one.about, one.frame, (one.folder / "figure.png").read_bytes()) for one in shown]
+    files.write_text(out / "report.html", papers.reproduction_page(pages, ledger, title="The papers, reproduced"))
     for name in _STANDINGS:
         if name in made:
-            text = state_of_the_art_markdown(frames[name], abouts[name], circumstances({name: abouts[name]}))
+            text = papers.state_of_the_art_markdown(
+                frames[name], abouts[name], papers.circumstances({name: abouts[name]})
+            )
             files.write_text(out / f"{name}.md", text)
             with files.replacing(out / f"{name}.png") as temporary:  # the page shows it
                 temporary.write_bytes((made[name].folder / "figure.png").read_bytes())
@@ -177,7 +146,7 @@ def _finish(folder: Path, out: Path, order: list[str]) -> pd.DataFrame:
     return ledger
 
 
-def _print_figures(figures: dict[str, Figure]) -> None:
+def _print_figures(figures: dict[str, papers.Figure]) -> None:
     """Print a table of at most `_WIDTH` columns: the last one, what a figure is and which data it uses, is wrapped."""
     rows = [("name", "quick", "paper", "figure; the data it uses if there")]
     for figure in figures.values():

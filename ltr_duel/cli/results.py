@@ -8,32 +8,30 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ltr_duel import analysis, experiment, preferences, simulation
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT, OUT_FILE
+from ltr_duel.cli._options import COUNT, OUT_FILE, PATH
 from ltr_duel.cli._output import echo_lines, print_table
 from ltr_duel.cli._words import Command
+from ltr_duel.core import InputError, columns, errors, files
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ltr_duel.experiment import Study, StudyResults
 
 _FORMAT = click.Choice(("png", "pdf", "svg"), case_sensitive=False)
 _BAND = click.Choice(("quantiles", "standard error", "sd", "range", "none"))
 
 
 @click.command(cls=Command)
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=PATH)
 @click.option(
-    "--regret",
-    "regrets",
-    multiple=True,
-    show_default="average; copeland for problems without a Condorcet winner",
+    "--regret", "regrets", multiple=True, show_default="average; copeland for problems without a Condorcet winner",
     help="A table for each regret that is given; --facets draws all of them, --plots the first.",
-)
+)  # fmt: skip
 @click.option("--csv", type=OUT_FILE, help="Write the tidy table here.")
 @click.option("--latex", type=OUT_FILE, help="Write the summary as a LaTeX table here.")
-@click.option("--plots", type=click.Path(path_type=Path), help="Write the figures into this folder.")
+@click.option("--plots", type=PATH, help="Write the figures into this folder.")
 @click.option("--facets", type=OUT_FILE, help="Write one figure of all problems here (.png, .pdf or .svg).")
 @click.option("--start", type=COUNT, default=1, show_default=True, help="First step that figures show.")
 @click.option("--methods", is_flag=True, help="Print a paragraph on methods for a paper, instead.")
@@ -48,24 +46,20 @@ def command(
     facets: Path | None, start: int, methods: bool, bibtex: bool, suffix: str, x: str, band: str,
 ) -> None:  # fmt: skip
     """Summarise the finished runs in FOLDER: mean, spread, and paired tests against the best policy."""
-    from ltr_duel.analysis import ENOUGH_RUNS, few_runs_sentence, latex_table, winner_sentence
-    from ltr_duel.core import InputError, errors, files
-    from ltr_duel.experiment import StudyResults, methods_paragraph, study_bibtex
-    from ltr_duel.simulation import REGRETS
-
     for one in regrets:
-        if one not in REGRETS:
-            raise errors.unknown_name("regret", one, REGRETS)
-    results, regret = StudyResults(folder), regrets[0] if regrets else "average"
+        errors.require_one_of("regret", one, simulation.REGRETS)
+    results, regret = experiment.StudyResults(folder), regrets[0] if regrets else "average"
     if methods or bibtex:
         click.echo(
-            (methods_paragraph(results) + "\n" if methods else "") + (study_bibtex(results) if bibtex else ""), nl=False
+            (experiment.methods_paragraph(results) + "\n" if methods else "")
+            + (experiment.study_bibtex(results) if bibtex else ""),
+            nl=False,
         )
         return
     if not results.policies:
         raise InputError(f"{folder}: no run is done yet")
     winners = [
-        f"{problem}: {winner_sentence(matrix)}"
+        f"{problem}: {analysis.winner_sentence(matrix)}"
         for problem, matrix in ((one, results.matrix(one)) for one in results.problems)
         if matrix.standard_error.any() or matrix.condorcet_winner is None
     ]
@@ -75,41 +69,37 @@ def command(
         results.to_csv(csv)
     if latex is not None:
         told = [re.sub(r" `--[^.]*[.]", "", one) for one in winners]  # a table of a paper gives no advice on commands
-        files.write_text(latex, "\n".join(latex_table(table, notes=[*notes, *told]) for table, notes in tables))
+        files.write_text(
+            latex, "\n".join(analysis.latex_table(table, notes=[*notes, *told]) for table, notes in tables)
+        )
     for table, notes in tables:
         print_table(table)
         echo_lines(notes)
     for sentence in winners:
         click.echo(sentence, err=True)
     fewest = results.repetitions[0]
-    if len(results.policies) > 1 and fewest < ENOUGH_RUNS:
-        click.echo(few_runs_sentence(fewest), err=True)
+    if len(results.policies) > 1 and fewest < analysis.ENOUGH_RUNS:
+        click.echo(analysis.few_runs_sentence(fewest), err=True)
     if plots is not None:
         echo_lines(_draw(results, plots, f".{suffix}", regret, band, x, start))
     if facets is not None:
         click.echo(_draw_facets(results, facets, regrets, band, start))
 
 
-def _table(results: StudyResults, regret: str, *, named: bool) -> tuple[pd.DataFrame, list[str]]:
+def _table(results: experiment.StudyResults, regret: str, *, named: bool) -> tuple[pd.DataFrame, list[str]]:
     """Return the summary of a regret, with the names of what its rows hold, and the notes below it."""
-    from ltr_duel.analysis import spread_sentence, summary_table
-    from ltr_duel.core import columns, errors
-    from ltr_duel.experiment import TESTS
-
     column = columns.regret_column(regret)
     summary = results.summary(column)
     summary = _explained(results, summary, regret) if named else _defined(results, summary)
     names = summary["regret"].unique().tolist() if "regret" in summary else [columns.regret_label(column)]
-    words = TESTS if len(summary) > 1 else f"{TESTS.partition('.')[0]}."
-    table = summary_table(summary)
-    return table, [words.format(regret=errors.listed(names)), spread_sentence(table), *results.notes]
+    words = experiment.TESTS if len(summary) > 1 else f"{experiment.TESTS.partition('.')[0]}."
+    table = analysis.summary_table(summary)
+    return table, [words.format(regret=errors.listed(names)), analysis.spread_sentence(table), *results.notes]
 
 
-def _defined(results: StudyResults, summary: pd.DataFrame) -> pd.DataFrame:
+def _defined(results: experiment.StudyResults, summary: pd.DataFrame) -> pd.DataFrame:
     """Return the summary with Copeland regret, by name, where average regret is not defined: without a winner."""
     import pandas as pd
-
-    from ltr_duel.core import columns
 
     undecided = summary["mean"].isna()
     if not undecided.any():
@@ -122,10 +112,8 @@ def _defined(results: StudyResults, summary: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([named[0][~undecided], named[1][undecided]]).sort_index()
 
 
-def _explained(results: StudyResults, summary: pd.DataFrame, regret: str) -> pd.DataFrame:
-    """Return the summary, and say why a regret that was named is not defined on some problems."""
-    from ltr_duel.core import columns
-
+def _explained(results: experiment.StudyResults, summary: pd.DataFrame, regret: str) -> pd.DataFrame:
+    """Return the summary, and print why a requested regret is undefined on some problems."""
     if problems := _undecided(results, summary):
         label = columns.regret_label(columns.regret_column(regret))
         why = "not defined: no Condorcet winner; --regret copeland is"
@@ -133,75 +121,63 @@ def _explained(results: StudyResults, summary: pd.DataFrame, regret: str) -> pd.
     return summary
 
 
-def _undecided(results: StudyResults, summary: pd.DataFrame) -> list[str]:
+def _undecided(results: experiment.StudyResults, summary: pd.DataFrame) -> list[str]:
     """Return the problems that have no such regret, as they have no Condorcet winner."""
-    from ltr_duel.core import columns
-
     problems = dict.fromkeys(summary.loc[summary["mean"].isna(), columns.PROBLEM].astype(str))
     return [one for one in problems if results.matrix(one).condorcet_winner is None]
 
 
 def _differ_in_size(runs: pd.DataFrame) -> bool:
     """Whether the number of rankers may explain the regret: one corpus with one click model, or one family."""
-    from ltr_duel.core import columns
-
     kinds = runs.reindex(columns=[columns.CORPUS, columns.CLICKS, columns.FAMILY]).drop_duplicates()
     known = kinds[[columns.CORPUS, columns.FAMILY]].notna().any(axis=None)
     return len(kinds) == 1 and bool(known) and runs[columns.RANKERS].nunique() > 1
 
 
-def _draw_facets(results: StudyResults, path: Path, regrets: tuple[str, ...], band: str, start: int) -> Path:
+def _draw_facets(results: experiment.StudyResults, path: Path, regrets: tuple[str, ...], band: str, start: int) -> Path:
     """Draw all problems in one figure, at the longest horizon of each; by default as the table: see `_defined`."""
-    from ltr_duel.analysis import plot_facets, save_figure
-    from ltr_duel.core import columns
-    from ltr_duel.preferences import lower_bound
-
     frame = results.to_frame(regrets or ("average", "copeland"))
-    bounds = {name: lower_bound(results.matrix(name)) for name in frame[columns.PROBLEM].unique()}
+    bounds = {name: preferences.lower_bound(results.matrix(name)) for name in frame[columns.PROBLEM].unique()}
     frame[columns.LOWER_BOUND] = frame[columns.PROBLEM].map(bounds).astype(float)
-    return save_figure(
-        plot_facets(frame, [columns.regret_column(one) for one in regrets or ("average",)], spread=band, start=start),
+    return analysis.save_figure(
+        analysis.plot_facets(
+            frame, [columns.regret_column(one) for one in regrets or ("average",)], spread=band, start=start
+        ),
         path,
     )
 
 
-def _draw(results: StudyResults, folder: Path, suffix: str, regret: str, band: str, x: str, start: int) -> list[Path]:
+def _draw(
+    results: experiment.StudyResults, folder: Path, suffix: str, regret: str, band: str, x: str, start: int
+) -> list[Path]:
     """Draw all figures of all problems, and return where they are."""
-    import re
-
-    from ltr_duel.analysis import plot_accuracy, plot_against_arms, plot_identification, plot_regret, save_figure
-    from ltr_duel.core import columns
-    from ltr_duel.preferences import lower_bound
-
-    paths, column, copeland, among = (
-        [],
-        columns.regret_column(regret),
-        columns.regret_column("copeland"),
-        results.policies,
-    )
+    column, copeland = columns.regret_column(regret), columns.regret_column("copeland")
+    paths, among = [], results.policies
     wanted = tuple(dict.fromkeys((regret, "copeland")))
     final, frame = results.final(wanted), results.to_frame(wanted)
     for study in results.studies:
         name = re.sub(r"[^A-Za-z0-9.=-]+", "-", study.problem).strip("-")
         title = f"{study.problem}, horizon {study.horizon:,}"
 
-        def here(table: pd.DataFrame, study: Study = study) -> pd.DataFrame:
+        def here(table: pd.DataFrame, study: experiment.Study = study) -> pd.DataFrame:
             return table[(table[columns.PROBLEM] == study.problem) & (table[columns.HORIZON] == study.horizon)]
 
         if here(final).empty:
             continue
         matrix = results.matrix(study.problem)
-        bound = lower_bound(matrix)
+        bound = preferences.lower_bound(matrix)
         runs = here(frame).assign(**{columns.LOWER_BOUND: float("nan") if bound is None else bound})
         drawn = column if runs[column].notna().any() else copeland
-        regret_axes = plot_regret(runs, x=x, title=title, spread=band, column=drawn, start=start, among=among)
+        regret_axes = analysis.plot_regret(runs, x=x, title=title, spread=band, column=drawn, start=start, among=among)
         figures = {"regret": regret_axes}
         if matrix.condorcet_winner:
-            figures["accuracy"] = plot_accuracy(here(frame), title=title, start=start, among=among)
-            figures["identification"] = plot_identification(here(final), title=title, among=among)
-        paths += [save_figure(ax, folder / f"{name}-{study.horizon}-{kind}{suffix}") for kind, ax in figures.items()]
+            figures["accuracy"] = analysis.plot_accuracy(here(frame), title=title, start=start, among=among)
+            figures["identification"] = analysis.plot_identification(here(final), title=title, among=among)
+        paths += [
+            analysis.save_figure(ax, folder / f"{name}-{study.horizon}-{kind}{suffix}") for kind, ax in figures.items()
+        ]
     for horizon, runs in final.groupby(columns.HORIZON):
         if _differ_in_size(runs) and runs[column].notna().any():
-            ax = plot_against_arms(runs, column=column, title=f"horizon {horizon:,}", spread=band, among=among)
-            paths.append(save_figure(ax, folder / f"all-{horizon}-arms{suffix}"))
+            ax = analysis.plot_against_arms(runs, column=column, title=f"horizon {horizon:,}", spread=band, among=among)
+            paths.append(analysis.save_figure(ax, folder / f"all-{horizon}-arms{suffix}"))
     return paths

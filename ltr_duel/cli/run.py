@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from ltr_duel import core, experiment
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import OUT_FOLDER
+from ltr_duel.cli._options import OUT_FOLDER, PATH
 from ltr_duel.cli._output import echo_lines, end
 from ltr_duel.cli._signals import interrupted
 from ltr_duel.cli._words import Command
-
-if TYPE_CHECKING:
-    from ltr_duel.core import plugins as core_plugins
-    from ltr_duel.experiment import Report
+from ltr_duel.core import InputError
 
 _MOST = 10  # runs that are named
 
 
 @click.command(cls=Command)
-@click.argument("spec", type=click.Path(path_type=Path))
+@click.argument("spec", type=PATH)
 @click.option("--out", type=OUT_FOLDER, help="The folder of results; existing results are reused.")
 @click.option("--dry-run", is_flag=True, help="Only print the plan: runs, duels, estimated time and disk.")
 @click.option("--backend", default="threads", show_default=True, help="threads, loky (processes) or dask (a cluster).")
@@ -34,28 +31,27 @@ _MOST = 10  # runs that are named
 @options.plugins
 def command(
     spec: Path, out: Path | None, dry_run: bool, backend: str, jobs: int, scheduler: str | None, shard: str | None,
-    on_existing: str, retry: bool, time_limit: float | None, plugins: tuple[core_plugins.Plugin, ...],
+    on_existing: str, retry: bool, time_limit: float | None, plugins: tuple[core.plugins.Plugin, ...],
 ) -> None:  # fmt: skip
     """Do the runs of the experiment in the file SPEC that are not in the folder yet.
 
     Exit code: 0 all is done; 1 some runs failed or some files are damaged; 2 bad input; 130 or 143 interrupted.
     """
-    from ltr_duel.core import InputError
-    from ltr_duel.experiment import Backend, check_backend, make_plan, parse_shard, print_estimate, run_experiment
-
-    part = parse_shard(shard) if shard else None
-    where = Backend(backend, jobs, scheduler, time_limit)
-    check_backend(where)
+    part = experiment.parse_shard(shard) if shard else None
+    where = experiment.Backend(backend, jobs, scheduler, time_limit)
+    experiment.check_backend(where)
     if out is None and not dry_run:
         raise click.UsageError("give --out DIR, the folder of results (or --dry-run)")
-    plan = make_plan(spec, plugins=[plugin.path for plugin in plugins], jobs=jobs, estimate=not dry_run)
+    plan = experiment.make_plan(spec, plugins=[plugin.path for plugin in plugins], jobs=jobs, estimate=not dry_run)
     if dry_run:
-        echo_lines(print_estimate(plan, part, out, where))
+        echo_lines(experiment.print_estimate(plan, part, out, where))
         return
     options.check_once(plan.plugins)
     at_once = backend == "dask"  # without waiting for the threads of its client
     try:
-        report = run_experiment(plan, str(out), backend=where, shard=part, on_existing=on_existing, retry=retry)
+        report = experiment.run_experiment(
+            plan, str(out), backend=where, shard=part, on_existing=on_existing, retry=retry
+        )
     except InputError as error:
         click.echo(f"ltr-duel: {error}", err=True)
         end(2, at_once=at_once)
@@ -67,8 +63,8 @@ def command(
     end(1 if report.failed or report.damaged else 0, at_once=at_once)
 
 
-def _print(report: Report, out: Path) -> None:
-    """Say what was done, what was not, and how to resume."""
+def _print(report: experiment.Report, out: Path) -> None:
+    """Print what was done, what is left, and how to resume."""
     click.echo(
         f"{report.planned:,} runs planned: {report.done:,} done now, {report.already_done:,} already done"
         + (f", {len(report.failed):,} failed" if report.failed else "")

@@ -7,15 +7,17 @@ from typing import Any
 
 import click
 
+from ltr_duel import analysis, simulation
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT, OUT_FOLDER
+from ltr_duel.cli._options import COUNT, OUT_FOLDER, PATH
 from ltr_duel.cli._output import only_writer, print_table, save_measured
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command, method_names
+from ltr_duel.core import errors
 
 
 @click.command(cls=Command)
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("path", type=PATH)
 @corpus_options
 @options.clicks()
 @click.option(
@@ -42,20 +44,16 @@ def command(
     which a method is right in 95 % of repetitions; the share of pairs for which it gets there; and its accuracy at the
     last impression, with the standard error over pairs.
     """
-    from ltr_duel.analysis import plot_sensitivity
-    from ltr_duel.core import errors
-    from ltr_duel.simulation import measure_sensitivity, sensitivity_table
-
     errors.require_between("the accuracy", accuracy, 0.5, 1)
     only_writer(out)
     rankings = corpus.rankings(path, jobs)
-    frame = measure_sensitivity(
+    frame = simulation.measure_sensitivity(
         rankings, clicks=clicks, impressions=impressions, repetitions=repetitions, jobs=jobs, **settings
     )
     drawn = len(frame[["better", "worse"]].drop_duplicates())
     about = f"{frame.attrs['corpus']}, {clicks} clicks: {drawn} pairs of rankers, {repetitions} repetitions of each"
     click.echo(about + "\n")
-    table = sensitivity_table(frame, accuracy)
+    table = simulation.sensitivity_table(frame, accuracy)
     print_table(
         table[["method"]].assign(
             **{
@@ -70,4 +68,4 @@ def command(
         )
     )
     if out is not None:
-        save_measured(out, "sensitivity", frame, plot_sensitivity(frame, title=about, accuracy=accuracy))
+        save_measured(out, "sensitivity", frame, analysis.plot_sensitivity(frame, title=about, accuracy=accuracy))

@@ -6,15 +6,17 @@ from pathlib import Path
 
 import click
 
+from ltr_duel import serve
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT
+from ltr_duel.cli._options import COUNT, PATH
 from ltr_duel.cli._output import end
 from ltr_duel.cli._signals import interrupted
 from ltr_duel.cli._words import Command
+from ltr_duel.core import InputError
 
 
 @click.command(cls=Command)
-@click.argument("config", type=click.Path(path_type=Path), nargs=-1, required=True)
+@click.argument("config", type=PATH, nargs=-1, required=True)
 @click.option("--host", default="", help="Address to listen on.  [default: that of CONFIG, or 127.0.0.1]")
 @click.option("--port", type=COUNT, help="0 for any free one.  [default: that of CONFIG, or 8080]")
 @click.option("--accept-new-code", is_flag=True, help="Go on with another policy than the store has.")
@@ -29,10 +31,8 @@ def command(config: tuple[Path, ...], host: str, port: int | None, accept_new_co
     /docs the rest. Secrets that sign tokens are in the file 'key_file' of CONFIG or in LTR_DUEL_LIVE_KEYS, API keys in
     'api_key_file' or LTR_DUEL_API_KEY. Events go to stderr, a JSON object a line.
     """
-    from ltr_duel.core import InputError
-
     try:
-        from ltr_duel.serve import run_service
+        run_service = serve.run_service
     except ImportError as error:
         raise InputError(
             f"serving needs {error.name}: pip install 'ltr-duel[serve]', or '.[serve]' in the folder of the source"

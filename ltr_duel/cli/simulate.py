@@ -3,51 +3,42 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
+from ltr_duel import analysis, bandits, interleaving, logs, preferences, simulation
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT, OUT_FILE, OUT_FOLDER, ROWS
+from ltr_duel.cli._options import COUNT, OUT_FILE, OUT_FOLDER, PATH, ROWS
 from ltr_duel.cli._output import echo_lines, only_writer, print_table
 from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Command, method_names, policy_names
-
-if TYPE_CHECKING:
-    from ltr_duel.interleaving import Method
-    from ltr_duel.preferences import PreferenceMatrix
+from ltr_duel.core import InputError, files, several
 
 
 @click.command(cls=Command)
-@click.argument("file", type=click.Path(path_type=Path), required=False)
-@click.option("--live", type=click.Path(path_type=Path), help="Ask simulated users of this corpus, not coins.")
+@click.argument("file", type=PATH, required=False)
+@click.option("--live", type=PATH, help="Ask simulated users of this corpus, not coins.")
 @corpus_options
 @options.clicks("Click model of simulated users.")
 @options.method("How they compare two rankers.")
 @click.option(
-    "--outcome",
-    default="",
+    "--outcome", default="",
     help="By which rule clicks name the winner of two.  [default: the method's unbiased rule; of a log its first rule]",
-)
+)  # fmt: skip
 @click.option(
     "--slates", default="sosm", show_default=True, shell_complete=method_names, help="How they compare sets of rankers."
 )
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown to them.")
 @click.option("--comparisons", type=COUNT, help="Of each pair, if FILE is not given.  [default: as of prefs estimate]")
 @click.option(
-    "--sets",
-    type=click.Choice(("independent-coins",)),
+    "--sets", type=click.Choice(("independent-coins",)),
     help="On a matrix: accept that each pair of a set is an independent coin; without it policies of sets are refused.",
-)
+)  # fmt: skip
 @click.option(
-    "--policy",
-    "policies",
-    multiple=True,
-    shell_complete=policy_names,
-    default=("auto",),
-    show_default=True,
+    "--policy", "policies", multiple=True, shell_complete=policy_names, default=("auto",), show_default=True,
     help="A policy, with parameters if wanted (rucb:alpha=0.51); may be given several times. 'all' for all that fit.",
-)
+)  # fmt: skip
 @options.checked_plugin
 @click.option("--horizon", type=COUNT, default=1_000_000, show_default=True, help="Steps in each run.")
 @options.batch
@@ -63,25 +54,10 @@ if TYPE_CHECKING:
 @options.overwrite
 @options.wide
 def command(
-    file: Path | None,
-    live: Path | None,
-    corpus: Corpus,
-    clicks: str,
-    method: str,
-    outcome: str,
-    slates: str,
-    top: int,
-    comparisons: int | None,
-    sets: str | None,
-    policies: tuple[str, ...],
-    most_rankers: int,
-    out: Path | None,
-    x: str,
-    log: Path | None,
-    users: int,
-    overwrite: bool,
-    **run: Any,  # horizon, batch, delay, repetitions, seed and jobs
-) -> None:
+    file: Path | None, live: Path | None, corpus: Corpus, clicks: str, method: str, outcome: str, slates: str, top: int,
+    comparisons: int | None, sets: str | None, policies: tuple[str, ...], most_rankers: int, out: Path | None, x: str,
+    log: Path | None, users: int, overwrite: bool, **run: Any,  # horizon, batch, delay, repetitions, seed and jobs
+) -> None:  # fmt: skip
     """Run policies against the preference matrix in FILE, and plot their regret.
 
     With --log the impressions of the first repetition (of the only policy) become a click log, for 'ltr-duel logs'.
@@ -94,13 +70,6 @@ def command(
     Writes results.parquet (policy, repetition, t, regret_average, ...), pulls.parquet, runs.json and regret.png; with
     --log alone just the log.
     """
-    from ltr_duel.analysis import plot_regret, policies_table, save_figure, spread_sentence, winner_sentence
-    from ltr_duel.bandits import POLICIES
-    from ltr_duel.core import InputError, files, several
-    from ltr_duel.interleaving import METHODS
-    from ltr_duel.preferences import load_preferences
-    from ltr_duel.simulation import FromMatrix, Live, OracleSource, simulate
-
     if file is None and live is None:
         raise InputError("give the FILE of a preference matrix, or --live with a corpus")
     if corpus.words and live is None:
@@ -122,25 +91,23 @@ def command(
     if log is not None:
         options.require_new(log, overwrite)
     if "all" in policies:
-        able = [one.name for one in POLICIES if one.feedback == "duel" or sets or live is not None]
+        able = [one.name for one in bandits.POLICIES if one.feedback == "duel" or sets or live is not None]
         policies = (*able, *(text for text in policies if ":" in text))
-    source: OracleSource | None = None
+    source: simulation.OracleSource | None = None
     if live is not None:
         rankings = corpus.rankings(live, run["jobs"])
-        source = Live(rankings, clicks, pairs=method, outcome=outcome, slates=slates, top=top)
+        source = simulation.Live(rankings, clicks, pairs=method, outcome=outcome, slates=slates, top=top)
         if file is None:
-            from ltr_duel.preferences import estimate_preferences
-
-            matrix = estimate_preferences(
+            matrix = preferences.estimate_preferences(
                 rankings, clicks=clicks, method=method, outcome=outcome, comparisons=comparisons, top=top,
                 seed=run["seed"], jobs=run["jobs"],
             )  # fmt: skip
     if file is not None:
-        matrix = load_preferences(file, most_rankers=most_rankers)
+        matrix = preferences.load_preferences(file, most_rankers=most_rankers)
         if live is not None:
             _require_same_order(file, matrix.provenance, rankings.provenance)
-    results = simulate(
-        source or FromMatrix(matrix, sets=(sets or "").replace("-", "_")),
+    results = simulation.simulate(
+        source or simulation.FromMatrix(matrix, sets=(sets or "").replace("-", "_")),
         policies,
         preferences=matrix if live is not None else None,
         **run,
@@ -148,35 +115,31 @@ def command(
     if out is not None:
         with files.replacing_files(out) as temporary:
             results.save(temporary)
-            save_figure(plot_regret(results, x=x), temporary / "regret.png")
+            analysis.save_figure(analysis.plot_regret(results, x=x), temporary / "regret.png")
     if log is not None:
-        from ltr_duel.logs import simulate_log
-
-        written = simulate_log(
+        written = logs.simulate_log(
             log, rankings, clicks, policy=policies[0], pairs=method, outcome=outcome, slates=slates, top=top,
             horizon=run["horizon"], users=users, seed=run["seed"],
         )  # fmt: skip
         click.echo(f"{log}: {several(written, 'impression')}")
     if live is not None:
-        _print_cautions(METHODS.configure(method).component, outcome, logged=log is not None)
-    click.echo(winner_sentence(matrix) + _taken_winner(matrix))
-    table = policies_table(results)
+        _print_cautions(interleaving.METHODS.configure(method).component, outcome, logged=log is not None)
+    click.echo(analysis.winner_sentence(matrix) + _taken_winner(matrix))
+    table = analysis.policies_table(results)
     print_table(table)
-    echo_lines((spread_sentence(table), *results.notes))
+    echo_lines((analysis.spread_sentence(table), *results.notes))
     if out is not None:
         click.echo(f"{out / 'results.parquet'}, {out / 'pulls.parquet'}, {out / 'regret.png'}")
 
 
-def _taken_winner(matrix: PreferenceMatrix) -> str:
-    """Say which ranker the table holds for the winner, where the matrix leaves that undecided."""
-    from ltr_duel.analysis import winner_sentence
-
-    undecided = matrix.condorcet_winner and winner_sentence(matrix).startswith("Undecided")
+def _taken_winner(matrix: preferences.PreferenceMatrix) -> str:
+    """Return which ranker the table treats as the winner, if the matrix leaves the winner undecided."""
+    undecided = matrix.condorcet_winner and analysis.winner_sentence(matrix).startswith("Undecided")
     return f" Below, the winner is that of this matrix, {matrix.condorcet_winner}." if undecided else ""
 
 
-def _print_cautions(method: Method, outcome: str, *, logged: bool) -> None:
-    """Say where random clicks favour a ranker, by the rule of the users or by that of the log."""
+def _print_cautions(method: interleaving.Method, outcome: str, *, logged: bool) -> None:
+    """Print a note if random clicks favour a ranker, under the outcome rule of the users or of the log."""
     rules = {outcome or method.research_outcome} | ({outcome or method.outcomes[0]} if logged else set())
     fair = next((f" With --outcome {rule} they do." for rule in method.outcomes if rule not in method.biased), "")
     for caution in sorted({method.caution(rule) for rule in rules} - {""}):
@@ -185,8 +148,6 @@ def _print_cautions(method: Method, outcome: str, *, logged: bool) -> None:
 
 def _require_same_order(file: Path, measured: dict[str, Any], users: dict[str, Any]) -> None:
     """Refuse a matrix of the same corpus whose rankers order tied documents differently: these are other rankers."""
-    from ltr_duel.core import InputError
-
     rule, seed = measured.get("ties"), measured.get("tie_seed", 0)
     if measured.get("corpus_sha256") != users["corpus_sha256"] or rule is None:
         return

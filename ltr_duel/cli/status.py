@@ -7,22 +7,22 @@ from pathlib import Path
 
 import click
 
+from ltr_duel import experiment
+from ltr_duel.cli._options import PATH
 from ltr_duel.cli._words import Command
 
 _MOST = 10
 
 
 @click.command(cls=Command)
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=PATH)
 @click.option("--traceback", is_flag=True, help="Print the whole traceback of each failed run.")
 def command(folder: Path, traceback: bool) -> None:
     """Say which runs of the experiments in FOLDER are done, running, failed and waiting, and how long they will take.
 
     Exit code 1 if runs failed or files are damaged.
     """
-    from ltr_duel.experiment import age, duration, read_status
-
-    status = read_status(folder)
+    status = experiment.read_status(folder)
     click.echo(f"{folder}: {', '.join(status.names)}")
     waiting = status.left - status.running
     click.echo(
@@ -30,14 +30,13 @@ def command(folder: Path, traceback: bool) -> None:
         f" {waiting:,} waiting"
     )
     if status.left:
-        left = "unknown" if status.seconds_left is None else f"about {duration(status.seconds_left)}"
+        left = "unknown" if status.seconds_left is None else f"about {experiment.duration(status.seconds_left)}"
         if not status.drivers:
             left += " after a restart: no process is running it"
         click.echo(f"time left: {left}")
     for driver in status.drivers:
-        click.echo(
-            f"running: process {driver['pid']} on {driver['host']} for {duration(age(driver))} ({driver['backend']})"
-        )
+        since = experiment.duration(experiment.age(driver))
+        click.echo(f"running: process {driver['pid']} on {driver['host']} for {since} ({driver['backend']})")
     for one in status.failures if traceback else status.failures[:_MOST]:
         where = f"{one['policy']} on {one['problem']}, horizon {one['horizon']:,}, repetition {one['repetition']}"
         click.echo(f"failed: {where}: {one['error']}")

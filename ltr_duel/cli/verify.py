@@ -4,39 +4,34 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
+from ltr_duel import core, experiment
 from ltr_duel.cli import _options as options
-from ltr_duel.cli._options import COUNT
+from ltr_duel.cli._options import COUNT, PATH
 from ltr_duel.cli._output import echo_lines
 from ltr_duel.cli._words import Command
-
-if TYPE_CHECKING:
-    from ltr_duel.core import plugins as core_plugins
 
 _MOST = 20
 
 
 @click.command(cls=Command)
-@click.argument("folder", type=click.Path(path_type=Path))
+@click.argument("folder", type=PATH)
 @click.option("--sample", type=COUNT, default=10, show_default=True, help="Runs to repeat; 0 for none.")
 @click.option("--repair", is_flag=True, help="Do runs again that are wrong, and say so.")
 @options.plugins
 @options.seed
 @options.jobs
 def command(
-    folder: Path, sample: int, repair: bool, plugins: tuple[core_plugins.Plugin, ...], seed: int, jobs: int
+    folder: Path, sample: int, repair: bool, plugins: tuple[core.plugins.Plugin, ...], seed: int, jobs: int
 ) -> None:
     """Compare all runs in FOLDER with their checksums, and repeat a random sample of the runs.
 
     Exit code 1 if anything is wrong, and not repaired.
     """
-    from ltr_duel.experiment import verify_store
-
     paths = [plugin.path for plugin in plugins]
-    verdict = verify_store(folder, sample=sample, seed=seed, plugins=paths, jobs=jobs, repair=repair)
+    verdict = experiment.verify_store(folder, sample=sample, seed=seed, plugins=paths, jobs=jobs, repair=repair)
     _print_some([f"made again: {why}" for why in verdict.repaired])
     _print_some(verdict.complaints)
     again = f", {len(verdict.repaired):,} made again" if repair else ""

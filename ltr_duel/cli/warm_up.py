@@ -6,8 +6,10 @@ import time
 
 import click
 
+from ltr_duel import simulation
 from ltr_duel.cli import _options as options
 from ltr_duel.cli._words import Command, policy_names
+from ltr_duel.core import cache_home
 
 
 @click.command(cls=Command)
@@ -18,9 +20,6 @@ def command(policies: tuple[str, ...], jobs: int) -> None:
 
     What is compiled is kept for this user, or in $LTR_DUEL_HOME, until the package is updated.
     """
-    from ltr_duel.core import cache_home
-    from ltr_duel.simulation import warm_up
-
     start = time.monotonic()
-    done = warm_up(policies, jobs=jobs)
+    done = simulation.warm_up(policies, jobs=jobs)
     click.echo(f"{len(done)} compiled in {time.monotonic() - start:.0f} s, kept in {cache_home() / 'kernels'}")

@@ -17,7 +17,7 @@ def check_click_model(model: str | ClickFamily) -> None:
     """Test that a click model behaves.
 
     For each number of grades, all of them 2 or more, there is one click and one stop probability for each grade; no
-    document is clicked less than one of a lower grade; and simulated users click as often as the closed form says, with
+    document is clicked less than one of a lower grade; and simulated users click at the rates of the closed form, with
     each stop rule and with position bias.
 
     Parameters

@@ -38,11 +38,11 @@ class ClickModel:
     stop_on : {"click", "examine"}
         Whether the stop is drawn after clicked documents only, or after every examined one.
     position_bias : float
-        Users notice the document at place k = 1, 2, ... with probability ``k ** -position_bias``; what is not
-        noticed is not clicked. 0, the default, for users who notice everything.
+        Users notice the document at place k = 1, 2, ... with probability ``k ** -position_bias``; a document
+        that is not noticed is not clicked. 0, the default, for users who notice everything.
     p_leave : tuple of float
-        Probability to end the session after an examined document of each grade that was not clicked, where that is
-        neither 0 nor `p_stop`, as ``stop_on`` says; empty otherwise.
+        Probability to end the session after an examined document of each grade that was not clicked, if it is neither 0
+        nor `p_stop`; empty otherwise, see ``stop_on``.
     p_notice : tuple of float
         Probability to notice each place from the top, beside ``position_bias``; places further down are noticed like
         the last one. Empty for 1.

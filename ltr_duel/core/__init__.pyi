@@ -15,6 +15,7 @@ from . import parallel as parallel
 from . import places as places
 from . import plugins as plugins
 from . import progress as progress
+from . import schema as schema
 from . import sources as sources
 from . import statistics as statistics
 from . import threads as threads

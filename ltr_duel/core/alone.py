@@ -20,13 +20,13 @@ class InUseError(InputError):
 def sole_writer(path: str | Path, lock: Path | None = None) -> Iterator[None]:
     """Lock a file or folder against other writers; the system releases the lock when the process ends.
 
-    The lock file is in the cache (`LTR_DUEL_HOME`), named by a digest of the path, so there are no lock files beside
-    results. Without write access to the cache nothing is locked. A second file, beside the lock, contains the id of the
-    process that holds the lock, because on Windows no other process can read a locked file.
+    The lock file is in the cache, named by a digest of the path, so there are no lock files beside results; without
+    write access to the cache nothing is locked. A second file contains the id of the process that holds the lock,
+    because on Windows no other process can read a locked file.
 
-    lock: another file to lock; a failure to create it is then an error.
+    lock: another file to lock; `OSError` if it cannot be created.
 
-    Raises `InUseError` if another process is writing to the path, and `OSError` if ``lock`` cannot be created.
+    Raises `InUseError` if another process is writing to the path.
     """
     from filelock import FileLock, Timeout  # a slow import, and many commands write nothing
 

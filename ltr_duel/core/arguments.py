@@ -16,10 +16,7 @@ if TYPE_CHECKING:  # the command line starts without numpy
 
 
 def as_path(what: str, path: Any) -> Path:
-    """Return a path.
-
-    Raises `InputError` unless the value is a text or a path, without a null character, and its name is not too long.
-    """
+    """Return a path; refuse what is neither text nor path, has a null character, or is too long a name."""
     if not isinstance(path, str | os.PathLike) or "\0" in str(path):
         raise InputError(f"{what} must be the path of a file or folder, not {shown(path)}")
     try:

@@ -91,13 +91,7 @@ def regret_name(column: str) -> str:
 
 
 def regret_label(column: str) -> str:
-    """Return the name of the regret in a column for texts and axes.
-
-    Examples
-    --------
-    >>> regret_label("regret_average"), regret_label("regret_strong")
-    ('average regret', 'strong regret')
-    """
+    """Return the name of the regret in a column for texts and axes: ``average regret``, ``Copeland regret``."""
     name = regret_name(column)
     return _SPELT.get(name, f"{name.replace('_', ' ')} regret")
 

@@ -84,15 +84,7 @@ Item = TypeVar("Item", bound=Component)
 
 
 class Configured(NamedTuple, Generic[Item]):
-    """A component with its parameters; the label is the user's text, without spaces.
-
-    Examples
-    --------
-    >>> from ltr_duel.interleaving import METHODS
-    >>> label, method, params = METHODS.configure("probabilistic: tau=1")
-    >>> label, method.name, params.tau
-    ('probabilistic:tau=1', 'probabilistic', 1.0)
-    """
+    """A component with its parameters; the label is the user's text, without spaces."""
 
     label: str
     component: Item

@@ -18,11 +18,9 @@ R = TypeVar("R")
 class Dispatch:
     """One name, many implementations, selected by the NamedTuple class of the first argument.
 
-    The one simulation loop calls any policy and any oracle through such names, compiled or interpreted. numba resolves
-    the call by type while compiling, so the loop itself stays in the disk cache.
-
-    stub: defines the name, the signature (which every implementation must repeat, names included) and the contract in
-        its docstring. Its body is the fallback for classes without an implementation, and may raise.
+    numba resolves the call by type while compiling, so the one loop, which calls any policy and any oracle through such
+    names, stays in the disk cache. A stub defines the signature (implementations repeat it, names included) and the
+    contract in its docstring; its body is the fallback for classes without an implementation, and may raise.
     """
 
     def __init__(self, stub: Callable[..., Any]) -> None:

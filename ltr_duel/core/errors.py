@@ -28,13 +28,7 @@ class InputError(ValueError):
 
 
 def in_one_line(text: str) -> str:
-    r"""Escape control characters, and shorten words of hundreds of characters, in a text with user input.
-
-    Examples
-    --------
-    >>> in_one_line("no ranker 'a" + chr(10) + "b'")
-    "no ranker 'a\\nb'"
-    """
+    """Escape control characters, and shorten words of hundreds of characters, in a text with user input."""
     short = _LONG_WORD.sub(lambda word: f"{word[0][:60]}...{word[0][-20:]} ({len(word[0]):,} characters)", text)
     return "".join(repr(c)[1:-1] if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") else c for c in short)
 
@@ -51,29 +45,7 @@ def shown(value: Any) -> str:
 
 
 def unknown_name(kind: str, name: Any, legal: Iterable[str], *, otherwise: str = "") -> InputError:
-    """Build the error for a name that does not exist.
-
-    Parameters
-    ----------
-    kind : str
-        Kind of the name, for example ``"click model"``.
-    name : str
-        The user's text; any other object is shown as `shown` does.
-    legal : iterable of str
-        All names that exist.
-    otherwise : str
-        Advice for a name that resembles no legal name.
-
-    Returns
-    -------
-    InputError
-        ``no <kind> '<name>'; did you mean '...'? (all legal names)``.
-
-    Examples
-    --------
-    >>> print(unknown_name("click model", "navigationl", ["navigational", "perfect"]))
-    no click model 'navigationl'; did you mean 'navigational'? (navigational, perfect)
-    """
+    """Build the error ``no <kind> '<name>'; did you mean '...'? (legal names)``; ``otherwise`` if no name is close."""
     names = list(legal)
     close = difflib.get_close_matches(name, names, n=1) if isinstance(name, str) and len(name) <= 200 else []
     hint = f"; did you mean '{close[0]}'?" if close else ";"
@@ -82,25 +54,7 @@ def unknown_name(kind: str, name: Any, legal: Iterable[str], *, otherwise: str =
 
 
 def require_one_of(kind: str, name: Any, legal: Collection[str]) -> None:
-    """Raise `InputError` unless a name is legal.
-
-    Parameters
-    ----------
-    kind : str
-        Kind of the name.
-    name : object
-        The user's value.
-    legal : collection of str
-
-    Raises
-    ------
-    InputError
-        The error of `unknown_name`, also for an object that is not a text.
-
-    Examples
-    --------
-    >>> require_one_of("scale", "quick", ("quick", "paper"))
-    """
+    """Raise `unknown_name` unless the value is one of the legal names."""
     if not isinstance(name, str) or name not in legal:
         raise unknown_name(kind, name, legal)
 

@@ -70,11 +70,9 @@ def replacing(path: str | Path, temporary: Path | None = None) -> Iterator[Path]
 
 @contextmanager
 def reading(path: Path, needed: str) -> Iterator[BufferedReader]:
-    """Open a file to read its bytes, plain or gzipped.
+    """Open a file, plain or gzipped, to read its bytes.
 
-    needed: what it should be, for example "a run file".
-
-    Raises `InputError` if it is missing or a directory, cannot be read, or if its gzip stream is damaged.
+    Raises `InputError` if it is missing, is no ``needed``, cannot be read, or if its gzip stream is damaged.
     """
     try:
         with path.open("rb") as raw:
@@ -104,10 +102,7 @@ def write_text(path: str | Path, text: str) -> None:
 def replacing_folder(path: Path) -> Iterator[Path]:
     """Yield a temporary folder beside ``path``; on success it becomes ``path``, on failure it is removed.
 
-    If another process makes the folder in the meantime, its folder stays and the temporary one is removed. Missing
-    parents are made.
-
-    Raises `InputError` if the parent cannot be made or written to.
+    If another process makes the folder in the meantime, its folder stays and the temporary one is removed.
     """
     with _folders_made(path.parent, path):
         with said_of(path):
@@ -130,12 +125,7 @@ def replacing_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def replacing_files(folder: str | Path) -> Iterator[Path]:
-    """Yield a temporary folder for several files; on success they move to ``folder``, on failure none does.
-
-    folder: made if missing; files of the same names are replaced, others stay.
-
-    Raises `InputError` if the folder cannot be written.
-    """
+    """Yield a temporary folder; on success its files move to ``folder``, made if missing; on failure none does."""
     folder = Path(folder)
     require_folder_place(folder)
     with _folders_made(folder, folder):

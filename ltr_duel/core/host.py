@@ -48,10 +48,7 @@ def reserve(file: int, size: int) -> None:
 
 
 def free_memory() -> int:
-    """Return the number of bytes that the machine and the control groups still allow this process to allocate.
-
-    If the system does not report the number, it is larger than any request.
-    """
+    """Return how many bytes this process may still allocate; more than any request if that is not reported."""
     return min([_reported("available"), *(max(0, limit - used) for limit, used in _groups())])
 
 
@@ -132,14 +129,9 @@ def _groups() -> Iterator[tuple[int, int]]:
 
 
 def require_memory(what: str, size: float) -> None:
-    """Raise `InputError` if an allocation needs more memory than is free, before it is made.
+    """Raise `InputError` if ``what`` needs more memory, in bytes, than is free, before it is allocated.
 
     Linux promises more memory than exists, and ends the process that uses it.
-
-    what: subject of the message: the part of the program that needs the memory.
-    size: bytes.
-
-    The message names the needed and the free memory.
     """
     if size <= _SMALL:
         return
@@ -148,15 +140,7 @@ def require_memory(what: str, size: float) -> None:
 
 
 def is_loopback(host: str) -> bool:
-    """Return whether a host, as an address or as ``localhost``, can only be this machine.
-
-    host: no other name is resolved, because its address can change.
-
-    Examples
-    --------
-    >>> is_loopback("127.0.0.1"), is_loopback("::1"), is_loopback("127.0.0.1.example.org")
-    (True, True, False)
-    """
+    """Return whether a host is ``localhost`` or a loopback address; other names may change their address."""
     import ipaddress  # imported here, because most commands do not need it
 
     try:

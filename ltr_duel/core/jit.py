@@ -23,7 +23,6 @@ import numba
 import numpy as np
 from numba.extending import typeof_impl
 
-from ltr_duel.core._machine import numbers as numbers  # implements min, max and int of numbers in compiled code
 from ltr_duel.core._machine.generators import borrowed
 from ltr_duel.core._machine.instructions import compiled_as, compiled_text
 from ltr_duel.core._machine.options import CALLED, INLINED, KERNEL, compiler
@@ -59,10 +58,10 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def outlined(function: Callable[P, R]) -> Callable[P, R]:
-    """Compile like `kernel`, but let LLVM decide whether the function is inlined into its callers.
+    """Compile like `kernel`, but let LLVM decide whether to inline the function into callers of a `dispatched_call`.
 
-    By default, callees of a `dispatched_call` are inlined. Inlining speeds up functions of nanoseconds, but slows down
-    loops over arrays, for example through register pressure.
+    Inlining speeds up functions of nanoseconds, but slows down loops over arrays, for example through register
+    pressure.
     """
     return kernel_for(function, forceinline=False)
 
@@ -72,10 +71,8 @@ def kernel_for(
 ) -> Callable[P, R]:
     """Compile like `kernel` a function whose `dispatched` calls are implemented in ``modules``.
 
-    *modules: stored code is valid while the digest of their sources and of the function's source is the same.
-    parts: functions that replace global names in the code. numba compiles them only as part of it; it would also
-        compile an implementation of a `dispatched` call separately.
-    **flags: options of the compiler.
+    Stored code is valid while the sources of these modules and of the function are the same. ``parts`` replace global
+    names in the code: numba would also compile an implementation of a `dispatched` call separately.
     """
     if numba.config.DISABLE_JIT:
         return function

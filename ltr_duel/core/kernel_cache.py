@@ -39,15 +39,9 @@ class KernelCacheWarning(UserWarning):
 
 @functools.cache
 def kernel_folder(digest: str) -> str:
-    """Return the folder for a digest of sources, or ``""`` if compiled code cannot be stored.
+    """Return the folder for a digest of sources; ``""``, after a warning, if compiled code cannot be stored safely.
 
     A missing folder is created. The first call of a process for a folder removes damaged files from the folder.
-
-    Warns
-    -----
-    KernelCacheWarning
-        If the folder cannot be made or written, or if another user owns or can write to the folder, a file in it, or a
-        parent up to the cache folder.
     """
     try:
         home = cache_home()

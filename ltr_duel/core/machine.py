@@ -17,18 +17,14 @@ def own_version() -> str:
 
 
 def versions_of(libraries: Iterable[str]) -> dict[str, str | None]:
-    """Return the version of each library; None if it is not installed.
-
-    For ``ltr-duel``, return the version of the running code, because metadata of an installed checkout may be outdated.
-    """
-    return {name: own_version() if name == "ltr-duel" else _installed(name) for name in libraries}
-
-
-def _installed(name: str) -> str | None:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return None
+    """Return the version of each library, None if it is not installed; of ``ltr-duel`` that of the running code."""
+    found: dict[str, str | None] = {}
+    for name in libraries:
+        try:
+            found[name] = own_version() if name == "ltr-duel" else importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = None
+    return found
 
 
 def plain_compiler_wanted() -> bool:

@@ -28,17 +28,10 @@ LARGE = 2**29  # bytes
 
 
 def new_array(shape: tuple[int, ...], dtype: DTypeLike, large: int | None = None) -> NDArray[Any]:
-    """Make an array of zeros: in memory, or, if it is large, in a temporary file.
+    """Make an array of zeros: in memory, or, from ``large`` bytes on (`LARGE` by default), in a temporary file.
 
-    large: smallest size of an array in a file, in bytes; `LARGE` by default. The file is in the folder of the cache,
-        has no name, and is deleted with the array, even if the process is killed.
-
+    The file is in the folder of the cache, has no name, and is deleted with the array, even if the process is killed.
     Raises `InputError` if the disk has less free space than a large array needs.
-
-    Examples
-    --------
-    >>> new_array((2, 3), np.int16).tolist()
-    [[0, 0, 0], [0, 0, 0]]
     """
     size = prod(shape) * np.dtype(dtype).itemsize
     if size < (LARGE if large is None else large):

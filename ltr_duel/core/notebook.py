@@ -15,15 +15,7 @@ _LONGEST = 80  # characters of a cell
 
 
 def notebook_html(said: Sequence[str], header: Sequence[object] = (), rows: Iterable[Sequence[object]] = ()) -> str:
-    """Return sentences and, if there are rows, a table.
-
-    said: sentences.
-    header: a text for each column.
-    rows: cells of each row; the first is the name of the row. Numbers are shown with four digits, missing values (None,
-        NaN) as a dash. If there are more than 12 rows, a sentence gives the number of omitted rows.
-
-    Returns HTML.
-    """
+    """Return sentences as HTML and, if there are rows, a table; the first cell of a row is its name."""
     lines = list(rows)
     body = "".join(
         f"<tr><th>{_cell(first)}</th>{''.join(f'<td>{_cell(one)}</td>' for one in others)}</tr>"

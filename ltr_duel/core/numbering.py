@@ -11,16 +11,6 @@ from typing import Any
 
 
 def numbered(provenance: Mapping[str, Any], **versions: int) -> dict[str, Any]:
-    """Return a provenance with all versions above 1 added to the versions in its entry ``numbers``.
-
-    **versions: the version of each component, by its name.
-
-    Examples
-    --------
-    >>> numbered({"seed": 3}, method=1)
-    {'seed': 3}
-    >>> numbered({"seed": 3, "numbers": {"method": 2}}, blocks=4)
-    {'seed': 3, 'numbers': {'method': 2, 'blocks': 4}}
-    """
+    """Return a provenance with all versions above 1 added to the versions in its entry ``numbers``."""
     raised = {**provenance.get("numbers", {}), **{name: version for name, version in versions.items() if version > 1}}
     return {**provenance, **({"numbers": raised} if raised else {})}

@@ -39,38 +39,12 @@ def run_tasks(
     weight: Callable[[Task], int] | None = None,
     first_alone: bool = True,
 ) -> Iterator[Answer]:
-    """Yield ``function(task)`` for each task, in the order of the tasks.
+    """Yield ``function(task)`` for each task, in their order, on ``jobs`` threads; -1 for all cores.
 
-    Parameters
-    ----------
-    function, tasks
-        The function, and its arguments. A task must not depend on another task, nor on the number of workers.
-    total : int
-        Sum of all weights (the number of tasks without ``weight``).
-    jobs : int
-        Number of threads; -1 for all cores.
-    label, unit : str
-        Label and unit of the progress line.
-    weight : callable, optional
-        Function that returns the share of a task in ``total``.
-    first_alone : bool
-        Run the first task before the others start, so that they find its kernels compiled: numba can fail if two
-        threads compile the same kernel. False if the caller has compiled them.
+    A task must not depend on another task, nor on the number of workers. ``total`` is the sum of all weights.
 
-    Yields
-    ------
-    object
-        The results, in the order of the tasks.
-
-    Raises
-    ------
-    InputError
-        If ``jobs`` is neither -1 nor between 1 and 4096.
-
-    Examples
-    --------
-    >>> list(run_tasks(abs, [-1, 2, -3], total=3, jobs=2, label="numbers", unit="number"))
-    [1, 2, 3]
+    first_alone: run the first task before the others start, so that they find its kernels compiled: numba can fail if
+        two threads compile the same kernel. False if the caller has compiled them.
     """
     work = list(tasks)
     workers = min(checked_jobs(jobs), max(1, len(work)))

@@ -91,7 +91,8 @@ def load_plugin(path: str | Path) -> Plugin:
     try:
         loader.exec_module(module)
     except BaseException as error:
-        _forget(before)
+        for kind, known in _added(before):
+            next(registry for registry in REGISTRIES if registry.kind == kind).remove(known)
         del sys.modules[name]
         if isinstance(error, KeyboardInterrupt):
             raise
@@ -135,8 +136,3 @@ def _added(before: dict[str, set[str]]) -> tuple[tuple[str, str], ...]:
         for name in registry.names()
         if name not in before.get(registry.kind, set())
     )
-
-
-def _forget(before: dict[str, set[str]]) -> None:
-    for kind, name in _added(before):
-        next(registry for registry in REGISTRIES if registry.kind == kind).remove(name)

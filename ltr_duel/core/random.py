@@ -33,10 +33,7 @@ _LARGEST_SEED = 10**300  # larger than any source of seeds; Python does not prin
 
 
 def checked_seed(seed: int) -> int:
-    """Return a seed as an ``int``.
-
-    Raises `InputError` unless it is a whole number of at most 300 digits.
-    """
+    """Return a seed as an ``int``; refuse all but whole numbers of at most 300 digits."""
     return require_whole("the seed", seed, -_LARGEST_SEED, _LARGEST_SEED)
 
 

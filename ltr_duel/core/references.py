@@ -42,10 +42,7 @@ class Reference:
 
 
 def reference_of(cite: str) -> Reference:
-    """Return the entry of ``references.bib`` with this key, or parse a BibTeX entry.
-
-    Raises `InputError` if the key does not exist.
-    """
+    """Return the entry of ``references.bib`` with this key, or parse a BibTeX entry."""
     if cite.lstrip().startswith("@"):
         return _read(cite)
     known = _known()

@@ -16,7 +16,7 @@ from ltr_duel.data.dataset import Dataset
 from ltr_duel.data.store.convert import find_converted, keep_read
 from ltr_duel.data.store.converted import is_converted, open_converted, open_parts, read_meta
 from ltr_duel.data.store.folders import default_name, feature_files, is_pipe
-from ltr_duel.data.store.known_files import Identity, identity_of
+from ltr_duel.data.store.known_files import identity_of
 from ltr_duel.data.text.chunks import FileDigest, estimate_text_bytes
 from ltr_duel.data.text.dialects import recognise_dialect
 from ltr_duel.data.text.feature_buffers import MemoryBuffer
@@ -111,30 +111,30 @@ def load_dataset(
         return _renamed(open_converted(path), name, grades, feature_names)
     files = feature_files(path, split, fold)
     own_name = default_name(path, split, fold)
-    dataset = _opened(path, files, own_name, options, split, fold) if cache else None
+    dataset = _opened(path, files, own_name, options, part=bool(split or fold)) if cache else None
     if dataset is None:
         dataset = _read(files, own_name, options, parallel.checked_jobs(jobs), cache=cache)
     return _renamed(dataset, name or own_name, grades, feature_names)
 
 
-def _opened(
-    path: Path, files: Sequence[Path], name: str, options: ReadOptions, split: str | None, fold: int | None
-) -> Dataset | None:
+def _opened(path: Path, files: Sequence[Path], name: str, options: ReadOptions, *, part: bool) -> Dataset | None:
     """Open the corpus that was converted or kept from these files, or their part of a whole converted corpus."""
     with suppress(InputError):  # it was removed in the meantime
-        if converted := find_converted(path, options, split, fold):
+        if converted := find_converted(files, options):
             return open_converted(converted)
-        if (split or fold) and options.labels != "distinct" and (whole := find_converted(path, options)):
+        if part and options.labels != "distinct":
             every = feature_files(path)
-            if options.dialect or recognise_dialect(every[0]) == recognise_dialect(files[0]):
+            whole = find_converted(every, options)
+            if whole and (options.dialect or recognise_dialect(every[0]) == recognise_dialect(files[0])):
                 return open_parts(whole, [every.index(file) for file in files], name)
     return None
 
 
 def _read(files: Sequence[Path], name: str, options: ReadOptions, workers: int, *, cache: bool) -> Dataset:
     """Read text; if that takes long, write the corpus to the cache and open it there."""
-    identity = _identity(files) if cache else None
-    began = time.monotonic()
+    identity, began = None, time.monotonic()
+    with suppress(OSError):  # files that cannot be read are reported by the reader
+        identity = identity_of(files) if cache else None
     with FileDigest(workers) as digest:
         buffer = MemoryBuffer(estimate_text_bytes(files), options.limit_bytes)
         dataset, parts = read_files(files, options, buffer, Naming(name), digest, workers)
@@ -144,13 +144,6 @@ def _read(files: Sequence[Path], name: str, options: ReadOptions, workers: int, 
     with suppress(InputError):  # it was evicted in the meantime
         return open_converted(folder) if folder else dataset
     return dataset
-
-
-def _identity(files: Sequence[Path]) -> Identity | None:
-    """Return the identity of the files before they are read; None if they cannot be read, which the reader reports."""
-    with suppress(OSError):
-        return identity_of(files)
-    return None
 
 
 def _from_pipe(path: Path, options: ReadOptions, naming: Naming, **how: Any) -> Dataset:

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ltr_duel.core import InputError, checked_seed, errors, handed_over, stream
-from ltr_duel.data.corpora.feature_names import numbered
 from ltr_duel.data.dataset import Dataset
+from ltr_duel.data.feature_names import numbered
 
 _GRADE_SHARES = {2: (0.9, 0.1), 3: (0.8, 0.14, 0.06), 5: (0.52, 0.32, 0.13, 0.02, 0.01)}
 _MOST_NUMBERS = 10**10  # 40 GB
@@ -106,7 +106,12 @@ def make_corpus(
         else:
             noise = rng.standard_normal(len(query))
             signal = strength * quality + np.sqrt(1 - strength**2) * noise
-            columns[column] = _printed(_as_count(signal) if counted else _as_score(signal, column))
+            spread = np.clip(signal, -4, 4)
+            if counted:
+                columns[column] = _printed(np.floor(np.exp(spread * 0.8)))
+            else:
+                scale = (1.0, 0.02, 8.0, 500.0)[column % 4]
+                columns[column] = _printed(scale * signal if column % 3 else scale * np.exp(spread))
         if sparsity:
             columns[column, rng.random(len(query)) < sparsity] = 0
     return Dataset(
@@ -137,7 +142,9 @@ def _plan(
     plain = max(features - sum(numbers), 1)
     kinds = ["plain"] * plain + ["dead"] * numbers[0] + ["constant"] * numbers[1] + ["twin"] * numbers[2]
     kinds = [kinds[i] for i in rng.permutation(len(kinds))[:features]] if plain > 1 else kinds[:features]
-    strengths = iter(_strengths(plain, rng))
+    ranked = np.sort(rng.beta(1.2, 2.0, plain) * 0.85 - 0.2)[::-1]  # a few good, many mediocre, some negative
+    ranked[0] = _BEST
+    strengths = iter(rng.permutation(ranked))
     strength = [next(strengths) if kind == "plain" else 0.0 for kind in kinds]
     best = int(np.argmax(strength))
     models = [i for i, kind in enumerate(kinds) if kind == "plain" and i != best] or [best]
@@ -150,22 +157,6 @@ def _plan(
         )
         for column, kind in enumerate(kinds)
     ]
-
-
-def _strengths(features: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return shuffled correlations with the quality: one best, a few good, many mediocre, some negative."""
-    ranked = np.sort(rng.beta(1.2, 2.0, features) * 0.85 - 0.2)[::-1]
-    ranked[0] = _BEST
-    return rng.permutation(ranked)
-
-
-def _as_count(signal: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.floor(np.exp(np.clip(signal, -4, 4) * 0.8))
-
-
-def _as_score(signal: NDArray[np.float64], column: int) -> NDArray[np.float64]:
-    scale = (1.0, 0.02, 8.0, 500.0)[column % 4]
-    return scale * signal if column % 3 else scale * np.exp(np.clip(signal, -4, 4))
 
 
 def _nudged(model: NDArray[np.float32], rng: np.random.Generator) -> NDArray[np.float32]:

@@ -8,21 +8,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
+import pyarrow as pa
 from tqdm import tqdm
 
 from ltr_duel.bandits import POLICIES
 from ltr_duel.core import parallel, several
 from ltr_duel.experiment.backends.backend import Backend
+from ltr_duel.experiment.counts import encode_run
 from ltr_duel.experiment.plan import Plan, PlannedRun, Shard
 from ltr_duel.experiment.problems import TO_ESTIMATE
 from ltr_duel.experiment.progress import duration
-from ltr_duel.experiment.run_record import encode_run
 from ltr_duel.experiment.store import Store
 from ltr_duel.simulation import checkpoints, places, run_once
 
 _LONG_ENOUGH = 0.1  # seconds of a trial
 _FIRST = 2_000
-_BESIDE = 200  # bytes that a run takes beside its result
+_BESIDE = 200  # bytes of a run beside its counts
 
 
 class Cost(NamedTuple):
@@ -87,7 +88,7 @@ def _try(plan: Plan, run: PlannedRun) -> Cost:
         result = run_once(policy, replace(run.key, horizon=horizon), problem.oracle, times, place)
         seconds = time.perf_counter() - began
         if seconds > _LONG_ENOUGH or horizon == run.horizon:
-            return Cost(seconds / horizon, len(encode_run(result)) / len(times))
+            return Cost(seconds / horizon, len(pa.compress(encode_run(result).steps.tobytes(), "zstd")) / len(times))
         horizon = min(run.horizon, horizon * 8)
 
 

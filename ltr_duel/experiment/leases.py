@@ -1,8 +1,9 @@
-"""Leases on the runs of a store, so that several processes can share it.
+"""Claims on the runs of a store, so that several processes can share it.
 
-A driver is a live ``ltr-duel run``. Its file under ``drivers`` records where it runs and is touched every few seconds.
-A claim is a hard link to this file, or a copy, under the name of the run: only one process can create the claim. The
-claims of a dead driver are void. The death of a driver is known at once on the same machine, after a minute on others.
+A driver is a live ``ltr-duel run``. It holds a lease under ``drivers``, a file that `filelock` renews every few
+seconds. Its claims are files that contain its id; all processes make claims under one lock. The claims of a dead driver
+are void: at once on the same machine, elsewhere when its lease has not been renewed for a minute. No clocks of
+different machines are compared.
 """
 
 from __future__ import annotations
@@ -11,140 +12,153 @@ import errno
 import functools
 import json
 import os
+import socket
 import threading
 import time
 import uuid
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from types import NoneType, TracebackType
+from types import TracebackType
 from typing import Any, Self
 
 import psutil
-from filelock import FileLock
+from filelock import FileLock, SoftFileLease, Timeout
 
-from ltr_duel.core import InputError, host, places
-from ltr_duel.experiment.record import NUMBER, Fields, parsed_record, read_record
+from ltr_duel.core import InputError, places
+from ltr_duel.experiment.record import NUMBER, Fields, read_record
+from ltr_duel.experiment.runs_file import HEX
 from ltr_duel.experiment.store import Store, StoreFullError
 
 _BEAT = 5.0
-_ABOUT: Fields = {
-    "id": str,
-    "machine": str,
-    "host": str,
-    "pid": int,
-    "start": (str, NoneType),
-    "jobs": int,
-    "backend": str,
-    "began": NUMBER,
-}
 SILENT = 60.0  # seconds without a beat after which a driver on another machine counts as dead
+_LEASE = ".lease"
+_ABOUT: Fields = {"id": str, "host": str, "pid": int, "jobs": int, "backend": str, "began": NUMBER}
 
 
 class Driver:
-    """The lease of this process, while it runs an experiment; a context manager.
+    """The lease and the claims of this process while it runs an experiment; a context manager.
 
-    about: what ``ltr-duel status`` prints, as JSON.
+    about: facts that ``ltr-duel status`` prints, as JSON.
     """
 
     def __init__(self, store: Store, about: dict[str, Any]) -> None:
         self.store, self.id = store, uuid.uuid4().hex
-        self._file = store.place("drivers", self.id)
-        self._about, self._stop, self._claiming = about, threading.Event(), threading.Lock()
+        self._about, self._ended, self._claiming = about, False, threading.Lock()
+        self._lock, self._mine = locked(store), set[str]()
+        self._peers: dict[str, SoftFileLease] = {}  # each remembers for how long it has seen no renewal
 
     def __enter__(self) -> Self:
-        content = {**self._about, **host.process_identity(os.getpid()), "id": self.id, "began": time.time()}
-        self._content = json.dumps(content).encode()
-        self.store.write(self._file, self._content)
-        threading.Thread(target=self._beat, daemon=True).start()
-        self._sweep()
+        identity = {"id": self.id, "host": socket.gethostname(), "pid": os.getpid(), "began": time.time()}
+        with self._lock:
+            self._hold()
+            self.store.write(self.store.place("drivers", self.id), json.dumps(self._about | identity).encode())
+            self._sweep()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         with self._claiming:
-            self._stop.set()
-        for claim in self.store.claims.iterdir():
-            if _owner(claim) == self.id:
-                claim.unlink(missing_ok=True)
-        self.store.remove(self._file)
+            self._ended = True
+        for digest in list(self._mine):
+            self.release(digest)
+        self.store.remove(self.store.place("drivers", self.id))
+        self._lease.release()
 
-    def claim(self, digest: str) -> bool:
-        """Claim a run; False if a live driver holds a claim on it, or this one has ended.
+    def claim(self, digests: Iterable[str]) -> list[str]:
+        """Claim runs and return those that no live driver has claimed; none if this driver has ended.
 
-        Tasks are asked for in other threads, which may do so once more when the run has been interrupted.
+        Tasks are requested in other threads, which may do so once more when the run has been interrupted.
         """
         with self._claiming:
-            return not self._stop.is_set() and self._claim(digest)
+            if self._ended:
+                return []
+            with self._lock:
+                return [digest for digest in digests if self._claim(digest)]
 
     def _claim(self, digest: str) -> bool:
         path = self.store.place("claims", digest)
-        try:
-            os.link(self._file, path)
-            return True
-        except OSError:
-            pass  # claimed, or no hard links, or no more of them for this file
-        if live_driver(self.store, _owner(path)):
+        owner = _owner(path)
+        if self._lives(owner):
             return False
-        with locked(self.store):  # so that a claim in the course of being written does not count as void
-            owner = _owner(path)
-            if live_driver(self.store, owner):
-                return False
-            try:
-                if owner is not None and _owner(path) == owner:  # a claim made since has another owner
-                    self.store.remove(path)
-                with open(path, "xb") as file:
-                    file.write(self._content)
-            except FileExistsError:
-                return False
-            except OSError as error:
-                if error.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", None)):
-                    raise StoreFullError(self.store.folder) from error
-                raise InputError(f"{self.store.folder}: a run cannot be claimed: {places.cause(error)}") from error
+        try:
+            if owner is not None:
+                self.store.remove(path)
+            with open(path, "x", encoding="ascii") as file:
+                self._mine.add(digest)
+                file.write(self.id)
+        except FileExistsError:  # locks of this file system hold on one machine only
+            return False
+        except OSError as error:
+            if error.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", None)):
+                raise StoreFullError(self.store.folder) from error
+            raise InputError(f"{self.store.folder}: a run cannot be claimed: {places.cause(error)}") from error
         return True
 
     def release(self, digest: str) -> None:
         """Release a claim."""
         self.store.remove(self.store.place("claims", digest))
+        self._mine.discard(digest)
 
-    def _beat(self) -> None:
-        while not self._stop.wait(_BEAT):
-            with suppress(OSError, InputError):
-                try:
-                    os.utime(self._file)
-                except FileNotFoundError:  # another machine took it for the file of a dead driver
-                    self.store.write(self._file, self._content)
+    def _hold(self, lost: object = None) -> None:
+        """Take the lease; again if another machine has removed it."""
+        self._lease = _lease(self.store, self.id, self._hold)
+        with suppress(Timeout, OSError):
+            self._lease.acquire()
+
+    def _lives(self, owner: str | None) -> bool:
+        """Whether a driver holds its lease."""
+        if not owner or owner == self.id:
+            return bool(owner)
+        return _is_held(self._peers.setdefault(owner, _lease(self.store, owner)))
 
     def _sweep(self) -> None:
-        """Remove what dead drivers left behind: their files, and what they were writing."""
-        with locked(self.store):
-            for path in self.store.drivers.iterdir():
-                if not live_driver(self.store, path.name):
-                    path.unlink(missing_ok=True)
-            for path in self.store.claims.iterdir():
-                if path.is_symlink():  # as earlier versions claimed
-                    path.unlink(missing_ok=True)
-            hour_ago, running = time.time() - 3600, set(map(str, psutil.pids()))
-            for path in self.store.tmp.iterdir():
-                pid = path.name.partition("-")[0]
-                with suppress(FileNotFoundError):  # another driver has finished writing it
-                    if path.stat().st_mtime < hour_ago or pid not in running:
-                        path.unlink()
+        """Remove whatever dead drivers left behind: their files, their claims, and files that they were writing."""
+        for path in self.store.drivers.iterdir():
+            if not path.suffix and not self._lives(path.name):
+                path.unlink(missing_ok=True)
+        lives = functools.cache(self._lives)
+        for path in self.store.claims.iterdir():
+            if not lives(_owner(path)):
+                path.unlink(missing_ok=True)
+        hour_ago, running = time.time() - 3600, set(map(str, psutil.pids()))
+        for path in self.store.tmp.iterdir():
+            pid = path.name.partition("-")[0]
+            with suppress(FileNotFoundError):  # another driver has finished writing it
+                if path.stat().st_mtime < hour_ago or pid not in running:
+                    path.unlink()
 
 
-def live_driver(store: Store, driver: str | None) -> dict[str, Any] | None:
-    """Return what is known of a driver, if it still runs; a file that is damaged is that of none."""
-    if not driver:
-        return None
-    path = store.drivers / driver
+def _lease(store: Store, driver: str, lost: Any = None) -> SoftFileLease:
+    options = {"lease_duration": SILENT, "heartbeat_interval": _BEAT, "on_compromise": lost}
+    return SoftFileLease(store.place("drivers", driver + _LEASE), blocking=False, thread_local=False, **options)
+
+
+def _is_held(lease: SoftFileLease) -> bool:
+    """Whether another process holds a lease; on another machine until it was seen not to be renewed for a minute."""
+    if not os.path.exists(lease.lock_file):
+        return False
     try:
-        about, beat = read_record(path, "a driver", _ABOUT), path.stat().st_mtime
-    except (OSError, InputError):
-        return None
-    runs = host.still_runs(about)
-    return about if (_now(store) - beat < SILENT if runs is None else runs) else None
+        with lease:
+            return False
+    except (Timeout, OSError, ValueError):  # held; not readable by this user; of another duration
+        return True
+
+
+def live_drivers(store: Store) -> list[dict[str, Any]]:
+    """Return the facts about the drivers that still run, found out at one look."""
+    found = []
+    for path in sorted(store.drivers.iterdir()) if store.drivers.is_dir() else ():
+        if not path.suffix:
+            with suppress(InputError, OSError):  # damaged, or gone: no driver
+                about = read_record(path, "a driver", _ABOUT)
+                beat = path.with_suffix(_LEASE).stat().st_mtime
+                if _is_held(_lease(store, path.name)) and _now(store) - beat < SILENT:
+                    found.append(about)
+    return found
 
 
 def _now(store: Store) -> float:
-    """Return the time of the clock that writes beats: that of the file system, which may be another machine's."""
+    """Return the time of the clock that dates files, which may be that of another machine."""
     path = store.tmp / f"{os.getpid()}-clock-{uuid.uuid4().hex}"
     try:
         path.touch()
@@ -155,30 +169,22 @@ def _now(store: Store) -> float:
     return now
 
 
-def live_drivers(store: Store) -> list[dict[str, Any]]:
-    """Return what is known of the drivers that still run."""
-    found = (live_driver(store, name) for name in _names(store.drivers))
-    return [about for about in found if about is not None]
-
-
 def claimed(store: Store) -> set[str]:
     """Return the digests of the runs that live drivers have claimed."""
-    alive = functools.cache(functools.partial(live_driver, store))
-    return {name for name in _names(store.claims) if alive(_owner(store.claims / name))}
-
-
-def _names(folder: Path) -> list[str]:
-    return sorted(os.listdir(folder)) if folder.is_dir() else []
+    alive = {driver["id"] for driver in live_drivers(store)}
+    names = os.listdir(store.claims) if store.claims.is_dir() else ()
+    return {name for name in names if _owner(store.place("claims", name)) in alive}
 
 
 def _owner(claim: str | Path) -> str | None:
     """Return the id of the driver that made a claim; empty for a damaged claim, None without a claim."""
     try:
-        return str(parsed_record(Path(claim).read_bytes(), _ABOUT)["id"])
+        owner = Path(claim).read_text(encoding="ascii")
     except FileNotFoundError:
         return None
-    except (OSError, InputError):
+    except (OSError, ValueError):
         return ""
+    return owner if len(owner) == 32 and HEX.issuperset(owner) else ""
 
 
 def locked(store: Store) -> FileLock:

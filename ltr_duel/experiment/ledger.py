@@ -1,57 +1,48 @@
-"""What a driver writes of its runs: each into its file of the store, with where it comes from."""
+"""The file of runs of one driver."""
 
 from __future__ import annotations
 
 import json
 import time
 from collections.abc import Iterable
-from functools import partial
 
-from ltr_duel.experiment.about import About, Shared, Writer, make_shared
-from ltr_duel.experiment.found import SUFFIX
 from ltr_duel.experiment.plan import Plan, PlannedRun
+from ltr_duel.experiment.runs_file import SUFFIX, Row, encode_rows
 from ltr_duel.experiment.store import Store
-from ltr_duel.experiment.worker import Outcome, failure, group, origin
+from ltr_duel.experiment.worker import Outcome, failure, origin
 
 
 class Ledger:
-    """The file of one driver.
+    """Writes the finished runs of a driver.
 
-    driver: the id, by which the file is called.
+    driver: its id, the name of the file.
     """
 
     def __init__(self, plan: Plan, store: Store, driver: str) -> None:
-        self.segment = driver + SUFFIX
+        self.file = driver + SUFFIX
         self._plan, self._store = plan, store
-        self._writer = Writer(partial(store.append, self.segment))
-        self._groups: dict[tuple[str, int, int], Shared] = {}
-        self._origins: list[tuple[dict[str, object], Shared]] = []  # few: one for each process that does runs
+        self._origins: list[tuple[dict[str, object], str]] = []  # one for each process that does runs: few
 
     def keep(self, done: Iterable[tuple[PlannedRun, Outcome, int]]) -> None:
-        """Put runs into the store, or how they failed: of each its outcome and its generation, 0 if it is the first.
+        """Store runs, or how they failed: each with its outcome and its generation, 0 for the first.
 
         Raises what `Store.append` does.
         """
+        rows, now = [], time.time()
         for run, outcome, generation in done:
-            if outcome.error:
+            if outcome.counts is None:
                 content = json.dumps(failure(self._plan, run, outcome), indent=1).encode()
                 self._store.write(self._store.place("failed", f"{run.digest}.json"), content)
             else:
-                shared = self._group(run), self._origin(outcome)
-                about = About(shared[0].name, shared[1].name, run.repetition, outcome.seconds, time.time())
-                self._writer.add(run.digest, outcome.data, about, shared, generation)
-        self._writer.flush()
+                about = run.repetition, generation, outcome.seconds, now, self._origin(outcome)
+                rows.append(Row(run.digest, *about, *outcome.counts))
+        if rows:
+            self._store.append(self.file, encode_rows(rows))
 
-    def _group(self, run: PlannedRun) -> Shared:
-        which = run.label, run.problem, run.horizon
-        if which not in self._groups:
-            self._groups[which] = make_shared(group(self._plan, run))
-        return self._groups[which]
-
-    def _origin(self, outcome: Outcome) -> Shared:
+    def _origin(self, outcome: Outcome) -> str:
         for environment, known in self._origins:
             if environment == outcome.environment:
                 return known
-        made = make_shared(origin(self._plan, outcome.environment))
-        self._origins.append((outcome.environment, made))
-        return made
+        name = self._store.keep_origin(origin(self._plan, outcome.environment))
+        self._origins.append((outcome.environment, name))
+        return name

@@ -14,7 +14,7 @@ from ltr_duel.core import InputError, components
 from ltr_duel.core import plugins as core_plugins
 from ltr_duel.experiment.problem import Problem
 from ltr_duel.experiment.spec import SpecFile
-from ltr_duel.simulation import RunKey, source_of
+from ltr_duel.simulation import RunKey, lateness_note, source_of
 
 
 class Task(NamedTuple):
@@ -68,8 +68,6 @@ class Plan:
         The experiment as it was read (`read_spec`).
     problems : sequence of Problem
         Each has a ``name``, ``facts`` (columns of the tidy table) and the ``matrix`` that regret is measured by.
-    labels : {"random", "as given"}
-        By which numbers policies know the arms, see `ltr_duel.simulation.RunKey`.
 
     Examples
     --------
@@ -81,7 +79,6 @@ class Plan:
 
     file: SpecFile
     problems: Sequence[Problem]
-    labels: str = "random"
 
     @property
     def plugins(self) -> tuple[core_plugins.Plugin, ...]:
@@ -119,25 +116,45 @@ class Plan:
 
     def run(self, group: Group, repetition: int) -> PlannedRun:
         """Return one repetition."""
-        spec, problem, policy = self.file.spec, self.problems[group.problem], group.policy
-        name = policy.component.name
-        defined = next((one.sha256 for one in self.plugins if one.defines("policy", name)), "")
+        problem, policy = self.problems[group.problem], group.policy
+        rest = self._key_of(policy) | self._common_key
         key = RunKey(
             problem.oracle.provenance,
-            name,
-            policy.params._asdict(),
-            group.horizon,
-            repetition,
-            spec.seed,
-            spec.checkpoints_per_decade,
-            problem.measured_by,
-            source_of(policy.component, defined, late=(spec.batch, spec.delay) != (1, 0)),
-            labels=self.labels,
-            batch=spec.batch,
-            delay=spec.delay,
+            horizon=group.horizon,
+            repetition=repetition,
+            measured_by=problem.measured_by,
+            **rest,
         )
         number = group.start + repetition
         return PlannedRun(number, key.digest, policy.label, group.problem, group.horizon, repetition, key)
+
+    def _key_of(self, policy: components.Configured[Policy]) -> dict[str, Any]:
+        """Return the fields of a run's key that depend on its policy."""
+        name, late = policy.component.name, (self.file.spec.batch, self.file.spec.delay) != (1, 0)
+        defined = next((one.sha256 for one in self.plugins if one.defines("policy", name)), "")
+        source = source_of(policy.component, defined, late=late)
+        return {"policy": name, "params": policy.params._asdict(), "source": source}
+
+    @functools.cached_property
+    def _common_key(self) -> dict[str, Any]:
+        """The fields of a run's key that are the same for all runs."""
+        names = "seed", "checkpoints_per_decade", "batch", "delay"
+        return {"labels": "random"} | {name: getattr(self.file.spec, name) for name in names}
+
+    def about(self) -> dict[str, Any]:
+        """Return everything that the store keeps of a plan beside the list of its runs, as JSON."""
+        file = self.file
+        return {
+            "name": file.spec.name,
+            "spec": file.content,
+            "spec_path": str(file.path.resolve()),
+            "regrets": list(file.spec.regrets),
+            "late": lateness_note(file.spec.batch, file.spec.delay),
+            "problems": [problem.about(file.spec.regrets) for problem in self.problems],
+            "policies": {policy.label: self._key_of(policy) for policy in self.policies},
+            "key": self._common_key,
+            "plugins": [plugin._asdict() for plugin in self.plugins],
+        }
 
     def shard(self, shard: Shard | None) -> Iterator[PlannedRun]:
         """Yield the runs of a shard, or of the whole plan."""

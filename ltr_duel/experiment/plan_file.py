@@ -1,10 +1,9 @@
-"""The plan as it lies in the store: a row for each run; the spec and the problems in the metadata."""
+"""The plan in the store: a row for each run; in the metadata the spec, and whatever else determines the runs."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 from types import NoneType
 from typing import Any, BinaryIO, NamedTuple
@@ -14,11 +13,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from ltr_duel.core import InputError
-from ltr_duel.experiment.record import NUMBER, checked_record, parsed_record
+from ltr_duel.experiment.record import NUMBER, Fields, checked_record, parsed_record
 from ltr_duel.experiment.store import Store
-from ltr_duel.simulation import AS_GIVEN
 
-FORMAT = "ltr_duel.plan/1"
+FORMAT = "ltr_duel.plan/2"
 _KEY = b"ltr_duel"
 _SCHEMA = pa.schema(
     [
@@ -29,8 +27,16 @@ _SCHEMA = pa.schema(
         ("repetition", pa.int64()),
     ]
 )
-_ABOUT = {"name": str, "spec": str, "spec_path": str, "regrets": list, "problems": list, "plugins": list}
-_OF_PROBLEM = {"name": str, "digest": str, "facts": dict, "values": dict}
+_ABOUT = {
+    "name": str, "spec": str, "spec_path": str, "regrets": list, "problems": list, "policies": dict, "plugins": list,
+    "key": dict,
+}  # fmt: skip
+_OF_PROBLEM: Fields = {
+    "name": str, "digest": str, "facts": dict, "values": dict, "oracle": dict, "measured_by": str,
+    "matrix_sha256": str, "data_sha256": (str, NoneType),
+}  # fmt: skip
+_OF_POLICY = {"policy": str, "params": dict, "source": str}
+_OF_KEY = {"seed": int, "checkpoints_per_decade": int, "labels": str, "batch": int, "delay": int}
 _OF_PLUGIN = {"path": str, "sha256": str, "components": list}
 _FACT = (str, int, float, NoneType)
 _CHUNK = 1_000  # rows that are in memory at once
@@ -40,13 +46,13 @@ class StoredPlan(NamedTuple):
     """A plan read back."""
 
     path: Path
-    about: dict[str, Any]  # spec (text), spec_path, name, regrets, problems, plugins
+    about: dict[str, Any]  # `Plan.about`
     runs: pa.Table
 
-    @property
-    def labels(self) -> str:
-        """By which numbers policies knew the arms; plans did not say so when these were the rows of the matrix."""
-        return str(self.about.get("labels", AS_GIVEN))
+    def key(self, label: str, problem: int, horizon: int) -> dict[str, Any]:
+        """Return the fields of the keys of the runs of a policy on a problem; their repetition is missing."""
+        of_problem = {name: self.about["problems"][problem][name] for name in ("oracle", "measured_by")}
+        return {**of_problem, **self.about["policies"][label], **self.about["key"], "horizon": horizon}
 
 
 def write_plan(file: BinaryIO, about: dict[str, Any], runs: Iterable[Any]) -> None:
@@ -82,6 +88,9 @@ def read_plan(path: Path) -> StoredPlan:
         about = checked_record(about, _ABOUT)
         for problem in about["problems"]:
             _check_problem(problem)
+        for policy in about["policies"].values():
+            _only(policy, _OF_POLICY)
+        _only(about["key"], _OF_KEY)
         about["plugins"] = [checked_record(plugin, _OF_PLUGIN) for plugin in about["plugins"]]
         if not all(isinstance(name, str) for name in about["regrets"]):
             raise InputError("'regrets' is not what it should be")
@@ -90,6 +99,8 @@ def read_plan(path: Path) -> StoredPlan:
         numbers = pc.min_max(table["problem"]).as_py()
         if len(table) and not 0 <= numbers["min"] <= numbers["max"] < len(about["problems"]):
             raise InputError("runs are on problems that it does not name")
+        if not about["policies"].keys() >= set(pc.unique(table["label"]).to_pylist()):
+            raise InputError("runs are of policies that it does not name")
     except (pa.ArrowException, OSError, InputError) as error:
         why = (str(error).strip().splitlines() or [""])[0]
         raise InputError(
@@ -98,27 +109,16 @@ def read_plan(path: Path) -> StoredPlan:
     return StoredPlan(path, about, table)
 
 
-def require_same_labels(stores: Iterable[Store], wanted: Iterable[str] = ()) -> None:
-    """Refuse to put runs whose arms were numbered at random beside runs whose arms kept the rows of the matrix."""
-    found = dict.fromkeys(wanted, "")
-    for store in stores:
-        for path in store.files(store.plans):
-            with suppress(pa.ArrowException, OSError, InputError):  # damaged: refused or written again elsewhere
-                about = parsed_record((pq.read_schema(path).metadata or {}).get(_KEY, b"{}"), {})
-                found.setdefault(about.get("labels", AS_GIVEN), f"{store.folder}: ")
-    if len(found) > 1:
-        raise InputError(
-            f"{found[AS_GIVEN]}the runs there were made by a version in which policies numbered the arms as the matrix"
-            " does, which the results depend on; they cannot be put together with runs of this version: take another"
-            " folder"
-        )
+def _only(given: Any, fields: Fields) -> None:
+    """Refuse what is not an object with exactly these fields."""
+    if len(checked_record(given, fields)) > len(fields):
+        raise InputError("it has fields of another version")
 
 
 def _check_problem(given: Any) -> None:
-    """Refuse what is no problem of a plan; ``values`` may be missing."""
-    facts = checked_record({"values": {}} | given if isinstance(given, dict) else given, _OF_PROBLEM)["facts"]
-    if not all(isinstance(fact, _FACT) for fact in facts.values()):
+    """Refuse what is no problem of a plan."""
+    if not all(isinstance(fact, _FACT) for fact in checked_record(given, _OF_PROBLEM)["facts"].values()):
         raise InputError("'facts' is not what it should be")
-    for one in given.get("values", {}).values():
+    for one in given["values"].values():
         if not isinstance(one, list) or not all(isinstance(each, NUMBER) for each in one):
             raise InputError("'values' is not what it should be")

@@ -69,6 +69,19 @@ class Problem:
             found["ndcg"] = ndcg(self.rankings)
         return found
 
+    def about(self, regrets: Collection[str]) -> dict[str, Any]:
+        """Return everything that a plan in the store says about the problem, as JSON."""
+        return {
+            "name": self.name,
+            "digest": self.digest,
+            "facts": self.facts,
+            "values": {name: list(one) for name, one in self.values(regrets).items()},
+            "oracle": self.oracle.provenance,
+            "measured_by": self.measured_by,
+            "matrix_sha256": self.matrix.digest,
+            "data_sha256": self.matrix.provenance.get("corpus_sha256"),
+        }
+
     @functools.cached_property
     def folder(self) -> Path:
         """Its folder in the cache; the problem is put there, unless it is there already."""

@@ -1,4 +1,4 @@
-"""The problems of an experiment as its file says them: corpora, matrices, utilities. Nothing is read here."""
+"""The problems in the file of an experiment: corpora, matrices, utilities. Other files are not read here."""
 
 from __future__ import annotations
 
@@ -6,22 +6,8 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from ltr_duel.clicks import CLICK_MODELS
-from ltr_duel.core import InputError
+from ltr_duel.core import InputError, schema
 from ltr_duel.data import ReadOptions
-from ltr_duel.experiment.schema import (
-    axis,
-    component,
-    flag,
-    listing,
-    number,
-    one_of,
-    square,
-    table,
-    text,
-    text_or,
-    value,
-    whole,
-)
 from ltr_duel.interleaving import METHODS
 from ltr_duel.preferences import FAMILIES, REDUCTIONS, UTILITY_FAMILIES, UTILITY_SETS
 from ltr_duel.rankers import TIE_RULES
@@ -33,55 +19,66 @@ _MOST_ARMS = 10_000  # of a matrix that is made: 800 MB
 _LARGEST = 3.4028234e38  # in a float32
 
 
+def _fill(given: Any) -> float | str:
+    return schema.text(given) if isinstance(given, str) else float(schema.number(-_LARGEST, _LARGEST)(given))
+
+
+def _square(given: Any) -> tuple[tuple[float, ...], ...]:
+    rows, entry = given if isinstance(given, list) else [], schema.number(0, 1)
+    if not rows or not all(isinstance(row, list) and len(row) == len(rows) for row in rows):
+        raise InputError("must be a square of numbers, [[0.5, 0.6], [0.4, 0.5]]")
+    return tuple(tuple(entry(one) for one in row) for row in rows)
+
+
 @dataclass(frozen=True)
 class Subsets:
     """Random subsets of the rankers."""
 
-    size: tuple[int, ...] = axis(whole(1, 100_000), "size = [5, 10]")
-    count: int = value(whole(1, 100_000), default=1)
-    condorcet: bool = value(flag, default=False)  # only those that have a Condorcet winner
-    seed: int = value(whole(-NO_LIMIT), default=0)
+    size: tuple[int, ...] = schema.axis(schema.whole(1, 100_000), "size = [5, 10]")
+    count: int = schema.value(schema.whole(1, 100_000), default=1)
+    condorcet: bool = schema.value(schema.flag, default=False)  # only those that have a Condorcet winner
+    seed: int = schema.value(schema.whole(-NO_LIMIT), default=0)
 
 
 @dataclass(frozen=True)
 class Synthetic:
     """A synthetic corpus."""
 
-    queries: int = value(whole(1, 10**6), default=200)
-    documents: int = value(whole(2, 10**4), default=60)
-    features: int = value(whole(2, 10**4), default=136)
-    grades: int = value(whole(2, 5), default=5)
-    seed: int = value(whole(-NO_LIMIT), default=0)
+    queries: int = schema.value(schema.whole(1, 10**6), default=200)
+    documents: int = schema.value(schema.whole(2, 10**4), default=60)
+    features: int = schema.value(schema.whole(2, 10**4), default=136)
+    grades: int = schema.value(schema.whole(2, 5), default=5)
+    seed: int = schema.value(schema.whole(-NO_LIMIT), default=0)
 
 
 @dataclass(frozen=True)
 class ProblemSpec:
     """What every problem may have."""
 
-    name: str = value(text, default="")  # for a corpus: in place of its own
-    source: str = value(text, default="")  # where the data come from, for the column of that name
-    note: str = value(text, default="")
+    name: str = schema.value(schema.text, default="")  # for a corpus: in place of its own
+    source: str = schema.value(schema.text, default="")  # where the data come from, for the column of that name
+    note: str = schema.value(schema.text, default="")
 
     @property
     def origin(self) -> dict[str, str]:
-        """What the file says of where the problem comes from."""
-        return {key: said for key, said in (("source", self.source), ("note", self.note)) if said}
+        """The columns about the source of the problem."""
+        return {key: given for key, given in (("source", self.source), ("note", self.note)) if given}
 
 
 @dataclass(frozen=True)
 class ReadingSpec(ProblemSpec):
     """How the feature files of a corpus are read: the options of `load_dataset`, which checks them."""
 
-    split: str | None = value(one_of("split", ("train", "vali", "test")), default=None)
-    fold: int | None = value(whole(1, 5), default=None)
-    dialect: str | None = value(text, default=None)
-    features: int | None = value(whole(1, 10**6), default=None)
-    first_id: int | None = value(whole(0, 1), default=None)
-    repeated: str | None = value(text, default=None)
-    fill: float | str | None = value(text_or(number(-_LARGEST, _LARGEST)), default=None)
-    labels: str | None = value(text, default=None)
-    unlabelled: str | None = value(text, default=None)
-    limit: float | None = value(number(0), default=None)
+    split: str | None = schema.value(schema.one_of("split", ("train", "vali", "test")), default=None)
+    fold: int | None = schema.value(schema.whole(1, 5), default=None)
+    dialect: str | None = schema.value(schema.text, default=None)
+    features: int | None = schema.value(schema.whole(1, 10**6), default=None)
+    first_id: int | None = schema.value(schema.whole(0, 1), default=None)
+    repeated: str | None = schema.value(schema.text, default=None)
+    fill: float | str | None = schema.value(_fill, default=None)
+    labels: str | None = schema.value(schema.text, default=None)
+    unlabelled: str | None = schema.value(schema.text, default=None)
+    limit: float | None = schema.value(schema.number(0), default=None)
 
     @property
     def reading(self) -> dict[str, Any]:
@@ -103,25 +100,25 @@ READING = [one.name for one in fields(ReadingSpec) if one not in fields(ProblemS
 class CorpusSpec(ReadingSpec):
     """Rankers of a corpus, compared on simulated users."""
 
-    path: tuple[str, ...] = axis(text, default=())
-    synthetic: Synthetic | None = table(Synthetic, default=None)
-    ties: str = value(one_of("tie rule", TIE_RULES), default="fixed_random")
-    tie_seed: int = value(whole(-NO_LIMIT), default=0)
-    drop_constant: bool = value(flag, default=True)
-    queries: str = value(one_of("choice of queries", ("all", "with_relevant")), default="all")
-    rankers: tuple[str, ...] = axis(text, default=())
-    subsets: Subsets | None = table(Subsets, default=None)
-    clicks: tuple[str, ...] = axis(component(CLICK_MODELS), default=("navigational",))
-    method: tuple[str, ...] = axis(component(METHODS), default=("probabilistic",))
-    outcome: tuple[str, ...] = axis(text, default=("",))  # empty: the unbiased rule of the method
-    top: tuple[int, ...] = axis(whole(1, 1000), default=(10,))
-    comparisons: int | None = value(whole(2, NO_LIMIT), default=None)
-    variance_reduction: tuple[str, ...] = listing(
-        one_of("variance reduction", ("auto", "none", *REDUCTIONS)), default=("auto",)
+    path: tuple[str, ...] = schema.axis(schema.text, default=())
+    synthetic: Synthetic | None = schema.table(Synthetic, default=None)
+    ties: str = schema.value(schema.one_of("tie rule", TIE_RULES), default="fixed_random")
+    tie_seed: int = schema.value(schema.whole(-NO_LIMIT), default=0)
+    drop_constant: bool = schema.value(schema.flag, default=True)
+    queries: str = schema.value(schema.one_of("choice of queries", ("all", "with_relevant")), default="all")
+    rankers: tuple[str, ...] = schema.axis(schema.text, default=())
+    subsets: Subsets | None = schema.table(Subsets, default=None)
+    clicks: tuple[str, ...] = schema.axis(schema.component(CLICK_MODELS), default=("navigational",))
+    method: tuple[str, ...] = schema.axis(schema.component(METHODS), default=("probabilistic",))
+    outcome: tuple[str, ...] = schema.axis(schema.text, default=("",))  # empty: the unbiased rule of the method
+    top: tuple[int, ...] = schema.axis(schema.whole(1, 1000), default=(10,))
+    comparisons: int | None = schema.value(schema.whole(2, NO_LIMIT), default=None)
+    variance_reduction: tuple[str, ...] = schema.axis(  # a list is one value: these together
+        schema.one_of("variance reduction", ("auto", "none", *REDUCTIONS)), empty=True, default=("auto",)
     )
-    answers: tuple[str, ...] = axis(one_of("answers", (*OF_A_MATRIX, "live")), default=("matrix",))
-    slates: str = value(component(METHODS), default="sosm")
-    seed: int = value(whole(-NO_LIMIT), default=0)
+    answers: tuple[str, ...] = schema.axis(schema.one_of("answers", (*OF_A_MATRIX, "live")), default=("matrix",))
+    slates: str = schema.value(schema.component(METHODS), default="sosm")
+    seed: int = schema.value(schema.whole(-NO_LIMIT), default=0)
 
     def __post_init__(self) -> None:
         if bool(self.path) == (self.synthetic is not None):
@@ -135,16 +132,16 @@ class CorpusSpec(ReadingSpec):
 class MatrixSpec(ProblemSpec):
     """A preference matrix from a file, or written out, or of a family that a rule makes."""
 
-    file: tuple[str, ...] = axis(text, default=())
-    p: tuple[tuple[float, ...], ...] | None = value(square, default=None)
-    family: tuple[str, ...] = axis(one_of("family of matrices", FAMILIES), default=())
-    size: tuple[int, ...] = axis(whole(2, _MOST_ARMS), default=())
-    gamma: tuple[float, ...] = axis(number(1), default=())
-    gap: tuple[float, ...] = axis(number(0, 0.5), default=())
-    draws: int = value(whole(1, 100_000), default=1)  # of a family that is random
-    subsets: Subsets | None = table(Subsets, default=None)
-    answers: tuple[str, ...] = axis(one_of("answers", OF_A_MATRIX), default=("matrix",))
-    clicks: str = value(one_of("click model", CLICK_MODELS.names), default="")  # that it was estimated with
+    file: tuple[str, ...] = schema.axis(schema.text, default=())
+    p: tuple[tuple[float, ...], ...] | None = schema.value(_square, default=None)
+    family: tuple[str, ...] = schema.axis(schema.one_of("family of matrices", FAMILIES), default=())
+    size: tuple[int, ...] = schema.axis(schema.whole(2, _MOST_ARMS), default=())
+    gamma: tuple[float, ...] = schema.axis(schema.number(1), default=())
+    gap: tuple[float, ...] = schema.axis(schema.number(0, 0.5), default=())
+    draws: int = schema.value(schema.whole(1, 100_000), default=1)  # of a family that is random
+    subsets: Subsets | None = schema.table(Subsets, default=None)
+    answers: tuple[str, ...] = schema.axis(schema.one_of("answers", OF_A_MATRIX), default=("matrix",))
+    clicks: str = schema.value(schema.one_of("click model", CLICK_MODELS.names), default="")  # of its estimate
 
     def __post_init__(self) -> None:
         if bool(self.file) + (self.p is not None) + bool(self.family) != 1:
@@ -161,16 +158,14 @@ class MatrixSpec(ProblemSpec):
 class UtilitySpec(ReadingSpec):
     """Arms with random utilities."""
 
-    set: tuple[str, ...] = axis(one_of("set of utilities", UTILITY_SETS), default=())
-    means: tuple[float, ...] = axis(number(-1e9, 1e9), default=())
-    family: tuple[str, ...] = axis(one_of("family of utilities", UTILITY_FAMILIES), default=())
-    path: str = value(text, default="")  # of a corpus: the mean of each feature, scaled to 0..1 within its query
-    synthetic: Synthetic | None = table(Synthetic, default=None)
-    size: tuple[int, ...] = axis(
-        whole(2, _MOST_ARMS), default=()
-    )  # arms of a family; how many features, the first ones
-    model: tuple[str, ...] = axis(
-        one_of("model of utilities", ("normal", "linear", "logistic", "natural")), default=("normal",)
+    set: tuple[str, ...] = schema.axis(schema.one_of("set of utilities", UTILITY_SETS), default=())
+    means: tuple[float, ...] = schema.axis(schema.number(-1e9, 1e9), default=())
+    family: tuple[str, ...] = schema.axis(schema.one_of("family of utilities", UTILITY_FAMILIES), default=())
+    path: str = schema.value(schema.text, default="")  # of a corpus: means of features, scaled to 0..1 in a query
+    synthetic: Synthetic | None = schema.table(Synthetic, default=None)
+    size: tuple[int, ...] = schema.axis(schema.whole(2, _MOST_ARMS), default=())  # arms of a family, or first features
+    model: tuple[str, ...] = schema.axis(
+        schema.one_of("model of utilities", ("normal", "linear", "logistic", "natural")), default=("normal",)
     )
 
     def __post_init__(self) -> None:

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import InputError, cache_home, columns, sources, stream
+from ltr_duel.core import InputError, cache_home, columns, schema, sources, stream
 from ltr_duel.core import digest as core_digest
 from ltr_duel.data import Dataset
 from ltr_duel.experiment.problem import Problem, live_oracle, utility_oracle
@@ -29,7 +29,6 @@ from ltr_duel.experiment.problem_specs import (
     Synthetic,
     UtilitySpec,
 )
-from ltr_duel.experiment.schema import located
 from ltr_duel.experiment.spec import SpecFile
 from ltr_duel.interleaving import METHODS
 from ltr_duel.preferences import (
@@ -69,7 +68,7 @@ def build_problems(file: SpecFile, *, jobs: int = -1, estimate: bool = True) -> 
     of_corpus = partial(_of_corpus, matrix_of=estimated if estimate else stand_in)
     for kind, expand in (("matrices", _of_matrices), ("corpora", of_corpus), ("utilities", _of_utilities)):
         for number, spec in enumerate(getattr(file.spec, kind)):
-            with located(f"{file.path}: {kind}[{number}]"), _as_keys():
+            with schema.located(f"{file.path}: {kind}[{number}]"), _as_keys():
                 problems += expand(spec, file.path.parent, jobs)
     names = set()
     for problem in problems:

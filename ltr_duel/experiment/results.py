@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 
 from ltr_duel.analysis import plot_regret
-from ltr_duel.core import FloatVector, InputError, errors, files, notebook
+from ltr_duel.core import FloatVector, InputError, IntVector, errors, files, notebook
 from ltr_duel.core import columns as core_columns
 from ltr_duel.experiment.plan_file import read_plans
 from ltr_duel.experiment.store import Store
-from ltr_duel.experiment.stored_run import Reader, Stored
+from ltr_duel.experiment.stored_runs import Planned, StoredRuns
 from ltr_duel.experiment.study_table import StudyTable
 from ltr_duel.preferences import PreferenceMatrix, load_preferences
 from ltr_duel.simulation import COINS_NOTE, INDEPENDENT_COINS, MEASURED, Results, identified, summarise, with_correct
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+
+_DIGEST = "problem_digest"
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,21 +70,21 @@ class StudyResults:
         self._store = Store(folder)
         self._store.require()
         self._plans = [plan for plan in read_plans(self._store) if not plans or plan.path.stem in plans]
-        found, parts = self._store.scan(), []
-        self._reader = Reader(self._store, found)
-        for why in found.broken.values():
-            self._refuse(why)
-        self._problems: dict[str, dict[str, Any]] = {}  # by name, as the first plan that has it says
+        self._stored, parts = StoredRuns(self._store, self._plans), []
+        index = self._stored.index
+        for why in index.broken.values():
+            self._stored.refuse(why)
+        self._problems: dict[str, dict[str, Any]] = {}  # by name, as in the first plan that has it
         studies: dict[tuple[str, int], Study] = {}
-        for plan in self._plans:
+        for number, plan in enumerate(self._plans):
             about = plan.about["problems"]
-            runs = plan.runs.to_pandas()
-            for number, horizon in sorted(set(zip(runs["problem"], runs["horizon"], strict=True))):
-                one = about[number]
+            runs = plan.runs.to_pandas().assign(plan=number)
+            for place, horizon in sorted(set(zip(runs["problem"], runs["horizon"], strict=True))):
+                one = about[place]
                 self._problems.setdefault(one["name"], one)
                 studies.setdefault((one["name"], horizon), Study(one["name"], horizon, one["facts"]))
-            runs["problem"] = runs["problem"].map({number: one["digest"] for number, one in enumerate(about)})
-            parts.append(runs[runs["digest"].isin(found.done.keys())])
+            runs[_DIGEST] = runs["problem"].map({place: one["digest"] for place, one in enumerate(about)})
+            parts.append(runs[runs["digest"].isin(index.done.keys())])
         self._runs = pd.concat(parts, ignore_index=True).drop_duplicates("digest")
         self.studies = list(studies.values())
 
@@ -120,14 +124,16 @@ class StudyResults:
         chosen = horizon or max(horizons)
         if chosen not in horizons:
             raise InputError(f"no runs on '{problem}' with horizon {chosen:,} ({', '.join(map(str, horizons))})")
-        matrix, wanted, stored = self.matrix(problem), self._wanted(problem, chosen), {}
-        labels = wanted["label"].tolist()
-        for place, run in self._read(wanted, matrix):
-            try:
-                stored[place] = run.result(labels[place])
-            except InputError as error:
-                self._refuse_run(run.digest, str(error))
-        return Results([stored[place] for place in range(len(labels))], matrix, self._values(problem, matrix))
+        matrix, wanted = self.matrix(problem), self._wanted(problem, chosen)
+        found = {}
+        for places, rows in self._read(wanted, matrix):
+            for k, place in enumerate(places.tolist()):
+                digest = str(wanted["digest"].iat[place])
+                try:
+                    found[place] = self._stored.result(digest, rows.slice(k, 1))
+                except InputError as error:
+                    self._stored.refuse_run(digest, str(error))
+        return Results([found[place] for place in range(len(wanted))], matrix, self._values(problem, matrix))
 
     @property
     def problems(self) -> list[str]:
@@ -142,7 +148,7 @@ class StudyResults:
     @property
     def repetitions(self) -> list[int]:
         """How many runs are finished: the different numbers of a policy on a problem, ascending."""
-        return sorted(set(self._runs.groupby(["problem", "label", core_columns.HORIZON]).size()))
+        return sorted(set(self._runs.groupby([_DIGEST, "label", core_columns.HORIZON]).size()))
 
     @property
     def specs(self) -> list[str]:
@@ -223,7 +229,7 @@ class StudyResults:
 
     def manifest(self, digest: str) -> dict[str, Any]:
         """Return where a run comes from, and what it cost. Its digest is that of its key (``RunResult.key.digest``)."""
-        return self._reader.manifest(digest)
+        return self._stored.manifest(digest)
 
     def _table(self, study: Study, regrets: Sequence[str]) -> tuple[pd.DataFrame, str | None]:
         """Return `Results.to_frame` of a study, and the winner."""
@@ -236,50 +242,45 @@ class StudyResults:
         """Return the table of a study, which has taken all its runs, and the labels of their policies."""
         matrix, wanted = self.matrix(study.problem), self._wanted(study.problem, study.horizon)
         values, names = self._values(study.problem, matrix), tuple(regrets) or self.regrets
-        table = StudyTable(matrix, values, names, self._refuse_run, last=last)
-        for place, run in self._read(wanted, matrix):
-            table.add(place, run)
+        table = StudyTable(study.horizon, matrix, values, names, self._stored.refuse_run, last=last)
+        for places, rows in self._read(wanted, matrix):
+            table.add(places, rows)
         return table, wanted["label"].tolist()
 
     def _wanted(self, problem: str, horizon: int) -> pd.DataFrame:
         """Return the runs of a study, in the order of the plan."""
-        return self._runs[
-            (self._runs["problem"] == self._about(problem)["digest"]) & (self._runs["horizon"] == horizon)
-        ]
+        return self._runs[(self._runs[_DIGEST] == self._about(problem)["digest"]) & (self._runs["horizon"] == horizon)]
 
     def _values(self, problem: str, matrix: PreferenceMatrix) -> dict[str, FloatVector]:
         """Return what is known of each arm beside the matrix."""
-        values = {name: np.array(one) for name, one in self._about(problem).get("values", {}).items()}
+        values = {name: np.array(one) for name, one in self._about(problem)["values"].items()}
         if any(len(one) != len(matrix) for one in values.values()):
             raise InputError(f"{self._store.folder}: the plan has not as many values as '{problem}' has arms")
         return values
 
-    def _read(self, wanted: pd.DataFrame, matrix: PreferenceMatrix) -> Iterator[tuple[int, Stored]]:
-        """Yield runs, each with its place, in the order in which they lie; what is not as it was written is refused."""
-        left = {digest: place for place, digest in enumerate(wanted["digest"])}
-        for digest, run in self._stored(left):
-            if isinstance(run, str):
-                self._refuse(run)
-            if run.matrix != matrix.digest:
-                path = self._store.problem_path(wanted["problem"].tolist()[0])
-                self._refuse(f"{path}: damaged: not the matrix of run {digest}")
-            yield left.pop(digest), run
-        for digest in left:
-            self._refuse(f"{self._store.runs}: run {digest}: damaged: it was there a moment ago")
+    def _read(self, wanted: pd.DataFrame, matrix: PreferenceMatrix) -> Iterator[tuple[IntVector, pa.RecordBatch]]:
+        """Yield rows of runs and their places in the order in which they lie; a run of another key is refused."""
+        self._require_keys(wanted, matrix)
+        place_of = {digest: place for place, digest in enumerate(wanted["digest"])}
+        repetitions = wanted["repetition"].to_numpy()
+        for names, rows in self._stored.batches(list(place_of)):
+            places = np.array([place_of.pop(digest) for digest in names])
+            for k in np.flatnonzero(repetitions[places] != rows["repetition"].to_numpy()):
+                self._stored.refuse_run(names[k], "it is of another run")
+            yield places, rows
+        for digest in place_of:
+            self._stored.refuse(f"{self._store.runs}: run {digest}: damaged: it was there a moment ago")
 
-    def _stored(self, left: Mapping[str, object]) -> Iterator[tuple[str, Stored | str]]:
-        """Read the runs that are left, of which the caller takes away those that it is given."""
-        try:
-            yield from self._reader.runs(list(left))
-        except InputError:  # another process has joined files meanwhile: the runs are in one of another name
-            self._reader = Reader(self._store, self._store.scan())
-            yield from self._reader.runs(list(left))
-
-    def _refuse_run(self, digest: str, why: str) -> NoReturn:
-        self._refuse(f"{self._reader.where(digest)}: damaged: {why}")
-
-    def _refuse(self, wrong: str) -> NoReturn:
-        raise InputError(f"{wrong}; 'ltr-duel verify --repair {self._store.folder}' does the run again")
+    def _require_keys(self, wanted: pd.DataFrame, matrix: PreferenceMatrix) -> None:
+        """Refuse runs whose digests are not those of their keys, or that were measured by another matrix."""
+        columns = (wanted[name].tolist() for name in Planned._fields)
+        for digest, *run in zip(wanted["digest"], *columns, strict=True):
+            planned = Planned(*run)
+            if (own := self._stored.digest_of(planned, planned.repetition)) != digest:
+                self._stored.refuse_run(digest, f"it is of another run, {own}")
+            if self._stored.matrix_of(planned) != matrix.digest:
+                path = self._store.problem_path(wanted[_DIGEST].tolist()[0])
+                self._stored.refuse(f"{path}: damaged: not the matrix of run {digest}")
 
     def _about(self, problem: str) -> dict[str, Any]:
         if problem not in self._problems:

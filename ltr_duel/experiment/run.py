@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ltr_duel.core import InputError, arguments, errors
+from ltr_duel.core import InputError, arguments, errors, schema
 from ltr_duel.experiment.backends.backend import Backend, check_backend
 from ltr_duel.experiment.plan import Plan, Shard
-from ltr_duel.experiment.plan_file import require_same_labels
 from ltr_duel.experiment.problems import build_problems
 from ltr_duel.experiment.scheduler import Report, Scheduler
-from ltr_duel.experiment.schema import located
 from ltr_duel.experiment.spec import SpecFile, read_spec
 from ltr_duel.experiment.store import Store
 from ltr_duel.simulation import check_fits
@@ -60,7 +58,7 @@ def make_plan(
     _check_size(plan)
     for problem in plan.problems:
         for policy in plan.policies:
-            with located(f"{file.path}: problem '{problem.name}'"):
+            with schema.located(f"{file.path}: problem '{problem.name}'"):
                 check_fits(policy, problem.oracle, file.spec.batch, file.spec.delay)
     return plan
 
@@ -107,8 +105,8 @@ def run_experiment(
     Raises
     ------
     InputError
-        If the store cannot be used, is full, holds runs of a version that did not number arms at random, or the
-        cluster is gone. Finished runs stay.
+        If the store cannot be used, is full, was written by an earlier version, or the cluster is gone. Finished runs
+        stay.
 
     Examples
     --------
@@ -125,7 +123,6 @@ def run_experiment(
     check_backend(backend)
     errors.require_one_of("way to treat existing runs", on_existing, ON_EXISTING)
     store = Store(folder)
-    require_same_labels([store], [plan.labels])
     scheduler = Scheduler(plan, store, backend, shard, overwrite=on_existing == "overwrite", retry=retry)
     if on_existing == "error" and scheduler.already_done:
         raise InputError(f"{folder}: {scheduler.already_done} of the planned runs exist already (--on-existing error)")

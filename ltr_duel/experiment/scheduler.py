@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
+from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -18,13 +19,12 @@ from ltr_duel.experiment.leases import Driver
 from ltr_duel.experiment.ledger import Ledger
 from ltr_duel.experiment.pace import Pace
 from ltr_duel.experiment.plan import Plan, PlannedRun, Shard, Task
-from ltr_duel.experiment.plan_file import write_plan
+from ltr_duel.experiment.plan_file import read_plan, write_plan
 from ltr_duel.experiment.progress import Progress
 from ltr_duel.experiment.store import Store, StoreFullError
-from ltr_duel.experiment.stored_run import wrong_with_problem, wrong_with_runs
+from ltr_duel.experiment.stored_runs import StoredRuns, wrong_with_problem
 from ltr_duel.experiment.worker import Outcome
 from ltr_duel.preferences import write_preferences
-from ltr_duel.simulation import lateness_note
 
 _POLL = 0.5
 
@@ -70,8 +70,8 @@ class Report(NamedTuple):
 class Scheduler:
     """One call of `run_experiment`.
 
-    What is known of a run is a byte (and, where runs are done again, two numbers); failures are kept by name, and runs
-    that other processes do meanwhile.
+    Each run's status is one byte (plus two numbers for runs that may be done again). Failures are kept by name, and so
+    are runs that other processes do meanwhile.
     """
 
     def __init__(
@@ -98,37 +98,35 @@ class Scheduler:
         self._pace = Pace() if backend.time_limit is None else Pace(most=1)
         store.prepare()
         join_if_many(store)
-        self._found = store.scan()
-        self._join = set(self._found.broken) if retry else set()
+        runs = StoredRuns(store, [read_plan(self._write_plan())] if retry else ())
+        self._index = runs.index
+        self._join = set(self._index.broken) if retry else set()
         if only is None:
-            self._find_work(overwrite, retry)
+            mine = (run.digest for run in plan.shard(shard) if run.digest in runs.index.done)
+            wrong = runs.wrong_with(mine) if retry else {}
+            self._find_work(overwrite, retry, {digest: why for digest, why in wrong.items() if why})
         else:
             self._find_again(only)
-        self._found.forget()
+        self._index.forget()
 
     @property
     def left(self) -> int:
         """Runs that are still to do."""
         return self._todo.count(1)
 
-    def _find_work(self, overwrite: bool, retry: bool) -> None:
+    def _find_work(self, overwrite: bool, retry: bool, wrong: Mapping[str, str]) -> None:
         """Mark the runs that are to be done."""
         failed = {path.stem for path in self.store.failed.glob("*.json")}
-        found = self._found
-        wrong = {}
-        if retry:
-            mine = (run.digest for run in self.plan.shard(self.shard))
-            wrong = wrong_with_runs(self.store, found, (one for one in mine if one in found.done))
-        else:
-            self.damaged |= found.broken
+        if not retry:
+            self.damaged |= self._index.broken
         for run in self.plan.shard(self.shard):
             self.planned += 1
-            there = run.digest in found.done
-            if wrong.get(run.digest):
+            there = run.digest in self._index.done
+            if run.digest in wrong:
                 self.replaced[run.digest] = wrong[run.digest]
             if retry:
                 self._problems.add(run.problem)
-            if there and not wrong.get(run.digest) and not overwrite:
+            if there and run.digest not in wrong and not overwrite:
                 self.already_done += 1
             elif run.digest in failed and not overwrite and not retry:
                 self.failed.add(run.digest)
@@ -147,7 +145,7 @@ class Scheduler:
         self._todo[run.number] = 1
         self._problems.add(run.problem)
         if exists:
-            self._before[run.number] = self._found.generation(run.digest), self._failed_at(run)
+            self._before[run.number] = self._index.generation(run.digest), self._failed_at(run)
 
     def run(self) -> Report:
         """Do what is to do."""
@@ -183,7 +181,7 @@ class Scheduler:
 
     def _pass(self, driver: Driver, ledger: Ledger, progress: Progress) -> None:
         """Go once through the plan, and run unclaimed tasks."""
-        tasks = self._claimed(driver, ledger.segment, progress)
+        tasks = self._claimed(driver, ledger.file, progress)
         first = next(tasks, None)
         if first is None:
             return
@@ -201,7 +199,8 @@ class Scheduler:
         todo = (run for run in self.plan.shard(self.shard) if self._todo[run.number])
         for runs in self._pace.together(todo):
             # What another process has claimed: if that one dies, the next pass takes over.
-            claimed = [run for run in runs if driver.claim(run.digest)]
+            digests = set(driver.claim(run.digest for run in runs))
+            claimed = [run for run in runs if run.digest in digests]
             tasks = []
             for run, gone in zip(claimed, self._done_elsewhere(claimed, mine), strict=True):
                 if gone:
@@ -220,11 +219,11 @@ class Scheduler:
     def _done_elsewhere(self, runs: Sequence[PlannedRun], mine: str) -> Iterator[bool]:
         """Say of runs whether another process has done them since the store was looked at: by records that are new."""
         if runs:
-            self._found.look(but=mine)
+            self._index.update(but=mine)
         failures = self.store.has_failures()
         for run in runs:
             generation, failed_before = self._before[run.number]
-            place = self._found.done.get(run.digest)
+            place = self._index.done.get(run.digest)
             done = place is not None and place.generation >= generation
             failed = failures and self._failed_at(run) not in (0, failed_before)
             if done:
@@ -250,28 +249,11 @@ class Scheduler:
             self._todo[run.number] = 0
             self._pace.learn(run, outcome.seconds)
 
-    def _write_plan(self) -> None:
-        file = self.plan.file
-        about = {
-            "name": file.spec.name,
-            "labels": self.plan.labels,
-            "spec": file.content,
-            "spec_path": str(file.path.resolve()),
-            "regrets": list(file.spec.regrets),
-            "late": lateness_note(file.spec.batch, file.spec.delay),
-            "problems": [
-                {
-                    "name": problem.name,
-                    "digest": problem.digest,
-                    "facts": problem.facts,
-                    "values": {name: list(one) for name, one in problem.values(file.spec.regrets).items()},
-                }
-                for problem in self.plan.problems
-            ],
-            "plugins": [plugin._asdict() for plugin in self.plan.plugins],
-        }
-        with self.store.writing(self.store.plans / f"{self.plan.digest}.parquet") as target:
-            write_plan(target, about, self.plan)
+    def _write_plan(self) -> Path:
+        path = self.store.plans / f"{self.plan.digest}.parquet"
+        with self.store.writing(path) as target:
+            write_plan(target, self.plan.about(), self.plan)
+        return path
 
     def _write_problems(self) -> None:
         """Keep the matrices beside the results, so that they can be read without their sources."""

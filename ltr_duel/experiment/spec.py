@@ -1,4 +1,4 @@
-"""The experiment as its file says it. Nothing is read here but the one TOML file, and run but the plug-ins it names.
+"""The file of an experiment. Only this TOML file is read here, and only the plug-ins that it names are run.
 
 A list anywhere means a product: each problem x policy x horizon x repetition is one run.
 """
@@ -14,25 +14,25 @@ from pathlib import Path
 from typing import Any
 
 from ltr_duel.bandits import POLICIES
-from ltr_duel.core import InputError, arguments
+from ltr_duel.core import InputError, arguments, schema
 from ltr_duel.core import plugins as core_plugins
 from ltr_duel.experiment.problem_specs import NO_LIMIT, CorpusSpec, MatrixSpec, UtilitySpec
-from ltr_duel.experiment.schema import axis, located, one_of, read_table, read_toml, several, tables, text, value, whole
 from ltr_duel.simulation import REGRETS
 
 _MOST_LABELS = 10_000  # that one entry of the policies stands for
 
 
-def policy(given: Any) -> tuple[str, ...]:
+def _policy(given: Any) -> tuple[str, ...]:
     """Read ``"rucb:alpha=0.51"``, or ``{name = "rucb", alpha = [0.51, 1.0]}``; the labels it stands for, checked."""
     if isinstance(given, str):
-        labels: tuple[str, ...] = (text(given),)
+        labels: tuple[str, ...] = (schema.text(given),)
     elif isinstance(given, dict) and "name" in given:
         names = [name for name in given if name != "name"]
         lists = [one if isinstance(one, list) else [one] for one in (given[name] for name in names)]
         if (many := math.prod(map(len, lists))) > _MOST_LABELS:
             raise InputError(f"stands for {many:,} policies; at most {_MOST_LABELS:,} can be listed at once")
-        labels = tuple(_label(text(given["name"]), dict(zip(names, chosen, strict=True))) for chosen in product(*lists))
+        name = schema.text(given["name"])
+        labels = tuple(_label(name, dict(zip(names, chosen, strict=True))) for chosen in product(*lists))
     else:
         raise InputError('must be a name with parameters, "rucb:alpha=0.51", or {name = "rucb", alpha = 0.51}')
     return tuple(POLICIES.configure(label).label for label in labels)
@@ -50,19 +50,21 @@ class Spec:
     Raises `InputError` if there is no problem, or a policy is given twice.
     """
 
-    policies: tuple[tuple[str, ...], ...] = axis(policy, 'policies = ["rucb", "mdb"]; ltr-duel policies lists all')
-    horizon: tuple[int, ...] = axis(whole(1, NO_LIMIT), default=(1_000_000,))
-    repetitions: int = value(whole(1, 10**7), default=20)
-    seed: int = value(whole(-NO_LIMIT), default=0)
-    regrets: tuple[str, ...] = axis(one_of("regret", REGRETS), default=("average", "copeland"))
-    checkpoints_per_decade: int = value(whole(1, 10_000), default=20)
-    batch: int = value(whole(1, NO_LIMIT), default=1)
-    delay: int = value(whole(0, NO_LIMIT), default=0)
-    name: str = value(text, default="")
-    plugins: tuple[str, ...] = axis(text, default=())
-    matrices: tuple[MatrixSpec, ...] = tables(MatrixSpec, default=())
-    corpora: tuple[CorpusSpec, ...] = tables(CorpusSpec, default=())
-    utilities: tuple[UtilitySpec, ...] = tables(UtilitySpec, default=())
+    policies: tuple[tuple[str, ...], ...] = schema.axis(
+        _policy, 'policies = ["rucb", "mdb"]; ltr-duel policies lists all'
+    )
+    horizon: tuple[int, ...] = schema.axis(schema.whole(1, NO_LIMIT), default=(1_000_000,))
+    repetitions: int = schema.value(schema.whole(1, 10**7), default=20)
+    seed: int = schema.value(schema.whole(-NO_LIMIT), default=0)
+    regrets: tuple[str, ...] = schema.axis(schema.one_of("regret", REGRETS), default=("average", "copeland"))
+    checkpoints_per_decade: int = schema.value(schema.whole(1, 10_000), default=20)
+    batch: int = schema.value(schema.whole(1, NO_LIMIT), default=1)
+    delay: int = schema.value(schema.whole(0, NO_LIMIT), default=0)
+    name: str = schema.value(schema.text, default="")
+    plugins: tuple[str, ...] = schema.axis(schema.text, default=())
+    matrices: tuple[MatrixSpec, ...] = schema.tables(MatrixSpec, default=())
+    corpora: tuple[CorpusSpec, ...] = schema.tables(CorpusSpec, default=())
+    utilities: tuple[UtilitySpec, ...] = schema.tables(UtilitySpec, default=())
 
     def __post_init__(self) -> None:
         if not (self.matrices or self.corpora or self.utilities):
@@ -122,7 +124,7 @@ def read_spec(
     Raises
     ------
     InputError
-        If the file does not exist, is not TOML, or holds what is not legal; the sentence names the key.
+        If the file does not exist, is not TOML, or holds an illegal value; the sentence names the key.
 
     Examples
     --------
@@ -132,10 +134,10 @@ def read_spec(
     ltr_duel.core.errors.InputError: one.toml: policies: no policy 'rubc'; did you mean 'rucb'? (...)
     """
     path = arguments.as_path("an experiment", path)
-    content, given = read_toml(path, content)
-    named = several(text, given["plugins"], f"{path}: plugins") if "plugins" in given else ()
-    with located(f"{path}: plugins"):  # before the rest: the policies may come from them
+    content, given = schema.read_toml(path, content)
+    named = schema.one_or_more(schema.text, given["plugins"], f"{path}: plugins") if "plugins" in given else ()
+    with schema.located(f"{path}: plugins"):  # before the rest: the policies may come from them
         more = [path.parent / one for one in named] if load_named else []
         loaded = [core_plugins.load_plugin(one) for one in [*plugins, *more]]
     once = {plugin.sha256: plugin for plugin in loaded}  # a file named twice, or its copy, is one
-    return SpecFile(path, content, read_table(Spec, given, f"{path}:"), tuple(once.values()))
+    return SpecFile(path, content, schema.read_table(Spec, given, f"{path}:"), tuple(once.values()))

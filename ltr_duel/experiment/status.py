@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from ltr_duel.core import InputError, parallel
-from ltr_duel.experiment.about import seconds_of
-from ltr_duel.experiment.found import Found
+from ltr_duel.experiment.index import Index
 from ltr_duel.experiment.leases import claimed, live_drivers
 from ltr_duel.experiment.plan_file import read_plans
 from ltr_duel.experiment.store import Store
 
 _SAMPLE = 200  # runs that the mean time of a run is taken from
+_LONGEST = 1e10  # seconds: more than any run takes
 
 
 class Status(NamedTuple):
@@ -43,11 +44,11 @@ def read_status(folder: str | Path) -> Status:
     """
     store = Store(folder)
     store.require()
-    plans, found = read_plans(store), store.scan()
+    plans, index = read_plans(store), store.scan()
     planned: set[str] = set()
     for plan in plans:
         planned.update(plan.runs["digest"].to_pylist())
-    done = found.done.keys() & planned
+    done = index.done.keys() & planned
     failures = [one for digest, one in store.failures().items() if digest in planned - done]
     drivers = live_drivers(store)
     left = len(planned) - len(done) - len(failures)
@@ -57,26 +58,24 @@ def read_status(folder: str | Path) -> Status:
         len(done),
         len(claimed(store) & planned - done),
         failures,
-        found.broken,
-        found.foreign,
-        len(found.done.keys() - planned),
+        index.broken,
+        index.foreign,
+        len(index.done.keys() - planned),
         drivers,
-        _seconds_left(store, found, sorted(done), left, drivers),
+        _seconds_left(index, sorted(done), left, drivers),
     )
 
 
-def _seconds_left(
-    store: Store, found: Found, done: list[str], left: int, drivers: list[dict[str, Any]]
-) -> float | None:
+def _seconds_left(index: Index, done: list[str], left: int, drivers: list[dict[str, Any]]) -> float | None:
     """Extrapolate from finished runs and the workers of the live drivers (or all cores here, if there is none)."""
     if left == 0:
         return 0.0
     every = max(1, len(done) // _SAMPLE)
-    places = sorted(found.done[digest] for digest in done[::every][:_SAMPLE])
-    try:
-        seconds = seconds_of(store.read(places))
-    except InputError:  # joined with others at this moment
-        seconds = []
+    seconds: list[float] = []
+    with suppress(InputError):  # a file was joined with others at this moment
+        for _, rows in index.batches(done[::every][:_SAMPLE]):
+            if not isinstance(rows, InputError):
+                seconds += (one for one in rows["seconds"].to_pylist() if 0 <= one < _LONGEST)
     if not seconds:
         return None
     workers = sum(parallel.checked_jobs(int(driver["jobs"])) for driver in drivers) or parallel.checked_jobs(-1)

@@ -1,11 +1,12 @@
-"""The store: a folder in which every finished run is one record, there completely or not at all.
+"""The store: a folder that contains every finished run completely or not at all.
 
-DIR/plans/<digest>.parquet       the runs of each experiment started here, with its spec
+DIR/plans/<digest>.parquet       the runs of each experiment started here: the spec, and the key of each run
 DIR/problems/<digest>.parquet    the matrix that regret is measured by
-DIR/runs/<id>.runs               the runs that one process has finished, one after the other (`segment`, `stored_run`)
+DIR/runs/<id>.arrows             the runs that one process has finished (`runs_file`)
+DIR/origins/<sha256>.json        the origin of runs: experiment, program, libraries, machine
 DIR/failed/<digest>.json         a run that failed, with its traceback
-DIR/claims/<digest>              a run that a process has claimed
-DIR/drivers/<id>                 that process; touched while it is alive
+DIR/claims/<digest>              the id of the process that has claimed a run
+DIR/drivers/<id>                 that process, with the lease that it renews while it is alive
 DIR/tmp/                         files that are being written
 
 Nothing here imports the simulation: looking at a store of 100,000 runs takes a moment. A process that runs an
@@ -15,20 +16,20 @@ experiment names files by text (`Store.place`): some versions of Python keep the
 from __future__ import annotations
 
 import errno
-import itertools
+import hashlib
+import json
 import os
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from operator import attrgetter
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from ltr_duel.core import InputError, arguments
 from ltr_duel.core import files as core_files
-from ltr_duel.experiment.found import Found, Place, is_digest
-from ltr_duel.experiment.record import read_record
-from ltr_duel.experiment.segment import Content, decode_record
+from ltr_duel.experiment.index import Index
+from ltr_duel.experiment.record import parsed_record, read_record
+from ltr_duel.experiment.runs_file import HEADER, HEX
 
 _FAILURE = {"policy": str, "problem": str, "horizon": int, "repetition": int, "error": str, "traceback": str}
 
@@ -44,6 +45,7 @@ class Store:
         self.plans = self.folder / "plans"
         self.problems = self.folder / "problems"
         self.runs = self.folder / "runs"
+        self.origins = self.folder / "origins"
         self.failed = self.folder / "failed"
         self.claims = self.folder / "claims"
         self.drivers = self.folder / "drivers"
@@ -64,10 +66,13 @@ class Store:
 
         Raises `InputError` if they cannot be made, or the folder holds something else.
         """
+        self._refuse_earlier()
         if self.folder.is_dir() and not self.exists() and any(self.folder.iterdir()):
             raise InputError(f"{self.folder}: holds files that are not of an experiment; give a new or empty folder")
         try:
-            for folder in (self.plans, self.problems, self.runs, self.failed, self.claims, self.drivers, self.tmp):
+            for folder in (
+                self.plans, self.problems, self.runs, self.origins, self.failed, self.claims, self.drivers, self.tmp,
+            ):  # fmt: skip
                 folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"{self.folder}: cannot be written: {error.strerror}") from None
@@ -77,11 +82,25 @@ class Store:
         return self.runs.is_dir() and self.plans.is_dir()
 
     def require(self) -> None:
-        """Refuse a folder that is no store."""
+        """Refuse a folder that is no store of this version."""
         if not self.exists():
             alone = self.folder / "results.parquet"
             hint = f"; {alone}, of 'ltr-duel simulate', is a table that pandas.read_parquet reads" * alone.is_file()
             raise InputError(f"{self.folder}: no results of 'ltr-duel run' are here{hint}")
+        self._refuse_earlier()
+
+    def _refuse_earlier(self) -> None:
+        names = [path.name for path in self.runs.iterdir()] if self.runs.is_dir() else []
+        if any(is_digest(name.removesuffix(".parquet")) for name in names):
+            commit, merged = "7012071", f"'ltr-duel merge {self.folder} --out NEW' and 'ltr-duel results NEW"
+        elif any(name.endswith(".runs") for name in names):
+            commit, merged = "98b9506", f"'ltr-duel results {self.folder}"
+        else:
+            return
+        raise InputError(
+            f"{self.folder}: the runs were written by a development version before 0.3.0; install commit {commit},"
+            f" export them with {merged} --csv table.csv', and give new runs another folder"
+        )
 
     def problem_path(self, digest: str) -> Path:
         """Where the matrix of a problem lies."""
@@ -120,10 +139,6 @@ class Store:
         with suppress(FileNotFoundError):
             os.unlink(path)
 
-    def size(self, path: str) -> int:
-        """Return the bytes of a file. Raises `OSError` if it cannot be looked at."""
-        return os.stat(path).st_size
-
     def changed_at(self, path: str) -> int:
         """Return when a file was written, in nanoseconds; 0 if it does not exist."""
         try:
@@ -131,14 +146,15 @@ class Store:
         except FileNotFoundError:
             return 0
 
-    def append(self, segment: str, data: bytes) -> None:
-        """Write behind what a file of runs holds, which is made if need be: whole records, or after an error nothing.
+    def append(self, name: str, data: bytes) -> None:
+        """Append to a file of runs, which is made if it does not exist; after an error, nothing is appended.
 
-        The file is closed again each time, so that on a network file system other machines see it. Raises what
+        The file is closed each time, so that on a network file system other machines see the data. Raises what
         `writing` does.
         """
-        with self._said(path := self.place("runs", segment)), open(path, "ab", buffering=0) as file:
-            before, left = file.seek(0, os.SEEK_END), memoryview(data)
+        with self._said(path := self.place("runs", name)), open(path, "ab", buffering=0) as file:
+            before = file.seek(0, os.SEEK_END)
+            left = memoryview(data if before else HEADER + data)
             try:
                 while left:
                     left = left[file.write(left) :]
@@ -146,41 +162,39 @@ class Store:
                 file.truncate(before)
                 raise
 
-    def scan(self) -> Found:
-        """Find all records under ``runs`` by their heads; their bodies are not looked at.
+    def scan(self) -> Index:
+        """Return an index of all runs."""
+        index = Index(self)
+        index.update()
+        while index.lost:  # a file was joined with others meanwhile
+            index = Index(self)
+            index.update()
+        return index
 
-        Raises `InputError` if runs are there as version 0.1 kept them.
-        """
-        found = Found(self)
-        found.look()
-        while found.lost:  # a file was joined with others meanwhile
-            found = Found(self)
-            found.look()
-        if found.old:
-            raise InputError(
-                f"{self.folder}: {found.old:,} runs are kept as in version 0.1, each in a file of its own; install"
-                f" commit 7012071: its 'ltr-duel merge {self.folder} --out NEW' copies them into a new folder"
-            )
-        return found
-
-    def read(self, places: Iterable[Place]) -> Iterator[Content | None]:
-        """Read records: None for each that is not as it was written. Raises what `raw` does."""
-        return map(decode_record, self.raw(places))
-
-    def raw(self, places: Iterable[Place]) -> Iterator[bytes]:
-        """Read the bytes of records, quickly where they are in the order of the files.
-
-        Raises `InputError` if a file cannot be read.
-        """
-        name = ""
+    def keep_origin(self, content: dict[str, Any]) -> str:
+        """Write an origin of runs, unless it exists and is sound; return its name."""
+        text = json.dumps(content, sort_keys=True).encode()
+        name = hashlib.sha256(text).hexdigest()
         try:
-            for name, together in itertools.groupby(places, key=attrgetter("segment")):
-                with open(self.place("runs", name), "rb", buffering=0) as file:
-                    for place in together:
-                        file.seek(place.offset)
-                        yield file.read(place.size)
+            self.origin(name)
+        except InputError:
+            self.write(self.place("origins", f"{name}.json"), text)
+        return name
+
+    def origin(self, name: str) -> dict[str, Any]:
+        """Return an origin of runs. Raises `InputError` with a part of a sentence if it is not as it was written."""
+        try:
+            text = (self.origins / f"{name}.json").read_bytes() if is_digest(name) else b""
+        except FileNotFoundError:
+            raise InputError("its manifest is missing") from None
         except OSError as error:
-            raise InputError(f"{self.runs / name}: cannot be read: {error.strerror}") from None
+            raise InputError(f"its manifest cannot be read: {error.strerror}") from None
+        if hashlib.sha256(text).hexdigest() != name:
+            raise InputError("its manifest is not as it was written")
+        try:
+            return parsed_record(text, {})
+        except InputError as error:
+            raise InputError(f"its manifest is {error}") from None
 
     def files(self, folder: Path) -> list[Path]:
         """Return the files of a folder that are named by a digest, sorted; other files are not of this store."""
@@ -197,6 +211,11 @@ class Store:
         return {
             path.stem: read_record(path, "the record of a failed run", _FAILURE) for path in self.files(self.failed)
         }
+
+
+def is_digest(name: str) -> bool:
+    """Whether this is a SHA-256 as text."""
+    return len(name) == 64 and HEX.issuperset(name)
 
 
 class StoreFullError(InputError):

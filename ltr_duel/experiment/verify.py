@@ -1,26 +1,27 @@
-"""Check a store: every run against its checksum, a random sample of runs by doing them again; and repair it."""
+"""Check a store: every run against its checksum and a random sample by doing it again; and repair the store."""
 
 from __future__ import annotations
 
 import random
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from ltr_duel.core import InputError, checked_seed, errors
 from ltr_duel.core import plugins as core_plugins
 from ltr_duel.experiment.backends.backend import Backend
-from ltr_duel.experiment.found import Found
+from ltr_duel.experiment.counts import counts_of, same_counts
 from ltr_duel.experiment.joining import join
 from ltr_duel.experiment.plan import Plan
 from ltr_duel.experiment.plan_file import StoredPlan, read_plans
 from ltr_duel.experiment.problems import build_problems
-from ltr_duel.experiment.run_record import same_run
 from ltr_duel.experiment.scheduler import Scheduler
 from ltr_duel.experiment.spec import read_spec
 from ltr_duel.experiment.store import Store
-from ltr_duel.experiment.stored_run import Reader, wrong_with_problem, wrong_with_runs
+from ltr_duel.experiment.stored_runs import StoredRuns, wrong_with_problem
 from ltr_duel.experiment.worker import execute
 
 
@@ -45,9 +46,8 @@ def verify_store(
     """Check all runs, and do a sample of them again.
 
     plugins: files that the experiments need. Those that a store or its plans name are not run.
-    repair: do runs again that are wrong, and write matrices anew that are wrong. Where bytes are no runs, it cannot be
-    said
-    whose they were: all runs of the plans that are missing are done then.
+    repair: do wrong runs again, and write wrong matrices again. Bytes that are no runs do not show which runs were
+        lost, so all missing runs of the plans are done then.
 
     Raises `InputError` if the folder holds no results, a plan is damaged, or a plug-in cannot be used.
     """
@@ -56,14 +56,15 @@ def verify_store(
     sample, seed = errors.require_whole("the sample", sample, 0), checked_seed(seed)
     for path in plugins:
         core_plugins.load_plugin(path)
-    plans, found = read_plans(store), store.scan()
-    runs = wrong_with_runs(store, found, found.done)
+    stored = StoredRuns(store, read_plans(store))
+    plans, broken = stored.plans, dict(stored.index.broken)
+    runs = stored.wrong_with(stored.index.done)
     sound = [digest for digest, why in sorted(runs.items()) if not why]
-    complaints, repeated = [f"{name}: no run is called that" for name in found.foreign], 0
+    complaints, repeated = [f"{name}: no run is called that" for name in stored.index.foreign], 0
     wanted = set(random.Random(seed).sample(sound, min(sample, len(sound))))
     for plan, here in by_plan(plans, wanted):
         try:
-            for digest, why in _repeat(Reader(store, found), rebuilt(plan, plugins, jobs), here):
+            for digest, why in _repeat(stored, rebuilt(plan, plugins, jobs), here):
                 repeated += 1
                 runs[digest] = why
         except InputError as error:
@@ -71,46 +72,39 @@ def verify_store(
         wanted -= here
     complaints += [f"{digest}: no plan here asks for it, so it cannot be repeated" for digest in sorted(wanted)]
     wrong = {digest: why if digest in why else f"{digest}: {why}" for digest, why in sorted(runs.items()) if why}
-    wrong |= _wrong_matrices(store, plans, found)
-    wrong |= found.broken
+    wrong |= _wrong_matrices(stored)
+    wrong |= broken
     repaired = []
     if repair and wrong:
-        missing = _missing(store, plans, found) if found.broken else set()
+        missing = _missing(stored) if broken else set()
         mended, refused = do_again(store, plans, wrong.keys() | missing, plugins, jobs)
         complaints += refused
         if not refused:
-            join(store, found.broken.keys())
-        mended |= found.broken.keys() - store.scan().broken.keys()
+            join(store, broken.keys())
+        mended |= broken.keys() - store.scan().broken.keys()
         repaired = [wrong.pop(digest) for digest in sorted(mended & wrong.keys())]
     return Verdict(len(runs), repeated, [*wrong.values(), *complaints], repaired)
 
 
-def _missing(store: Store, plans: Sequence[StoredPlan], found: Found) -> set[str]:
-    """Return the runs that are planned, and neither done nor failed."""
-    planned = {digest for plan in plans for digest in plan.runs["digest"].to_pylist()}
-    return planned - found.done.keys() - {path.stem for path in store.files(store.failed)}
+def _missing(stored: StoredRuns) -> set[str]:
+    """Return the planned runs that are neither done nor failed."""
+    failed = {path.stem for path in stored.store.files(stored.store.failed)}
+    return stored.planned.keys() - stored.index.done.keys() - failed
 
 
-def _wrong_matrices(store: Store, plans: Sequence[StoredPlan], found: Found) -> dict[str, str]:
-    """Say which matrices are not those that the manifests of their runs name, by the digests of their problems."""
+def _wrong_matrices(stored: StoredRuns) -> dict[str, str]:
+    """Return what is wrong with the matrices of problems that have finished runs, by the digests of the problems."""
     wrong: dict[str, str] = {}
-    reader = Reader(store, found)
-    for plan in plans:
-        known: set[int] = set()
-        for digest, number in zip(plan.runs["digest"].to_pylist(), plan.runs["problem"].to_pylist(), strict=True):
-            if number in known or digest not in found.done:
-                continue
-            with suppress(InputError):
-                matrix = reader.run(digest).group["matrix_sha256"]
-                problem = plan.about["problems"][number]["digest"]
-                why = wrong_with_problem(store.problem_path(problem), matrix)
-                wrong |= {problem: why} if why else {}
-                known.add(number)
+    for plan in stored.plans:
+        done = plan.runs.filter(pc.is_in(plan.runs["digest"], pa.array(stored.index.done, pa.string())))
+        for problem in (plan.about["problems"][number] for number in pc.unique(done["problem"]).to_pylist()):
+            why = wrong_with_problem(stored.store.problem_path(problem["digest"]), problem["matrix_sha256"])
+            wrong |= {problem["digest"]: why} if why else {}
     return wrong
 
 
-def _repeat(reader: Reader, plan: Plan, wanted: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Do some runs of a plan again: yield of each its digest, and what is wrong, or nothing."""
+def _repeat(stored: StoredRuns, plan: Plan, wanted: Collection[str]) -> Iterator[tuple[str, str]]:
+    """Do some runs of a plan again: yield the digest of each, and what is wrong, or nothing."""
     left = set(wanted)
     for run in plan:
         if run.digest not in left:
@@ -118,9 +112,10 @@ def _repeat(reader: Reader, plan: Plan, wanted: Collection[str]) -> Iterator[tup
         left.discard(run.digest)
         outcome = execute(plan.task(run))
         why = ""
-        if outcome.error:
+        ((_, rows),) = stored.batches([run.digest])
+        if outcome.counts is None:
             why = f"{run.digest}: failed this time ({outcome.error})"
-        elif not same_run(outcome.data, reader.run(run.digest).data):
+        elif not same_counts(outcome.counts, counts_of(rows, 0)):
             where = f"{run.label}, horizon {run.horizon}, repetition {run.repetition}"
             why = f"{run.digest}: other bytes this time ({where})"
         yield run.digest, why
@@ -149,7 +144,7 @@ def rebuilt(stored: StoredPlan, plugins: Sequence[str | Path], jobs: int) -> Pla
         if one["sha256"] not in given:
             raise InputError(f"it needs {one['path']} (SHA-256 {one['sha256']}): give that file with --plugin")
     file = read_spec(stored.about["spec_path"], stored.about["spec"], plugins=plugins, load_named=False)
-    return Plan(file, build_problems(file, jobs=jobs), stored.labels)
+    return Plan(file, build_problems(file, jobs=jobs))
 
 
 def do_again(
@@ -179,9 +174,8 @@ def do_again(
             continue
         if report.interrupted:
             raise KeyboardInterrupt
-        again = {run.digest for run in plan} - set(report.failed)
-        found = store.scan()
-        wrong = wrong_with_runs(store, found, runs & again & found.done.keys())
+        now = StoredRuns(store, plans)
+        wrong = now.wrong_with((runs & {run.digest for run in plan} & now.index.done.keys()) - set(report.failed))
         mended |= {digest for digest, why in wrong.items() if not why}
         mended |= problems.intersection(problem.digest for problem in plan.problems)
     return mended, refused

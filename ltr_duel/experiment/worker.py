@@ -1,7 +1,4 @@
-"""One task, in whatever process: a pure function from a task to the bytes of its result, and where it came from.
-
-What is kept beside a run, where it comes from or how it failed, never goes into the run's own bytes.
-"""
+"""One task, in whatever process: a pure function from a task to the counts of its run, and their origin."""
 
 from __future__ import annotations
 
@@ -17,10 +14,10 @@ import numpy as np
 
 from ltr_duel.bandits import POLICIES, PolicyError
 from ltr_duel.core import IntVector, handed_over, host, machine, plugins, sources
+from ltr_duel.experiment.counts import Counts, encode_run
 from ltr_duel.experiment.plan import Plan, PlannedRun, Task
 from ltr_duel.experiment.problem import open_problem
-from ltr_duel.experiment.run_record import encode_run
-from ltr_duel.simulation import RunKey, RunResult, checkpoints, key_fields, run_once
+from ltr_duel.simulation import RunKey, RunResult, checkpoints, run_once
 
 _LIBRARIES = ("ltr-duel", "numpy", "numba", "llvmlite", "scipy", "pandas", "pyarrow", "joblib")
 
@@ -29,7 +26,7 @@ class Outcome(NamedTuple):
     """What became of a task."""
 
     digest: str
-    data: bytes  # the run; nothing if it failed
+    counts: Counts | None  # None if it failed
     seconds: float
     decisions: int
     error: str  # one line; nothing if it did not fail
@@ -74,7 +71,7 @@ class PreparedRun:
             first = str(error).strip().splitlines() or [""]
             line = f"{type(error).__name__}: {first[0]}".rstrip(": ")
             seconds = time.perf_counter() - began
-            return Outcome(self._key.digest, b"", seconds, 0, line, traceback.format_exc(), environment())
+            return Outcome(self._key.digest, None, seconds, 0, line, traceback.format_exc(), environment())
         seconds = time.perf_counter() - began
         return Outcome(self._key.digest, encode_run(result), seconds, result.decisions, "", "", environment())
 
@@ -110,18 +107,6 @@ def environment() -> dict[str, Any]:
         "processor": host.processor(),
         "system": host.system(),
         "host": socket.gethostname(),
-    }
-
-
-def group(plan: Plan, run: PlannedRun) -> dict[str, Any]:
-    """Say what a run is, but for its repetition."""
-    problem = plan.problems[run.problem]
-    return {
-        "key": {name: value for name, value in key_fields(run.key).items() if name != "repetition"},
-        "policy": run.label,
-        "problem": problem.name,
-        "data_sha256": problem.matrix.provenance.get("corpus_sha256"),
-        "matrix_sha256": problem.matrix.digest,
     }
 
 

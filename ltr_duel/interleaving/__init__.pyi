@@ -6,8 +6,11 @@ from .comparison import compare_pair as compare_pair
 from .comparison import compare_slate as compare_slate
 from .comparison import redraw_ties as redraw_ties
 from .hooks import Lists as Lists
+from .hooks import PairMethodPage as PairMethodPage
+from .hooks import PlainMethodPage as PlainMethodPage
 from .hooks import Shown as Shown
 from .hooks import Size as Size
+from .hooks import SlateMethodPage as SlateMethodPage
 from .hooks import credit_pair as credit_pair
 from .hooks import credit_slate as credit_slate
 from .hooks import draw_mirrored as draw_mirrored
@@ -26,9 +29,6 @@ from .page_scan import Scanned as Scanned
 from .page_scan import head_ends as head_ends
 from .page_scan import read_head as read_head
 from .page_scan import scan_pages as scan_pages
-from .pages import PairMethodPage as PairMethodPage
-from .pages import PlainMethodPage as PlainMethodPage
-from .pages import SlateMethodPage as SlateMethodPage
 from .plain import Page as Page
 from .plain import interleave as interleave
 from .plain import listed as listed

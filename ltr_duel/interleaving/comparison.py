@@ -32,9 +32,8 @@ from ltr_duel.core import (
     numbered,
     random_below,
 )
-from ltr_duel.interleaving.compiling import compile_plugin, is_new_plugin
 from ltr_duel.interleaving.hooks import Lists, Shown, Size, credit_pair, credit_slate, draw_pair, draw_slate
-from ltr_duel.interleaving.method import METHODS, Method
+from ltr_duel.interleaving.method import METHODS, Method, compile_plugin, is_new_plugin
 from ltr_duel.rankers import REDRAWING, Rankings, require_rankings
 
 FIXED, RESAMPLED, REDRAWN = range(3)  # how ties are ordered

@@ -9,11 +9,13 @@ from dataclasses import dataclass, field
 from numbers import Real
 from typing import Any
 
+import numba
 import numpy as np
 
-from ltr_duel.core import InputError, components, errors, implement, interpreted
+from ltr_duel.core import InputError, IntVector, compile_error, components, errors, implement, interpreted, jit, stream
 from ltr_duel.interleaving.hooks import (
     Lists,
+    Shown,
     credit_pair,
     credit_slate,
     draw_mirrored,
@@ -21,6 +23,8 @@ from ltr_duel.interleaving.hooks import (
     draw_slate,
     find_contributors,
 )
+
+_compiled: set[type] = set()  # classes of plug-ins' states whose functions have been compiled
 
 
 class MethodError(InputError):
@@ -129,10 +133,7 @@ class Method(components.Component):
 
 
 def bind(method: Method) -> None:
-    """Register a method's functions with the stubs above.
-
-    Raises `InputError` if a drawing or crediting function lacks its counterpart, or all are missing.
-    """
+    """Register a method's functions with the stubs above."""
     pairs, slates = (method.draw_pair, method.credit_pair), (method.draw_slate, method.credit_slate)
     functions: list[Callable[..., Any] | None] = [*pairs, *slates]
     for draw, credit in (pairs, slates):
@@ -194,6 +195,31 @@ def require_list(name: str, shown: Any, documents: int, top: int) -> None:
         raise MethodError(f"method '{name}': it shows {len(listed)} documents where at most {top} are wanted")
     if len(set(listed)) < len(listed):
         raise MethodError(f"method '{name}': it shows a document twice: {shown!r:.80}")
+
+
+def is_new_plugin(method: Method) -> bool:
+    """Return whether a method runs compiled, is defined outside this package, and has not been compiled before."""
+    inside = method.state.__module__.startswith("ltr_duel.")
+    return method.compiled and not inside and method.state not in _compiled and not numba.config.DISABLE_JIT
+
+
+def compile_plugin(method: Method, state: Any, lists: Lists, page: Shown, slate: IntVector) -> None:
+    """Compile the functions of a plug-in's method for its state, lists and scratch."""
+    of_pairs, of_slates = (state, lists, 0, 0, 1, page), (state, lists, 0, slate, 1, page)
+    rng, won = stream(0, "compile"), np.zeros((1, 1), np.int8)
+    for function, arguments in (
+        (method.draw_pair, (*of_pairs, rng)),
+        (method.credit_pair, (*of_pairs, 1, 1)),
+        (method.draw_slate, (*of_slates, rng)),
+        (method.credit_slate, (*of_slates, 1, 1, won)),
+    ):
+        if function is not None:
+            try:
+                compiler: Any = jit.uncached_kernel(function)
+                compiler.return_type(*arguments)
+            except (numba.errors.NumbaError, ValueError) as error:
+                raise MethodError(f"method '{method.name}': {compile_error(function, error)}") from error
+    _compiled.add(method.state)
 
 
 METHODS: components.Registry[Method] = components.Registry(

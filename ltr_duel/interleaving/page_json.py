@@ -38,10 +38,7 @@ class Stored(NamedTuple):
 
 
 def portable(document: Any) -> Any:
-    """Return a document id in a form that JSON can represent.
-
-    Raises `InputError` unless the id is a text or a finite number.
-    """
+    """Return a document id in a form that JSON can represent."""
     value = document.item() if isinstance(document, np.generic) else document
     if not _is_id(value):
         raise InputError(f"document id {document!r} is neither a text nor a finite number: JSON cannot keep it")
@@ -49,10 +46,7 @@ def portable(document: Any) -> Any:
 
 
 def write_page(stored: Stored) -> str:
-    """Return the text of a page, in ASCII and without spaces.
-
-    Raises `InputError` if the text is too long for `read_page`.
-    """
+    """Return the text of a page, in ASCII and without spaces."""
     try:
         text = json.dumps(stored._asdict(), separators=(",", ":"), allow_nan=False)
     except ValueError:
@@ -63,10 +57,7 @@ def write_page(stored: Stored) -> str:
 
 
 def read_page(text: str) -> Stored:
-    """Read and check the text of a page.
-
-    Raises `InputError` if the text is not a valid page.
-    """
+    """Read and check the text of a page."""
     if not isinstance(text, str):
         raise InputError(f"a page is read from a text, not from {type(text).__name__}")
     if len(text) > LONGEST_TEXT:

@@ -11,19 +11,14 @@ import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.core import InputError, IntVector, SignMatrix, SmallIntMatrix, errors, interpreted, kernel, random_below
-from ltr_duel.interleaving.compiling import compile_plugin, is_new_plugin
 from ltr_duel.interleaving.hooks import Lists, Shown, Size, credit_pair, credit_slate, draw_pair, draw_slate
-from ltr_duel.interleaving.method import METHODS, Method, able_methods
+from ltr_duel.interleaving.method import METHODS, Method, able_methods, compile_plugin, is_new_plugin
 
 _KEPT = 64  # number of workspaces of a thread, and of states of a workspace
 
 
 class Workspace:
-    """The scratch of one thread for drawing and crediting lists of one length by one method, for a number of rankers.
-
-    outcome: outcome rule for pairs; the default if empty.
-    top, rankers, longest: numbers of documents shown and of rankers, and the largest number of documents.
-    """
+    """The scratch of one thread for drawing and crediting lists of one length by one method for some rankers."""
 
     def __init__(self, method: str | Method, outcome: str, top: int, rankers: int, longest: int) -> None:
         label, self.method, self._params = METHODS.configure(method)
@@ -52,9 +47,7 @@ class Workspace:
         self._credit = credit if self.method.compiled else interpreted(credit)
 
     def draw(self, orders: SmallIntMatrix, rng: Generator) -> tuple[list[int], list[int], tuple[float, ...]]:
-        """Complete the orders in place, and draw a list.
-
-        orders: shape (rankers, documents); best first, -1 after a ranker's last document.
+        """Complete the orders in place (-1 after a ranker's last document), and draw a list.
 
         Returns the shown documents, their contributors (-1: none), and the numbers that the method stored for `credit`.
         """
@@ -134,11 +127,7 @@ _local = _Local()
 
 
 def workspace(method: str | Method, outcome: str, top: int, rankers: int, documents: int) -> Workspace:
-    """Return this thread's workspace, with a capacity of at least `documents`.
-
-    Raises `InputError` for an unknown method or rule, or a method that does not compare that many rankers, and
-    `MethodError` if a method of a plug-in file cannot be compiled.
-    """
+    """Return this thread's workspace, with a capacity of at least `documents`."""
     if not isinstance(method, str | Method):
         raise InputError(f"a method is a name or a Method, not {type(method).__name__}")
     room = room_for(documents)

@@ -1,4 +1,3 @@
-from .backup import backup_store as backup_store
 from .calls import BusyError as BusyError
 from .calls import Decide as Decide
 from .calls import Decision as Decision
@@ -9,14 +8,12 @@ from .calls import Recorded as Recorded
 from .calls import StoreError as StoreError
 from .calls import TokenError as TokenError
 from .calls import UsedError as UsedError
+from .checking import backup_store as backup_store
 from .checking import check_store as check_store
 from .experiment import Experiment as Experiment
 from .export import export_log as export_log
 from .forgetting import forget as forget
 from .memory import Counts as Counts
-from .policies import live_order as live_order
-from .policies import live_policy as live_policy
-from .policies import live_streams as live_streams
 from .settings import Settings as Settings
 from .settings import default_outcome as default_outcome
 from .settings import read_settings as read_settings
@@ -26,8 +23,11 @@ from .state import State as State
 from .switches import Switch as Switch
 from .switches import Switched as Switched
 from .switches import Switches as Switches
-from .switching import read_switches as read_switches
-from .switching import switch_store as switch_store
+from .switches import read_switches as read_switches
+from .switches import switch_store as switch_store
 from .tokens import Keys as Keys
 from .tokens import read_keys as read_keys
 from .tokens import signing_keys as signing_keys
+from .turns import live_order as live_order
+from .turns import live_policy as live_policy
+from .turns import live_streams as live_streams

@@ -1,4 +1,4 @@
-"""What happens inside a transaction: a page is decided on, clicks are counted, deadlines pass."""
+"""The steps of a transaction: a page is decided on, clicks are counted, deadlines pass."""
 
 from __future__ import annotations
 
@@ -20,31 +20,44 @@ from ltr_duel.live.calls import (
     TokenError,
     UsedError,
 )
-from ltr_duel.live.drafts import Drafts
-from ltr_duel.live.lists import depth_of, part_of, places_of, plain_list, require_ids, require_one_text, require_search
-from ltr_duel.live.marks import Marks
-from ltr_duel.live.memory import Memory
-from ltr_duel.live.outcomes import Outcomes
-from ltr_duel.live.rows import DAMAGED, Event, in_bytes, pack_page, read_ids, unpack_page, write_ids
+from ltr_duel.live.contents import (
+    Outcomes,
+    depth_of,
+    part_of,
+    places_of,
+    plain_list,
+    require_ids,
+    require_one_text,
+    require_search,
+)
+from ltr_duel.live.memory import Memory, Steps
+from ltr_duel.live.rows import (
+    ALONE,
+    CLICKED,
+    DAMAGED,
+    EXPIRED,
+    UNCLICKED,
+    Event,
+    in_bytes,
+    pack_page,
+    read_ids,
+    unpack_page,
+    write_ids,
+)
 from ltr_duel.live.settings import Settings
-from ltr_duel.live.steps import Steps
 from ltr_duel.live.store import PageRow, Store
 from ltr_duel.live.switches import Switch, Switches, completed, switched
-from ltr_duel.live.tally import ALONE, CLICKED, EXPIRED, UNCLICKED
-from ltr_duel.live.tokens import NO_PAGE, Claim, Keys
+from ltr_duel.live.tokens import NO_PAGE, Claim, Keys, Marks
 from ltr_duel.live.turns import Key
+from ltr_duel.live.unsampled import Drafts
 
 _SNAPSHOT_EVERY = 2000  # events; so many are read again when a store is opened
 _PASSING = 20  # pages past their deadline that are closed before another one is shown
-_toss: Any = interpreted(coin)
+_coin: Any = interpreted(coin)
 
 
 class Actions:
-    """Changes what is in the store and in memory alike; a call that raises `InputError` has changed neither.
-
-    mark: of this opening of the store, see `ltr_duel.live.marks`.
-    steps: of the clock.
-    """
+    """Changes store and memory alike; a call that raises `InputError` has changed neither."""
 
     def __init__(self, settings: Settings, store: Store, keys: Keys, mark: str, steps: Steps) -> None:
         self.memory, self._steps = Memory(settings, store, steps), steps
@@ -56,7 +69,7 @@ class Actions:
         self._changes = store.changes
 
     def look(self, now: float) -> None:
-        """See whether the clock has stepped, and whether other processes have used switches."""
+        """Follow steps of the clock, and switches that other processes have used."""
         memory = self.memory
         if self._steps.look(now, memory.pages, lambda: min(memory.waiting, default=memory.pages + 1)):
             memory.reorder()
@@ -68,7 +81,7 @@ class Actions:
     def answer(
         self, call: Decide | Record | Drop | Switch, now: float
     ) -> Decision | Recorded | Switches | InputError | None:
-        """Return the answer to a call, or what is wrong with it; None for a later part of a page that is not known."""
+        """Return the answer to a call, or its error; None for a later part of an unknown page."""
         try:
             if isinstance(call, Drop):
                 return self.drop(call.page, now)
@@ -81,7 +94,7 @@ class Actions:
             return error.with_traceback(None)  # whose frames hold the other calls
 
     def decide(self, call: Decide, now: float) -> Decision | None:
-        """Make a page of the rankers that the policy asks for; a page that was shown before is shown again."""
+        """Make a page of the rankers that the policy asks for, or show an earlier one again."""
         memory, settings, query, user = self.memory, self._settings, call.query, call.user
         rankings: Mapping[str, Sequence[Hashable]] = call.rankings
         require_search(call, settings)
@@ -108,7 +121,7 @@ class Actions:
             page = interleave(given, settings.method, outcome=settings.outcome, top=settings.top, rng=memory.lists)
             ids, sheet = page.shown, pack_page(page)
         if len(memory.waiting) >= settings.max_open:
-            self._store.gather(self._close_first(now), b"")  # of its late clicks nobody may say that they were counted
+            self._store.gather(self._close_first(now), b"")  # its late clicks are refused as too late, not as repeated
             memory.early += 1
         number, expires = memory.pages + 1, int((now + settings.deadline) * 1000)
         text, seen, depth = write_ids(tuple(ids)), None, depth_of(part_of(tuple(ids), call), call)
@@ -154,7 +167,7 @@ class Actions:
         return recorded
 
     def _closed(self, claim: Claim, now: float) -> InputError | None:
-        """Return why no clicks of a page are counted any more; None if it is open."""
+        """Return the reason why clicks of a page are no longer counted; None if it is open."""
         if self.memory.is_over(claim.page, claim.expires, now):
             return ExpiredError("the deadline of the page has passed: it was closed with the clicks reported before")
         if claim.page not in self.memory.waiting:
@@ -166,7 +179,7 @@ class Actions:
         return None
 
     def expire(self, now: float, most: int) -> int:
-        """Close pages whose deadline has passed, at most so many; return how many."""
+        """Close at most so many pages whose deadline has passed; return their number."""
         closed = 0
         while closed < most and (first := self.memory.first_due()) and first[0] <= now * 1000:
             self._close_first(now)
@@ -226,7 +239,7 @@ class Actions:
             self._store.forget_gathered(number)
 
     def _close(self, number: int, clicks: Iterable[Hashable] | None, now: float) -> Recorded:
-        """Close a page; ``None``: its deadline has passed."""
+        """Close a page; without a list of clicks, as its deadline has passed."""
         _, key = self.memory.waiting[number]
         text, sheet, seen, depth = self._store.page(number)
         names = self._rankers(key) if sheet else (self._settings.rankers[key[0]],)
@@ -244,7 +257,7 @@ class Actions:
             signs = [(y > 0) - (y < 0) for y in credit.values()]
             event = event._replace(
                 credit=array("b", signs).tobytes() if counts else None,
-                signs=array("b", [sign or _toss(self.memory.coins) for sign in signs]).tobytes(),
+                signs=array("b", [sign or _coin(self.memory.coins) for sign in signs]).tobytes(),
                 seen=seen,
             )
         if not event.is_of(key):
@@ -258,7 +271,7 @@ class Actions:
         return tuple([self._settings.rankers[arm] for arm in key])
 
     def _places_of(self, key: Key) -> tuple[str, ...]:
-        """Return names for the arms of a page; one that is there again has another name."""
+        """Return different names for the arms of a page, which may hold an arm twice."""
         names = self._rankers(key)
         return tuple([f"{name}\0{k}" if name in names[:k] else name for k, name in enumerate(names)])
 
@@ -267,18 +280,18 @@ class Actions:
         self.memory.happen(event, key)
 
     def finish(self) -> None:
-        """Write what is needed to go on from here."""
+        """Write the states of the random streams, the steps of the clock and, at times, a snapshot."""
         chance = self.memory.chance()
         if chance != self._chance:
-            self._store.say("chance", chance)
+            self._store.set_about("chance", chance)
             self._chance = chance
         if self._steps.unsaved:
-            self._store.say("steps", self._steps.text())
+            self._store.set_about("steps", self._steps.text())
         if self.memory.events - self.memory.saved >= _SNAPSHOT_EVERY:
             self._store.save(self.memory.snapshot())
             self.memory.saved = self.memory.events
 
 
 def _counts(key: Key) -> bool:
-    """Whether a page counts for its pairs; one of a set with a ranker twice is for the policy alone."""
+    """Whether a page counts for its pairs; a set with a ranker twice is for the policy alone."""
     return len(set(key)) == len(key)

@@ -1,6 +1,6 @@
-"""What is asked of a live experiment, what it answers, and why it refuses.
+"""The calls of a live experiment, its answers and refusals.
 
-A refusal is one sentence that holds no key and no path of the server: a client may be told.
+A refusal is one sentence without keys and paths of the server, so a client may see it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ltr_duel.core import InputError
 
 
 class Decide(NamedTuple):
-    """A search was made; which list is to be shown is asked.
+    """A search, which needs a page.
 
     Examples
     --------
@@ -23,16 +23,16 @@ class Decide(NamedTuple):
 
     query: str
     rankings: Mapping[str, Sequence[Hashable]]  # ranker -> document ids, best first
-    user: str = ""  # who asked; empty if nobody knows
-    offset: int = 0  # documents of the page above the part that is to be shown
-    limit: int | None = None  # documents of the part; all that follow if not given
-    token: str = ""  # of a page that is to be shown again, or continued
-    context: Mapping[str, str] = MappingProxyType({})  # what else is known of the search, by the names of the settings
-    joined: bool = False  # whether `Experiment.outside` has let it in, so the switches are not looked at again
+    user: str = ""  # empty for an unknown one
+    offset: int = 0  # documents of the page above the part to show
+    limit: int | None = None  # documents of the part; None for all that follow
+    token: str = ""  # of a page to show again, or to continue
+    context: Mapping[str, str] = MappingProxyType({})  # further facts, by the names of the settings
+    joined: bool = False  # whether `Experiment.outside` has admitted it, so the switches are not applied again
 
 
 class Record(NamedTuple):
-    """A page was seen, and this was clicked.
+    """The clicks on a page.
 
     Examples
     --------
@@ -42,14 +42,12 @@ class Record(NamedTuple):
 
     token: str
     clicks: Iterable[Any]  # ids of shown documents, in any order, or outcomes: {"document", "kind", "value", "id"}
-    final: bool = (
-        True  # whether that is all; if not, the page stays open until its deadline, and later reports add to it
-    )
+    final: bool = True  # False: the page stays open until its deadline, and later reports add to it
     late: bool = False  # whether the page may be closed already; the outcomes are kept for the log alone
 
 
 class Drop(NamedTuple):
-    """A page was not delivered: it is closed, and says nothing about its rankers."""
+    """A page was not delivered: it is closed without an outcome."""
 
     page: int  # number of the page
 
@@ -64,10 +62,10 @@ class Decision(NamedTuple):
     """
 
     page: int  # number of the page, from 1; 0 outside of the experiment
-    shown: tuple[Any, ...]  # document ids, from the top, or of the part that was asked for
-    rankers: tuple[str, ...]  # whose lists are on it, in the policy's order; one alone is not compared
+    shown: tuple[Any, ...]  # document ids, from the top, or of the requested part
+    rankers: tuple[str, ...]  # the rankers of its lists, in the policy's order; a single one is not compared
     token: str  # for `Record`
-    expires: float  # when it counts as seen without clicks: seconds of the experiment's clock
+    expires: float  # its deadline: seconds of the experiment's clock
     served: str = "experiment"  # or why the search takes no part: paused, winner, ended, share, holdback, away, later
     total: int = 0  # documents of the whole page
 
@@ -87,7 +85,7 @@ class Recorded(NamedTuple):
 
 
 class TokenError(InputError):
-    """A token is none of this experiment's: damaged, signed by nobody who may, or made for another experiment.
+    """A token is not of this experiment: damaged, signed by another key, or made for another experiment.
 
     Examples
     --------
@@ -97,7 +95,7 @@ class TokenError(InputError):
 
 
 class ExpiredError(InputError):
-    """A page was closed before these clicks came: at its deadline, or to make room.
+    """A page was closed before its clicks came: at its deadline, or to make room.
 
     Examples
     --------
@@ -121,7 +119,7 @@ class BusyError(InputError):
 
 
 class StoreError(InputError):
-    """The store cannot be written now: nothing of the request happened, and it may be repeated.
+    """The store cannot be written now: the request has changed nothing, and may be repeated.
 
     Examples
     --------

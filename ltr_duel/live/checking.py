@@ -1,22 +1,22 @@
-"""Look through a store: whether its file is whole, and its rows are those of an experiment."""
+"""A store is checked, and copied whole while a service writes to it."""
 
 from __future__ import annotations
 
 import sqlite3
+import time
 from contextlib import closing
 from itertools import islice
 from pathlib import Path
 
-from ltr_duel.core import InputError, arguments
-from ltr_duel.live.policies import kept_policy
-from ltr_duel.live.rows import DAMAGED, Event, is_damaged, key_of, settings_in, snapshot_in, switches_in
-from ltr_duel.live.schema import ENDED, connected, has_log
-from ltr_duel.live.settings import Settings
-from ltr_duel.live.switches import replayed
-from ltr_duel.live.tally import Tally
-from ltr_duel.live.turns import Turns
+from ltr_duel.core import InputError, arguments, files
+from ltr_duel.live.memory import Tally
+from ltr_duel.live.rows import DAMAGED, Event, is_damaged, key_of, snapshot_in
+from ltr_duel.live.schema import ENDED, LEAD, LOG, connected, has_log
+from ltr_duel.live.settings import Settings, settings_in
+from ltr_duel.live.switches import replayed, switches_in
+from ltr_duel.live.turns import kept_turns
 
-_WRONG = (  # what there must not be, and how often it is there
+_WRONG = (  # a fault, and the query that counts it
     ("pages are missing", "SELECT coalesce(max(page), 0) - count(*) FROM pages"),
     ("events are missing", "SELECT coalesce(max(event), 0) - count(*) FROM events"),
     ("open pages have no row", "SELECT count(*) FROM waiting WHERE page NOT IN (SELECT page FROM pages)"),
@@ -37,7 +37,7 @@ _WRONG = (  # what there must not be, and how often it is there
         "SELECT count(*) FROM pages"
         " WHERE context IS NOT NULL AND CASE WHEN json_valid(context) THEN json_type(context) ELSE '' END <> 'object'",
     ),
-    ("pages have a damaged depth", "SELECT count(*) FROM pages WHERE typeof(depth) NOT IN ('integer', 'null')"),
+    ("pages have a damaged depth", "SELECT count(*) FROM pages WHERE typeof(depth) <> 'integer'"),
     ("open pages have no deadline", "SELECT count(*) FROM waiting WHERE typeof(expires) <> 'integer'"),
 )
 _NOT_CLOSED = (
@@ -50,7 +50,7 @@ def check_store(store: str | Path) -> list[str]:
     """Look through a store; a service may go on writing to it.
 
     A copy without its log is a whole store of an earlier moment. It is noticed by its mark: a store in use has one, and
-    loses it when it is closed. A copy of a store that was closed long ago cannot be told from the store.
+    loses it when it is closed. A copy of a store that was closed long ago looks like the store.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def check_store(store: str | Path) -> list[str]:
     Returns
     -------
     list of str
-        Sentences about what is wrong; empty for a store that is sound.
+        A sentence for each fault; empty for a sound store.
 
     Raises
     ------
@@ -101,36 +101,60 @@ def check_store(store: str | Path) -> list[str]:
 
 
 def _wrong_pages(db: sqlite3.Connection, settings: Settings) -> list[str]:
-    """Say which pages could not be credited."""
+    """Return a sentence for each page that could not be credited."""
     rows = db.execute("SELECT page, arms, shown, sheet FROM pages")
     return list(islice((f"page {page} is damaged" for page, *cells in rows if is_damaged(settings, *cells)), _MOST))
 
 
 def _wrong_events(db: sqlite3.Connection, n_arms: int) -> list[str]:
-    """Say which events could not be counted again."""
+    """Return a sentence for each event that could not be counted again."""
     rows = db.execute("SELECT events.*, arms FROM events JOIN pages USING (page) ORDER BY event")
     keys = ((row, key_of(arms, n_arms)) for *row, arms in rows)
     return [f"event {row[0]} is damaged" for row, key in keys if key and not Event(*row).is_of(key)][:_MOST]
 
 
 def _wrong_switches(db: sqlite3.Connection, settings: Settings) -> list[str]:
-    """Say which uses of switches are damaged, or of no use where they stand."""
+    """Return a sentence for each use of a switch that is damaged, or of no use at its place."""
     rows = enumerate(replayed(switches_in(db), settings), 1)
     return [f"use {k} of a switch: {wrong}" for k, (_, wrong) in rows if wrong][:_MOST]
 
 
 def _wrong_snapshot(db: sqlite3.Connection, settings: Settings) -> list[str]:
-    """Say why an experiment could not go on from the snapshot."""
+    """Return the reason why an experiment could not go on from the snapshot."""
     try:
-        found = snapshot_in(db)
-        if found and found.arrays:
-            policy, left = kept_policy(settings, found.arrays)
+        if found := snapshot_in(db):
             Tally(len(settings.rankers)).take(found.arrays)
-            slates = settings.policy_component.feedback == "slate"
-            turns = Turns(policy, len(settings.rankers), slates=slates, in_order=settings.order == "shown", left=left)
-            turns.wait_again(found.lines)
+            kept_turns(settings, found.arrays, found.lines)
     except InputError as error:
         return [f"the snapshot is damaged: {error}"]
     except DAMAGED:
         return ["the snapshot is damaged"]
     return []
+
+
+def backup_store(store: str | Path, out: str | Path, *, without_log: bool = False) -> int:
+    """Copy a store as it is at one moment to a new file, whole or not at all; return the number of pages.
+
+    A service may go on writing meanwhile. ``without_log`` accepts a store that was copied without its log.
+    """
+    path, target = arguments.as_path("a store", store), arguments.as_path("a backup", out)
+    for one in (target, *(target.with_name(f"{target.name}{end}") for end in ("-wal", "-shm", "-journal"))):
+        if one.exists():
+            raise InputError(f"{one}: there is a file already; move it away, or give the backup another name")
+    with (
+        closing(connected(path, writes=False, without_log=without_log)) as source,
+        files.replacing(target) as temporary,
+    ):
+        temporary.chmod(0o600)
+        try:
+            with closing(sqlite3.connect(temporary, isolation_level=None)) as copy:
+                source.backup(copy)
+                copy.execute("INSERT OR REPLACE INTO about SELECT ?, value FROM about WHERE key = ?", (LOG, LEAD))
+                copy.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (ENDED, time.time()))
+                (wrong,) = copy.execute("PRAGMA quick_check(1)").fetchone()
+                if wrong != "ok":
+                    raise InputError(f"{path}: is damaged: {wrong}")
+                (pages,) = copy.execute("SELECT count(*) FROM pages").fetchone()
+        except sqlite3.Error as error:
+            raise InputError(f"{path}: cannot be copied: {error}") from None
+    return int(pages)

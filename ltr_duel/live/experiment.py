@@ -1,4 +1,4 @@
-"""A live experiment: which list to show, what was clicked, where it stands."""
+"""A live experiment: lists to show, their clicks, and its state."""
 
 from __future__ import annotations
 
@@ -27,17 +27,14 @@ class Experiment(Running):
 
     Parameters
     ----------
-    store : Store
-        Open.
-    settings : Settings
+    opened : Opened
+        The store with its settings and users.
     keys : Keys
-        That sign the tokens, and are believed.
-    users : Users
-        How users are kept.
+        Secrets that sign the tokens.
     clock : callable
         Returns the time, in seconds.
     monotonic : callable, optional
-        Returns seconds of a clock that never jumps, by which steps of the other one are noticed.
+        Returns seconds of a clock that never jumps, for comparison.
 
     Attributes
     ----------
@@ -57,8 +54,6 @@ class Experiment(Running):
     (4, ['new', 'old'], 1)
     """
 
-    accepted: dict[str, Any] | None = None
-
     @classmethod
     def open(
         cls,
@@ -77,42 +72,38 @@ class Experiment(Running):
         ----------
         path : path
         settings : Settings, optional
-            Those of the store if not given. Of a store that exists only ``margin``, ``deadline``, ``max_open`` and
-            ``serve`` can be changed.
+            By default those of the store. The guide lists those that can be changed while an experiment goes on.
         keys : Keys, optional
-            That sign the tokens. Without them a key is made that ends with the process, and so do the tokens of
-            pages that are open.
+            Secrets that sign the tokens. By default a random one: the tokens of open pages end with the process.
         clock : callable
             Returns the time, in seconds.
         monotonic : callable, optional
-            Returns seconds of a clock that never jumps; `time.monotonic` for `time.time`. After a step of ``clock``
-            (a suspended machine, a clock that is set) open pages keep the time that they had left, and so they do
-            while the store is closed. Without it each step is time that has passed.
+            Returns seconds of a clock that never jumps; `time.monotonic` for `time.time`. After a step of ``clock`` (a
+            suspended machine, a clock that is set), and while the store is closed, open pages keep the time that they
+            had left. Without it each step is time that has passed.
         accept_new_code : bool
             Continue although the policy's numbers version or plug-in file differs from the store's record; the store
             records the change as an event.
         user_key : bytes, optional
-            By which users are hashed (HMAC-SHA256) before anything of them is kept; empty to keep them as they are
-            given. If it is not given, a store with hashes is for looking alone.
+            The key by which users are hashed (HMAC-SHA256) before they are kept; empty to keep them as they are given.
+            Without it a store with hashes takes no searches of users.
 
         Raises
         ------
         InputError
-            If the file is no store, another process writes to it, the settings are those of another experiment, or the
-            policy or the key of the users is another one.
+            If the file is no store, another process writes to it, or settings, code or user key are of another
+            experiment.
         """
-        store, settings, users, accepted = open_store(path, settings, clock, user_key, accept_new_code=accept_new_code)
+        opened = open_store(path, settings, clock(), user_key, accept_new_code=accept_new_code)
         try:
             if clock is time.time:
                 monotonic = monotonic or time.monotonic
-            experiment = cls(store, settings, keys or Keys.random(), users, clock, monotonic)
+            return cls(opened, keys or Keys.random(), clock, monotonic)
         except BaseException as error:
-            store.close()
+            opened.store.close()
             if isinstance(error, StoreError):
                 raise InputError(f"{path}: {error}") from None
             raise
-        experiment.accepted = accepted
-        return experiment
 
     def __enter__(self) -> Experiment:
         return self
@@ -138,17 +129,17 @@ class Experiment(Running):
         query : str
             1 to 10,000 characters; it is kept for the log.
         rankings : mapping of str to sequence
-            Document ids of the rankers, best first: texts or numbers. Those that `asked` names must be there.
+            Document ids, best first, at least of the rankers in `asked`: texts or numbers.
         user : str
-            Who asked, if it is known: for intervals a user counts once for each pair of rankers. Within ``sticky``
+            Empty for an unknown user. For intervals a user counts once for each pair of rankers. Within ``sticky``
             seconds the same user and query see the same page.
         offset, limit : int, optional
-            Documents of the page above the part to show, and of the part; all that follow if not given. A later part of
-            a page that is not known is one of the incumbent's list, and takes no part in the experiment.
+            Documents of the page above the part to show, and of the part; by default all that follow. A later part of
+            an unknown page is one of the incumbent's list, and takes no part in the experiment.
         token : str
-            Of the page to show again, or to continue, until its deadline; for the same query.
+            Token of the page to show again, or to continue, until its deadline; for the same query.
         context : mapping of str to str, optional
-            What else is known of the search, by names of the settings' ``context``; columns of the log.
+            Further facts of the search, by names of the settings' ``context``; columns of the log.
 
         Returns
         -------
@@ -161,7 +152,7 @@ class Experiment(Running):
         TokenError
             If the token is none of this experiment's.
         InputError
-            For lists that cannot be interleaved, or names that are no rankers.
+            For lists that cannot be interleaved, or unknown rankers.
         """
         return self._one(Decide(query, rankings, user, offset, limit, token, context or {}))
 
@@ -173,14 +164,13 @@ class Experiment(Running):
         token : str
             Of the page.
         clicks : iterable of document ids, or of mappings
-            In any order; none says that the page was seen without a click. A mapping is an outcome: its ``kind``, and
-            if need be ``document``, ``value`` (1) and ``id`` (to tell two of a kind and document).
+            In any order; empty for a page that was seen without a click. A mapping is an outcome with its ``kind``, and
+            optionally ``document``, ``value`` (1) and ``id`` (to distinguish two of a kind and document).
         final : bool
-            Whether that is all. If not, the page stays open until its deadline, as its user may come back to it, and
-            later reports add to these clicks; the policy learns of them when the page is closed.
+            Whether the report is complete. If not, the page stays open until its deadline, and later reports add to
+            these clicks; the policy learns of them when the page is closed.
         late : bool
-            Whether the page may be closed already: then the outcomes are kept for the log, and change nothing else. A
-            page that is open stays so.
+            Whether the page may be closed already: then the outcomes are kept for the log, and change nothing else.
 
         Returns
         -------
@@ -212,15 +202,15 @@ class Experiment(Running):
         ranker : str
             The ranker to serve as the winner, or to drop.
         share, holdback : float, optional
-            Parts of the users, 0 to 1, that take part, and that always get the incumbent's list; for "share". Who are
-            held back stay so if ``holdback`` is not given.
+            Shares of the users, 0 to 1, that take part, and that always get the incumbent's list; for "share". By
+            default ``holdback`` does not change.
         by : str
-            Who uses it, for people.
+            Name of the operator.
 
         Returns
         -------
         Switches
-            What holds now.
+            The new state.
 
         Raises
         ------
@@ -244,7 +234,7 @@ class Experiment(Running):
         Returns
         -------
         list
-            For each call its answer, or the error that concerns it alone. All is durable.
+            For each call its durable answer, or its error.
 
         Raises
         ------
@@ -259,12 +249,12 @@ class Experiment(Running):
         Parameters
         ----------
         most : int, optional
-            How many at most; other calls wait meanwhile. All of them if not given.
+            Largest number of pages; other calls wait meanwhile. By default all of them.
 
         Returns
         -------
         int
-            How many there were.
+            The number of pages.
 
         Raises
         ------
@@ -281,7 +271,7 @@ class Experiment(Running):
         return closed
 
     def state(self) -> State:
-        """Say where the experiment stands.
+        """Return the state of the experiment.
 
         Returns
         -------

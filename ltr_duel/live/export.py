@@ -1,4 +1,4 @@
-"""The click log of a live experiment, for `compare_log` and everybody else."""
+"""The click log of a live experiment."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ import sqlite3
 import warnings
 from array import array
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from ltr_duel.core import InputError, arguments, errors
-from ltr_duel.live.rows import DAMAGED, is_damaged, read_ids, read_key, settings_in, unpack_page
-from ltr_duel.live.schema import connected
-from ltr_duel.live.settings import Settings
-from ltr_duel.live.tally import EXPIRED
+from ltr_duel.core import InputError, errors
+from ltr_duel.live.rows import DAMAGED, EXPIRED, is_damaged, read_ids, read_key, unpack_page
+from ltr_duel.live.schema import used_store
+from ltr_duel.live.settings import Settings, settings_in
 from ltr_duel.live.turns import Key
 from ltr_duel.logs import write_log
 
@@ -46,45 +45,32 @@ def export_log(
     without: Sequence[str] = (),
     spreadsheet: bool = False,
 ) -> int:
-    """Write the pages of several rankers that are closed as a click log, in the order shown. Returns how many rows.
+    """Write the closed pages of several rankers as a click log, in the order shown; return the number of rows.
 
-    A user counts for a pair of rankers by the page that was shown first, so `compare_log` finds what `Experiment.state`
-    says. A page is left out while an earlier page of the same user and pair is open. An experiment may go on meanwhile;
-    the log is that of one moment. ``policy`` and ``propensity`` say how the rankers of a page were chosen.
+    A page is left out while an earlier page of the same user and pair is open, as a user counts for a pair by the page
+    that was shown first. So `compare_log` agrees with `Experiment.state`. The log shows one moment of the store.
 
-    out: ``.parquet``, ``.csv`` or ``.jsonl``; it appears whole or not at all, for its owner alone to read. A file that
-    is there is replaced.
-    events: likewise, for the clicks and the other outcomes of these pages: a table of events beside that of exposures.
-    without: ``query`` or ``user``, columns to leave out, for a log that leaves the house.
-    spreadsheet: see `write_log` of `ltr_duel.logs`.
+    ``events`` is a second file, for the clicks and other outcomes; ``without`` lists ``query`` or ``user``.
 
-    Warns by `LeftOutWarning` of pages that were damaged before they were closed, which are in no state either; and of
-    those that wait for an earlier page of their user, which the state may count.
-
-    Raises `InputError` if the store is none or cannot be read, a page whose clicks were counted is damaged, or the log
-    cannot be written.
+    `LeftOutWarning` names the pages that wait, and those that were damaged before they were closed.
     """
-    path = arguments.as_path("a store", store)
     for name in without:
         if name not in _PRIVATE:
             raise errors.unknown_name("column to leave out", name, _PRIVATE)
-    with closing(connected(path, writes=False)) as db, ExitStack() as files:
-        try:
-            db.execute("BEGIN")  # one moment
-            settings = settings_in(db, path)
-            every = (*_COLUMNS, *settings.context)
-            columns = tuple([name for name in every if name not in without])
-            how = {"spreadsheet": spreadsheet, "private": True}  # queries and users are in it, as in the store
-            log = files.enter_context(write_log(out, columns, **how))
-            beside = files.enter_context(write_log(events, _EVENTS, **how)) if events else None
-            waits = list[int]()
-            for lines, happened in _batches(db, settings, path, waits):
-                log.write(dict(zip(every, zip(*lines, strict=True), strict=True)))
-                if beside and happened:
-                    beside.write(dict(zip(_EVENTS, zip(*happened, strict=True), strict=True)))
-            lost = [page for page, *cells in db.execute(_ENDED) if is_damaged(settings, *cells)]
-        except sqlite3.Error as error:
-            raise InputError(f"{path}: the store cannot be read: {error}") from None
+    with used_store(store) as (path, db), ExitStack() as files:
+        db.execute("BEGIN")  # one moment
+        settings = settings_in(db, path)
+        every = (*_COLUMNS, *settings.context)
+        columns = tuple([name for name in every if name not in without])
+        how = {"spreadsheet": spreadsheet, "private": True}  # queries and users are in it, as in the store
+        log = files.enter_context(write_log(out, columns, **how))
+        beside = files.enter_context(write_log(events, _EVENTS, **how)) if events else None
+        waits = list[int]()
+        for lines, happened in _batches(db, settings, path, waits):
+            log.write(dict(zip(every, zip(*lines, strict=True), strict=True)))
+            if beside and happened:
+                beside.write(dict(zip(_EVENTS, zip(*happened, strict=True), strict=True)))
+        lost = [page for page, *cells in db.execute(_ENDED) if is_damaged(settings, *cells)]
     for pages, why in (
         (lost, "as damaged before they were closed"),
         (waits, "as an earlier page of their user is open"),
@@ -98,10 +84,7 @@ def export_log(
 def _batches(
     db: sqlite3.Connection, settings: Settings, path: Path, waits: list[int]
 ) -> Iterator[tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]]:
-    """Yield rows of pages, and of the outcomes of these pages; put those that wait for others into ``waits``.
-
-    Raises `InputError` if a page is damaged.
-    """
+    """Yield rows of pages, and of the outcomes of these pages; put those that wait for others into ``waits``."""
     waiting: dict[str, list[tuple[int, set[int]]]] = {}
     n_arms, page, time = len(settings.rankers), 0, -math.inf
     try:
@@ -118,7 +101,7 @@ def _batches(
                 time = max(time, at)  # a clock may have been set back
                 around = dict(json.loads(context or "{}"))
                 more = [around.get(name) for name in settings.context]
-                lines.append((str(page), time, *_line(settings, user, key, _Shown(*rest)), *more))
+                lines.append((str(page), time, *_line(settings, user, key, rest), *more))
                 happened += _events(db, settings, page, time, closed, *lines[-1][4:6])
             if lines:
                 yield lines, happened
@@ -128,25 +111,15 @@ def _batches(
         raise InputError(f"{path}: page {page} is damaged, so there is no log; see 'ltr-duel live check'") from None
 
 
-class _Shown(NamedTuple):
-    """What the store has of a page and its clicks."""
-
-    query: str
-    ids: str
-    sheet: bytes
-    clicks: bytes
-    chance: float | None
-
-
-def _line(settings: Settings, user: str | None, key: Key, shown: _Shown) -> tuple[Any, ...]:
+def _line(settings: Settings, user: str | None, key: Key, cells: list[Any]) -> tuple[Any, ...]:
     """Return the cells of a row after its time."""
-    for one in (shown.query, user or ""):
+    query, text, sheet, clicks, chance = cells
+    for one in (query, user or ""):
         one.encode()  # a damaged text is none of Unicode
-    ids = read_ids(shown.ids)
-    page = unpack_page(settings, tuple([settings.rankers[arm] for arm in key]), ids, shown.sheet)
-    places = [place + 1 for place in array("H", shown.clicks)]
-    chance = shown.chance and float(shown.chance)
-    return shown.query, user, [str(one) for one in ids], places, page.to_json(), settings.policy, chance
+    ids = read_ids(text)
+    page = unpack_page(settings, tuple([settings.rankers[arm] for arm in key]), ids, sheet)
+    places = [place + 1 for place in array("H", clicks)]
+    return query, user, [str(one) for one in ids], places, page.to_json(), settings.policy, chance and float(chance)
 
 
 def _events(

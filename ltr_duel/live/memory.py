@@ -1,36 +1,135 @@
-"""What an experiment knows while it runs, all of which can be read from its store again."""
+"""The memory of a running experiment; all of it can be read from its store again."""
 
 from __future__ import annotations
 
 import heapq
 import json
 import math
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.random import Generator
+from numpy.typing import NDArray
 
-from ltr_duel.bandits import LivePolicy
-from ltr_duel.core import IntVector
-from ltr_duel.live.policies import kept_policy, live_policy, live_streams, policy_without
-from ltr_duel.live.rows import Event, Snapshot
+from ltr_duel.core import FloatVector, IntMatrix, IntVector
+from ltr_duel.live.rows import ALONE, Event, Snapshot
 from ltr_duel.live.schema import BEFORE
 from ltr_duel.live.settings import Settings
-from ltr_duel.live.steps import Steps
 from ltr_duel.live.store import Store
 from ltr_duel.live.switches import Switches, left_of, switches_of
-from ltr_duel.live.tally import ALONE, Tally
-from ltr_duel.live.turns import MOST_HELD, Key, Turns
-from ltr_duel.simulation import AS_GIVEN
+from ltr_duel.live.turns import MOST_HELD, Key, Turns, kept_turns, live_policy, live_streams, policy_without
+from ltr_duel.logs import Sequences
 
 _FEW = 1000  # deadlines of closed pages that may be kept
+_SLACK = 5.0  # seconds by which the clocks may differ from how they were at the latest step, or at the start
+_KEPT = 50  # steps that are kept for pages that are closed: how long they are shown again goes by their deadlines
+
+
+class Steps:
+    """Steps of the clock: after one, an open page keeps the time that it had left.
+
+    Deadlines are times of the clock. It steps if a machine is suspended, if it is set, and, for the pages of a store,
+    while no service runs. After a step of s seconds the deadlines of all earlier pages move by s. ``monotonic`` returns
+    seconds of a clock that never jumps, for comparison; without it a step is time that has passed.
+    """
+
+    def __init__(self, kept: str, latest: float | None, monotonic: Callable[[], float] | None) -> None:
+        self._monotonic, self._latest = monotonic, latest
+        self._steps: list[tuple[int, int]] = [(page, step) for page, step in json.loads(kept)]
+        self._apart: float | None = None  # how far the clocks are from each other
+        self.delay = 0.0  # seconds that the clock has stepped since the start, and from the last use of the store on
+        self.unsaved = False  # whether the store lacks a step
+
+    def look(self, now: float, pages: int, first_open: Callable[[], int]) -> bool:
+        """Compare the clocks; return whether the clock has stepped since the last page.
+
+        Steps before the earliest open page are forgotten, except for the latest ones.
+        """
+        if self._monotonic is None:
+            return False
+        apart = now - self._monotonic()
+        if self._apart is not None:
+            step = apart - self._apart
+        else:
+            step, self._apart = 0.0 if self._latest is None else now - self._latest, apart
+        if abs(step) <= _SLACK:  # small ones add up, as the reference stays
+            return False
+        self._apart = apart
+        first = first_open()
+        old = [one for one in self._steps[:-_KEPT] if one[0] >= first]
+        self._steps = [*old, *self._steps[-_KEPT:], (pages, round(step * 1000))]
+        self.delay += step
+        self.unsaved = True
+        return True
+
+    def moved(self, page: int) -> int:
+        """Return by how many milliseconds the deadline of a page is later."""
+        return sum(step for last, step in self._steps if page <= last)
+
+    def text(self) -> str:
+        """Return the steps as JSON."""
+        return json.dumps(self._steps)
+
+
+class Tally:
+    """Counts of impressions and outcomes, for K rankers and P = K (K - 1) / 2 pairs of them.
+
+    The sums are those of `ltr_duel.logs`: of each user and pair the outcome of the page that was shown first.
+    """
+
+    def __init__(self, n_arms: int) -> None:
+        first, second = np.triu_indices(n_arms, 1)
+        self.pairs: IntMatrix = np.stack([first, second], axis=1)
+        self._number = np.zeros((n_arms, n_arms), np.int64)
+        self._number[first, second] = self._number[second, first] = np.arange(len(first))
+        self.events: IntVector = np.zeros(5, np.int64)  # of each kind, and pages of several rankers that were closed
+        self.exposure: FloatVector = np.zeros(n_arms)  # impressions; of a page of s rankers each has 1/s
+        self.score: IntMatrix = np.zeros((3, len(first)), np.int64)  # ties, wins, losses of the first of each pair
+        self.fresh: IntMatrix = np.zeros_like(self.score)  # the same, of each user and pair the first page shown
+
+    def show(self, key: Key) -> None:
+        """Count an impression."""
+        for arm in key:
+            self.exposure[arm] += 1 / len(key)
+
+    def bits(self, key: Key) -> int:
+        """Return the pairs of a page, a bit each."""
+        return sum(1 << int(self._number[a, b]) for k, a in enumerate(key) for b in key[k + 1 :])
+
+    def happen(self, kind: int, key: Key, credit: bytes | None, seen: int = 0) -> None:
+        """Count an event; bit p of ``seen`` is set if the user had been shown an earlier page of pair p."""
+        self.events[kind] += 1
+        if credit is not None:
+            self.events[-1] += 1
+            signs = iter(np.frombuffer(credit, np.int8).tolist())
+            for k, a in enumerate(key):
+                for b in key[k + 1 :]:
+                    p, sign = int(self._number[a, b]), next(signs)
+                    y = sign if a < b else -sign
+                    self.score[y, p] += 1
+                    if not seen >> p & 1:
+                        self.fresh[y, p] += 1
+
+    def sequences(self) -> Sequences:
+        """Return the sums of the pairs' sequences of observations."""
+        ties, wins, losses = self.fresh.astype(np.float64)
+        none = np.zeros_like(ties)
+        return Sequences(wins, losses, ties, none, none, none)
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the counts."""
+        return {"events": self.events, "exposure": self.exposure, "score": self.score, "fresh": self.fresh}
+
+    def take(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Restore the counts of `arrays`. Raises `ValueError` for other sizes."""
+        for name, mine in self.arrays().items():
+            if arrays[name].shape != mine.shape:
+                raise ValueError(f"the counts '{name}' are those of other rankers")
+            mine[...] = arrays[name]
 
 
 class Memory:
-    """What is known, from the latest snapshot and what has happened since.
-
-    steps: of the clock, by which deadlines have moved.
-    """
+    """The latest snapshot, and everything that has happened since."""
 
     def __init__(self, settings: Settings, store: Store, steps: Steps) -> None:
         self._settings, self._store, self._steps = settings, store, steps
@@ -41,16 +140,12 @@ class Memory:
         if chance is not None:
             self.lists.bit_generator.state, self.coins.bit_generator.state = json.loads(chance)
         found = store.snapshot() or Snapshot(0, 0, {}, "[]")
-        if found.arrays:
-            policy, left = kept_policy(settings, found.arrays)
-        else:  # a store that does not say which labels it has began when arms kept their numbers
-            policy, left = live_policy(settings, labels=store.about("labels") or AS_GIVEN), tuple(range(n_arms))
-        self.turns = self._turns(policy, left)
         self.tally = Tally(n_arms)
-        self.turns.wait_again(found.lines)
         if found.arrays:
-            self.turns.pulls[...] = found.arrays["pulls"]
+            self.turns = kept_turns(settings, found.arrays, found.lines)
             self.tally.take(found.arrays)
+        else:
+            self.turns = Turns(settings, live_policy(settings))
         self.early = self.damaged = 0  # pages closed to make room, and pages and events that could not be read
         self.pages, self.events, self.saved = found.pages, found.events, float(found.events)
         for page, key in store.pages_since(found.pages, n_arms):
@@ -65,26 +160,21 @@ class Memory:
         self.reorder()
         self.switch()
 
-    def _turns(self, policy: LivePolicy, left: tuple[int, ...]) -> Turns:
-        settings = self._settings
-        slates = settings.policy_component.feedback == "slate"
-        return Turns(policy, len(settings.rankers), slates=slates, in_order=settings.order == "shown", left=left)
-
     def switch(self) -> None:
-        """Read what other programs change; a policy that has a ranker which is dropped makes room for another one."""
+        """Read what other programs change; a policy that has a dropped ranker is replaced."""
         settings, about = self._settings, self._store.about
         self.forgot = (about(BEFORE) or -math.inf) > (about("started") or -math.inf) and self._store.has_users()
         self.switched = self._store.switches()
         self.switches: Switches = switches_of(self.switched, settings)
         left = left_of(self.switches, settings)
         if set(left) < set(self.turns.left):
-            self.turns = self._turns(policy_without(settings, left), left)
-            told, in_order = 0, settings.order == "shown"
-            for page, key, signs in self._store.told(len(settings.rankers), by_page=in_order):
-                if told == MOST_HELD:
+            self.turns = Turns(settings, policy_without(settings, left), left)
+            count, in_order = 0, settings.order == "shown"
+            for page, key, signs in self._store.outcomes_in_order(len(settings.rankers), by_page=in_order):
+                if count == MOST_HELD:
                     break
                 if key and set(key) <= set(left):
-                    told += 1
+                    count += 1
                     if signs is None:
                         self.turns.opened(page, key)
                     else:
@@ -97,7 +187,7 @@ class Memory:
         heapq.heapify(self._due)
 
     def wait(self, page: int, expires: int, key: Key) -> None:
-        """Let a page wait for its clicks."""
+        """Add a page that waits for its clicks."""
         self.waiting[page] = (expires, key)
         if len(self._due) > 2 * len(self.waiting) + _FEW:  # most of them are closed already
             self.reorder()
@@ -115,7 +205,7 @@ class Memory:
         return self._due[0] if self._due else None
 
     def show(self, page: int, key: Key) -> None:
-        """Take note of a page; one without rankers is damaged."""
+        """Count a page; one without rankers is damaged."""
         self.pages = page
         if not key:
             return
@@ -124,7 +214,7 @@ class Memory:
             self.turns.opened(page, key)
 
     def happen(self, event: Event, key: Key) -> None:
-        """Take note of an event; one without rankers is damaged."""
+        """Count an event; one without rankers is damaged."""
         self.events = event.event
         if not key:
             self.damaged += 1
@@ -139,25 +229,20 @@ class Memory:
             self.turns.dropped(event.page, key)
 
     def chance(self) -> str:
-        """Return where the random streams are."""
-        return json.dumps([_state(self.lists), _state(self.coins)])
+        """Return the states of the random streams, as JSON."""
+        return json.dumps([rng.bit_generator.state for rng in (self.lists, self.coins)])
 
     def snapshot(self) -> Snapshot:
-        """Return all that cannot be counted anew in a moment."""
+        """Return everything that takes long to count again."""
         arrays = {**self.turns.policy.snapshot(), **self.tally.arrays(), "pulls": self.turns.pulls}
         arrays["left"] = np.array(self.turns.left)
         return Snapshot(self.events, self.pages, arrays, self.turns.waiting())
 
 
-def _state(rng: Generator) -> Any:
-    return rng.bit_generator.state
-
-
 class Counts(NamedTuple):
-    """The counters of a live experiment, as they were after its last transaction.
+    """The counters of a live experiment after its last transaction; `steps`, `held` and `pulls` of the present policy.
 
-    Pages are those of the whole experiment. `steps`, `held` and `pulls` are those of the present policy: dropping a
-    ranker begins a new one, which receives the stored outcomes of the remaining rankers as far as it asks for them.
+    Dropping a ranker begins a new policy, which receives the stored outcomes of the remaining rankers.
     """
 
     pages: int  # shown
@@ -178,19 +263,6 @@ class Counts(NamedTuple):
 def counts_of(memory: Memory) -> Counts:
     """Copy the counters."""
     turns, first = memory.turns, memory.first_due()
-    plain, clicked, unclicked, expired, compared = memory.tally.events.tolist()
-    return Counts(
-        memory.pages,
-        len(memory.waiting),
-        plain,
-        clicked,
-        unclicked,
-        expired,
-        compared,
-        turns.policy.steps,
-        turns.held,
-        memory.early,
-        memory.damaged,
-        first[0] / 1000 if first else math.inf,
-        turns.pulls.copy(),
-    )
+    oldest = first[0] / 1000 if first else math.inf
+    so_far = turns.policy.steps, turns.held, memory.early, memory.damaged, oldest, turns.pulls.copy()
+    return Counts._make((memory.pages, len(memory.waiting), *memory.tally.events.tolist(), *so_far))

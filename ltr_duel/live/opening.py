@@ -1,39 +1,43 @@
-"""The store of an experiment, opened: made or continued, by its own rules, its own code and its own key of users."""
+"""Opening the store of an experiment: it is made, or continued under the same law, code and key of users."""
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
 import secrets
-from collections.abc import Callable
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ltr_duel.core import InputError, arguments, digest, errors, interpreted, machine, places, sources
 from ltr_duel.live.calls import StoreError
 from ltr_duel.live.settings import Settings, default_outcome, kept_settings, settings_text
 from ltr_duel.live.store import Store
 from ltr_duel.live.switches import switches_of
-from ltr_duel.live.users import Users
 
 CODE, ACCEPTED = "code", "accepted code"  # keys in a store
+_USER_KEY = "user key"  # another one: the fingerprint of the key by which users are hashed
+_GIVEN = "as given"  # the fingerprint of no key
 _SEEDS = 10**15
 _MAY_CHANGE = ("margin", "deadline", "late_days", "context", "keep_days", "sticky", "max_open", "incumbent", "serve")
 # a level of confidence that is chosen after looking is none
 
 
-def open_store(
-    path: str | Path,
-    settings: Settings | None,
-    clock: Callable[[], float],
-    user_key: bytes | None,
-    *,
-    accept_new_code: bool,
-) -> tuple[Store, Settings, Users, dict[str, Any] | None]:
-    """Open a store, or make one; see `ltr_duel.live.Experiment.open`.
+class Opened(NamedTuple):
+    """An open store of an experiment."""
 
-    Returns the store, the settings and the users that hold, and the change of code that was accepted.
-    """
+    store: Store
+    settings: Settings
+    users: Users
+    accepted: dict[str, Any] | None  # the change of code that was accepted: ``at``, ``before`` and ``now``
+
+
+def open_store(
+    path: str | Path, settings: Settings | None, at: float, user_key: bytes | None, *, accept_new_code: bool
+) -> Opened:
+    """Open a store, or make one."""
     path = arguments.as_path("a store", path)
     about = {}
     if settings is not None:
@@ -41,7 +45,7 @@ def open_store(
         seed = secrets.randbelow(_SEEDS) if settings.seed is None else settings.seed
         new = replace(settings, seed=seed, outcome=settings.outcome or default_outcome(settings))
         text, name = settings_text(new), secrets.token_hex(16)
-        about = {"settings": text, "experiment": name, "started": clock(), "labels": "random"}
+        about = {"settings": text, "experiment": name, "started": at}
     store = Store(path, about)
     try:
         with store.reading():
@@ -54,10 +58,10 @@ def open_store(
                 raise InputError(f"{path}: incumbent: ranker '{incumbent}' was dropped; name another")
             if settings is not None and settings != kept:
                 with store.transaction():
-                    store.say("settings", settings_text(settings))
-            accepted = go_on_with_code(store, settings or kept, path, clock(), accept=accept_new_code)
+                    store.set_about("settings", settings_text(settings))
+            accepted = _continue_with_code(store, settings or kept, path, at, accept=accept_new_code)
             users = Users(store, user_key, path)
-        return store, settings or kept, users, accepted
+        return Opened(store, settings or kept, users, accepted)
     except BaseException as error:
         store.close()
         if isinstance(error, StoreError):
@@ -66,10 +70,7 @@ def open_store(
 
 
 def _require_same_law(settings: Settings, kept: Settings, place: Path) -> None:
-    """Refuse settings under which an experiment could not go on.
-
-    Raises `InputError` saying which of them is another one.
-    """
+    """Refuse settings under which an experiment could not go on."""
     for one in fields(settings):
         before, now = getattr(kept, one.name), getattr(settings, one.name)
         is_open = now is None or (one.name == "outcome" and not now)  # then it is as the store has it
@@ -84,11 +85,8 @@ def _words(given: Any) -> str:
     return ", ".join(given) if isinstance(given, tuple) else errors.shown(given)
 
 
-def code_of(settings: Settings) -> dict[str, Any]:
-    """Return the installed code: this package's version, the policy, its numbers version and its file's SHA-256.
-
-    The SHA-256 is empty for a policy of this package, and for a policy without a file.
-    """
+def _code_of(settings: Settings) -> dict[str, Any]:
+    """Return versions of package and policy, and the SHA-256 of a policy's file; empty for one of this package."""
     policy = settings.policy_component
     file = Path(interpreted(policy.select).__code__.co_filename)
     own = file.is_relative_to(sources.ROOT) or not places.is_file(file)
@@ -100,19 +98,14 @@ def code_of(settings: Settings) -> dict[str, Any]:
     }
 
 
-def go_on_with_code(store: Store, settings: Settings, place: Path, at: float, *, accept: bool) -> dict[str, Any] | None:
-    """Compare the code of a store with the installed code, and record the installed code in the store.
-
-    store: a store of an earlier version has no record of its code; it gets one without a comparison.
-    place: of the store.
-    at: the time.
-    accept: whether to continue with other code; the event is then added to the store's ``accepted code``.
-
-    Returns the event, if other code was accepted: ``at``, ``before`` and ``now``.
+def _continue_with_code(
+    store: Store, settings: Settings, place: Path, at: float, *, accept: bool
+) -> dict[str, Any] | None:
+    """Record the installed code in the store; return the event (``at``, ``before``, ``now``) if another was accepted.
 
     Raises `InputError` if the policy has another numbers version or another file, and ``accept`` is False.
     """
-    said, now = store.about(CODE), code_of(settings)
+    said, now = store.about(CODE), _code_of(settings)
     before = json.loads(said) if said else now
     changed = [name for name in ("numbers", "file_sha256") if before[name] != now[name]]
     if changed and not accept:
@@ -125,7 +118,59 @@ def go_on_with_code(store: Store, settings: Settings, place: Path, at: float, *,
     event = {"at": at, "before": before, "now": now} if changed else None
     if said is None or before != now:
         with store.transaction():
-            store.say(CODE, json.dumps(now))
+            store.set_about(CODE, json.dumps(now))
             if event:
-                store.say(ACCEPTED, json.dumps([*json.loads(store.about(ACCEPTED) or "[]"), event]))
+                store.set_about(ACCEPTED, json.dumps([*json.loads(store.about(ACCEPTED) or "[]"), event]))
     return event
+
+
+def hashed_user(key: bytes, user: str) -> str:
+    """Return a user as a store with that key keeps it."""
+    return hmac.digest(key, user.encode(), "sha256").hex()[:32] if key else user
+
+
+def _fingerprint(experiment: str, key: bytes) -> str:
+    return hashlib.sha256(bytes.fromhex(experiment) + key).hexdigest()[:32] if key else _GIVEN
+
+
+def require_own_key(about: Mapping[str, Any], key: bytes, place: Path) -> None:
+    """Refuse a key that is not the one of a store."""
+    if about.get(_USER_KEY) not in (None, _fingerprint(about["experiment"], key)):
+        if not key:
+            raise InputError(f"{place}: users are kept as hashes: give --user-key-file, the key of the service")
+        how = "as they are given, without a key" if about[_USER_KEY] == _GIVEN else "as hashes by another key"
+        raise InputError(f"{place}: users are kept {how} (user_key_file)")
+
+
+class Users:
+    """How the users of a store are kept: hashed by a key, or as given for an empty key; None for an unknown key.
+
+    Raises `InputError` if the users of the store were hashed by another key, under which each would count again.
+    """
+
+    def __init__(self, store: Store, key: bytes | None, place: Path) -> None:
+        kept = store.about(_USER_KEY)
+        self._key, self._hidden = key or b"", key is None and kept not in (None, _GIVEN)
+        if key is None:
+            return
+        fingerprint = _fingerprint(store.about("experiment"), key)
+        if kept not in (None, fingerprint) and store.has_users():
+            how = "are kept as they are given" if kept == _GIVEN else "are hashed by another key"
+            raise InputError(
+                f"{place}: the users in this store {how}, so each of them would count again;"
+                " give the key with which it began (user_key_file), or use another store"
+            )
+        if kept != fingerprint:
+            with store.transaction():
+                store.set_about(_USER_KEY, fingerprint)
+
+    def kept(self, user: str) -> str:
+        """Return a user as the store keeps it. Raises `InputError` if users are hashed by an unknown key."""
+        if not user or not isinstance(user, str):
+            return user
+        if self._hidden:
+            raise InputError("the users in this store are hashed: open it with their key (user_key)")
+        try:
+            return hashed_user(self._key, user)
+        except UnicodeEncodeError:
+            return user  # which is refused as no text

@@ -1,6 +1,6 @@
-"""Rows of a store: what they hold, and whether they are damaged.
+"""Rows of a store: their content, and whether they are damaged.
 
-A page is some bytes that, with the settings and the shown ids, say how to credit its clicks.
+The bytes of a page determine, with the settings and the shown ids, how its clicks are credited.
 """
 
 from __future__ import annotations
@@ -10,23 +10,20 @@ import json
 import sqlite3
 import struct
 from array import array
-from collections.abc import Iterator, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import InputError
 from ltr_duel.interleaving import Page
-from ltr_duel.live.settings import Settings, kept_settings
-from ltr_duel.live.switches import Switched, unpack_switch
-from ltr_duel.live.tally import ALONE, EXPIRED
+from ltr_duel.live.settings import Settings
 from ltr_duel.live.turns import Key
 
+ALONE, CLICKED, UNCLICKED, EXPIRED = range(4)  # kinds of events: a plain page was shown, or how a page was closed
 DAMAGED = (struct.error, LookupError, TypeError, ValueError, EOFError, OverflowError, RecursionError, BadZipFile)
-"""What reading a damaged row raises."""
+"""The errors of reading a damaged row."""
 
 _SIZES = struct.Struct("<HHHH")  # rankers, documents, shown, numbers that the method noted
 
@@ -48,7 +45,7 @@ def pack_page(page: Page) -> bytes:
 def unpack_page(settings: Settings, names: tuple[str, ...], shown: tuple[Any, ...], sheet: bytes) -> Page:
     """Make a page of its rankers, its shown ids and the bytes of `pack_page`.
 
-    Raises `ValueError` or `struct.error` if the bytes are damaged: kernels take numbers as places without a look.
+    Damaged bytes raise `ValueError` or `struct.error`: kernels use the numbers as positions without a check.
     """
     rankers, documents, length, noted = _SIZES.unpack_from(sheet)
     numbers = np.frombuffer(sheet, np.int16, 2 * length, _SIZES.size).reshape(2, length).tolist()
@@ -82,15 +79,12 @@ def write_ids(shown: tuple[Any, ...]) -> str:
 
 
 def read_ids(text: str) -> tuple[Any, ...]:
-    """Return what `write_ids` wrote."""
+    """Return the ids of `write_ids`."""
     return tuple(json.loads(text))
 
 
 def read_key(arms: bytes, n_arms: int) -> Key:
-    """Return the arms of a row.
-
-    Raises `ValueError` or `TypeError` if they are damaged.
-    """
+    """Return the arms of a row. Raises `ValueError` or `TypeError` if they are damaged."""
     key = tuple(array("H", arms))
     if not key or max(key) >= n_arms:
         raise ValueError("the arms of a page are damaged")
@@ -115,15 +109,15 @@ def in_bytes(bits: int) -> bytes:
 
 
 class Event(NamedTuple):
-    """Something that happened to a page: a row of ``events``."""
+    """A row of ``events``: something happened to a page."""
 
     event: int
     page: int
     at: float
-    kind: int  # see `ltr_duel.live.tally`
+    kind: int  # one of the four above
     clicks: bytes | None = None  # clicked places from 0, two bytes each
     credit: bytes | None = None  # of each pair on the page, a byte each: +1, 0, -1
-    signs: bytes | None = None  # what the policy is told: the same, ties broken
+    signs: bytes | None = None  # for the policy: the same, ties broken
     seen: bytes | None = None  # the pairs of which the user had been shown an earlier page, a bit each; None for none
 
     def is_of(self, key: Key) -> bool:
@@ -138,7 +132,7 @@ class Event(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """What an experiment knew."""
+    """The memory of an experiment after so many events."""
 
     events: int
     pages: int
@@ -154,32 +148,6 @@ def snapshot_in(db: sqlite3.Connection) -> Snapshot | None:
     events, pages, arrays, lines = row
     with np.load(io.BytesIO(arrays), allow_pickle=False) as file:
         return Snapshot(events, pages, dict(file), lines)
-
-
-def switches_in(db: sqlite3.Connection) -> Iterator[Switched | None]:
-    """Yield the switches that were used; None where a row is damaged, and where rows are missing."""
-    last = 0
-    for number, page, at, *cells in db.execute(
-        "SELECT switch, page, at, what, value, who FROM switches ORDER BY switch"
-    ):
-        if number != last + 1:
-            yield None
-        last = number
-        try:
-            yield Switched(float(at), int(page), unpack_switch(*cells))
-        except DAMAGED:
-            yield None
-
-
-def settings_in(db: sqlite3.Connection, path: Path) -> Settings:
-    """Return the settings of a store.
-
-    Raises `InputError` if they are missing or damaged.
-    """
-    row: Any = db.execute("SELECT value FROM about WHERE key = 'settings'").fetchone()
-    if row is None:
-        raise InputError(f"{path}: the settings are missing")
-    return kept_settings(row[0], path)
 
 
 def key_of(arms: bytes, n_arms: int) -> Key:

@@ -1,4 +1,4 @@
-"""What an experiment is while it runs: an open store, what is known of it, and transactions of calls."""
+"""A running experiment: an open store, its memory, and transactions of calls."""
 
 from __future__ import annotations
 
@@ -13,35 +13,30 @@ from ltr_duel.core import InputError
 from ltr_duel.live.actions import Actions
 from ltr_duel.live.calls import Decide, Decision, Drop, Record, Recorded, StoreError
 from ltr_duel.live.forgetting import retain
-from ltr_duel.live.marks import Marks
-from ltr_duel.live.memory import Counts, counts_of
-from ltr_duel.live.outside import AWAY, LATER, Outside
+from ltr_duel.live.memory import Counts, Steps, counts_of
+from ltr_duel.live.opening import Opened
 from ltr_duel.live.schema import SIDES
-from ltr_duel.live.settings import Settings
-from ltr_duel.live.steps import Steps
-from ltr_duel.live.store import Store
 from ltr_duel.live.switches import Switch, Switches
-from ltr_duel.live.tokens import Keys
-from ltr_duel.live.users import Users
+from ltr_duel.live.tokens import Keys, Marks
+from ltr_duel.live.unsampled import AWAY, LATER, Outside
 
 _PAUSE = 1.0  # seconds after a failure before the store is tried again
 _LOOK = 1.0  # seconds between two looks for switches that other processes used
 
 
 class Running:
-    """An experiment that runs; see `Experiment`, which derives from it. Threads may share it."""
+    """The mechanism of `Experiment`. Threads may share it."""
 
     def __init__(
         self,
-        store: Store,
-        settings: Settings,
+        opened: Opened,
         keys: Keys,
-        users: Users,
         clock: Callable[[], float],
         monotonic: Callable[[], float] | None = None,
     ) -> None:
-        self.settings, self._store, self._keys, self._clock = settings, store, keys, clock
-        self._mark, self._users = Marks.new(), users
+        self._store, self.settings, self._users, self.accepted = opened
+        store = opened.store
+        self._keys, self._clock, self._mark = keys, clock, Marks.new()
         self._lock, self._closed, self._retry, self._looked = threading.RLock(), False, -math.inf, -math.inf
         self._actions: Actions | None = None
         with store.reading():
@@ -50,25 +45,21 @@ class Running:
             self._steps = Steps(store.about("steps") or "[]", used, monotonic)
             sides = bytes.fromhex(store.about(SIDES))
         actions = self._ready()
-        self._outside = Outside(settings, actions.marks, sides, clock)
+        self._outside = Outside(self.settings, actions.marks, sides, clock)
         self._now(actions)  # from here on time passes for the pages
         self._publish(actions)
 
     def close(self) -> None:
-        """Let go of the file. What waits for clicks goes on waiting in the store."""
+        """Close the file. Open pages go on waiting for their clicks in the store."""
         with self._lock:
             if not self._closed:
                 self._closed = True
                 self._store.close(self._clock())
 
     def outside(self, call: Decide | Record, *, away: bool = False) -> Decision | Recorded | None:
-        """Answer a search that takes no part in the experiment, or the clicks of its page; from memory, without a wait.
+        """Answer a search outside of the experiment, or its clicks, from memory; None for one that takes part.
 
-        away: whether the store is away, so no search can take part: it gets the incumbent's list.
-
-        Returns None for a search that takes part, and for the clicks of its page.
-
-        Raises `TokenError` if a token is none of this experiment's, and `InputError` for a list that cannot be shown.
+        With ``away`` no search takes part, as the store cannot be used: each gets the incumbent's list.
         """
         if isinstance(call, Record):
             return self._outside.record(call)
@@ -78,39 +69,31 @@ class Running:
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """The rankers whose lists a search may need, by the switches."""
+        """The rankers whose lists a search may need."""
         return self._outside.needed
 
     @property
     def switches(self) -> Switches:
-        """What the switches say, as of the last transaction."""
+        """The state of the switches, as of the last transaction."""
         return self._outside.switches
 
     def retain(self) -> Generator[int, None, bool]:
         """Forget users and queries of pages older than ``keep_days``; other calls may happen between two parts.
 
-        Where the clock is more than two days ahead of the look before, nothing is forgotten until a look a day later
-        finds it still there: one start under a wrong clock must not forget everybody.
-
-        Yields how many pages a part had. Returns whether the clock was believed.
-
-        Raises `StoreError` if the store cannot be written.
+        Yields the number of pages of a part. Returns whether the clock was believed, see `retain`.
         """
         if not self.settings.keep_days:
             return True
         return (yield from retain(self._store.path, self.settings.keep_days, self.now, self._used))
 
     def try_store(self) -> None:
-        """Write something to the store.
-
-        Raises `StoreError` if it cannot be written.
-        """
+        """Write something to the store, or raise `StoreError`."""
         with self._changing() as actions:
-            self._store.say("tried", self._now(actions))
+            self._store.set_about("tried", self._now(actions))
 
     @property
     def delay(self) -> float:
-        """Seconds that the clock has stepped, with those while the store was closed: deadlines moved by as much."""
+        """Seconds that the clock has stepped, also while the store was closed: deadlines moved by as much."""
         return self._steps.delay
 
     @property
@@ -120,12 +103,12 @@ class Running:
 
     @property
     def counts(self) -> Counts:
-        """The counters, as they were after the last transaction; this waits neither for the store nor for a lock."""
+        """The counters after the last transaction, without a wait."""
         return self._counts
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """The rankers that the policy wants to compare now; one that is to be shown alone stands alone."""
+        """The rankers that the policy asks for now."""
         with self._lock:
             return tuple([self.settings.rankers[arm] for arm in dict.fromkeys(self._ready().memory.turns.asked)])
 
@@ -142,7 +125,7 @@ class Running:
             return self._ready().memory.pages
 
     def _answers(self, calls: Sequence[Decide | Record | Drop | Switch]) -> list[Any]:
-        """Answer calls in one transaction; searches that take no part are answered without the store too."""
+        """Answer calls in one transaction; searches that take no part are answered without the store."""
         calls = [self._kept(call) if isinstance(call, Decide) else call for call in calls]
         plain = [self._plain(call) for call in calls]
         if None not in plain and time.monotonic() < self._looked + _LOOK:
@@ -172,7 +155,7 @@ class Running:
             return error
 
     def _plain(self, call: Any) -> Any:
-        """Return the answer to a search that takes no part, and to what was wrong before."""
+        """Return the answer to a search that takes no part, or an earlier error."""
         if isinstance(call, InputError):
             return call
         if self._outside.switches.idle or not isinstance(call, Decide) or call.joined:
@@ -180,21 +163,21 @@ class Running:
         return self._of_incumbent(call)
 
     def _of_incumbent(self, call: Any, otherwise: str = "") -> Any:
-        """Return the page of a search outside of the experiment, or what is wrong with it."""
+        """Return the page of a search outside of the experiment, or its error."""
         try:
             return self._outside.decide(call, otherwise)
         except InputError as error:
             return error
 
     def _now(self, actions: Actions) -> float:
-        """Return the time, and see what has changed around the experiment."""
+        """Return the time, after following what other processes have changed."""
         now = self._clock()
         actions.look(now)
         return now
 
     @contextmanager
     def _changing(self) -> Iterator[Actions]:
-        """Let things happen that are durable at the end, or have not happened."""
+        """Make the changes inside durable, or undo all of them."""
         with self._lock:
             actions = self._ready()
             try:
@@ -208,13 +191,13 @@ class Running:
                 raise
 
     def _publish(self, actions: Actions) -> None:
-        """Let what can be read without the lock be as after the last transaction."""
+        """Update the values that are read without the lock."""
         self._counts, self._outside.switches = counts_of(actions.memory), actions.memory.switches
         self._outside.marks = actions.marks
         self._looked = time.monotonic()
 
     def _ready(self) -> Actions:
-        """Return what is known; after a failure it is read from the store again, though not all the time."""
+        """Return the memory; after a failure it is read from the store again, at most once a second."""
         if self._closed:
             raise InputError("the experiment is closed")
         if self._actions is None:

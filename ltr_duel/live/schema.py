@@ -1,28 +1,27 @@
-"""The file of a live experiment, an SQLite data base: made whole, opened only if it is one, brought up to date.
+"""The file of a live experiment, an SQLite data base: made whole, opened only if it is one.
 
-While it is written, new rows are in the log beside it (``<store>-wal``) first. So that a copy of the file alone cannot
-pass for the store, the file says so: what ``lead`` is in the file, ``log`` is as soon as the log is read too.
+While it is written, new rows are in the log beside it (``<store>-wal``) first. The keys ``lead`` and ``log`` show
+whether a copy of the file lacks its log: ``log`` equals ``lead`` only where the log is read too.
 
-``pages`` are only added to, and so are ``events``: a plain page was shown, or a page was closed; ``switches``, see
-`ltr_duel.live.switches`; and ``outcomes``, see `ltr_duel.live.outcomes`. ``waiting`` are the pages that are open,
-``gathered`` the clicks of those whose reports were not final, and an empty row for each page that was closed to make
-room. ``depth`` of a page is how many documents its user has seen, from the top: null for all of them, 0 for a page that
-reached no user. ``snapshot`` is what the experiment knew after so many events, so that few are read again.
+Rows are only added to ``pages``, to ``events`` (a plain page was shown, or a page was closed), to ``switches`` and to
+``outcomes``. ``waiting`` holds the open pages; ``gathered`` the clicks of those whose reports were not final, and an
+empty row for each page that was closed to make room. The ``depth`` of a page is the number of documents, from the top,
+that its user has seen; 0 for a page that reached no user. ``snapshot`` is the memory after so many events.
 """
 
 from __future__ import annotations
 
 import secrets
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from ltr_duel.core import InputError, files, places
+from ltr_duel.core import InputError, arguments, files, places
 
-SCHEMA_VERSION = 6
-_APPLICATION = 0x4C54524C  # marks the file as one of ours
+SCHEMA_VERSION = 7
+_APPLICATION = 0x4C54524C  # marks the file as a store
 LEAD, LOG = "lead", "log"  # keys of ``about``
 ENDED = "ended"  # another one: when the store was closed, 0 while it is in use
 FORGOT = "forgot"  # another one: changes when pages of a user are forgotten
@@ -32,43 +31,25 @@ SIDES = "sides"  # another one: the key by which users fall on sides
 _TABLES = """
 CREATE TABLE about (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE pages (
-    page INTEGER PRIMARY KEY, at REAL, query TEXT, user TEXT, arms BLOB, shown TEXT, sheet BLOB, chance REAL
+    page INTEGER PRIMARY KEY, at REAL, query TEXT, user TEXT, arms BLOB, shown TEXT, sheet BLOB, chance REAL,
+    context TEXT, depth INTEGER
 );
 CREATE TABLE waiting (page INTEGER PRIMARY KEY, expires INTEGER, seen BLOB);
+CREATE TABLE gathered (page INTEGER PRIMARY KEY, clicks BLOB);
 CREATE TABLE events (
     event INTEGER PRIMARY KEY, page INTEGER, at REAL, kind INTEGER, clicks BLOB, credit BLOB, signs BLOB, seen BLOB
 );
+CREATE TABLE outcomes (
+    page INTEGER, place INTEGER, kind TEXT, name TEXT, value REAL, at REAL, PRIMARY KEY (page, place, kind, name)
+) WITHOUT ROWID;
 CREATE TABLE users (user TEXT PRIMARY KEY, seen BLOB) WITHOUT ROWID;
+CREATE TABLE switches (switch INTEGER PRIMARY KEY, page INTEGER, at REAL, what TEXT, value TEXT, who TEXT);
 CREATE TABLE snapshot (one INTEGER PRIMARY KEY CHECK (one = 1), events INTEGER, pages INTEGER, arrays BLOB, lines TEXT);
 """
-_GATHERED = "CREATE TABLE IF NOT EXISTS gathered (page INTEGER PRIMARY KEY, clicks BLOB)"
-_SWITCHES = "CREATE TABLE switches (switch INTEGER PRIMARY KEY, page INTEGER, at REAL, what TEXT, value TEXT, who TEXT)"
-
-_OUTCOMES = (
-    "CREATE TABLE IF NOT EXISTS outcomes (page INTEGER, place INTEGER, kind TEXT, name TEXT, value REAL, at REAL,"
-    " PRIMARY KEY (page, place, kind, name)) WITHOUT ROWID"
-)
-
-
-def _add_switches(db: sqlite3.Connection) -> None:
-    db.execute(_GATHERED)
-    db.execute(_SWITCHES)
-    db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (SIDES, secrets.token_hex(16)))
-
-
-MIGRATIONS: dict[int, Callable[[sqlite3.Connection], object]] = {  # from a version to the next
-    2: _add_switches,
-    3: lambda db: db.execute(_OUTCOMES),
-    4: lambda db: db.execute("ALTER TABLE pages ADD COLUMN context TEXT"),
-    5: lambda db: db.execute("ALTER TABLE pages ADD COLUMN depth INTEGER"),
-}
 
 
 def make_store(path: Path, about: dict[str, Any]) -> None:
-    """Make an empty store; it appears whole or not at all.
-
-    Raises `InputError` if it cannot be written there.
-    """
+    """Make an empty store, whole or not at all. Raises `InputError` if it cannot be written there."""
     with files.replacing(path) as temporary:
         temporary.chmod(0o600)  # queries and users are in it
         connection = sqlite3.connect(temporary, isolation_level=None)
@@ -77,9 +58,8 @@ def make_store(path: Path, about: dict[str, Any]) -> None:
                 f"PRAGMA application_id = {_APPLICATION}; PRAGMA user_version = {SCHEMA_VERSION};"
                 f" BEGIN; {_TABLES} COMMIT;"
             )
-            for step in MIGRATIONS.values():
-                step(connection)
-            connection.executemany("INSERT INTO about VALUES (?, ?)", about.items())
+            rows = {**about, SIDES: secrets.token_hex(16)}
+            connection.executemany("INSERT INTO about VALUES (?, ?)", rows.items())
             connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.Error as error:
             raise InputError(f"{path}: cannot be written: {error}") from None
@@ -89,7 +69,7 @@ def make_store(path: Path, about: dict[str, Any]) -> None:
 
 @contextmanager
 def opened(path: Path) -> Iterator[None]:
-    """Say what is wrong with a file in one sentence."""
+    """Turn an error of SQLite about a file into one sentence."""
     try:
         yield
     except sqlite3.DatabaseError as error:
@@ -98,17 +78,13 @@ def opened(path: Path) -> Iterator[None]:
 
 
 def has_log(path: Path) -> bool:
-    """Whether there are rows in the log beside a store; SQLite makes an empty one when it reads."""
+    """Whether the log beside a store holds rows; SQLite makes an empty one when it reads."""
     log = Path(f"{path.resolve()}-wal")
     return log.exists() and log.stat().st_size > 0
 
 
-def connected(path: Path, *, writes: bool, migrates: bool = False, without_log: bool = False) -> sqlite3.Connection:
-    """Connect to a store that exists.
-
-    migrates: bring a store of an earlier version up to date; a service of that version may write to it, unless its lock
-        is held.
-    without_log: accept a file that was copied without its log.
+def connected(path: Path, *, writes: bool, without_log: bool = False) -> sqlite3.Connection:
+    """Connect to an existing store; ``without_log`` accepts a file that was copied without its log.
 
     Raises `InputError` if it is none, is damaged, or of another version, or a copy without its log.
     """
@@ -126,28 +102,13 @@ def connected(path: Path, *, writes: bool, migrates: bool = False, without_log: 
             )
             if application != _APPLICATION:
                 raise InputError(f"{path}: is no store of a live experiment")
+            _require_version(path, version)
             state = dict(connection.execute("SELECT key, value FROM about WHERE key IN (?, ?)", (LEAD, LOG)))
             if alone and not without_log and state.get(LEAD) != state.get(LOG):
                 raise InputError(
                     f"{path}: is a copy of a store in use, without its log, in which the latest pages are; copy a store"
                     " with 'ltr-duel live backup', or accept the loss with 'ltr-duel live backup --without-log'"
                 )
-            if version > SCHEMA_VERSION:
-                raise InputError(
-                    f"{path}: was written by a later version of ltr-duel"
-                    f" (its schema is {version}, this version knows up to {SCHEMA_VERSION})"
-                )
-            if version < min(MIGRATIONS):
-                raise InputError(
-                    f"{path}: was written by a development version of ltr-duel 0.2.0;"
-                    " that version exports it ('ltr-duel live export')"
-                )
-            if version < SCHEMA_VERSION:
-                if not migrates:
-                    raise InputError(
-                        f"{path}: is of an earlier version; open it once with this version's 'ltr-duel serve'"
-                    )
-                _migrate(connection, version)
             if not writes:
                 connection.execute("PRAGMA query_only = ON")
             for pragma in ("synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON"):
@@ -159,19 +120,33 @@ def connected(path: Path, *, writes: bool, migrates: bool = False, without_log: 
     return connection
 
 
+@contextmanager
+def used_store(store: str | Path, *, writes: bool = False) -> Iterator[tuple[Path, sqlite3.Connection]]:
+    """Connect to a store beside a service; turn an error of SQLite into one sentence."""
+    path = arguments.as_path("a store", store)
+    with closing(connected(path, writes=writes)) as db:
+        try:
+            yield path, db
+        except sqlite3.Error as error:
+            raise InputError(
+                f"{path}: {'cannot be written' if writes else 'the store cannot be read'}: {error}"
+            ) from None
+
+
+def _require_version(path: Path, version: int) -> None:
+    if version > SCHEMA_VERSION:
+        raise InputError(
+            f"{path}: was written by a later version of ltr-duel"
+            f" (its schema is {version}, this version reads {SCHEMA_VERSION})"
+        )
+    if version < SCHEMA_VERSION:
+        commit = "98b9506" if version > 1 else "7a9b58c"
+        raise InputError(
+            f"{path}: was written by a development version of ltr-duel; commit {commit} exports it"
+            " ('ltr-duel live export')"
+        )
+
+
 def _text(raw: bytes) -> str:
     """Return a text of the store; a damaged one concerns its row alone."""
     return raw.decode("utf-8", "surrogateescape")
-
-
-def _migrate(connection: sqlite3.Connection, version: int) -> None:
-    """Bring a store to the version of this program, all steps or none."""
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        for number in range(version, SCHEMA_VERSION):
-            MIGRATIONS[number](connection)
-        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
-        connection.execute("COMMIT")
-    except BaseException:
-        connection.execute("ROLLBACK")
-        raise

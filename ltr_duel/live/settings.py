@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import sqlite3
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,20 +13,7 @@ from typing import Any
 import tomli_w
 
 from ltr_duel.bandits import POLICIES, Policy
-from ltr_duel.core import InputError, arguments, errors, files
-from ltr_duel.experiment import (
-    axis,
-    component,
-    flag,
-    missing,
-    number,
-    one_of,
-    read_table,
-    read_toml,
-    text,
-    value,
-    whole,
-)
+from ltr_duel.core import InputError, arguments, errors, files, schema
 from ltr_duel.interleaving import METHODS, able_methods
 from ltr_duel.logs import LOG_COLUMNS
 
@@ -38,11 +26,11 @@ _EXAMPLES = 'name = "shoes"', 'rankers = ["old", "new"]'
 
 
 def _seed(given: Any) -> int | None:
-    return None if given is None else whole(-_NO_LIMIT, _NO_LIMIT)(given)
+    return None if given is None else schema.whole(-_NO_LIMIT, _NO_LIMIT)(given)
 
 
 def _text_or_nothing(given: Any) -> str:
-    return "" if given == "" else text(given)
+    return "" if given == "" else schema.text(given)
 
 
 def _columns(given: Any) -> tuple[str, ...]:
@@ -55,65 +43,62 @@ def _columns(given: Any) -> tuple[str, ...]:
 
 @dataclass(frozen=True, kw_only=True)
 class Settings:
-    """What a live experiment is: the table ``[experiment]`` of its file.
+    """The settings of a live experiment: the table ``[experiment]`` of its file.
 
     Parameters
     ----------
     name : str
-        For people.
+        A name for people.
     rankers : tuple of str
         2 to 200 names.
     policy : str
-        Which rankers to compare next, with parameters; ``auto`` by default. It becomes ``auto_sets`` for more than two
-        rankers and a method that compares sets, unless the outcome rule is one of pairs.
+        The policy with parameters; ``auto`` by default. It becomes ``auto_sets`` for more than two rankers and a method
+        that compares sets, unless the outcome rule is one of pairs.
     method : str
-        How they are compared; it must be able to compare what the policy asks for.
+        The comparison method: of pairs or of sets, as the policy needs.
     outcome : str
-        The outcome rule. Empty: that of the store; for a new store the rule of simulations, which is unbiased under
-        random clicks where the method has such a rule. Sets of rankers have one rule.
+        The outcome rule. If it is empty, a store keeps its rule, and a new store takes the rule of simulations, which
+        is unbiased under random clicks where the method has such a rule. Sets of rankers have one rule.
     top : int
         Documents shown, 1 to 1,000.
     horizon : int
-        Comparisons there will be; needed by policies that need to know.
+        Number of comparisons, for policies that need it.
     confidence : float
-        Of what is said about winners, however often one looks; above 0 and below 1.
+        Confidence of statements about winners, at all looks together; above 0 and below 1.
     margin : float
-        Mean outcome, 0 to 1, that would not matter.
+        Mean outcome, 0 to 1, that is of no consequence.
     seed : int, optional
-        Of everything random. Without one a store draws its own when it is made, which is known to those who can read
-        the store: who knows the seed and all earlier outcomes can foresee the lists.
+        Seed of everything random. A new store samples one if none is given. With the seed and all earlier outcomes the
+        lists can be predicted, so keep the store private.
     deadline : float
         Seconds after which a page counts as seen without clicks.
     credit : str
-        The kind of outcome that rankers are credited with.
+        The kind of outcome by which rankers are credited.
     late_days : float
         Days after a page was shown in which outcomes of it are kept.
     context : tuple of str
-        Names of what a search may say of itself beside its query, such as a device: columns of the exported log.
+        Names of further facts about a search, such as a device: columns of the exported log.
     keep_days : float
         Days after which a service forgets the user and the query of a page; 0: it keeps them.
     sticky : float
-        Seconds, at most ``deadline``, in which a user who repeats a query sees the same page again; 0: each search has
-        a new page.
+        Seconds, at most ``deadline``, in which a user who repeats a query sees the same page; 0: each search has a new
+        page.
     max_open : int
         Pages that may wait for their clicks at once; one more closes the page whose deadline is the earliest.
     incumbent : str
-        The ranker whose list is served outside of the experiment: while it is paused, or to users who take no part. The
-        first one if empty.
+        The ranker whose list is served outside of the experiment; by default the first one.
     aa : bool
-        Whether every ranker has the incumbent's list, so that none can win: a trial of all that is around the
-        experiment.
+        Whether every ranker has the incumbent's list, so that none can win: a trial of the surroundings.
     order : {"arrival", "shown"}
-        Whether outcomes of the same rankers reach the policy in the order in which they arrive, or in that in which
-        their pages were shown. The first waits for nobody; the second has the policy's law even if the delay has to do
-        with the clicks.
+        Whether outcomes of the same rankers reach the policy in the order of their arrival, or of their pages. The
+        second has the policy's law even if the delay depends on the clicks.
     serve, plan : mapping
-        The tables ``[serve]`` and ``[plan]`` as they stand in the file.
+        The tables ``[serve]`` and ``[plan]`` of the file.
 
     Raises
     ------
     InputError
-        For a value that is not legal, or a method that cannot compare what the policy asks for.
+        For an illegal value, or a method that does not fit the policy.
 
     Examples
     --------
@@ -122,26 +107,26 @@ class Settings:
     ('team_draft', 10)
     """
 
-    name: str = value(text, _EXAMPLES[0])
-    rankers: tuple[str, ...] = axis(text, _EXAMPLES[1])
-    policy: str = value(component(POLICIES), default="auto")
-    method: str = value(component(METHODS), default="team_draft")
-    outcome: str = value(_text_or_nothing, default="")
-    top: int = value(whole(1, 1000), default=10)
-    horizon: int = value(whole(0, _NO_LIMIT), default=0)
-    confidence: float = value(number(1e-9, 1 - 1e-9), default=0.95)
-    margin: float = value(number(0, 1), default=0.0)
-    seed: int | None = value(_seed, default=None)
-    deadline: float = value(number(0.001, 1e9), default=1800.0)
-    credit: str = value(text, default="click")
-    late_days: float = value(number(0, 3650), default=30.0)
-    context: tuple[str, ...] = value(_columns, default=())
-    keep_days: float = value(number(0, 36_500), default=0.0)
-    sticky: float = value(number(0, 1e9), default=0.0)
-    max_open: int = value(whole(1, 10**6), default=100_000)
-    incumbent: str = value(_text_or_nothing, default="")
-    aa: bool = value(flag, default=False)
-    order: str = value(one_of("order of outcomes", ORDERS), default="arrival")
+    name: str = schema.value(schema.text, _EXAMPLES[0])
+    rankers: tuple[str, ...] = schema.axis(schema.text, _EXAMPLES[1])
+    policy: str = schema.value(schema.component(POLICIES), default="auto")
+    method: str = schema.value(schema.component(METHODS), default="team_draft")
+    outcome: str = schema.value(_text_or_nothing, default="")
+    top: int = schema.value(schema.whole(1, 1000), default=10)
+    horizon: int = schema.value(schema.whole(0, _NO_LIMIT), default=0)
+    confidence: float = schema.value(schema.number(1e-9, 1 - 1e-9), default=0.95)
+    margin: float = schema.value(schema.number(0, 1), default=0.0)
+    seed: int | None = schema.value(_seed, default=None)
+    deadline: float = schema.value(schema.number(0.001, 1e9), default=1800.0)
+    credit: str = schema.value(schema.text, default="click")
+    late_days: float = schema.value(schema.number(0, 3650), default=30.0)
+    context: tuple[str, ...] = schema.value(_columns, default=())
+    keep_days: float = schema.value(schema.number(0, 36_500), default=0.0)
+    sticky: float = schema.value(schema.number(0, 1e9), default=0.0)
+    max_open: int = schema.value(schema.whole(1, 10**6), default=100_000)
+    incumbent: str = schema.value(_text_or_nothing, default="")
+    aa: bool = schema.value(schema.flag, default=False)
+    order: str = schema.value(schema.one_of("order of outcomes", ORDERS), default="arrival")
     serve: Mapping[str, Any] = field(default_factory=dict, repr=False)
     plan: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
@@ -218,7 +203,7 @@ def read_settings(path: str | Path) -> Settings:
     Raises
     ------
     InputError
-        If the file cannot be read, is not TOML, or holds what is not legal; the sentence names the key.
+        If the file cannot be read, is not TOML, or holds an illegal value; the sentence names the key.
 
     Examples
     --------
@@ -230,7 +215,7 @@ def read_settings(path: str | Path) -> Settings:
     ('old', 'new')
     """
     path = arguments.as_path("the settings", path)
-    return _settings_in(read_toml(path)[1], path)
+    return _settings_in(schema.read_toml(path)[1], path)
 
 
 def _settings_in(given: dict[str, Any], path: Path) -> Settings:
@@ -239,18 +224,18 @@ def _settings_in(given: dict[str, Any], path: Path) -> Settings:
             below = "the keys of an experiment stand below a line [experiment]"
             raise InputError(f"{path}: {errors.unknown_name('table', key, ('experiment', *_BESIDE), otherwise=below)}")
     if "experiment" not in given:
-        raise missing(
+        raise schema.missing(
             f"{path}: the table [experiment]", " and ".join(("[experiment] with " + _EXAMPLES[0], *_EXAMPLES[1:]))
         )
     beside = {name: given.get(name, {}) for name in _BESIDE}
     for name, table in beside.items():
         if not isinstance(table, dict):
             raise InputError(f"{path}: {name}: must be a table")
-    return dataclasses.replace(read_table(Settings, given["experiment"], f"{path}: experiment"), **beside)
+    return dataclasses.replace(schema.read_table(Settings, given["experiment"], f"{path}: experiment"), **beside)
 
 
 def write_settings(settings: Settings, path: str | Path) -> None:
-    """Write settings to a file that `read_settings` reads; what is as by default is left out, but for the method.
+    """Write settings to a file for `read_settings`, without defaults except for the method.
 
     Parameters
     ----------
@@ -276,7 +261,7 @@ def write_settings(settings: Settings, path: str | Path) -> None:
 
 
 def settings_text(settings: Settings, shown: tuple[str, ...] = ()) -> str:
-    """Return settings as TOML: those that are not as by default, and those to be shown all the same."""
+    """Return settings as TOML, without those that have their default, except for ``shown``."""
     table, first = {}, ("incumbent", settings.rankers[0])
     for one in _fields():
         given = getattr(settings, one.name)
@@ -288,11 +273,13 @@ def settings_text(settings: Settings, shown: tuple[str, ...] = ()) -> str:
 
 
 def kept_settings(text: str, place: Path) -> Settings:
-    """Read settings from the store that keeps them as TOML.
+    """Read settings from the store that keeps them as TOML."""
+    return _settings_in(schema.read_toml(place, text)[1], place)
 
-    A store without a seed began when the seed was 0, and one without an outcome rule when that was the method's first.
-    """
-    _, given = read_toml(place, text)
-    settings = _settings_in(given, place)
-    rule = settings.outcome or METHODS.configure(settings.method).component.outcomes[0]
-    return dataclasses.replace(settings, seed=settings.seed or 0, outcome=rule)
+
+def settings_in(db: sqlite3.Connection, path: Path) -> Settings:
+    """Return the settings of a store. Raises `InputError` if they are missing or damaged."""
+    row: Any = db.execute("SELECT value FROM about WHERE key = 'settings'").fetchone()
+    if row is None:
+        raise InputError(f"{path}: the settings are missing")
+    return kept_settings(row[0], path)

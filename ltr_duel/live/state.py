@@ -1,4 +1,4 @@
-"""What can be said of a live experiment at any time."""
+"""The state of a live experiment."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import scipy  # loads its modules on first use
 from numpy.typing import NDArray
 
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector
-from ltr_duel.live.memory import Counts, Memory, counts_of
+from ltr_duel.live.memory import Counts, Memory, Tally, counts_of
 from ltr_duel.live.settings import Settings
 from ltr_duel.live.switches import ENDED, PAUSED, WINNER, Switched, Switches, left_of
-from ltr_duel.live.tally import Tally
 from ltr_duel.live.turns import Key
 from ltr_duel.logs import RunningComparison, StoppingDecision, impressions_to_go, stopping_decisions, stopping_sentence
 
+_OF_SETTINGS = ("name", "rankers", "policy", "method", "outcome", "confidence", "margin")
 _FORGOT = (
     "Users who came back after their pages were forgotten (keep_days) count as new ones, so errors are too small and"
     " winners too early."
@@ -25,7 +25,7 @@ _FORGOT = (
 
 
 class State(NamedTuple):
-    """Where a live experiment stands. K rankers; matrices say it of the row against the column.
+    """The state of a live experiment of K rankers; matrices compare the row with the column.
 
     Examples
     --------
@@ -57,9 +57,9 @@ class State(NamedTuple):
     expired: int  # closed by their deadline
     compared: int  # closed, and of several rankers
     held: int  # outcomes that wait until the present policy asks for their rankers again
-    switches: Switches  # what holds now
+    switches: Switches  # as they are now
     switched: tuple[Switched, ...]  # the switches that were used
-    asked: tuple[str, ...]  # whom the policy wants to compare now
+    asked: tuple[str, ...]  # the rankers that the policy asks for now
     pulls: IntVector  # (K,) in these steps; an arm against itself counts twice
     exposure: FloatVector  # (K,) impressions: of a page of s rankers each has 1/s
     wins: IntMatrix  # (K, K) pages on which the row won
@@ -70,18 +70,16 @@ class State(NamedTuple):
     low: FloatMatrix  # (K, K) confidence sequence: all intervals hold together, at all times
     high: FloatMatrix  # (K, K)
     recommended: str  # by the policy
-    winner: str  # who most probably beats all others
+    winner: str  # the ranker that most probably beats all others
     probability: FloatVector  # (K,) that the ranker beats all others, see `beats_all`: for a single look; 0 if dropped
     decisions: list[StoppingDecision]  # of each pair
     sentence: str  # whether to stop, by the rankers that are not dropped
-    note: str  # what to know before believing the intervals; empty for nothing
-    regret_bound: float  # what the pages shown have cost at most, see `regret_bound`
-    impressions_to_go: (
-        float  # pages of several rankers until it may stop, if means stay as they are; 0: stop; inf: not known
-    )
+    note: str  # a caveat about the intervals; empty for none
+    regret_bound: float  # upper bound of the cost of the pages shown, see `regret_bound`
+    impressions_to_go: float  # pages of several rankers until it may stop, if means stay; 0: stop; inf: unknown
 
     def to_json(self) -> dict[str, Any]:
-        """Return the state as JSON has it; a number that is not finite is null."""
+        """Return the state for JSON; a number that is not finite is null."""
         inner = {
             "decisions": [one._asdict() for one in self.decisions],
             "switches": self.switches._asdict(),
@@ -92,7 +90,7 @@ class State(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What a state is made of, as it was at one moment."""
+    """The memory of an experiment at one moment."""
 
     tally: Tally
     counts: Counts
@@ -104,21 +102,14 @@ class Known(NamedTuple):
 
 
 def known_of(memory: Memory) -> Known:
-    """Copy what a state is made of."""
-    turns = memory.turns
-    return Known(
-        copy.deepcopy(memory.tally),
-        counts_of(memory),
-        turns.asked,
-        turns.recommended,
-        memory.switches,
-        tuple([one for one in memory.switched if one]),
-        memory.forgot,
-    )
+    """Copy the parts of the memory that a state is computed from."""
+    turns, switched = memory.turns, tuple([one for one in memory.switched if one])
+    tally, counts = copy.deepcopy(memory.tally), counts_of(memory)
+    return Known(tally, counts, turns.asked, turns.recommended, memory.switches, switched, memory.forgot)
 
 
 def state_of(settings: Settings, started: float, known: Known) -> State:
-    """Work out the state."""
+    """Compute the state."""
     tally, names = known.tally, settings.rankers
     pairs = RunningComparison(names, tally.pairs, tally.sequences(), known.counts.compared, len(tally.pairs))
     decisions = stopping_decisions(pairs, settings.confidence, margin=settings.margin)
@@ -143,13 +134,7 @@ def state_of(settings: Settings, started: float, known: Known) -> State:
     counts = {name: value for name, value in known.counts._asdict().items() if name in State._fields}
     return State(
         **counts,
-        name=settings.name,
-        rankers=names,
-        policy=settings.policy,
-        method=settings.method,
-        outcome=settings.outcome,
-        confidence=settings.confidence,
-        margin=settings.margin,
+        **{name: getattr(settings, name) for name in _OF_SETTINGS},
         started=started,
         switches=known.switches,
         switched=known.switched,
@@ -176,12 +161,8 @@ def state_of(settings: Settings, started: float, known: Known) -> State:
 def beats_all(wins: FloatMatrix) -> FloatVector:
     """Return for each arm the posterior probability that it wins more than half of the decided pages of each pair.
 
-    A tie does not show who is ahead, so the share of decided pages that the first of a pair wins is the parameter. It
-    is uniform a priori, independent of the other pairs' and of how many pages tie; after w wins and l losses it has the
-    distribution Beta(1 + w, 1 + l). Pages are taken for independent. It is for a single look: with few pages it may
-    be near 1 while intervals that hold at every look are still -1 to 1.
-
-    wins: shape (K, K); on how many pages the row won against the column.
+    Ties do not count. The share of decided pages that the first of a pair wins is uniform a priori, so it is
+    Beta(1 + w, 1 + l) after w wins and l losses; pages and pairs are independent. It is for a single look.
     """
     ahead = scipy.special.betainc(wins.T + 1, wins + 1, 0.5)  # Pr(the row's probability is above 1/2)
     np.fill_diagonal(ahead, 1.0)
@@ -190,14 +171,10 @@ def beats_all(wins: FloatMatrix) -> FloatVector:
 
 
 def regret_bound(exposure: FloatVector, high: FloatMatrix) -> float:
-    """Return what the pages shown have cost at most, as average regret; it holds with the intervals, at any time.
+    """Return an upper bound of the average regret of the pages shown; it holds with the intervals, at any time.
 
-    A page costs the mean, over its rankers, of how much more often than not the best ranker wins against them: half
-    the mean outcome. The best is the ranker that beats all others; every one that is not refuted may be it. NaN if all
-    are: then no ranker beats all others.
-
-    exposure: shape (K,)
-    high: shape (K, K); upper ends of the confidence sequence.
+    A page costs half the mean outcome of the best ranker, the one that beats all others, against each of its rankers,
+    on average. Every ranker that is not refuted may be the best one. NaN if all are refuted.
     """
     cost = high.clip(0) @ exposure / 2
     possible = (high >= 0).all(axis=1)
@@ -205,12 +182,12 @@ def regret_bound(exposure: FloatVector, high: FloatMatrix) -> float:
 
 
 def _in_pages(sentence: str) -> str:
-    """Return a sentence about how long to go on in the unit of a live experiment."""
+    """Return a sentence in the unit of a live experiment."""
     return sentence.replace("comparisons", "pages of several rankers", 1) if sentence.startswith("go on") else sentence
 
 
 def _matrix(pairs: IntMatrix, upper: NDArray[Any], lower: NDArray[Any]) -> NDArray[Any]:
-    """Return a K x K matrix of the values of the pairs, and of the same pairs the other way round."""
+    """Return a K x K matrix of the values of the pairs, and of the reversed pairs."""
     size = int(pairs.max()) + 1
     matrix = np.zeros((size, size), upper.dtype)
     first, second = pairs.T

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_duel.live.rows import Event, Snapshot, in_bytes, key_of, snapshot_in, switches_in
+from ltr_duel.live.rows import Event, Snapshot, in_bytes, key_of, snapshot_in
 from ltr_duel.live.schema import ENDED
-from ltr_duel.live.switches import Switch, Switched, pack_switch
+from ltr_duel.live.switches import ADD, Switch, Switched, pack_switch, switches_in
 from ltr_duel.live.transactions import Transactions
 from ltr_duel.live.turns import Key
 
@@ -27,7 +27,7 @@ class PageRow(NamedTuple):
     sheet: bytes
     chance: float | None
     context: str | None
-    depth: int
+    depth: int  # documents from the top that its user has seen
 
 
 class Store(Transactions):
@@ -40,7 +40,7 @@ class Store(Transactions):
         self._last, self._rows = (row.page, self._last[1]), self._rows + 1
 
     def recent(self, most: int) -> Iterator[tuple[int, Any, str, str]]:
-        """Yield number, time, query and user of the latest pages of users, of those that were delivered."""
+        """Yield number, time, query and user of the latest delivered pages of users."""
         yield from self._db.execute(
             "SELECT page, at, query, user FROM pages"
             " WHERE page > ? AND user IS NOT NULL AND depth IS NOT 0 ORDER BY page",
@@ -53,10 +53,7 @@ class Store(Transactions):
         self._rows += 1
 
     def shown(self, page: int) -> tuple[Any, ...]:
-        """Return time, query, arms, ids, sheet and depth of a page; the depth is None where all were seen.
-
-        Raises `TypeError` if it is not there.
-        """
+        """Return time, query, arms, ids, sheet and depth of a page. Raises `TypeError` if it is missing."""
         words = "SELECT at, query, arms, shown, sheet, depth FROM pages WHERE page = ?"
         return (*self._db.execute(words, (page,)).fetchone(),)
 
@@ -66,15 +63,15 @@ class Store(Transactions):
         query, user = (one if isinstance(one, str) else "" for one in row)
         return query, user
 
-    def page(self, page: int) -> tuple[str, bytes, bytes | None, int | None]:
+    def page(self, page: int) -> tuple[str, bytes, bytes | None, int]:
         """Return ids and sheet of an open page, the pairs of which its user had seen another one, and its depth."""
-        row: tuple[str, bytes, bytes | None, int | None] = self._db.execute(
+        row: tuple[str, bytes, bytes | None, int] = self._db.execute(
             "SELECT shown, sheet, seen, depth FROM pages JOIN waiting USING (page) WHERE page = ?", (page,)
         ).fetchone()
         return row
 
     def add_event(self, event: Event, *, closes: bool) -> None:
-        """Write an event; if it closes its page, that waits no longer."""
+        """Write an event; a page that it closes waits no longer."""
         self._db.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)", event)
         self._last, self._rows = (self._last[0], event.event), self._rows + 1
         if closes:
@@ -85,7 +82,7 @@ class Store(Transactions):
         self._db.execute("INSERT OR REPLACE INTO gathered VALUES (?, ?)", (page, clicks))
 
     def has_gathered(self, page: int) -> bool:
-        """Whether a page has such a row; of a page that is closed, whether that was to make room."""
+        """Whether a page has such a row; a closed page has one if it was closed to make room."""
         return self._db.execute("SELECT 1 FROM gathered WHERE page = ?", (page,)).fetchone() is not None
 
     def forget_gathered(self, page: int) -> None:
@@ -139,11 +136,8 @@ class Store(Transactions):
             happened, key = Event(*row), key_of(arms, n_arms)
             yield happened, key if happened.is_of(key) else ()
 
-    def told(self, n_arms: int, *, by_page: bool) -> Iterator[tuple[int, Key, bytes | None]]:
-        """Yield the outcomes that a policy was told or will be, in the order in which they came, or of their pages.
-
-        In the order of the pages those that are open are there too, without an outcome.
-        """
+    def outcomes_in_order(self, n_arms: int, *, by_page: bool) -> Iterator[tuple[int, Key, bytes | None]]:
+        """Yield the outcomes for a policy in the order in which they came; or by page, where open ones have none."""
         order = "page" if by_page else "event"
         for page, arms, is_open, *row in self._db.execute(
             "SELECT page, arms, waiting.page IS NOT NULL, events.* FROM pages LEFT JOIN events USING (page)"
@@ -168,9 +162,7 @@ class Store(Transactions):
 
     def add_switch(self, page: int, at: float, switch: Switch) -> None:
         """Write that a switch was used."""
-        self._db.execute(
-            "INSERT INTO switches (page, at, what, value, who) VALUES (?, ?, ?, ?, ?)", (page, at, *pack_switch(switch))
-        )
+        self._db.execute(ADD, (page, at, *pack_switch(switch)))
 
     def switches(self) -> list[Switched | None]:
         """Return the switches that were used; None where a row is damaged."""

@@ -1,40 +1,47 @@
 """The switches of an experiment: pause, resume, serve a winner, share of the traffic, drop a ranker, end.
 
-Each use of a switch is a row of the store that is never changed, so what holds now is the rows in order. A user falls
-on one side for as long as the store lives: the keyed hash of the user is a number from 0 to 1. Users below the share
-take part in the experiment, users above 1 - holdback always get the incumbent's list. So a share that grows keeps the
-users that it had.
+Each use of a switch is a row of the store that is never changed; the rows in order give the state of the switches. A
+user falls on one side for as long as the store lives: the keyed hash of the user is a number from 0 to 1. Users below
+the share take part in the experiment, users above 1 - holdback always get the incumbent's list. So a share that grows
+keeps its users.
 
 A row that is damaged, missing, or of no use may have kept a ranker or users out of the experiment. So no search takes
-part after it, whatever the later rows say: "resume" is of no use any more, while "winner" and "end" are.
+part after it, whatever the later rows are: "resume" is refused then, "winner" and "end" are not.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import sqlite3
+import time
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ltr_duel.core import InputError, errors
-from ltr_duel.live.policies import policy_without
-from ltr_duel.live.settings import Settings
+from ltr_duel.live.schema import used_store
+from ltr_duel.live.settings import Settings, settings_in
+from ltr_duel.live.turns import policy_without
 
 WHAT = ("pause", "resume", "winner", "share", "drop", "end")
 RUNS, PAUSED, WINNER, ENDED = "experiment", "paused", "winner", "ended"
+_PATIENCE = 10.0  # seconds for a service to end its transaction
+_SEEN = "SELECT count(*), (SELECT value FROM about WHERE key = 'settings') FROM switches"  # a use depends on these
+ADD = "INSERT INTO switches (page, at, what, value, who) VALUES (?, ?, ?, ?, ?)"
 
 
 class Switch(NamedTuple):
-    """A switch is used."""
+    """The use of a switch."""
 
     what: str  # "pause", "resume", "winner", "share", "drop" or "end"
-    ranker: str = ""  # the ranker to serve or to drop; for "resume" the experiment finds it, see `completed`
+    ranker: str = ""  # to serve or to drop; for "resume" see `completed`
     share: float = 1.0  # of the users, that take part; for "share"
     holdback: float | None = None  # of the users, that always get the incumbent's list; for "share"; None: as it is
     by: str = ""  # who uses it, for people
 
     def to_json(self) -> dict[str, Any]:
-        """Return what the use says; a share is part of a "share" alone."""
+        """Return the use as JSON; a share is part of a "share" alone."""
         said = self._asdict()
         return said if self.what == "share" else {key: said[key] for key in ("what", "ranker", "by")}
 
@@ -48,7 +55,7 @@ class Switched(NamedTuple):
 
 
 class Switches(NamedTuple):
-    """What holds now."""
+    """The state of the switches."""
 
     mode: str = RUNS  # "experiment", "paused", "winner" or "ended"
     winner: str = ""  # the ranker that is served in place of the experiment; while paused, that "resume" will serve
@@ -59,7 +66,7 @@ class Switches(NamedTuple):
 
     @property
     def words(self) -> str:
-        """What holds, for people."""
+        """The state in words."""
         mode = {
             RUNS: "the experiment goes on, with all users"
             if self.share == 1
@@ -79,7 +86,7 @@ class Switches(NamedTuple):
 
 
 def completed(switch: Switch, before: Switches) -> Switch:
-    """Return a use with what it leaves open as it is now, so that its row of the store says all."""
+    """Return a use with the values that it leaves open filled in, so that its row of the store is complete."""
     if switch.what == "resume":
         return switch._replace(ranker=before.winner if before.mode == PAUSED else "")
     if switch.what == "share" and switch.holdback is None:
@@ -88,10 +95,7 @@ def completed(switch: Switch, before: Switches) -> Switch:
 
 
 def switched(before: Switches, switch: Switch, settings: Settings) -> Switches:
-    """Return what holds after a switch was used, see `completed`.
-
-    Raises `InputError` for a switch that there is not, or that is of no use now.
-    """
+    """Return the state after a completed use. Raises `InputError` for an unknown switch, or one of no use now."""
     if before.damaged and switch.what == "resume":
         raise InputError(
             "a row of the switches is damaged or missing, and it may have dropped a ranker or limited the share, so the"
@@ -107,7 +111,7 @@ def switched(before: Switches, switch: Switch, settings: Settings) -> Switches:
 
 
 def _nothing_changes(before: Switches, switch: Switch) -> str:
-    """Return why a use would change nothing; empty if it would. Stores may have such rows, so `_after` takes them."""
+    """Return why a use would change nothing, or nothing. Stores may have such rows, so `_after` accepts them."""
     if switch.what == "pause" and before.mode == PAUSED:
         return "the experiment is paused already"
     if switch.what == "resume" and before.mode == RUNS:
@@ -120,10 +124,7 @@ def _nothing_changes(before: Switches, switch: Switch) -> str:
 
 
 def _after(before: Switches, switch: Switch, settings: Settings, *, builds: bool = True) -> Switches:
-    """Return what holds after a switch, by those settings alone that a store never changes.
-
-    Raises `InputError` for a switch that there is not, or that is of no use then.
-    """
+    """Return the state after a use, by those settings alone that a store never changes."""
     what, ranker = switch.what, switch.ranker
     if what not in WHAT:
         raise errors.unknown_name("switch", what, WHAT)
@@ -176,10 +177,9 @@ def left_of(now: Switches, settings: Settings) -> tuple[int, ...]:
 
 
 def switches_of(rows: Iterable[Switched | None], settings: Settings, *, builds: bool = True) -> Switches:
-    """Return what holds after all rows; one that is None, or of no use, pauses for good.
+    """Return the state after all rows; one that is None, or of no use, pauses for good.
 
-    Where ``builds`` is False, no policy is built to see whether it can do with the rankers that are left: that loads a
-    compiler.
+    ``builds``: whether a policy is built to check that it works with the remaining rankers, which loads a compiler.
     """
     now = Switches()
     for after, _ in replayed(rows, settings, builds=builds):
@@ -190,7 +190,7 @@ def switches_of(rows: Iterable[Switched | None], settings: Settings, *, builds: 
 def replayed(
     rows: Iterable[Switched | None], settings: Settings, *, builds: bool = True
 ) -> Iterator[tuple[Switches, str]]:
-    """Yield what holds after each row, and what is wrong with the row."""
+    """Yield the state after each row, and what is wrong with the row."""
     now, wrong = Switches(), ""
     for row in rows:
         try:
@@ -209,11 +209,7 @@ def pack_switch(switch: Switch) -> tuple[str, str, str]:
     return switch.what, json.dumps(value if all(one != "" for one in value) else []), switch.by
 
 
-def unpack_switch(what: Any, value: Any, by: Any) -> Switch:
-    """Return what `pack_switch` was given.
-
-    Raises `ValueError` or `TypeError` if the cells are damaged.
-    """
+def _unpacked(what: Any, value: Any, by: Any) -> Switch:
     given = json.loads(value)
     if what in ("winner", "drop") or (what == "resume" and given):
         (ranker,) = given
@@ -226,6 +222,45 @@ def unpack_switch(what: Any, value: Any, by: Any) -> Switch:
     return Switch(what, by=str(by))
 
 
+def switches_in(db: sqlite3.Connection) -> Iterator[Switched | None]:
+    """Yield the switches that were used; None where a row is damaged, and where rows are missing."""
+    last = 0
+    rows = db.execute("SELECT switch, page, at, what, value, who FROM switches ORDER BY switch")
+    for number, page, at, *cells in rows:
+        if number != last + 1:
+            yield None
+        last = number
+        try:
+            yield Switched(float(at), int(page), _unpacked(*cells))
+        except (LookupError, TypeError, ValueError, OverflowError, RecursionError):
+            yield None
+
+
+def switch_store(store: str | Path, switch: Switch) -> Switches:
+    """Use a switch of an experiment, whether or not a service runs; a service follows within a second."""
+    with used_store(store, writes=True) as (path, db):
+        db.execute(f"PRAGMA busy_timeout = {int(1000 * _PATIENCE)}")
+        while True:
+            seen, settings = db.execute(_SEEN).fetchone(), settings_in(db, path)
+            use = completed(switch, before := switches_of(switches_in(db), settings, builds=False))
+            now = switched(before, use, settings)  # takes seconds, so it is outside of the transaction
+            db.execute("BEGIN IMMEDIATE")
+            if db.execute(_SEEN).fetchone() == seen:
+                break
+            db.execute("ROLLBACK")
+        (page,) = db.execute("SELECT coalesce(max(page), 0) FROM pages").fetchone()
+        db.execute(ADD, (page, time.time(), *pack_switch(use)))
+        db.execute("COMMIT")
+    return now
+
+
+def read_switches(store: str | Path) -> tuple[Switches, list[Switched]]:
+    """Return the state of the switches of a store, and each use of one; an experiment may go on meanwhile."""
+    with used_store(store) as (path, db):
+        rows = list(switches_in(db))
+        return switches_of(rows, settings_in(db, path), builds=False), [one for one in rows if one]
+
+
 def side_of(key: bytes, user: str) -> float:
-    """Return the number of a user, from 0 to 1 and even over users; who does not have the key cannot foresee it."""
+    """Return the number of a user, from 0 to 1 and uniform over users; it is unpredictable without the key."""
     return int.from_bytes(hashlib.blake2b(user.encode(), key=key, digest_size=7).digest()) / 2**56

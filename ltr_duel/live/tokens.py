@@ -1,14 +1,20 @@
-"""Tokens of pages: who holds one may say, once and in time, what was clicked on one page of one experiment.
+"""Tokens of pages: the holder of one may report, once and in time, the clicks on one page of one experiment.
 
-    v1.<key id>.<experiment and mark, page, deadline>.<HMAC-SHA256 of what stands before>
+    v1.<key id>.<experiment and mark, page, deadline>.<HMAC-SHA256 of the text before it>
 
 in the URL-safe alphabet of base64. Nothing in a token is secret; nothing in it can be changed without a key.
+
+Numbers of pages come again when an earlier copy of a store is restored; tokens of the lost pages must not. So each
+opening of a store has a random mark, which the tokens of its pages hold.
 """
 
 from __future__ import annotations
 
 import base64
+import functools
+import hashlib
 import hmac
+import json
 import os
 import re
 import secrets
@@ -19,6 +25,7 @@ from typing import NamedTuple
 
 from ltr_duel.core import InputError, arguments, errors, files, places
 from ltr_duel.live.calls import TokenError
+from ltr_duel.live.store import Store
 
 KEYS_VARIABLE = "LTR_DUEL_LIVE_KEYS"
 NO_PAGE = 0  # the number in the tokens of pages outside of the experiment: their clicks are not counted
@@ -26,11 +33,13 @@ _VERSION = "v1"
 _FEWEST_BYTES, _MOST_KEYS = 16, 100
 _LONGEST_FILE, _LONGEST_TOKEN = 100_000, 300
 _KEY_ID = re.compile(r"[A-Za-z0-9_-]{1,32}")
-_BODY = struct.Struct(">16sQQ")  # experiment and mark (`ltr_duel.live.marks`), page, deadline in milliseconds
+_BODY = struct.Struct(">16sQQ")  # experiment and mark, page, deadline in milliseconds
+_MARKS = "marks"  # a key of ``about``
+_MOST_MARKS = 1000  # openings whose pages may still wait
 
 
 class Claim(NamedTuple):
-    """What a token says."""
+    """The content of a token."""
 
     experiment: bytes  # (16,) of the experiment and of the mark of the page
     page: int
@@ -38,7 +47,7 @@ class Claim(NamedTuple):
 
 
 class Keys(Mapping[str, bytes]):
-    """Secrets by their ids: the first one signs, each of them is believed. So a key is changed without a gap.
+    """Secrets by their ids: the first one signs, each of them is accepted. So a key is changed without a gap.
 
     Parameters
     ----------
@@ -48,7 +57,7 @@ class Keys(Mapping[str, bytes]):
     Raises
     ------
     InputError
-        For none, or what is no such id or secret. No message holds a secret.
+        For no keys, or an id or secret of another form. No message holds a secret.
 
     Examples
     --------
@@ -68,12 +77,12 @@ class Keys(Mapping[str, bytes]):
         self._secrets = dict(secrets)
 
     def take(self, others: Keys) -> None:
-        """Sign and believe by other keys from now on; threads may use these meanwhile."""
+        """Use other keys from now on; threads may use these meanwhile."""
         self._secrets = dict(others)
 
     @classmethod
     def random(cls) -> Keys:
-        """Make one that nobody knows: its tokens end with the process."""
+        """Make a random one: its tokens end with the process."""
         return cls({"process": secrets.token_bytes(32)})
 
     def __getitem__(self, name: str) -> bytes:
@@ -95,13 +104,7 @@ class Keys(Mapping[str, bytes]):
         return f"{said}.{_mac(secret, said)}"
 
     def verify(self, token: str) -> Claim:
-        """Return what a token says that one of these keys signed.
-
-        Raises
-        ------
-        TokenError
-            If it is none.
-        """
+        """Return the content of a token that one of these keys signed. Raises `TokenError` for any other text."""
         if not isinstance(token, str) or len(token) > _LONGEST_TOKEN or not token.isascii():
             raise TokenError("this is no token of a page")
         said, _, mac = token.rpartition(".")
@@ -195,17 +198,14 @@ def _content(path: Path) -> str:
 
 
 def signing_keys(path: Path | None) -> Keys:
-    """Return the secrets that sign tokens; a file that is not there is made, for its owner alone to read.
-
-    Raises `InputError` if the file can neither be read nor made, or holds what is no key.
-    """
+    """Return the secrets that sign tokens; a missing file is made, for its owner alone to read."""
     if path is not None and not path.exists():
         _make_secret(path)
     return read_keys(path)
 
 
 def _make_secret(path: Path) -> None:
-    """Write a file with a random secret, which appears whole and on the disk, or not at all."""
+    """Write a file with a random secret: whole and on the disk, or not at all."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         try:
@@ -223,3 +223,49 @@ def _make_secret(path: Path) -> None:
             temporary.unlink(missing_ok=True)
     except OSError as error:
         raise InputError(f"{path}: {places.cause(error)}") from None
+
+
+class Marks:
+    """The marks of pages: each opening's begins with its first page. ``pages`` is the number of the last page."""
+
+    def __init__(self, store: Store, keys: Keys, own: str, pages: int) -> None:
+        self._store, self._keys, self._own, self._pages = store, keys, own, pages
+        self._experiment = bytes.fromhex(store.about("experiment"))
+        self._from: list[tuple[int, str]] = [(page, mark) for page, mark in json.loads(store.about(_MARKS) or "[]")]
+        self._digest = functools.cache(self._digest_of)
+
+    @staticmethod
+    def new() -> str:
+        """Return a mark for an opening."""
+        return secrets.token_hex(16)
+
+    def begin(self, page: int) -> None:
+        """Give the mark of this opening to a page, the last one, and to those after it."""
+        self._pages = page
+        if not self._from or self._from[-1][1] != self._own:
+            self._from = [*self._from[-_MOST_MARKS:], (page, self._own)]
+            self._store.set_about(_MARKS, json.dumps(self._from))
+
+    def token(self, page: int, expires: int) -> str:
+        """Return the token of a page; `NO_PAGE` is one outside of the experiment."""
+        return self._keys.sign(Claim(self._of(page), page, expires))
+
+    def _of(self, page: int) -> bytes:
+        """Return 16 bytes that identify the experiment and the mark of a page."""
+        for first, mark in reversed(self._from):
+            if page >= first:
+                return self._digest(mark)
+        return self._experiment  # of `NO_PAGE`
+
+    def claim(self, token: str) -> Claim:
+        """Return the content of a token, without the store. Raises `TokenError` if it is of no page of the store."""
+        claim = self._keys.verify(token)
+        if claim.experiment != self._of(claim.page):
+            lost = "" if claim.page == NO_PAGE else ", or of a page that a restored store does not hold"
+            raise TokenError(f"the token is of another experiment{lost}")
+        if claim.page > self._pages:
+            raise TokenError("the token is of a page that this experiment does not know")
+        return claim
+
+    def _digest_of(self, mark: str) -> bytes:
+        return hashlib.sha256(self._experiment + bytes.fromhex(mark)).digest()[:16]

@@ -1,11 +1,10 @@
 """The open file of a store, and its transactions: one is on the disk when it ends, or nothing of it is there.
 
-One process writes, and holds ``<store>-lock`` while it does; others may read meanwhile, and use switches. What a link
-leads to is locked, and what a second writer without the lock has written is noticed before anything is added to it.
+One process writes, and holds ``<store>-lock`` meanwhile; others may read, and use switches. What a link leads to is
+locked, and rows that a second writer without the lock has written are noticed before anything is added to them.
 
-SQLite keeps what it has read of a file, and does not look whether the file was moved away, replaced, cut short or
-written over in place (as `cp` does with a file that exists). What it writes afterwards would be lost, or mixed with
-what another program has put there; so `Watch` looks.
+SQLite keeps what it has read of a file, and does not check whether the file was moved away, replaced, cut short or
+overwritten in place (as `cp` does). Later writes would be lost, or mixed with another program's; so `Watch` checks.
 """
 
 from __future__ import annotations
@@ -24,11 +23,11 @@ from ltr_duel.live.schema import ENDED, LEAD, LOG, connected, make_store, opened
 
 _BUSY = 300  # milliseconds that a transaction waits for another program to end its own: searches wait meanwhile
 _ROWS = 1000  # pages and events between two times when the log is put into the file
-_LAST = "SELECT coalesce(max({0}), 0) FROM {0}s"
+_LAST = "SELECT (SELECT coalesce(max(page), 0) FROM pages), (SELECT coalesce(max(event), 0) FROM events)"
 
 
 class _Look(NamedTuple):
-    files: tuple[tuple[int, int], ...]  # device and number of the file and its log; empty if one is not there
+    files: tuple[tuple[int, int], ...]  # device and number of the file and its log; empty if one is missing
     size: int  # bytes of the file
     written: int  # when it was written: only this process does so, when it puts the log into it
 
@@ -41,14 +40,11 @@ class Watch:
         self.take()
 
     def take(self) -> None:
-        """Take note of the file as it is: this process has written to it."""
+        """Record the state of the file: this process has written to it."""
         self._seen = self._look()
 
     def is_as_left(self) -> bool:
-        """Whether no other program has written to the file.
-
-        Raises `StoreError` if it was moved away, replaced or cut short.
-        """
+        """Whether no other program has written to the file; `StoreError` if it was moved, replaced or cut short."""
         now = self._look()
         if now.files != self._seen.files:
             raise StoreError("the file of the store was moved away, or another one is at its path")
@@ -57,7 +53,7 @@ class Watch:
         return now.written == self._seen.written
 
     def require_ours(self, experiment: str, last: tuple[int, int]) -> None:
-        """Read a file to which another program has written, without what is in memory of it.
+        """Read a file that another program has written to, by a second connection.
 
         SQLite alone may have put the log into it; then it has the same experiment, the same rows, and is whole.
         """
@@ -65,9 +61,8 @@ class Watch:
         try:
             with closing(connected(self._path, writes=False, without_log=True)) as db:
                 (name,) = db.execute("SELECT value FROM about WHERE key = 'experiment'").fetchone()
-                ends = last_of(db)
                 (wrong,) = db.execute("PRAGMA quick_check(1)").fetchone()
-                same = (name, ends, wrong) == (experiment, last, "ok")
+                same = (name, db.execute(_LAST).fetchone(), wrong) == (experiment, last, "ok")
         except (sqlite3.Error, ValueError, TypeError):
             same = False
         if not same:
@@ -83,16 +78,8 @@ class Watch:
         return _Look(both, file.st_size, file.st_mtime_ns)
 
 
-def last_of(db: sqlite3.Connection) -> tuple[int, int]:
-    """Return the numbers of the last page and the last event."""
-    pages, events = (db.execute(_LAST.format(one)).fetchone()[0] for one in ("page", "event"))
-    return pages, events
-
-
 class Transactions:
-    """An open store, to be written by this process alone.
-
-    about: what a new store says of itself; an old one keeps what it said.
+    """An open store, which this process alone writes; ``about`` holds the first rows of a new one.
 
     Raises `InputError` if another process writes to it, or it is no store.
     """
@@ -110,7 +97,7 @@ class Transactions:
                 raise InputError(
                     f"{path}: has a second name (a hard link), under which another process could write; copy it"
                 )
-            self._db = connected(path, writes=True, migrates=True)
+            self._db = connected(path, writes=True)
             stack.callback(self._db.close)
             for pragma in ("wal_autocheckpoint = 0", f"busy_timeout = {_BUSY}"):
                 self._db.execute(f"PRAGMA {pragma}")
@@ -123,20 +110,17 @@ class Transactions:
             self._held = stack.pop_all()
 
     def close(self, now: float | None = None) -> None:
-        """Let go of the file, which needs no log any more; ``now`` is the time, of a store that was used."""
+        """Close the file, which needs no log any more; ``now`` is the time, of a store that was used."""
         with suppress(StoreError, sqlite3.Error):
             if self._log != self._lead or self._lead != self._began:
                 with self.transaction():
                     self._rows = 0
-                    self.say(ENDED, self._ended if now is None else now)
+                    self.set_about(ENDED, self._ended if now is None else now)
         self._held.close()
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Make all that is written inside durable when it ends, or nothing of it.
-
-        Raises `StoreError` if it cannot be written.
-        """
+        """Make all that is written inside durable when it ends, or nothing of it, and raise `StoreError`."""
         try:
             as_left = self._watch.is_as_left()
             self._db.execute("BEGIN IMMEDIATE")
@@ -149,13 +133,13 @@ class Transactions:
             elif not as_left:
                 self._watch.require_ours(self._experiment, self._last)
             if behind := self._log != self._lead:
-                self.say(LOG, self._lead)
+                self.set_about(LOG, self._lead)
             yield
             full = self._rows >= _ROWS
             if full:
-                self.say(LEAD, self._lead + 1)
+                self.set_about(LEAD, self._lead + 1)
                 if self._lead == self._began:
-                    self.say(ENDED, 0)
+                    self.set_about(ENDED, 0)
             self._db.execute("COMMIT")
             if behind:
                 self._log = self._lead
@@ -173,7 +157,7 @@ class Transactions:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Say that something cannot be read."""
+        """Turn what reading raises into `StoreError`."""
         try:
             self._version, self._last = self._data_version(), self.last()
             yield
@@ -190,14 +174,15 @@ class Transactions:
         return int(version)
 
     def about(self, key: str) -> Any:
-        """Return what the store says of itself, None where it says nothing."""
+        """Return a value of the table ``about``, None where it has no such key."""
         row = self._db.execute("SELECT value FROM about WHERE key = ?", (key,)).fetchone()
         return row[0] if row else None
 
-    def say(self, key: str, value: Any) -> None:
-        """Change what the store says of itself."""
+    def set_about(self, key: str, value: Any) -> None:
+        """Write a row of the table ``about``."""
         self._db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (key, value))
 
     def last(self) -> tuple[int, int]:
         """Return the numbers of the last page and the last event."""
-        return last_of(self._db)
+        pages, events = self._db.execute(_LAST).fetchone()
+        return pages, events

@@ -1,49 +1,87 @@
-"""A policy gets outcomes strictly in turn, however many pages are open and in whatever order their clicks come.
+"""The policy of an experiment. It gets outcomes strictly in turn, however many pages are open, in any order of clicks.
 
-A policy asks for some rankers, is told who won, and asks again. Pages are always shown for the rankers that it asks
-for now. Their first outcome is told; those that come later, when it asks for others already, wait until it asks for
-the same rankers again. So it learns from each outcome at most once, of no other rankers than it asked for, and steps
-on as long as an outcome waits for what it asks. If outcomes of the same rankers are independent and of one law, the
-path has the law of a path without delay: Joulani, György, Szepesvári. Online Learning under Delayed Feedback. ICML
-2013, algorithm QPM-D. One page at a time it is the path without delay.
+Pages are always shown for the rankers that the policy asks for now. It receives their first outcome; outcomes that
+come when it asks for other rankers wait until it asks for the same ones again. So it learns from each outcome at most
+once, only of rankers that it asked for, and steps on while an outcome waits for its rankers. If outcomes of the same
+rankers are independent and of one law, its path has the law of a path without delay: Joulani, György, Szepesvári.
+Online Learning under Delayed Feedback. ICML 2013, algorithm QPM-D. One page at a time it is the path without delay.
 
-An arm alone, or against itself, tells nothing that could be waited for: the policy steps when the page is shown.
+A single arm, or an arm against itself, has no outcome to wait for: the policy steps when the page is shown.
 
-An arm is dropped by a new policy for the others, which is told the outcomes of their pages from the first one on, by
+An arm is dropped by a new policy for the others, which receives the outcomes of their pages from the first one on, by
 the same rule. So its path has the law of a policy that never had that arm.
 """
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ltr_duel.bandits import LivePolicy, sign_table
-from ltr_duel.core import IntVector
+from ltr_duel.bandits import POLICIES, LivePolicy, sign_table
+from ltr_duel.core import InputError, IntVector, Streams, interpreted, shuffle, stream
+from ltr_duel.live.settings import Settings
+from ltr_duel.simulation import RunKey, run_order, run_streams
 
 Key = tuple[int, ...]  # the arms as the policy asked for them
-MOST_HELD = 10_000  # outcomes that wait; more are not told. Who wins has no part in that, so the law stays
+MOST_HELD = 10_000  # outcomes that wait; later ones are left out. That does not depend on who wins, so the law stays
+
+
+def _key(settings: Settings) -> RunKey:
+    """Return the key of the first repetition of a simulation with this policy and seed."""
+    _, policy, params = POLICIES.configure(settings.policy)
+    return RunKey({}, policy.name, params._asdict(), settings.horizon, 0, settings.seed or 0, labels="random")
+
+
+def live_streams(settings: Settings) -> Streams:
+    """Return that repetition's random streams."""
+    return run_streams(_key(settings))
+
+
+def live_order(settings: Settings) -> IntVector:
+    """Return the order in which that repetition's policy numbers the rankers."""
+    return run_order(_key(settings), len(settings.rankers))
+
+
+def live_policy(settings: Settings) -> LivePolicy:
+    """Make the policy of settings; without a seed, the policy of seed 0.
+
+    It has the random numbers and the order of the rankers of the first repetition of a simulation with the same seed:
+    with the same outcomes it takes the same path.
+
+    Parameters
+    ----------
+    settings : Settings
+
+    Returns
+    -------
+    LivePolicy
+
+    Examples
+    --------
+    >>> from ltr_duel.live import Settings
+    >>> policy = live_policy(Settings(name="shoes", rankers=("old", "new"), policy="rucb"))
+    >>> len(policy.ask())
+    2
+    """
+    n_arms, rng = len(settings.rankers), live_streams(settings).policy
+    return LivePolicy(settings.policy, n_arms, horizon=settings.horizon, rng=rng, order=live_order(settings))
 
 
 class Turns:
-    """A policy and the outcomes that wait for their turn.
+    """A policy and the outcomes that wait for their turn; arm k of the policy is arm ``left[k]``, by default k.
 
-    policy: of the arms that are left.
-    n_arms: all arms.
-    slates: whether the policy compares sets of arms.
-    in_order: whether outcomes of the same rankers are told in the order in which their pages were shown: an early page
-        whose clicks are late keeps the later ones waiting.
-    left: which arms the policy has: its arm k is arm ``left[k]``. By default it has all.
+    With ``order = "shown"`` an early page whose clicks are late keeps later ones of the same rankers waiting.
     """
 
-    def __init__(
-        self, policy: LivePolicy, n_arms: int, *, slates: bool, in_order: bool, left: tuple[int, ...] = ()
-    ) -> None:
-        self.policy, self.held = policy, 0
-        self.left = left or tuple(range(n_arms))
+    def __init__(self, settings: Settings, policy: LivePolicy, left: tuple[int, ...] = ()) -> None:
+        n_arms = len(settings.rankers)
+        self.policy, self.held, self.left = policy, 0, left or tuple(range(n_arms))
         self.pulls: IntVector = np.zeros(n_arms, np.int64)
-        self._slates, self._in_order = slates, in_order
+        self._slates, self._in_order = settings.policy_component.feedback == "slate", settings.order == "shown"
         self._lines: dict[Key, dict[int, bytes | None]] = {}  # page -> who won, None while it is open
 
     @property
@@ -57,22 +95,22 @@ class Turns:
         return self.left[self.policy.recommend()]
 
     def is_alone(self, key: Key) -> bool:
-        """Whether there is nothing to compare; in a set, an arm that is there twice is compared with itself."""
+        """Whether the page compares nothing; an arm that is in a set twice is compared with itself."""
         return len(key) == 1 or (not self._slates and key[0] == key[1])
 
     def opened(self, page: int, key: Key) -> None:
-        """Take note that a page of several rankers was shown."""
+        """Register a page of several rankers."""
         if self._in_order:
             self._lines.setdefault(key, {})[page] = None
 
     def alone(self, key: Key) -> None:
-        """Step on, as the arm that the policy asks for was shown alone; other code may ask for another one."""
-        if self.asked == key:
+        """Step on: the arm that the policy asks for was shown alone."""
+        if self.asked == key:  # other code of the policy may ask for another one
             self._tell(b"")
             self._advance()
 
     def closed(self, page: int, key: Key, signs: bytes) -> None:
-        """Take the outcome of a page: for each pair of its arms, in order, a byte of +1 or -1."""
+        """Add the outcome of a page: for each pair of its arms, in order, a byte of +1 or -1."""
         if not set(key) <= set(self.left):
             return
         line = self._lines.setdefault(key, {})
@@ -84,18 +122,18 @@ class Turns:
             self._remove(key, page)
 
     def dropped(self, page: int, key: Key) -> None:
-        """Wait no longer for the outcome of a page, if it is waited for."""
+        """Stop waiting for the outcome of a page."""
         if page in self._lines.get(key, ()):
             self._remove(key, page)
             self._advance()
 
     def forget(self, page: int) -> None:
-        """Wait no longer for a page whose rankers are not known any more."""
+        """Stop waiting for a page whose rankers are unknown."""
         for key in [key for key, line in self._lines.items() if line.get(page, b"") is None]:
             self.dropped(page, key)
 
     def _advance(self) -> None:
-        """Tell the policy what waits for it."""
+        """Pass to the policy the outcomes that wait for its rankers."""
         while line := self._lines.get(key := self.asked):
             page, signs = next(iter(line.items()))
             if signs is None:
@@ -122,7 +160,7 @@ class Turns:
             self.policy.tell(1 if signs == b"\1" else -1)
 
     def waiting(self) -> str:
-        """Return the outcomes that wait, for `wait_again`."""
+        """Return the outcomes that wait, as JSON."""
         lines = [
             [list(key), [[page, None if signs is None else signs.hex()] for page, signs in line.items()]]
             for key, line in sorted(self._lines.items())
@@ -130,9 +168,34 @@ class Turns:
         return json.dumps(lines, separators=(",", ":"))
 
     def wait_again(self, text: str) -> None:
-        """Take back what `waiting` returned."""
+        """Restore the outcomes of `waiting`."""
         self._lines = {
             tuple(key): {page: None if signs is None else bytes.fromhex(signs) for page, signs in line}
             for key, line in json.loads(text)
         }
         self.held = sum(signs is not None for line in self._lines.values() for signs in line.values())
+
+
+def kept_turns(settings: Settings, arrays: Mapping[str, NDArray[Any]], lines: str) -> Turns:
+    """Restore a policy and the outcomes that wait for it from a snapshot.
+
+    Raises `InputError` or `ValueError` if they are those of another policy.
+    """
+    policy = LivePolicy.restore(settings.policy, arrays, accept_new_code=True)  # opening the store has checked it
+    left = tuple(arrays["left"].tolist())
+    if arrays["pulls"].shape != (len(settings.rankers),) or int(arrays["n_arms"][0]) != len(left):
+        raise InputError("the snapshot is that of another number of rankers")
+    if not set(left) <= set(range(len(settings.rankers))):
+        raise InputError("the snapshot has rankers that there are not")
+    turns = Turns(settings, policy, left)
+    turns.wait_again(lines)
+    turns.pulls[...] = arrays["pulls"]
+    return turns
+
+
+def policy_without(settings: Settings, left: tuple[int, ...]) -> LivePolicy:
+    """Make a policy for some of the rankers, with its own random numbers. Raises `InputError` for too few rankers."""
+    rng = stream(settings.seed or 0, "left", *left)
+    order = np.arange(len(left))
+    interpreted(shuffle)(order, rng)
+    return LivePolicy(settings.policy, len(left), horizon=settings.horizon, rng=rng, order=order)

@@ -1,22 +1,16 @@
 """Valid means and intervals for logs in which a policy chose the rankers by earlier outcomes.
 
-A losing pair is shown less often, and a pair that wins by luck is shown until the luck ends. So the number of outcomes
-of a pair depends on the outcomes, its mean is biased (Nie, Tian, Taylor, Zou, AISTATS 2018), and an interval for a
-fixed number of outcomes is not valid. Two methods remain valid:
+A losing pair is shown less often, so the number of outcomes of a pair depends on the outcomes, and its mean is biased
+(Nie, Tian, Taylor, Zou, AISTATS 2018). Two methods remain valid:
 
 - The confidence sequence. The policy chooses a pair by past outcomes, so the next outcome of a new user has the pair's
   mean, and a bet on it has no expected gain. The interval is valid at all times, and therefore at the end of the log.
-- The mean with weights w = 1 / sqrt(e), if the log has the probability e of each choice. The sum of w (y - mean) over
-  the pair's outcomes is a martingale, and as the pair is chosen with probability e, each step has the same
-  conditional variance. So the studentised sum is normal in the limit (Hadad, Hirshberg, Zhan, Wager, Athey, PNAS 2021).
-  Their estimator also uses the steps in which the pair is not shown; the log does not hold its probability there.
-  The limit needs a lower bound on e: a pair with probability e is shown in e T of T impressions, with weights of
-  1 / sqrt(e). Weights are therefore used for all pairs of a log or for none. A pair's number of impressions must not
-  decide whether it is weighted: a pair dropped after losses would be judged by these losses.
+- The mean with weights 1 / sqrt(e), if the log has the probability e of each choice: the weighted sum of deviations is
+  a martingale whose steps have the same conditional variance, so it is normal in the limit (Hadad, Hirshberg, Zhan,
+  Wager, Athey, PNAS 2021). The limit needs a lower bound on e. Weights are used for all pairs of a log or for none: a
+  pair that is dropped after losses would be judged by these losses if its few impressions excluded it.
 
-Both methods assume that each impression has a new user: a policy that reacts to a user's outcomes chooses the lists
-that this user sees next. Neither accounts for queries, so the results hold for the queries of the log. Impressions
-without a user are treated as independent.
+Both methods assume that each impression has a new user, and the results hold for the queries of the log.
 """
 
 from __future__ import annotations
@@ -30,7 +24,7 @@ from scipy import special
 from ltr_duel.bandits import POLICIES
 from ltr_duel.core import FloatMatrix, FloatVector, InputError, statistics
 from ltr_duel.logs.clusters import Means, cautious_means, clustered_means, interval_ends
-from ltr_duel.logs.hashing import hash_texts
+from ltr_duel.logs.hashing import hash_users
 from ltr_duel.logs.outcomes import UNIT
 from ltr_duel.logs.sequential import confidence_sequence
 from ltr_duel.logs.sums import Sequences
@@ -38,7 +32,6 @@ from ltr_duel.logs.sums import Sequences
 if TYPE_CHECKING:
     from ltr_duel.logs.comparison import LogComparison
 
-COLUMNS = ("policy", "propensity")
 _GROUPS = 1024  # clusters of users
 _ROWS = 1 << 16
 _FEWEST = 30  # groups of users for which the normal limit is used
@@ -84,10 +77,7 @@ class Choices(NamedTuple):
 
 
 def choices_of(engine: Any, rows: Any, outcomes: Any, pairs: int) -> Choices:
-    """Return the policies that chose the rankers of a log's rows, and sums of outcomes weighted by propensity.
-
-    rows, outcomes: See `ltr_duel.logs.outcomes.Credited`; rows include `COLUMNS` if the log has them.
-    """
+    """Return the policies that chose the rankers of a log's rows, and sums of outcomes weighted by propensity."""
     named, policies = policies_of(engine, rows)
     if not policies or None in named or "propensity" not in rows.columns:
         return Choices(policies, None)
@@ -97,9 +87,7 @@ def choices_of(engine: Any, rows: Any, outcomes: Any, pairs: int) -> Choices:
     square, inverse = np.zeros((2, pairs))
     each = outcomes.select("line", "user", "pair", "y").join(rows.select("line", "propensity"), "line")
     for batch in engine.stream(each.order_by("line", "pair"), _ROWS):  # in order, as floating-point sums depend on it
-        known = batch.column("user").is_valid().to_numpy(zero_copy_only=False)
-        own = batch.column("line").to_numpy().astype(np.uint64)
-        users = np.where(known, hash_texts(batch.column("user")), own)
+        users = hash_users(batch, batch.column("line").to_numpy().astype(np.uint64))
         at = batch.column("pair").to_numpy(), (users & np.uint64(_GROUPS - 1)).astype(np.int64)
         weight = batch.column("propensity").to_numpy() ** -0.5
         np.add.at(count, at, weight)
@@ -176,10 +164,7 @@ class AdaptiveMeans(NamedTuple):
 
 
 def adaptive_means(sequences: Sequences, sums: Weighed | None, confidence: float) -> AdaptiveMeans:
-    """Return means, intervals and p-values of pairs, without a correction for the number of pairs.
-
-    sums: Weighted sums, used if `Weighed.doubt` returns "".
-    """
+    """Return means, intervals and p-values; ``sums`` are used if `Weighed.doubt` returns ""."""
     mean, low, high, log_e = sequences.mean, *confidence_sequence(*sequences, confidence=confidence)
     p: FloatVector = np.minimum(np.exp(-log_e), 1.0)
     weighted = sums is not None and not sums.doubt()

@@ -82,11 +82,7 @@ def numbered_table(engine: Engine, sql: str, then: tuple[str, ...] = ("impressio
 def align(
     engine: Engine, shown: Numbered, exposures: Any, events: Any, outcome: Outcome, late: Late, *, items: bool
 ) -> tuple[Any, Any, bool]:
-    """Create the view ``log``; return the results of `met` and `attributed`, and whether rows are in line order.
-
-    exposures, events: See `placed`.
-    items: Whether any event names its item.
-    """
+    """Create the view ``log``; return the results of `met` and `attributed`, and whether rows are in line order."""
     have = [name for name in engine.table("events").columns if name in EVENT and name != "impression"]
     found = completed(engine.keep("met_events", met(exposures, events).select("row", "shown_at", *have)))
     counting = attributed(exposures, found, events, outcome, late)
@@ -130,10 +126,7 @@ def _shares(engine: Engine, shown: Numbered) -> list[tuple[str, str]]:
 def _lists(
     engine: Engine, shown: Numbered, exposures: Any, found: Any, outcome: Outcome, *, items: bool
 ) -> Iterator[tuple[int, int, dict[str, Any]]]:
-    """Yield (first row, row after the last, list columns from `placed`) for each block of rows.
-
-    If events give list positions, exposures are not read; otherwise each block of exposures is joined to its events.
-    """
+    """Yield (first row, row after the last, list columns from `placed`) for each block of rows."""
     if not items and {"shown", "owners"} & set(exposures.columns):
         yield from _listed(engine, placed(found, exposures, outcome, items=False), 1, shown.files[-1].last)
         return

@@ -27,13 +27,7 @@ _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
 class Outcome(NamedTuple):
-    """The events that count.
-
-    Examples
-    --------
-    >>> outcome_of("dwell>=30")
-    Outcome(name='dwell>=30', kind='click', dwell=30.0)
-    """
+    """The events that count."""
 
     name: str
     kind: str  # kind of event; "" for all events with a value
@@ -95,12 +89,7 @@ def met(exposures: Any, events: Any) -> Any:
 
 
 def attributed(exposures: Any, found: Any, events: Any, outcome: Outcome, late: Late) -> Any:
-    """Return the events that count and belong to an exposure: its ``row``, the item or position, the owner, the worth.
-
-    found: Result of `met`. If `late.within` is not 0, events without an impression get a number, ``event``.
-
-    Raises `InputError` if exposures lack the columns that late events need.
-    """
+    """Return the events that count and belong to an exposure, given the result of `met`."""
     import ibis
 
     errors.require_one_of("exposure", late.which, WHICH)
@@ -131,17 +120,7 @@ def numbered(table: Any, *then: str) -> Any:
 
 
 def placed(found: Any, exposures: Any, outcome: Outcome, *, items: bool = True) -> Any:
-    """Return the events with the ``row`` of their exposure and their list position as ``clicks``, perhaps repeated.
-
-    If exposures have no lists, the owners of the items with events replace the list. ``worth`` is returned if the
-    outcome is ``value``.
-
-    found: Events as `attributed` returns them.
-    exposures: Table with ``row`` and columns of `EXPOSURE`.
-    items: Whether any event has an item; if none has, events give list positions, and lists are not joined.
-
-    Raises `InputError` if exposures have neither lists nor rankers.
-    """
+    """Return the events with the ``row`` of their exposure and their list position as ``clicks``, perhaps repeated."""
     import ibis
 
     worth = [] if outcome.kind else ["worth"]

@@ -32,11 +32,7 @@ def refused(wrong: dict[int, str]) -> Refused:
 
 
 class BadLines:
-    """Counter of the bad lines of a log.
-
-    find: Function that returns the file and line of a line of the log.
-    allowed: Number of bad lines that may be skipped; None for any number.
-    """
+    """Counter of the bad lines of a log; None as ``allowed`` permits any number."""
 
     def __init__(self, find: Callable[[int], Any], allowed: int | None) -> None:
         self.allowed, self._find = allowed, find
@@ -52,10 +48,7 @@ class BadLines:
         return [*listed, f"{self._other:,} lines are wrong for other reasons"] if self._other else listed
 
     def add(self, *parts: Refused) -> None:
-        """Count bad lines. Only the first line of each reason is looked up.
-
-        Raises `InputError` if more lines are bad than may be skipped.
-        """
+        """Count bad lines; raise `InputError` above the allowed number. Only the first of each reason is looked up."""
         if not any(len(part.lines) for part in parts):
             return
         lines, before = np.sort(np.concatenate([part.lines for part in parts])), self.count

@@ -20,10 +20,10 @@ nonasymptotic confidence sequences. Annals of Statistics 2021). Half of the mixt
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
 from ltr_duel.core import FloatMatrix, FloatVector
@@ -43,10 +43,7 @@ class Bets(NamedTuple):
 
     @classmethod
     def tuned(cls, spread: float, alpha: float, *, tuned_part: float = 0.5) -> Bets:
-        """Return a mixture; a part of it has about its narrowest bound, at one-sided error ``alpha``, at ``spread``.
-
-        In that part, u = 1 - 2 l is distributed as Gamma(rho / 4, rho / 4), truncated at 1.
-        """
+        """Return a mixture whose ``tuned_part`` has its narrowest bound, at error ``alpha``, at about ``spread``."""
         two = 2 * alpha
         shape = spread / (2 * np.log(1 / two) + np.log(1 + 2 * np.log(1 / two))) / 4
         edges = np.concatenate([[0.0], np.sqrt(_SHARES[1:] * _SHARES[:-1]), [0.5]])
@@ -76,15 +73,15 @@ class Bets(NamedTuple):
         A bet against a smaller mean gains more, so all smaller means are rejected too, even where the bound on the
         capital does not decrease in m.
         """
-        flat = [np.ravel(part) for part in np.broadcast_arrays(*seen)]
-        low = np.full(len(flat[0]), -1.0)
+        flat = Sequences(*map(np.ravel, np.broadcast_arrays(*seen)))
+        low = np.full(len(flat.wins), -1.0)
         for start in range(0, len(low), AT_ONCE):
             here = slice(start, start + AT_ONCE)
-            some = Sequences(*(part[here] for part in flat))
+            some = flat.of(here)
             exact = some.others == 0
             falls = exact & (self.log_value(some, -1.0) >= log_level)
-            low[here][falls] = self._low_of_falling(_rows(some, falls), log_level)
-            low[here][~exact] = self._low_by_halves(_rows(some, ~exact), log_level)
+            low[here][falls] = self._low_of_falling(some.of(falls), log_level)
+            low[here][~exact] = self._low_by_halves(some.of(~exact), log_level)
         return low.reshape(np.shape(seen.n))
 
     def _low_of_falling(self, seen: Sequences, log_level: float) -> FloatVector:
@@ -102,7 +99,7 @@ class Bets(NamedTuple):
         low = np.maximum(mean - height * np.sqrt(2 * spread / n), (mean - 1) / 2)
         open_ones = np.arange(len(n))
         for _ in range(_HALVINGS):
-            some, m = _rows(seen, open_ones), low[open_ones]
+            some, m = seen.of(open_ones), low[open_ones]
             value, slope = self._value_and_slope(some, m)
             root = np.sqrt(np.maximum(value - least[open_ones], 0))
             refuted = value >= log_level
@@ -179,8 +176,3 @@ def log_sum(logs: FloatMatrix) -> FloatVector:
     """Return the logarithm of the sum of each row, given logarithms."""
     most = logs.max(axis=-1)
     return np.asarray(most + np.log(np.exp(logs - most[..., None]).sum(axis=-1)), np.float64)
-
-
-def _rows(seen: Sequences, chosen: NDArray[Any]) -> Sequences:
-    """Return the sums of some of the pairs."""
-    return Sequences(*(part[chosen] for part in seen))

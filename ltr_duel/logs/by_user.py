@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ltr_duel.core import IntVector
 from ltr_duel.logs.findings import flipped
-from ltr_duel.logs.hashing import HashVector, hash_rows, hash_texts
+from ltr_duel.logs.hashing import HashVector, hash_rows, hash_texts, hash_users
 from ltr_duel.logs.table import ragged
 
 _GROUPS = 512  # groups of users, made by a hash; a group counts as one user
@@ -25,18 +25,7 @@ Sets = list[tuple[str, ...]]
 
 
 class Users:
-    """The sets of rankers that each user was shown.
-
-    Parameters
-    ----------
-    engine : Engine
-    rows : ibis Table
-        Rows with ``rankers``, ``line`` and, if users have names, ``user``.
-    orders : list of tuple of str
-        The values of ``rankers``.
-    names : list of tuple of str
-        Sets of rankers, each sorted.
-    """
+    """The sets of rankers that each user was shown."""
 
     def __init__(self, engine: Any, rows: Any, orders: Sets, names: Sets) -> None:
         import ibis
@@ -52,8 +41,7 @@ class Users:
         """Group rows by user, rankers and `keys`; yield group of users, number of the set, keys, count and sums."""
         found = rows.group_by("user", "own", "rankers", *keys).agg(n=rows.count(), **sums)
         for batch in self._engine.stream(found, 1 << 16):
-            own = batch.column("own").to_numpy()
-            user = np.where(own >= 0, own.astype(np.uint64), hash_texts(batch.column("user")))
+            user = hash_users(batch, batch.column("own").to_numpy().astype(np.uint64))
             rankers = self._numbers[np.searchsorted(self._hashes, _hashes(batch.column("rankers")))]
             group = (user % np.uint64(self.shape[0])).astype(np.int64)
             yield group, rankers, *(batch.column(name).to_numpy() for name in (*keys, "n", *sums))
@@ -80,23 +68,10 @@ def empty_pages(users: Users) -> EmptyPages:
 
     If a set of rankers finds nothing for a query, all of its pages for the query are empty; so only pages after its
     first page with documents are tested. That selection depends on earlier pages only, so it favours neither full nor
-    empty pages. Null hypothesis: these pages are empty by accident, and among the pages of a query in a tenth of the
-    time, accidents strike all sets alike. Each user's excess of empty pages over the share of the query gets one random
-    sign; a second test gives one sign to each short period, because a general outage may hit the pair that is shown at
-    that hour. The larger p-value counts. In each cell a user counts once, by the share of empty pages; otherwise a user
-    whose pages all fail would dominate the expected share.
-
-    The test assumes that the documents a ranker finds for a query neither change nor depend on the user; otherwise one
-    set may lose all documents of a query while another keeps some. It detects a ranker that fails on some pages of
-    repeated queries, so that nothing is shown. It cannot detect a failure on all pages of a query, or of all rankers
-    alike. Pages with documents but without an owned one do not count as empty: rankers that agree on a query show such
-    pages, as similar rankers often do.
-
-    Parameters
-    ----------
-    users : Users
-        Rows with ``query``, ``block``, ``period`` (shorter, from 0 to `PERIODS`), and ``empty``: 1 for a page without a
-        document, else 0.
+    empty pages. Two tests give random signs: one sign to each user, by the user's share of empty pages for a query in
+    a tenth of the time; and one to each short period, because a general outage may hit the pair shown at that hour. The
+    larger p-value counts. The documents that a ranker finds for a query must neither change nor depend on the user. A
+    failure on all pages of a query, or of all rankers alike, is not detected. Pages whose rankers agree are not empty.
     """
     import ibis
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ltr_duel.clicks import Sessions
 from ltr_duel.core import InputError, IntVector, errors
-from ltr_duel.logs.hashing import HashVector, hash_rows, hash_texts
+from ltr_duel.logs.hashing import HashVector, hash_rows, hash_texts, hash_users
 from ltr_duel.logs.log import ClickLog
-from ltr_duel.logs.table import ragged
+from ltr_duel.logs.table import marks_of, ragged
 
 ITEMS = ("auto", "document", "grade")
 
@@ -45,61 +47,42 @@ def sessions_in_log(log: ClickLog, by: str = "auto") -> Sessions:
     (True, [0, 1], [False, True])
     """
     errors.require_one_of("kind of items", by, ITEMS)
-    sizes, clicks, queries, documents, grades = [], [], [], [], []
-    users, known_users = [], []
-    graded = by != "document"
+    graded, parts = by != "document", list[dict[str, Any]]()
     for batch in log.batches(("query", "user", "shown", "clicks", "grades")):
         table = batch.table
         if table.num_rows == 0:
             continue
+        if graded and not (known := marks_of(table, "grades")).all():
+            if by == "grade":
+                line = batch.lines[int(known.argmin())]
+                raise InputError(f"{log.find(line)}: no grades; without them parameters belong to documents")
+            graded = False
         ids, ptr = ragged(table.column("shown"))
-        lengths = np.diff(ptr)
-        query = hash_texts(table.column("query"))
-        if "user" in table.schema.names:
-            users.append(hash_texts(table.column("user")))
-            known_users.append(table.column("user").is_valid().to_numpy(zero_copy_only=False))
-        else:
-            users.append(query)
-            known_users.append(np.zeros(len(query), np.bool_))
-        if graded:
-            has = "grades" in table.schema.names
-            known = table.column("grades").is_valid().to_numpy(zero_copy_only=False) if has else np.zeros(1, np.bool_)
-            if not known.all():
-                if by == "grade":
-                    line = batch.lines[int(known.argmin())]
-                    raise InputError(f"{log.find(line)}: no grades; without them parameters belong to documents")
-                graded = False
-            else:
-                values, bounds = ragged(table.column("grades"))
-                grades.append(values[bounds[0] : bounds[-1]].astype(np.int64))
+        lengths, query = np.diff(ptr), hash_texts(table.column("query"))
         pairs = np.stack([np.repeat(query, lengths), hash_texts(ids)[ptr[0] : ptr[-1]]], axis=1)
-        documents.append(hash_rows(pairs.ravel(), 2 * np.arange(len(pairs) + 1)))
         places, bounds = ragged(table.column("clicks"))
-        clicked = np.zeros(lengths.sum(), np.bool_)
+        click = np.zeros(lengths.sum(), np.bool_)
         of = np.repeat(ptr[:-1] - ptr[0], np.diff(bounds))
-        clicked[of + places[bounds[0] : bounds[-1]] - 1] = True
-        sizes.append(lengths)
-        clicks.append(clicked)
-        queries.append(query)
-    if not sizes:
+        click[of + places[bounds[0] : bounds[-1]] - 1] = True
+        part = {"length": lengths, "query": query, "click": click, "known": marks_of(table, "user")}
+        part["document"] = hash_rows(pairs.ravel(), 2 * np.arange(len(pairs) + 1))
+        part["user"] = hash_users(table, query)
+        if graded:
+            values, bounds = ragged(table.column("grades"))
+            part["grade"] = values[bounds[0] : bounds[-1]].astype(np.int64)
+        parts.append(part)
+    if not parts:
         raise InputError(f"{log.path}: the log has no impression that can be used")
-    if graded:
-        item = np.concatenate(grades)
-        items = int(item.max()) + 1
-    else:
-        different, item = np.unique(np.concatenate(documents), return_inverse=True)
-        items = len(different)
-    ptr = np.concatenate([[0], np.cumsum(np.concatenate(sizes))]).astype(np.int64)
-    query_of, user_of = (_numbered(np.concatenate(hashes)) for hashes in (queries, users))
-    known = np.concatenate(known_users)
+    whole = {name: np.concatenate([part[name] for part in parts]) for name in parts[-1]}
+    item = whole["grade"] if graded else _numbered(whole["document"])
     return Sessions(
-        ptr,
-        item.astype(np.int64),
-        np.concatenate(clicks),
-        query_of,
-        items,
+        np.concatenate([[0], np.cumsum(whole["length"])]).astype(np.int64),
+        item,
+        whole["click"],
+        _numbered(whole["query"]),
+        int(item.max()) + 1,
         graded,
-        np.where(known, user_of, -1) if known.any() else None,
+        np.where(whole["known"], _numbered(whole["user"]), -1) if whole["known"].any() else None,
     )
 
 

@@ -11,8 +11,8 @@ on third and fourth powers too. Gauss quadrature finds a few sizes and shares, t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,19 +30,22 @@ class Means(NamedTuple):
     error: FloatVector  # standard error; infinite if one cluster has all outcomes
     freedom: FloatVector  # degrees of freedom: the equivalent number of clusters of equal size, less one
 
+    @classmethod
+    def joined(cls, parts: Iterable[Means]) -> Means:
+        """Return the means of several sets of pairs."""
+        return cls(*map(np.concatenate, zip(*parts, strict=True)))
+
+    def of(self, pairs: Any) -> Means:
+        """Return the means of some of the pairs."""
+        return Means(*(part[pairs] for part in self))
+
 
 def clustered_means(count: FloatMatrix, total: FloatMatrix, times: FloatVector | float = 1.0) -> Means:
-    """Return means and cluster-robust standard errors.
+    """Return means and cluster-robust standard errors; count and total have shape (pairs, clusters).
 
-    count, total: shape (pairs, clusters); number of outcomes in each cluster, and their sums.
-    times: Number of such clusters.
-
-    The standard error is that of Liang and Zeger (Biometrika 1986) with the correction CR2 of Bell and McCaffrey
-    (Survey Methodology 2002), which for a mean divides a cluster's squared residual by one less its share. Degrees of
-    freedom follow Carter, Schnepel, Steigerwald (Review of Economics and Statistics 2017), for clusters of unequal size
-    whose outcomes are independent (their Omega = I). They recommend the worst case, equal outcomes within a cluster,
-    which leaves fewer degrees of freedom. Tests and intervals use `cautious_means`, which estimates the correlation and
-    lies between the two.
+    CR2 (Liang, Zeger 1986; Bell, McCaffrey 2002), with the degrees of freedom of Carter, Schnepel, Steigerwald (Review
+    of Economics and Statistics 2017) for independent outcomes within a cluster. Tests and intervals use
+    `cautious_means`.
     """
     n = (count * times).sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -62,16 +65,10 @@ def cautious_means(
 ) -> Means:
     """Return means and errors for intervals; a won and a lost cluster are added, so that no error is 0.
 
-    With few clusters, or nearly constant outcomes, the sample variance is too small: two impressions that were both won
-    have an error of 0. So one cluster of outcomes of 1 and one of -1 are added (Agresti and Min add half a matched pair
-    of each kind; Statistics in Medicine 2005). The size of the added clusters is the geometric mean of the mean cluster
-    size (weighted by size) and the design effect, which is estimated with two clusters of that mean size as prior. The
-    size is 1 if the outcomes of a cluster are independent, and the mean size if they are equal. Degrees of freedom are
-    (sum V)^2 / sum V^2 - 1, where V are the variances of the clusters' sums at the correlation implied by the design
-    effect: a few large correlated clusters leave few degrees of freedom.
-
-    count, total, times: See `clustered_means`.
-    square: shape (pairs,); sum of the squared outcomes.
+    Two impressions that were both won have a sample variance of 0, so two clusters are added (Agresti, Min. Statistics
+    in Medicine 2005). Their size is the geometric mean of the mean cluster size and the design effect: 1 if the
+    outcomes of a cluster are independent, the mean size if they are equal. Degrees of freedom are (sum V)^2 / sum V^2 -
+    1, where V are the variances of the clusters' sums: a few large correlated clusters leave few.
     """
     all_n, all_y = count * times, total * times
     once, sum_y = all_n.sum(axis=1), all_y.sum(axis=1)
@@ -90,12 +87,7 @@ def cautious_means(
 def cautious_of_kinds(
     size: FloatMatrix, number: FloatMatrix, total: FloatMatrix, squares: FloatMatrix, square: FloatVector
 ) -> Means:
-    """Return `cautious_means` from kinds of clusters; all clusters of a kind have the same size.
-
-    size, number: shape (kinds, means); outcomes per cluster, and number of clusters.
-    total, squares: shape (kinds, means); sum of the clusters' sums, and of the squares of these sums.
-    square: shape (means,); sum of the squared outcomes.
-    """
+    """Return `cautious_means` from kinds of clusters of one size; arrays have shape (kinds, means)."""
     once, *powers = ((number * size**power).sum(axis=0) for power in (1, 2, 3, 4))
     sum_y, crossed = total.sum(axis=0), (size * total).sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -114,11 +106,7 @@ def _with_two_added(
     size: FloatVector,
     powers: Sequence[FloatVector],
 ) -> Means:
-    """Return means, errors and degrees of freedom with two clusters added, given the residual of the others.
-
-    ``once`` is the number of outcomes without the two; ``powers`` are the sums of the second, third and fourth powers
-    of the clusters' sizes.
-    """
+    """Return means with two clusters added; ``powers``: sums of the second to fourth powers of clusters' sizes."""
     squares, cubes, fourths = powers
     added = np.sqrt(design * size)
     n = once + 2 * added
@@ -135,11 +123,7 @@ def _with_two_added(
 def cautious_of_moments(
     n: FloatVector, total: FloatVector, square: FloatVector, nn: FloatVector, nt: FloatVector, tt: FloatVector
 ) -> Means:
-    """Approximate `cautious_means`, with the correction and degrees of freedom for clusters of equal size.
-
-    n, total, square: Number of outcomes, their sum, and the sum of their squares.
-    nn, nt, tt: Sums over clusters of the products of n and total of a cluster.
-    """
+    """Approximate `cautious_means` from sums over clusters of products of n and total, as if clusters had one size."""
     with np.errstate(divide="ignore", invalid="ignore"):
         alone = ~(n**2 > nn * (1 + 1e-9))
         design, size = _design(n, total, square, nn, nt, tt)
@@ -173,9 +157,8 @@ def naive_means(n: FloatVector, total: FloatVector, square: FloatVector) -> Mean
 def fewer_degrees(means: Means, slopes: int) -> Means:
     """Return means of residuals with errors corrected for the number of fitted slopes.
 
-    Fitting k slopes leaves f - k of f degrees of freedom. Residuals are too small by the factor sqrt(1 - k / f), and
-    the mean varies with the slopes, which multiplies its variance by about f / (f - k). In sum, the error grows by the
-    factor f / (f - k).
+    Residuals are too small by sqrt(1 - k / f), and the slopes vary too: the error grows by f / (f - k), with f - k
+    degrees of freedom.
     """
     if slopes == 0:
         return means
@@ -188,8 +171,7 @@ def fewer_degrees(means: Means, slopes: int) -> Means:
 def two_way(users: Means, queries: Means, cells: Means) -> Means:
     """Return errors clustered by users and queries at once (Cameron, Gelbach, Miller, JBES 2011).
 
-    The variance by users, plus the variance by queries, less the variance by (user, query); at least the larger of the
-    first two.
+    At least the larger of the two.
     """
     least = np.maximum(users.error, queries.error)
     with np.errstate(invalid="ignore"):
@@ -244,11 +226,7 @@ def kinds_of(size: FloatVector, number: FloatVector) -> Kinds:
 
 
 def kinds_by_share(visits: float, heavy: float, pairs: int) -> Kinds:
-    """Return the kinds of users of one pair, if each impression shows one of the pairs at random.
-
-    visits: Mean impressions per user, over all pairs.
-    heavy: Share of impressions of the heaviest 5 % of the users.
-    """
+    """Return the kinds of users of one pair, given the impressions per user and the share of the heaviest 5 %."""
     errors.require_between("the impressions of a user", visits, 1, 1e6)
     errors.require_between("the share of impressions of the heaviest 5 % of the users", heavy, _HEAVY, 1 - 1e-6)
     heavy = min(heavy, 1 - (1 - _HEAVY) / visits)  # the other users have at least one impression each

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ltr_duel.core import FloatVector, IntMatrix, IntVector
-from ltr_duel.logs.by_user import PERIODS, Users, empty_pages, pages_of_users
+from ltr_duel.logs.by_user import PERIODS, Sets, Users, empty_pages, pages_of_users
 from ltr_duel.logs.findings import ERROR, Finding, even, fair, least_p, mirrored, tested, unchanged, unchanged_by_users
 
 _BLOCKS = 10  # blocks of time, for shares that should not change
@@ -33,32 +33,28 @@ class _Patterns(NamedTuple):
     n: IntVector  # number of lists
 
 
-def owner_findings(
-    engine: Any, rows: Any, ends: tuple[float, float], planned: str, policies: list[str], orders: list[tuple[str, ...]]
-) -> list[Finding]:
-    """Check the coins of the draft and the sets of rankers, in total and over time.
+class _Coins(NamedTuple):
+    """The lists whose coins are tested."""
 
-    Parameters
-    ----------
-    engine : Engine
-    rows : ibis Table
-        Rows with ``rankers`` and ``owners``.
-    ends : tuple of float
-        Time of the first and of the last row.
-    planned : {"", "even"}
-    policies : list of str
-        Policies that chose the rankers by earlier outcomes.
-    orders : list of tuple of str
-        The values of ``rankers``.
-    """
+    engine: Any
+    rows: Any  # with ``rankers``, ``owners``, and the columns of `_columns`
+    orders: Sets  # the values of ``rankers``
+    names: Sets  # sets of rankers, each sorted
+    seen: _Patterns
+
+
+def owner_findings(
+    engine: Any, rows: Any, ends: tuple[float, float], planned: str, policies: list[str], orders: Sets
+) -> list[Finding]:
+    """Check the coins of the draft and the sets of rankers (``orders``), in total and over time."""
     names, seen = _patterns(engine, rows, ends, orders)
+    of = _Coins(engine, rows.mutate(**_columns(rows, ends, orders)), orders, names, seen)
     if not names:  # the log has page tokens or rankings instead of owners
         return []
-    with_blocks = rows.mutate(**_columns(rows, ends, orders))
-    found = _sets_shown(engine, with_blocks, orders, names, seen, planned, policies)
+    found = _sets_shown(of, planned, policies)
     if len(names) > 1:
         period = ((rows.time - ends[0]) / _span(ends) * PERIODS).floor().cast("int64")
-        found.append(_empty(engine, with_blocks.mutate(period=period), orders, names, seen))
+        found.append(_empty(of._replace(rows=of.rows.mutate(period=period))))
     if not seen.first.any():
         said = "the coins of pages of two rankers are tested, and no such page has an owned place"
         return [*found, Finding("owners of places and over time, A/A", "not checked", np.nan, said)]
@@ -78,19 +74,12 @@ def owner_findings(
     place_p = fair(by_place[0], sum(by_place))
     said = f"places 2 to {_PLACES} are {'not ' * (place_p < ERROR)}shared evenly"
     found.append(tested("owners by place", place_p, said))
-    return [*found, _identical_rankers(engine, rows, orders, names, seen)]
+    return [*found, _identical_rankers(of)]
 
 
-def _sets_shown(
-    engine: Any,
-    rows: Any,
-    orders: list[tuple[str, ...]],
-    names: list[tuple[str, ...]],
-    seen: _Patterns,
-    planned: str,
-    policies: list[str],
-) -> list[Finding]:
-    """Test how often each set of rankers was shown, in total and over time. ``rows`` has the column ``block``."""
+def _sets_shown(of: _Coins, planned: str, policies: list[str]) -> list[Finding]:
+    """Test how often each set of rankers was shown, in total and over time."""
+    engine, rows, orders, names, seen = of
     shown = _sums(seen.rankers, seen.block, seen.n, (len(names), _BLOCKS))
     p = {"shown": even(shown.sum(axis=1)) if planned == "even" else 1.0}
     shifting = not policies and _propensities(engine, rows) > len(orders)
@@ -142,10 +131,9 @@ def _one_after_the_other(shown: IntMatrix) -> bool:
     )
 
 
-def _empty(
-    engine: Any, rows: Any, orders: list[tuple[str, ...]], names: list[tuple[str, ...]], seen: _Patterns
-) -> Finding:
+def _empty(of: _Coins) -> Finding:
     """Test pages without a document; also report the share without an owned position, which depends on the rankers."""
+    engine, rows, orders, names, seen = of
     without = _sums((seen.owned == 1).astype(np.int64), seen.rankers, seen.n, (2, len(names)))
     share = without[0] / np.maximum(without.sum(axis=0), 1)
     said = f"{share.min():.1%} to {share.max():.1%} of a set's pages have no owned place, as where its rankers agree"
@@ -160,9 +148,7 @@ def _empty(
     return tested("empty pages", found.p, f"{some}; {said}")
 
 
-def _patterns(
-    engine: Any, rows: Any, ends: tuple[float, float], orders: list[tuple[str, ...]]
-) -> tuple[list[tuple[str, ...]], _Patterns]:
+def _patterns(engine: Any, rows: Any, ends: tuple[float, float], orders: Sets) -> tuple[Sets, _Patterns]:
     """Return the sets of rankers, and the patterns of owners."""
     columns = _columns(rows, ends, orders) | {"weighs": _weighs(rows).ifelse(1, 0).cast("int64")}
     found = _counted(engine, rows.select("rankers", **columns), orders)
@@ -180,7 +166,7 @@ def _patterns(
     return names, _Patterns(owners, of, np.sign(code), rankers, np.minimum(block, _BLOCKS - 1), weighs, n)
 
 
-def _columns(rows: Any, ends: tuple[float, float], orders: list[tuple[str, ...]]) -> dict[str, Any]:
+def _columns(rows: Any, ends: tuple[float, float], orders: Sets) -> dict[str, Any]:
     """Return two columns: owners of the first positions as an integer (-1 without a document); tenth of the time."""
     import ibis
 
@@ -195,22 +181,19 @@ def _span(ends: tuple[float, float]) -> float:
     return max(ends[1] - ends[0], 1e-9) * (1 + 1e-9)
 
 
-def _counted(engine: Any, t: Any, orders: list[tuple[str, ...]]) -> dict[str, list[Any]]:
+def _counted(engine: Any, t: Any, orders: Sets) -> dict[str, list[Any]]:
     """Return the distinct rows with their counts; rankers are grouped only if they differ."""
     keys = [name for name in t.columns if name != "rankers" or len(orders) > 1]
     found: dict[str, list[Any]] = engine.run(t.group_by(*keys).agg(n=t.count())).to_pydict()
     return found if len(orders) > 1 else found | {"rankers": orders * len(found["n"])}
 
 
-def _identical_rankers(
-    engine: Any, rows: Any, orders: list[tuple[str, ...]], names: list[tuple[str, ...]], seen: _Patterns
-) -> Finding:
+def _identical_rankers(of: _Coins) -> Finding:
     """Simulate an A/A test: combine the owners of some lists with the clicks on other lists of the pair.
 
-    The mean is over all combinations of the owners of seven lists in eight with the clicks on the held-out eighth, so
-    that no list's owners are credited with its own clicks. A fair draft makes a pattern of owners as likely as its
-    mirror image, so the mean outcome under a pattern is as likely as its negative, whatever is clicked on other lists.
+    No list's owners are credited with its own clicks, so a fair draft makes a mean outcome as likely as its negative.
     """
+    engine, rows, orders, names, seen = of
     clicked: dict[tuple[str, ...], dict[tuple[int, ...], int]] = {}
     found = _counted(engine, rows.filter(_weighs(rows)).select("rankers", "clicks"), orders)
     for rankers, clicks, n in zip(found["rankers"], found["clicks"], found["n"], strict=True):

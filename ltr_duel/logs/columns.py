@@ -43,10 +43,7 @@ _KINDS = {  # JSON types that an entry may have
 
 
 def require_columns(where: str | Path, have: Sequence[str], kind: str) -> None:
-    """Raise `InputError` if a file or table lacks needed columns.
-
-    The error lists all missing columns.
-    """
+    """Raise `InputError` that lists the needed columns that a file or table lacks."""
     missing = [
         f"'{first}'" + "".join(f" (or '{other}')" for other in others)
         for first, *others in NEEDED[kind]
@@ -64,11 +61,7 @@ def require_columns(where: str | Path, have: Sequence[str], kind: str) -> None:
 
 
 def typed(engine: Engine, raw: str, types: dict[str, str] = LOG) -> str:
-    """Return the SQL of a query whose columns have the given types, with ``fault`` if a row can have one.
-
-    raw: A query. Columns that are neither in `types` nor ``fault`` stay unchanged, except that JSON becomes text.
-    types: SQL types of the columns of a log, or of events.
-    """
+    """Return the SQL of a query with its columns converted to ``types``, and ``fault`` if a row can have one."""
     kinds = {row["column_name"]: row["column_type"] for row in engine.rows(f"DESCRIBE {raw}")}
     made = {name: _made(name, kind, kinds, types) for name, kind in kinds.items() if name != "fault"}
     other = {name: named(f"ltr {name}") for name, value in made.items() if value != named(name)}

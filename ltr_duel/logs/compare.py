@@ -2,21 +2,140 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ltr_duel.core import InputError, digest, errors, statistics
-from ltr_duel.logs.adaptive import adapted
-from ltr_duel.logs.clusters import bootstrap_means
+from ltr_duel.logs.adaptive import Choices, adapted, choices_of, policies_of
+from ltr_duel.logs.clusters import Means, bootstrap_means, fewer_degrees
 from ltr_duel.logs.comparison import LogComparison, compared
-from ltr_duel.logs.history import History
+from ltr_duel.logs.credit import Creditor
+from ltr_duel.logs.engine import Engine
+from ltr_duel.logs.history import History, adjusted, combined, require_few_columns, saving_note
 from ltr_duel.logs.log import ClickLog
-from ltr_duel.logs.looks import drift_notes
+from ltr_duel.logs.looks import Look, drift_notes, looks_of, step_of
 from ltr_duel.logs.loose import uncounted
-from ltr_duel.logs.summed import summed, warnings_of
-from ltr_duel.logs.sums import CLUSTERS, PairSums
+from ltr_duel.logs.outcomes import credited
+from ltr_duel.logs.sums import CLUSTERS, Grouping, PairSums, pair_sums
+
+_FORGOTTEN = "forgotten-"  # prefix of the names that `ltr_duel.live` gives to forgotten users
+LARGE = 0.05  # share of the impressions above which a user is reported
+
+
+class Users(NamedTuple):
+    """The users of a log."""
+
+    number: int  # number of different users; 0 without user names
+    largest: str  # a user with a share of the log that must be reported, else ""
+    impressions: int  # impressions of that user
+
+
+class Summed(NamedTuple):
+    """The sums of a log, and facts about it."""
+
+    creditor: Creditor  # names, pairs, method and outcome rule
+    sums: PairSums
+    choices: Choices  # policies and propensities of the rankers
+    looks: list[Look]
+    impressions: int
+    users: Users
+    queries: int
+    first: float  # time of the first impression
+    last: float
+    notes: list[str]  # on adjustments of the outcomes
+
+
+def summed(
+    log: ClickLog,
+    cluster: str = "",
+    rankers: Collection[str] = (),
+    *,
+    looks: bool = True,
+    history: History | None = None,
+) -> Summed:
+    """Credit a log and sum its outcomes, clustered by users if any row has one, else by queries, by default.
+
+    If a policy reacts to outcomes, queries cannot be clusters and are replaced by users, or by impressions.
+    """
+    outcomes, rows, creditor, whole = credited(log, rankers)
+    about = log.facts(rows, rankers)
+    cluster = cluster or ("user" if about["named"] else "query")
+    if cluster in ("query", "both") and policies_of(log.engine, rows)[1]:
+        cluster = "user" if about["named"] else "impression"  # the unit of the sequence of an adaptive log
+    named = about["named"] == about["n"]
+    step = step_of(about["first"], about["last"])
+    by = Grouping(len(creditor.pairs), cluster, whole, named, about.get("users"))
+    noted, classes = looks_of(log.engine, rows, outcomes, by, step) if looks and history is None else ([], [])
+    sums = pair_sums(log.engine, outcomes, by, classes)
+    if by.pairs == 1 and named and cluster in ("user", "both"):  # then each impression is an outcome
+        number, most = int(sums.kinds[0].number.sum()), int(sums.kinds[0].n.max())
+        log.known["users", *rankers] = number, most
+        users = largest_of(log.engine, rows, number, most, about["n"])
+    else:
+        users = users_of(log.engine, rows, about["n"])
+    choices, notes = choices_of(log.engine, rows, outcomes, len(creditor.pairs)), forgotten_note(log.engine, rows)
+    if history is not None:
+        if choices.policies or cluster not in ("user", "both"):
+            raise InputError(f"{log.path}: outcomes are adjusted where users are known, and no policy reacts to them")
+        require_few_columns(log.path, history, int(np.bincount(sums.kinds[0].pair, sums.kinds[0].number).max()))
+        by = by._replace(whole=False)  # adjusted outcomes are neither 1, -1 nor 0
+        flipped = adjusted(log, rows, outcomes, creditor.named_pairs, history, intercept=False)
+        outcomes = adjusted(log, rows, outcomes, creditor.named_pairs, history)
+        less, signs = (pair_sums(log.engine, one, by) for one in (outcomes, flipped))
+        less = combined(sums, less, signs, history)
+        notes, sums = [*notes, saving_note(sums, less, history)], less
+        noted = looks_of(log.engine, rows, outcomes, by, step)[0] if looks else []
+        noted = [look._replace(cautious=fewer_degrees(look.cautious, sums.slopes)) for look in noted]
+    return Summed(
+        creditor, sums, choices, noted, about["n"], users, about["queries"], about["first"], about["last"], notes
+    )
+
+
+def users_of(engine: Engine, rows: Any, impressions: int) -> Users:
+    """Count the users of a log."""
+    if "user" not in rows.columns:
+        return Users(0, "", 0)
+    each = rows.filter(rows.user.notnull()).group_by("user").agg(n=lambda t: t.count())
+    number, most = engine.run(each.aggregate(users=each.count(), most=each.n.max())).to_pylist()[0].values()
+    return largest_of(engine, rows, number, most or 0, impressions)
+
+
+def forgotten_note(engine: Engine, rows: Any) -> list[str]:
+    """Return a note if a live experiment has forgotten users, because a forgotten user who returns has two names."""
+    if "policy" not in rows.columns or "user" not in rows.columns:
+        return []
+    forgotten = engine.value(rows.filter(rows.user.startswith(_FORGOTTEN)).user.nunique())
+    counted = f"{forgotten:,} users are names of users whom the live experiment has forgotten (keep_days, live forget):"
+    return [f"{counted} who came back counts as a new user, so errors are too small"] if forgotten else []
+
+
+def largest_of(engine: Engine, rows: Any, number: int, most: int, impressions: int) -> Users:
+    """Return the users, with the name of a user with many of the impressions, if there is one."""
+    if most <= LARGE * impressions:
+        return Users(number, "", 0)
+    each = rows.filter(rows.user.notnull()).group_by("user").agg(n=lambda t: t.count())
+    return Users(number, engine.value(each.filter(each.n == most).user.min()) or "", most)
+
+
+def warnings_of(found: Summed, means: Means) -> list[str]:
+    """Return warnings about the validity of the errors."""
+    warnings = list(found.notes)
+    number, name, most = found.users
+    if not number:
+        warnings.append("no user is known: if users return, the errors are too small")
+    if most:
+        share = f"{most:,} of {found.impressions:,} impressions ({most / found.impressions:.0%})"
+        warnings.append(errors.in_one_line(f"user '{name}' has {share}"))
+    fewest = means.freedom.min()
+    if found.sums.cluster != "impression" and fewest < 20:
+        warnings.append(
+            f"the errors rest on few clusters ({found.sums.cluster}): equivalent to {fewest + 1:.1f} equal clusters;"
+            " intervals from fewer than about 20 are rough"
+        )
+    return warnings
 
 
 def compare_log(
@@ -110,7 +229,6 @@ def compare_log(
         drawn = bootstrap_means(*sums.drawn(seed), draws=bootstrap, seed=seed)
         limits = np.nanquantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
         limits[:, limits[0] == limits[1]] = np.nan  # no interval from outcomes that are all equal
-    named = [(creditor.names[i], creditor.names[j]) for i, j in creditor.pairs]
     provenance = {
         "source": "click log",
         "log": log.path.name,
@@ -143,19 +261,20 @@ def compare_log(
         bootstrap=limits,
         looks=found.looks,
     )
-    comparison.warnings.extend([*warnings_of(found, comparison.means), *drift_notes(found.looks, named)])
+    comparison.warnings.extend([*warnings_of(found, comparison.means), *drift_notes(found.looks, creditor.named_pairs)])
     if said := uncounted(log):
         comparison.warnings.append(said)
     if sums.cluster == "query":
-        comparison.warnings.extend(_these_queries(sums, comparison, named))
+        comparison.warnings.extend(_these_queries(sums, comparison))
     return adapted(comparison, found.choices)
 
 
-def _these_queries(sums: PairSums, found: LogComparison, names: Sequence[tuple[str, str]]) -> list[str]:
+def _these_queries(sums: PairSums, found: LogComparison) -> list[str]:
     """Return a warning that lists the pairs that differ by impressions, but not by queries."""
     error = 1 - found.confidence
     alone = statistics.holm(statistics.student_p(*replace(sums, cluster="impression").cautious()))
-    differ = [f"{a} and {b}" for (a, b), p, q in zip(names, alone, found.p_corrected, strict=True) if p < error <= q]
+    pairs = zip(found.named_pairs, alone, found.p_corrected, strict=True)
+    differ = [f"{a} and {b}" for (a, b), p, q in pairs if p < error <= q]
     if not differ:
         return []
     which = ", ".join([*differ[:3], *(["..."] if len(differ) > 3 else [])])

@@ -90,6 +90,11 @@ class LogComparison:
     warnings: list[str] = field(repr=False)
 
     @property
+    def named_pairs(self) -> list[tuple[str, str]]:
+        """The two rankers of each pair."""
+        return [(self.names[a], self.names[b]) for a, b in self.pairs]
+
+    @property
     def counts(self) -> IntVector:
         """Outcomes of each pair."""
         return self.wins + self.losses + self.ties
@@ -133,7 +138,7 @@ class LogComparison:
     def better(self) -> list[str]:
         """The better ranker of each pair by a single look; "" if neither is shown to be better."""
         sure, side = self.p_corrected < 1 - self.confidence, np.where(self.means.mean >= 0, 0, 1)
-        return [self.names[pair[k]] if one else "" for pair, k, one in zip(self.pairs, side, sure, strict=True)]
+        return [pair[k] if one else "" for pair, k, one in zip(self.named_pairs, side, sure, strict=True)]
 
     @property
     def winner(self) -> str:
@@ -153,7 +158,7 @@ class LogComparison:
 
     def to_frame(self) -> pd.DataFrame:
         """Return the table: one row per pair, the smallest p first."""
-        first, second = ([self.names[k] for k in side] for side in self.pairs.T)
+        first, second = map(list, zip(*self.named_pairs, strict=True))
         frame = pd.DataFrame(
             {
                 "first": first,
@@ -185,10 +190,7 @@ def compared(
     impressions: int,
     provenance: dict[str, Any],
 ) -> LogComparison:
-    """Return the comparison from the sums of pairs, without bootstrap, looks or warnings.
-
-    A pair may occur repeatedly, once per slice.
-    """
+    """Return the comparison without bootstrap, looks or warnings; a pair may occur repeatedly, once per slice."""
     cautious = sums.cautious()
     p: FloatVector = np.maximum(statistics.student_p(*cautious), sums.sign_p())
     return LogComparison(

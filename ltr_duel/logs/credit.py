@@ -14,9 +14,8 @@ import numpy as np
 
 from ltr_duel.core import FloatMatrix, FloatVector, InputError, IntVector, errors
 from ltr_duel.interleaving import METHODS, Lists, Method, Page
-from ltr_duel.logs.crediting import Clicked, credit_rows
+from ltr_duel.logs.crediting import MOST_RANKERS, Clicked, credit_rows, number_rows, ranked, wrong_rows
 from ltr_duel.logs.hashing import hash_rows, hash_texts
-from ltr_duel.logs.lists import MOST_RANKERS, number_rows, ranked, wrong_rows
 from ltr_duel.logs.pages import ANOTHER_LIST, PageReader, Pages
 from ltr_duel.logs.table import NO_CREDIT, NO_RANKERS, Impressions, ragged
 
@@ -32,11 +31,7 @@ class Outcomes(NamedTuple):
 
 
 class Creditor:
-    """Credits a log batch by batch; rankers and pairs are numbered in their order of appearance.
-
-    rankers: The only legal rankers; if empty, any.
-    needed: Whether a row without credit data is an error.
-    """
+    """Credits a log batch by batch; rankers and pairs are numbered in their order of appearance."""
 
     columns = ("impression", "time", "clicks", "shown", "page", "rankers", "owners", "rankings", "method", "outcome")
 
@@ -47,6 +42,11 @@ class Creditor:
         self._closed, self.needed = bool(rankers), needed
         self._number: dict[tuple[int, int], int] = {}
         self._pages = PageReader()
+
+    @property
+    def named_pairs(self) -> list[tuple[str, str]]:
+        """The two rankers of each pair."""
+        return [(self.names[a], self.names[b]) for a, b in self.pairs]
 
     @property
     def caution(self) -> str:
@@ -153,10 +153,7 @@ class Creditor:
     def rules(
         self, form: str, rankers: list[str] | None, method: str | None, outcome: str | None
     ) -> tuple[Method, Any, str, list[int]]:
-        """Return method, parameters, outcome rule and the numbers of the rankers, for rows with the column ``rankers``.
-
-        Raises `InputError` if clicks cannot be credited by these.
-        """
+        """Return method, parameters, outcome rule and numbers of the rankers; raise `InputError` if they do not fit."""
         label, component, params = METHODS.configure(method or "team_draft")
         rule = outcome or component.outcomes[0]
         if rule not in component.outcomes:
@@ -202,7 +199,7 @@ class Creditor:
         return Clicked(rows, query, ptr, found.numbers, owners, click_ptr, clicks), found.lists, rows
 
     def _one_method(self, label: str, rule: str) -> None:
-        """Raise `InputError` unless method and rule are those of the first row."""
+        """Raise `InputError` unless method and rule equal the first row's."""
         if not self.method:
             self.method, self.outcome = label, rule
         if (label, rule) != (self.method, self.outcome):

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from ltr_duel.core import InputError, errors, several
 from ltr_duel.logs.attribution import LISTS
+from ltr_duel.logs.compare import users_of
 from ltr_duel.logs.findings import usual_share
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.outcomes import credited
-from ltr_duel.logs.summed import users_of
 from ltr_duel.logs.table import LOG_COLUMNS, date_words
 
 _NAMES_USERS = re.compile("user|visitor|session|client|cookie", re.IGNORECASE)
@@ -146,16 +146,7 @@ def _not_compared(log: ClickLog) -> int | None:
 
 
 def log_lines(facts: LogFacts) -> list[str]:
-    """Return the description of a log as lines of text.
-
-    The bad lines come last.
-
-    Examples
-    --------
-    >>> facts = LogFacts("jsonl", 2, 0, 60, 1, 0, "", 0, (3, 3), 1, 1, {"owners": 2}, (), "", ("query",), (), 0, ())
-    >>> log_lines(facts)[0]
-    '2 impressions from 1970-01-01 00:00:00 to 1970-01-01 00:01:00 (jsonl)'
-    """
+    """Return the description of a log as lines of text, bad lines last."""
     n, listed = facts.impressions, facts.shown[1] > 0
     lists = f"lists of {_documents(*facts.shown)}" if listed else "no lists"
     rests = _RESTS if listed else _RESTS | {"owners": "the owners of the items with events"}

@@ -15,7 +15,7 @@ from ltr_duel.logs.adaptive import policies_of
 from ltr_duel.logs.bad import refused
 from ltr_duel.logs.crediting import Clicked, credit_rows
 from ltr_duel.logs.doubly_robust import Rows
-from ltr_duel.logs.hashing import HashVector, hash_texts
+from ltr_duel.logs.hashing import HashVector, hash_texts, hash_users
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.mixtures import Mixtures, chances_of, weights_of
 from ltr_duel.logs.targets import PageTargets, RankedTargets, Weighable, rows_with
@@ -29,9 +29,8 @@ _COLUMNS = (
 class Repeats:
     """Count of lists equal to the previous list of their cell and rankers, and the expected count.
 
-    The mean weight of a log does not show whether lists were cached. A cached list of a query is unbiased over queries,
-    but a hundred impressions of it are one draw. A list that was sampled again equals the previous one with a known
-    probability, that of the previous list, whatever came before.
+    A list that is sampled again equals the previous one with a known probability. A cache shows only here: cached lists
+    are unbiased over queries, but a hundred impressions of one are a single draw.
     """
 
     def __init__(self) -> None:
@@ -66,13 +65,6 @@ class Used(NamedTuple):
     found: Weighable
 
 
-class Source(NamedTuple):
-    """A log and the rankings learnt for its queries, for passes over its rows."""
-
-    log: ClickLog
-    targets: tuple[RankedTargets, PageTargets]
-
-
 def learnt(log: ClickLog, names: tuple[str, str]) -> tuple[RankedTargets, PageTargets]:
     """Read each ranker's order of the documents of each query."""
     targets = RankedTargets(), PageTargets()
@@ -92,12 +84,12 @@ def learnt(log: ClickLog, names: tuple[str, str]) -> tuple[RankedTargets, PageTa
 class Design:
     """The lists that were shown and their rankers, on which the weights depend."""
 
-    def __init__(self, source: Source, names: tuple[str, str]) -> None:
-        self._source, self._only = source, ("", "")
+    def __init__(self, log: ClickLog, names: tuple[str, str]) -> None:
+        self._log, self._targets, self._only = log, learnt(log, names), ("", "")
         self.repeats = Repeats()
-        rows = source.log.rows((*_COLUMNS, "policy"))
-        self.policies = policies_of(source.log.engine, rows)[1]
-        about = source.log.engine.run(rows.aggregate(rows=rows.count(), queries=rows.query.nunique())).to_pylist()[0]
+        rows = log.rows((*_COLUMNS, "policy"))
+        self.policies = policies_of(log.engine, rows)[1]
+        about = log.engine.run(rows.aggregate(rows=rows.count(), queries=rows.query.nunique())).to_pylist()[0]
         self.log_rows, self.log_queries = int(about["rows"]), int(about["queries"])
         shown: dict[tuple[int, int, int], Counter[tuple[str, ...]]] = {}  # source, query, length -> rankers
         for part, _, found in self._found():
@@ -106,12 +98,12 @@ class Design:
             for query, length, n in zip(*keys.tolist(), counts.tolist(), strict=True):
                 shown.setdefault((part, query, length), Counter())[tuple(sorted(found.rankers))] += n
         if not shown:
-            path, (first, second) = source.log.path, names
+            path, (first, second) = log.path, names
             raise InputError(f"{path}: no impression is of a query that both '{first}' and '{second}' rank in the log")
         label, self.method, self.params = METHODS.configure(self._only[0])
         if self.method.name != "probabilistic":
             raise InputError(
-                f"{source.log.path}: weights need lists of 'probabilistic', whose chances are known; not '{label}'"
+                f"{log.path}: weights need lists of 'probabilistic', whose chances are known; not '{label}'"
             )
         # All other rules have the mean of `expectation`.
         self.rule = "marginal_sign" if self._only[1] == "marginal_sign" else "expectation"
@@ -122,14 +114,11 @@ class Design:
 
     def _found(self) -> Iterator[tuple[int, HashVector, Weighable]]:
         """Yield the rows whose query has both rankings, and the users of the batch."""
-        log = self._source.log
+        log = self._log
         for batch in log.batches(_COLUMNS):
             table, wrong = batch.table, dict[int, str]()
-            users = hash_texts(table.column("impression"))
-            if "user" in table.schema.names:
-                named = table.column("user").is_valid().to_numpy(zero_copy_only=False)
-                users = np.where(named, hash_texts(table.column("user")), users)
-            for part, targets in enumerate(self._source.targets):
+            users = hash_users(table, hash_texts(table.column("impression")))
+            for part, targets in enumerate(self._targets):
                 try:
                     rows = list(targets.weighable(table, wrong))
                 except InputError as error:
@@ -149,7 +138,7 @@ class Design:
         self, shown: dict[tuple[int, int, int], Counter[tuple[str, ...]]], names: tuple[str, str]
     ) -> Mixtures:
         queries = {key: q for q, key in enumerate(dict.fromkeys((part, query) for part, query, _ in sorted(shown)))}
-        known = [self._source.targets[part].known[query] for part, query in queries]
+        known = [self._targets[part].known[query] for part, query in queries]
         arms = {name: a for a, name in enumerate(sorted({name for ranks in known for name in ranks}))}
         self._arms = arms
         ptr = np.cumsum([0, *(len(ranks[names[0]]) for ranks in known)])

@@ -63,11 +63,7 @@ class Residuals(NamedTuple):
 
 
 def residuals(rows: Rows, mixtures: Mixtures, within: Reach, model: str, credit: Credit, rng: Generator) -> Residuals:
-    """Fit the model to each half of the users, and return the terms of the estimate.
-
-    rows: Rows; the weights of rows out of reach are 0.
-    model: Name of a click model that `fit_clicks` fits, by document.
-    """
+    """Fit the model to each half of the users, and return the terms; rows out of reach have the weight 0."""
     second = (rows.users >> _FOLD & np.uint64(1)).astype(np.bool_)
     cells, lengths = len(mixtures.query), mixtures.length[within.cell]
     flat = np.concatenate([[0], np.cumsum(lengths)])

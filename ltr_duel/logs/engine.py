@@ -31,11 +31,7 @@ _FULL = re.compile("max_temp_directory_size|No space left|not enough space|ENOSP
 
 
 class Engine:
-    """DuckDB with a temporary folder.
-
-    damaged: Function that converts a DuckDB error about an unreadable file to an `InputError`.
-    rows: Approximate number of rows in the log.
-    """
+    """DuckDB with a temporary folder; ``damaged`` converts its error about a file to an `InputError`."""
 
     def __init__(self, damaged: Callable[[Exception], InputError], rows: int = 0) -> None:
         import duckdb
@@ -52,10 +48,7 @@ class Engine:
         self.close = weakref.finalize(self, _close, self.duckdb, self._folder)
 
     def execute(self, sql: str) -> None:
-        """Run a statement.
-
-        Raises `InputError` if a file that it reads is damaged, or memory or disk do not suffice.
-        """
+        """Run a statement; raise `InputError` for a damaged file, or lack of memory or disk."""
         with self.guarded(sql):
             self.duckdb.execute(sql)
 
@@ -120,10 +113,7 @@ class Engine:
             cursor.execute(sql)
 
     def run(self, expression: Any) -> Any:
-        """Return the result of an Ibis expression as an Arrow table.
-
-        Raises `InputError` if the file turns out to be damaged.
-        """
+        """Return the result of an Ibis expression as an Arrow table."""
         table = expression.as_table()
         return pa.Table.from_batches(self.stream(table, 1 << 20), table.schema().to_pyarrow())
 
@@ -132,10 +122,9 @@ class Engine:
         return self.run(expression).column(0)[0].as_py()
 
     def all_differ(self, table: Any, column: str) -> bool:
-        """Return whether the 64-bit hashes of all non-null values of a column differ, so that the values surely differ.
+        """Return whether the hashes of all non-null values of a column, or the values of each list, surely differ.
 
-        For a column of lists, return whether the values within each list differ. At most `_HELD` hashes are in memory;
-        for more rows, the table is read once for each part of the hashes.
+        At most `_HELD` hashes are in memory; for more rows, the table is read once for each part of the hashes.
         """
         if table[column].type().is_array():
             return all(differ_in_rows(*ragged(batch.column(0))) for batch in self.stream(table.select(column), _LISTS))
@@ -153,11 +142,7 @@ class Engine:
         return bool((found[1:] != found[:-1]).all())
 
     def clustered(self, table: Any, keys: Collection[str], *, texts: bool) -> Iterator[Any]:
-        """Yield the columns that are not keys, as Arrow batches; the first of them orders rows with the same keys.
-
-        A number of the keys comes first and sorts the rows: a hash, which is cheap but may collide, or with `texts` the
-        rank of the keys.
-        """
+        """Yield a number of the keys, a rank with ``texts`` and else a hash, and the other columns, sorted."""
         rows, names = _sql(table.op()), ", ".join(map(named, keys))
         number = f"dense_rank() OVER (ORDER BY {names})" if texts else f"hash({names})"
         others = ", ".join(named(name) for name in table.columns if name not in keys)
@@ -175,10 +160,7 @@ class Engine:
             self.duckdb.execute("RESET disabled_optimizers")
 
     def stream(self, expression: Any, rows: int) -> Iterator[Any]:
-        """Yield the result of an expression as Arrow batches, while other queries run.
-
-        Raises `InputError` if the file turns out to be damaged.
-        """
+        """Yield the result of an expression as Arrow batches, while other queries run."""
         kinds, sql = expression.schema().to_pyarrow(), _sql(expression.op())
         with self.guarded(sql), self.duckdb.cursor() as cursor:
             for batch in _reader(cursor.sql(sql), rows):
@@ -186,12 +168,7 @@ class Engine:
 
 
 class Warehouse:
-    """The team's own database: any backend of Ibis. It is only read.
-
-    url: URL for `ibis.connect`: ``postgres://...``, ``bigquery://...``, ``trino://...``, a DuckDB file; or a backend.
-
-    Raises `InputError` if the connection fails.
-    """
+    """The team's own database, which is only read: the URL of an Ibis backend, or a backend."""
 
     def __init__(self, url: str | Any) -> None:
         import ibis
@@ -243,7 +220,7 @@ class Warehouse:
 
 @functools.lru_cache(maxsize=256)
 def _sql(operation: Any) -> str:
-    """Return an Ibis operation in DuckDB's SQL, which takes Ibis 20 ms: the next log of this form asks for the same."""
+    """Return an Ibis operation in DuckDB's SQL, which takes Ibis 20 ms; cached for further logs of this form."""
     import ibis
 
     return str(ibis.to_sql(operation.to_expr(), dialect="duckdb"))

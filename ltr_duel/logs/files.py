@@ -65,10 +65,7 @@ def rows_in(paths: Sequence[Path]) -> int:
 
 
 def files_of(path: str | Path) -> tuple[Path, ...]:
-    """Return a single file, the logs below a folder, or the files that match a pattern; ``day2`` before ``day10``.
-
-    Raises `InputError` if no file is found.
-    """
+    """Return a single file, the logs below a folder, or the files that match a pattern; ``day2`` before ``day10``."""
     given = Path(path)
     if given.is_file():
         return (given,)
@@ -91,10 +88,7 @@ def _natural(path: Path) -> list[tuple[int, str]]:
 
 
 def format_of(paths: Sequence[Path], given: str = "") -> str:
-    """Return the common format of files: as given, by their suffixes, or by their first bytes.
-
-    Raises `InputError` if the format is unknown or cannot be recognised, or if files differ in it.
-    """
+    """Return the common format of files: as given, by their suffixes, or by their first bytes."""
     if given:
         errors.require_one_of("log format", given, FORMATS)
         return given
@@ -111,10 +105,7 @@ def _suffix(path: Path) -> str:
 
 
 def _format(path: Path) -> str:
-    """Return the format of a file, by the suffix or by its first bytes.
-
-    Raises `InputError` if the format cannot be recognised.
-    """
+    """Return the format of a file, by the suffix or by its first bytes."""
     if _suffix(path) in _SUFFIX:
         return _SUFFIX[_suffix(path)]
     try:

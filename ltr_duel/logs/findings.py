@@ -21,13 +21,7 @@ _FLIPS = 1999
 
 
 class Finding(NamedTuple):
-    """The finding of a check.
-
-    Examples
-    --------
-    >>> Finding("repeated rows", "sound", 0.0, "0 rows are there twice").verdict
-    'sound'
-    """
+    """The finding of a check."""
 
     name: str
     verdict: str  # "sound", "fails", or "not checked"
@@ -103,16 +97,7 @@ def unchanged(table: IntMatrix) -> float:
 
 
 def unchanged_by_users(tables: NDArray[np.int64], share: FloatVector | None = None) -> float:
-    """Return the p-value of "rows have these shares in each column", valid also if a user's pages are correlated.
-
-    The test gives random signs to each user's deviations from the expected counts, one sign per user.
-
-    Parameters
-    ----------
-    tables : ndarray of int64, shape (users, rows, columns)
-    share : ndarray of float64, shape (rows,), optional
-        Expected share of each row; by default its share over all columns.
-    """
+    """Return `flipped` for "rows have these shares in each column"; shape (users, rows, columns) and (rows,)."""
     total = tables.sum(axis=0)
     rows: FloatVector = total.sum(axis=1) / max(total.sum(), 1) if share is None else share
     beyond = (tables - rows[:, None] * tables.sum(axis=1, keepdims=True)).reshape(len(tables), -1)
@@ -122,15 +107,7 @@ def unchanged_by_users(tables: NDArray[np.int64], share: FloatVector | None = No
 def flipped(beyond: FloatMatrix, expected: FloatVector) -> float:
     """Return the p-value of "each user's deviations from the expected counts have a random sign", one sign per user.
 
-    Parameters
-    ----------
-    beyond : ndarray of float64, shape (users, cells)
-    expected : ndarray of float64, shape (cells,)
-
-    Returns
-    -------
-    float
-        NaN if so few users have deviations that no signs could raise an alarm.
+    NaN if so few users have deviations that no signs could raise an alarm.
     """
     beyond = beyond[:, expected > 0] / np.sqrt(expected[expected > 0])
     some = int(beyond.any(axis=1).sum())
@@ -142,13 +119,7 @@ def flipped(beyond: FloatMatrix, expected: FloatVector) -> float:
 
 
 def finding_lines(found: list[Finding], *, only_failures: bool = False) -> list[str]:
-    """Return the findings as lines of text, failures first.
-
-    Examples
-    --------
-    >>> finding_lines([Finding("robots", "sound", 0.0, "0 users click on nearly all")])
-    ['sound: robots: 0 users click on nearly all']
-    """
+    """Return the findings as lines of text, failures first."""
     order = ("fails", "sound", "not checked")
     chosen = [one for one in found if one.verdict == "fails" or not only_failures]
     return [

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ltr_duel.core import IntVector, inlined, kernel, words
-from ltr_duel.logs.table import texts_of
+from ltr_duel.logs.table import marks_of, texts_of
 
 HashVector: TypeAlias = NDArray[np.uint64]
 _START = np.uint64(0x9E3779B97F4A7C15)
@@ -39,6 +39,13 @@ def hash_texts(column: Any) -> HashVector:
     out = np.full(len(column), _START)
     mix_bytes(texts.ptr, texts.data, out)
     return out
+
+
+def hash_users(table: Any, others: HashVector) -> HashVector:
+    """Return the hash of each row's user, and for rows without a user the entry of ``others``."""
+    if "user" not in table.schema.names:
+        return others
+    return np.where(marks_of(table, "user"), hash_texts(table.column("user")), others)
 
 
 def hash_rows(hashes: HashVector, ptr: IntVector) -> HashVector:
@@ -82,10 +89,9 @@ def mix_rows(ptr: IntVector, hashes: HashVector, out: HashVector) -> None:
 def find_text(
     data: NDArray[np.uint8], begin: int, stop: int, known: Spans, first: int, table: IntVector, stamp: int
 ) -> int:
-    """Return the number of the known text, counted from ``first``, that has the bytes ``data[begin:stop]``.
+    """Return the number of the known text with the bytes ``data[begin:stop]``, or -1 - its free slot in ``table``.
 
-    ``table`` has 2^k entries; entries with this ``stamp`` hold known texts, and at least one entry does not. If no text
-    has these bytes, the result is negative, and the text can be stored at ``table[-1 - result]``.
+    ``table`` has 2^k entries; entries with this ``stamp`` hold known texts, and at least one entry does not.
     """
     h = _START
     for k in range(begin, stop, 8):

@@ -1,19 +1,14 @@
 """Variance reduction by two kinds of covariates: the coin of each list, and users' behaviour before the experiment.
 
 A fair coin c = 1 or -1 decides which ranker owns position 1, independently of user, query and past. Hence c and c x
-have mean 0 for every covariate x known before the experiment, and y - b c - b' c x has the mean of y. For a user who
-clicks position 1 whatever it shows, the coin decides the outcome; x, the user's earlier share of clicks at position 1,
-identifies such users. The slopes are least-squares slopes with an intercept: without an intercept, noise covariates
-would absorb part of the mean and shrink it. Each slope costs a degree of freedom (see `fewer_degrees`).
+have mean 0 for every covariate x known before the experiment, and y - b c - b' c x has the mean of y. The slopes are
+least-squares slopes with an intercept: without one, noise covariates would absorb part of the mean and shrink it.
 
-If the rankers are equal, negating all outcomes and coins of a user does not change their joint distribution. Slopes
-without an intercept do not change under these negations, so each user's residual sum changes sign with the user, and a
-sign test of the residual sums is exact. With an intercept the test is not exact: at the 5% level, with 30 users and
-three covariates, it rejected in 8 of 100 logs in which the rankers did not differ.
+Only slopes without an intercept stay when all outcomes and coins of a user are negated, so only their residuals give an
+exact sign test; with an intercept it rejected in 8 of 100 logs without a difference (30 users, three covariates).
 
 Deng, Xu, Kohavi, Walker. Improving the Sensitivity of Online Controlled Experiments by Utilizing Pre-Experiment Data.
-WSDM 2013. (There a coin assigns each user to one of two groups, which balances x. Here every user is in the same group,
-so x enters only as the product with the coin of a list.)
+WSDM 2013. (There a coin assigns each user to a group, which balances x; here x enters as the product with a coin.)
 """
 
 from __future__ import annotations
@@ -34,18 +29,7 @@ _GRID = 1 << 20  # slopes are rounded to it, so that the order of sums does not 
 
 
 class History:
-    """Covariates of users from before the experiment.
-
-    path: Parquet or CSV with a column ``user`` and numeric columns, one row per user. Users without a row get the mean
-    of each column. Without a path, only the coin is used.
-
-    Raises `InputError` if the file cannot be read, or has non-numeric columns or repeated users.
-
-    Examples
-    --------
-    >>> History().names
-    ()
-    """
+    """Covariates of users from before the experiment, one row per user; without a path, only the coin is used."""
 
     def __init__(self, path: str | Path | None = None) -> None:
         self.path = path
@@ -80,14 +64,7 @@ def _read(path: Path) -> Any:
 def adjusted(
     log: Any, rows: Any, outcomes: Any, sets: list[tuple[str, str]], history: History, *, intercept: bool = True
 ) -> Any:
-    """Return outcomes minus their part explained by the coin and the covariates.
-
-    rows, outcomes: See `Credited`.
-    sets: The first and the second ranker of each pair.
-    intercept: Whether slopes are fitted with an intercept, as for means; the sign test needs slopes without one.
-
-    Raises `InputError` if rows lack owners, or lists have more than two rankers.
-    """
+    """Return outcomes minus their part explained by the coin and the covariates; the sign test needs no intercept."""
     import ibis
 
     two = {"owners", "rankers"} <= set(rows.columns)
@@ -125,11 +102,7 @@ def _slopes(engine: Any, t: Any, names: list[str], pairs: int, intercept: bool) 
 
 
 def slopes_of(products: FloatMatrix, *, intercept: bool = True) -> FloatVector:
-    """Regress the last column on the middle columns and return the slopes; the first column is the constant 1.
-
-    products: shape (columns, columns); sums of products of the columns.
-    intercept: Whether the first column is fitted too.
-    """
+    """Regress the last column on the middle columns, from sums of products; the first column is the constant 1."""
     left = products[1:, 1:]
     if intercept:
         left = left - np.outer(products[0, 1:], products[0, 1:]) / products[0, 0]
@@ -137,10 +110,7 @@ def slopes_of(products: FloatMatrix, *, intercept: bool = True) -> FloatVector:
 
 
 def combined(plain: PairSums, less: PairSums, signs: PairSums, history: History) -> PairSums:
-    """Return `plain` with sums and errors of the adjusted outcomes (`less`) and sums for the sign test (`signs`).
-
-    Counts and sequences stay those of `plain`.
-    """
+    """Return `plain` with the sums of the adjusted outcomes and, for the sign test, of ``signs``; counts stay."""
     slopes = 1 + len(history.names)
     return dataclasses.replace(
         plain, sum=less.sum, square=less.square, kinds=less.kinds, slopes=slopes, signs=signs.kinds

@@ -26,10 +26,7 @@ class Limits(NamedTuple):
 
 
 def limits(found: LogComparison, confidence: float, tests: float = 1.0, *, any_time: bool = False) -> Limits:
-    """Return intervals; ``tests`` intervals share the error (Bonferroni), so that all hold with this confidence.
-
-    any_time: Whether they hold at all looks together, rather than at one look. Those of an adaptive log always do.
-    """
+    """Return intervals; ``tests`` intervals share the error (Bonferroni). Those of an adaptive log hold at any time."""
     if any_time or found.adaptive:
         seen, mean, _ = _seen(found)
         now = seen.sequence(confidence, tests)
@@ -40,12 +37,9 @@ def limits(found: LogComparison, confidence: float, tests: float = 1.0, *, any_t
 
 def places_in(primary: LogComparison, other: LogComparison) -> tuple[IntVector, IntVector]:
     """Return the index of each pair in another comparison (-1 if absent), and a sign, -1 for exchanged rankers."""
-    known = {tuple(other.names[k] for k in pair): n for n, pair in enumerate(other.pairs)}
-    found = []
-    for pair in primary.pairs:
-        first, second = (primary.names[k] for k in pair)
-        turned = known.get((second, first), -1)
-        found.append((known[first, second], 1) if (first, second) in known else (turned, -1))
+    known = {pair: n for n, pair in enumerate(other.named_pairs)}
+    pairs = primary.named_pairs
+    found = [(known[pair], 1) if pair in known else (known.get(pair[::-1], -1), -1) for pair in pairs]
     places, signs = np.array(found, np.int64).reshape(-1, 2).T
     return places, signs
 
@@ -80,21 +74,10 @@ def guardrails(
     confidence: float = 0.95,
     any_time: bool = False,
 ) -> list[Guardrail]:
-    """Test for each pair that the ranker that leads by the primary outcome is not inferior by another outcome.
+    """Test for each pair that the ranker that leads by the primary outcome is not worse by ``margin`` or more.
 
-    The test is one-sided: its limit has all of the error on the side of harm. The error of the mean is never 0,
-    whatever the data. A decision needs the primary outcome and each guardrail, so each test may have the whole error
-    (intersection-union; Berger, Technometrics 1982).
-
-    primary, other: Comparisons of the same log.
-    outcome: Name of the other outcome.
-    margin: Loss in the mean outcome that is accepted; above 0.
-    confidence: Confidence of the one-sided limit, above 1/2.
-    any_time: Whether the limit holds at all looks together, rather than at one look.
-
-    Return the guardrails of the pairs that both comparisons have, in the order of ``primary``.
-
-    Raises `InputError` for a margin or a confidence out of range.
+    The limits are one-sided. A decision needs the primary outcome and each guardrail, so each test may have the whole
+    error (intersection-union; Berger, Technometrics 1982).
     """
     errors.require_between("the margin of a guardrail", margin, 1e-9, 1)
     errors.require_between("the confidence of a guardrail", confidence, 0.5 + 1e-9, 1 - 1e-9)
@@ -102,23 +85,16 @@ def guardrails(
     leads = ahead(limits(primary, confidence, any_time=any_time).mean)
     found = limits(other, 1 - 2 * (1 - confidence), any_time=any_time)  # twice the error, for one-sided limits
     guards = []
-    for pair, place, lead, sign in zip(primary.pairs, places, leads, signs, strict=True):
+    for pair, place, lead, sign in zip(primary.named_pairs, places, leads, signs, strict=True):
         if place < 0:
             continue
-        first, second = (primary.names[k] for k in pair[::lead])
         mean, low, _, _ = (float(part[place]) for part in found.turned(np.full(len(found.p), lead * sign)))
-        guards.append(Guardrail(outcome, first, second, mean, min(low, mean), margin))
+        guards.append(Guardrail(outcome, *pair[::lead], mean, min(low, mean), margin))
     return guards
 
 
 def guardrail_lines(found: list[Guardrail]) -> list[str]:
-    """Return the guardrails as lines of text.
-
-    Examples
-    --------
-    >>> guardrail_lines([Guardrail("click", "new", "old", 0.01, -0.005, 0.01)])
-    ['guardrail click holds: new against old +0.0100, at least -0.0050 (margin 0.01)']
-    """
+    """Return the guardrails as lines of text."""
     return [
         f"guardrail {one.outcome} {'holds' if one.holds else 'is not shown to hold'}: {one.ahead} against {one.behind}"
         f" {one.mean:+z.4f}, at least {one.low:+z.4f} (margin {one.margin:g})"

@@ -1,22 +1,7 @@
-"""Other tables as exposures and events: a TOML file that maps their columns.
+"""Other tables as exposures and events: a TOML file that maps their columns; docs/logs.md has examples.
 
-```
-[exposures]
-where = "event = 'serp'"          # a condition; optional
-impression = "search_id"          # a column, or an expression in the SQL of the engine
-time = "timestamp"                # a date and time, or seconds since 1970, or milliseconds
-query = "''"
-rankers = ["A", "B"]              # a column that holds lists, or the same for all
-
-[events]
-where = "event = 'click'"
-impression = "search_id"
-position = "position"
-owner = "ranking_function"
-kind = "event"
-```
-
-``file`` (a file, folder or glob) or ``table`` (of a connection) gives the source of the rows, unless the command does.
+The sections ``[exposures]`` and ``[events]`` give each column as a column or an SQL expression, ``rankers`` also as a
+list, a condition ``where``, and the source of the rows unless the command does: ``file``, or ``table`` of a connection.
 """
 
 from __future__ import annotations
@@ -40,11 +25,7 @@ _OWNED = {"owners", "owner", "rankings", "page"}  # columns that give the owner 
 
 
 def sections_of(path: Path) -> dict[str, Any]:
-    """Return the sections of a mapping.
-
-    Raises `InputError` if it cannot be read or maps unknown columns. Exposures may have extra columns, unless their
-    names are close to those of a log.
-    """
+    """Return the sections of a mapping; exposures may have extra columns with names unlike those of a log."""
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -85,12 +66,7 @@ def sections_of(path: Path) -> dict[str, Any]:
 
 
 def place_of(path: Path, *, table: bool) -> str:
-    """Return the file or table of the exposures that a mapping gives.
-
-    table: Whether exposures are in a table of a connection.
-
-    Raises `InputError` like `sections_of`, and if the mapping gives no such source.
-    """
+    """Return the file, or with ``table`` the table of a connection, that a mapping gives for the exposures."""
     key = "table" if table else "file"
     place = sections_of(path).get("exposures", {}).get(key)
     if not place:
@@ -99,15 +75,7 @@ def place_of(path: Path, *, table: bool) -> str:
 
 
 class Part:
-    """One of the two relations: the source of its rows, and the expressions of its columns.
-
-    name: {"exposures", "events"}
-    path: Path of the mapping.
-    section: Section of the mapping; may be empty.
-    given: Source of the rows, if the mapping gives none.
-    legal: Legal columns.
-    context: Extra columns, which need not be mapped.
-    """
+    """One of the two relations: the source of its rows, and the expressions of its columns."""
 
     def __init__(
         self,
@@ -165,12 +133,7 @@ def select(columns: dict[str, Any], where: str, source: str) -> str:
 
 
 def create_relation(engine: Engine, part: Part) -> tuple[Callable[[int], Found], Numbered | None]:
-    """Create a relation of a mapping; return a function from ``origin`` to file and row, and the numbered exposures.
-
-    Rows of CSV are counted from the header line.
-
-    Raises `InputError` if the relation cannot be created.
-    """
+    """Create a relation; return a function from ``origin`` to file and row, and the numbered exposures."""
     read, names = _reader_of(part.file)
     csv, rows = (
         read == "read_csv",

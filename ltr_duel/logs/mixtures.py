@@ -54,11 +54,7 @@ class Reach(NamedTuple):
 
 
 def reach_of(mixtures: Mixtures, state: object, quantile: float, rng: Generator) -> Reach:
-    """Sample lists for the target rankers, and choose the cap.
-
-    state: State of the method for lists of the longest length.
-    quantile: Quantile of the normal distribution, for the interval.
-    """
+    """Sample lists for the target rankers, and choose the cap; ``quantile`` is of the normal distribution."""
     cells, longest = len(mixtures.query), int(mixtures.length.max())
     each = int(np.clip(_DRAWS // cells, _FEWEST, _MOST))
     cell = np.repeat(np.arange(cells), each)
@@ -163,8 +159,7 @@ def list_weights(
 def log_chance(mixtures: Mixtures, arms: IntVector, n: int, c: int, shown: IntVector, scratch: Scratch) -> float:
     """Return the log probability that probabilistic interleaving of the arms shows a list.
 
-    The weight left to a ranker at a position is the sum over documents that are not shown, plus, added from the end,
-    over the documents shown from this position. So nothing cancels, however steep the decay.
+    The weights left are added from the end, so that nothing cancels, however steep the decay.
     """
     lists, length = mixtures.lists, shown.shape[0]
     used, chance, done = scratch.used, scratch.chance, scratch.done

@@ -21,7 +21,7 @@ from ltr_duel.logs.clusters import Means, cautious_means
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.looks import days_to_a_whole_week
 from ltr_duel.logs.outcomes import UNIT, credited
-from ltr_duel.logs.sums import sorted_columns
+from ltr_duel.logs.sums import own_line, sorted_columns
 
 _KEYS = {"user": "user", "query": "query", "impression": "line"}
 
@@ -50,34 +50,7 @@ def look_at_days(
     rankers: Collection[str] = (),
     any_time: bool = False,
 ) -> list[NamedLook]:
-    r"""Return the results of planned looks at each pair, up to the end of the log.
-
-    log: Log of rankers that were not chosen by outcomes.
-    days: Days from the first impression to each look, increasing; the last one ends the experiment. They must be chosen
-    before the data are seen.
-    confidence: Probability that no decision on any pair at any look is wrong; above 0 and below 1.
-    cluster: {"user", "query", "impression"}; groups within which outcomes may be correlated.
-    rankers: The only legal rankers, or empty for any. All their pairs share the error.
-    any_time: Whether days after the first two weeks may be within a week.
-
-    Results are ordered by pair, then by look.
-
-    Raises `InputError` for days that do not increase or are within a week, an unknown cluster, numbers out of range,
-    and like `compare_log`.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> row = '{"impression": %d, "time": %d, "query": "q", "user": %d, "shown": ["a", "b"], "clicks": [2],'
-    >>> row += ' "rankers": ["old", "new"], "owners": ["old", "new"]}'
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "clicks.jsonl"
-    ...     _ = path.write_text("\n".join(row % (k, k * 8640, k) for k in range(150)))
-    ...     looks = look_at_days(ClickLog(path), [7, 14, 21])
-    >>> [(look.day, look.winner, round(look.boundary, 2)) for look in looks]
-    [(7, 'new', 3.71), (14, 'new', 2.51)]
-    """
+    """Return the results of planned looks at each pair, up to the end of the log, ordered by pair, then by look."""
     errors.require_between("the confidence", confidence, 1e-9, 1 - 1e-9)
     if cluster not in _KEYS:
         raise InputError(f"named looks are clustered by user, query or impression, not '{cluster}'")
@@ -96,26 +69,19 @@ def look_at_days(
     tests = len(names) * (len(names) - 1) // 2
     spent = statistics.spent_error(np.array(been) / days[-1], (1 - confidence) / tests)
     looks = []
-    for pair, (i, j) in enumerate(found.creditor.pairs):
+    for pair, rankers_of in enumerate(found.creditor.named_pairs):
         own = {name: values[classes["pair"] == pair] for name, values in classes.items()}
-        looks += looks_at_pair(own, (names[i], names[j]), been, spent)
+        looks += looks_at_pair(own, rankers_of, been, spent)
     return looks
 
 
 def looks_made(days: Sequence[float], reached: float) -> list[float]:
-    """Return the days of the looks that a log of `reached` days has made.
-
-    No look is made before its day, because it would be repeated with new data until that day.
-    """
+    """Return the days of looks that a log has reached; an earlier look would be repeated with new data."""
     return [day for day in days if day <= reached]
 
 
 def require_days(days: Sequence[float], *, any_time: bool) -> None:
-    """Raise `InputError` unless the days are valid for looks.
-
-    After the first two weeks a look must be at the end of a week, to within a day. The log itself may end within a
-    week, because a look uses only the data before it. So decisions of looks never wait.
-    """
+    """Raise `InputError` unless days increase and, after two weeks, are at the end of a week, to within a day."""
     if not days or not days[0] > 0 or not np.all(np.diff(days) > 0):
         raise InputError(f"days of looks are above 0 and increase, which {', '.join(f'{d:g}' for d in days)} do not")
     within = [day for day in days if not any_time and days_to_a_whole_week(day)]
@@ -138,8 +104,8 @@ def _classes(outcomes: Any, ends: list[float], key: str) -> Any:
             f"total{k}": t.y.sum(where=until),
             f"square{k}": t.square.sum(where=until),
         }
-    own = {"own": t.user.isnull().ifelse(t.line, -1)} if key == "user" else {}
-    each = t.group_by("pair", key, **own).agg(**{name: sum_.coalesce(0).cast("int64") for name, sum_ in sums.items()})
+    each = t.group_by("pair", key, **own_line(t, [key]))
+    each = each.agg(**{name: sum_.coalesce(0).cast("int64") for name, sum_ in sums.items()})
     same = [name for name in sums if not name.startswith("square")]
     squares = {name: each[name].sum().cast("int64") for name in sums if name.startswith("square")}
     return each.group_by("pair", *same).agg(clusters=each.count(), **squares)
@@ -151,33 +117,25 @@ def looks_at_pair(classes: dict[str, Any], names: tuple[str, str], days: list[fl
     count, total = (np.stack([classes[f"{name}{k}"] for k in looks]) for name in ("n", "total"))
     square = np.array([classes[f"square{k}"].sum() / UNIT for k in looks])
     seen = [_alike(n, y, number) for n, y in zip(count, total, strict=True)]
-    each = [cautious_means(n, y, square[k : k + 1], times) for k, (n, y, times) in enumerate(seen)]
-    means = Means(*(np.concatenate(parts) for parts in zip(*each, strict=True)))
+    means = Means.joined(cautious_means(n, y, square[k : k + 1], times) for k, (n, y, times) in enumerate(seen))
     n, sums = count @ number, total @ number / UNIT
     signs = np.array([statistics.sign_flip_p(y[0], times) for _, y, times in seen])
     deviations = -special.ndtri(np.maximum(statistics.student_p(*means), signs) / 2)
     bounds = statistics.look_boundaries(_covariance(count, total / UNIT, number), spent)
     freedom = np.where(means.freedom > 0, means.freedom, 1.0)
     reach = -statistics.student_quantile(special.ndtr(-bounds), freedom) * means.error
-    ends = np.where(np.isfinite(reach), means.mean - reach, -1), np.where(np.isfinite(reach), means.mean + reach, 1)
-    out = []
-    for k, day in enumerate(days):
-        winner = names[0 if sums[k] > 0 else 1] if deviations[k] >= bounds[k] else ""
-        mean = float(sums[k] / n[k]) if n[k] else 0.0
-        out.append(
-            NamedLook(
-                *names,
-                day,
-                int(n[k]),
-                mean,
-                max(float(ends[0][k]), -1.0),
-                min(float(ends[1][k]), 1.0),
-                float(np.copysign(deviations[k], sums[k])),
-                float(bounds[k]),
-                winner,
-            )
-        )
-    return out
+    low, high = (np.where(np.isfinite(reach), means.mean + side * reach, side) for side in (-1, 1))
+    columns = (
+        n,
+        sums / np.maximum(n, 1),
+        np.maximum(low, -1),
+        np.minimum(high, 1),
+        np.copysign(deviations, sums),
+        bounds,
+    )
+    winners = np.where(deviations >= bounds, np.where(sums > 0, *names), "")
+    rows = zip(days, *(column.tolist() for column in columns), winners.tolist(), strict=True)
+    return [NamedLook(*names, *row) for row in rows]
 
 
 def _alike(n: Any, total: Any, number: Any) -> tuple[FloatMatrix, FloatMatrix, Any]:
@@ -187,11 +145,7 @@ def _alike(n: Any, total: Any, number: Any) -> tuple[FloatMatrix, FloatMatrix, A
 
 
 def _covariance(count: Any, total: FloatMatrix, number: Any) -> FloatMatrix:
-    """Return the clustered covariance of sums between looks, shape (looks, looks).
-
-    If all outcomes at a look are equal, the covariance cannot be estimated, and sums are assumed to have independent
-    increments; the positive correlation from returning users is then not used.
-    """
+    """Return the covariance of sums between looks; with independent increments if all outcomes of a look are equal."""
     n = (count @ number)[:, None]
     residual = total - count * ((total @ number)[:, None] / np.maximum(n, 1))
     covariance = residual * number @ residual.T

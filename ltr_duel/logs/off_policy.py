@@ -23,9 +23,9 @@ import numpy as np
 from scipy import special
 
 from ltr_duel.clicks import FORMS
-from ltr_duel.core import FloatVector, InputError, errors, stream
+from ltr_duel.core import FloatMatrix, FloatVector, InputError, errors, stream
 from ltr_duel.logs.clusters import Means, clustered_means, reach
-from ltr_duel.logs.designs import Design, Source, learnt, rows_of
+from ltr_duel.logs.designs import Design, rows_of
 from ltr_duel.logs.doubly_robust import Residuals, Rows, joined, residuals
 from ltr_duel.logs.hashing import HashVector
 from ltr_duel.logs.log import ClickLog
@@ -116,8 +116,7 @@ def weigh_outcomes(
     if first == second:
         raise InputError("give two different rankers")
     names = (first, second)
-    source = Source(log, learnt(log, names))
-    design = Design(source, names)
+    design = Design(log, names)
     quantile = float(special.ndtri((1 + confidence) / 2))
     within = reach_of(design.mixtures, design.state, quantile, stream(seed, "logs", "weigh"))
     total, parts = Totals(), list[Rows]()
@@ -171,6 +170,11 @@ class Estimate(NamedTuple):
     half: float
 
 
+def _by_group(users: HashVector, values: FloatVector) -> FloatMatrix:
+    """Return the sums of values by groups of users, shape (1, groups)."""
+    return np.bincount((users & np.uint64(_GROUPS - 1)).astype(np.int64), values, _GROUPS)[None]
+
+
 class Totals:
     """Sums of weights and weighted outcomes, by groups of users."""
 
@@ -190,9 +194,8 @@ class Totals:
 
     def add(self, users: HashVector, weights: FloatVector, y: FloatVector) -> None:
         """Add rows."""
-        groups = (users & np.uint64(_GROUPS - 1)).astype(np.int64)
-        self._count[0] += np.bincount(groups, weights, _GROUPS)
-        self._total[0] += np.bincount(groups, weights * y, _GROUPS)
+        self._count += _by_group(users, weights)
+        self._total += _by_group(users, weights * y)
         self._square += float(weights @ (y * y))
 
     def estimate(self, expected: float, effective: float, confidence: float) -> Estimate:
@@ -206,11 +209,7 @@ class Totals:
 
 
 def _error_and_reach(means: Means, scatter: float, effective: float, confidence: float) -> tuple[float, float]:
-    """Return the error and half the interval, at least those of independent impressions with the expected weights.
-
-    The observed weights may lack large ones. Two squared outcomes of 1 are added, so that constant outcomes have an
-    error.
-    """
+    """Return error and half the interval, at least as for independent impressions with the expected weights."""
     floor = math.sqrt((max(scatter, 0.0) * effective + 2) / (effective + 2) / effective)
     half = max(float(reach(means, confidence)[0]), float(special.ndtri((1 + confidence) / 2)) * floor)
     return max(float(means.error[0]), floor), half
@@ -218,10 +217,7 @@ def _error_and_reach(means: Means, scatter: float, effective: float, confidence:
 
 def robust_estimate(users: HashVector, found: Residuals, effective: float, confidence: float) -> Estimate:
     """Return the doubly robust estimate; ``effective`` is n^2 over the expected sum of squared weights."""
-    groups = (users & np.uint64(_GROUPS - 1)).astype(np.int64)
-    count = np.bincount(groups, minlength=_GROUPS).astype(np.float64)[None]
-    total = np.bincount(groups, found.value, _GROUPS).astype(np.float64)[None]
-    means = clustered_means(count, total)
+    means = clustered_means(_by_group(users, np.ones(len(users))), _by_group(users, found.value))
     near = float(means.mean[0])
     return Estimate(near + found.beyond, near, *_error_and_reach(means, found.scatter, effective, confidence))
 
@@ -253,17 +249,7 @@ def _refusal(effective: float, n: float, within: Reach, away: float, error: floa
 
 
 def weighted_lines(found: WeightedOutcome) -> list[str]:
-    """Return the estimate as lines of text.
-
-    Examples
-    --------
-    >>> known = WeightedOutcome("a", "b", 900, 1000, 9, 10, 12.0, 0.7, 0.7, 0.1, 0.1, 0.2, -0.3, 0.5, "", "too little")
-    >>> for line in weighted_lines(known):
-    ...     print(line)
-    a against b, over the 9 of 10 queries (900 of 1,000 impressions) of which the log ranks documents by both
-    worth 12.0 impressions; mean weight 0.700 ± 0.100 where the chances imply 0.700 (1 if all lists were within reach)
-    refused: too little
-    """
+    """Return the estimate as lines of text."""
     lines = [
         f"{found.first} against {found.second}, over the {found.queries:,} of {found.log_queries:,} queries"
         f" ({found.impressions:,} of {found.log_impressions:,} impressions) of which the log ranks documents by both",

@@ -39,14 +39,7 @@ class Credited(NamedTuple):
 def credited(
     log: ClickLog, rankers: Collection[str] = (), *, columns: Collection[str] = (), needed: bool = True
 ) -> Credited:
-    """Credit the clicks of a log; rows that cannot be credited are counted as bad lines.
-
-    rankers: The only legal rankers, or empty for any.
-    columns: Further columns to check and to keep.
-    needed: Whether a row without credit data is an error.
-
-    Raises `InputError` for more bad lines than may be skipped, or a log without a usable line.
-    """
+    """Credit the clicks of a log; rows that cannot be credited count as bad lines, unless credit is not needed."""
     key = "credited", *rankers, *sorted(columns), needed
     if key in log.known:
         return log.known[key]
@@ -131,7 +124,7 @@ def _by_owners(log: ClickLog, rows: Any, creditor: Creditor) -> tuple[dict[int, 
         first, second = (creditor.names.index(name) for name in only)
         pair, sign = ibis.literal(0), creditor.pair(first, second)[1]
     else:
-        names = [(creditor.names[a], creditor.names[b]) for a, b in creditor.pairs]
+        names = creditor.named_pairs
         rows_of = [(x, y, k, 1) for k, (x, y) in enumerate(names)] + [(y, x, k, -1) for k, (x, y) in enumerate(names)]
         columns = dict(zip(("first", "second", "pair", "sign"), map(list, zip(*rows_of, strict=True)), strict=True))
         known = log.engine.small(columns)
@@ -146,10 +139,7 @@ def _by_owners(log: ClickLog, rows: Any, creditor: Creditor) -> tuple[dict[int, 
 
 
 def _lead(good: Any, by_value: bool) -> Any:
-    """Return the clicks on documents of ranker ``a`` minus those of ranker ``b``, or the difference of their values.
-
-    Most impressions have at most two clicks; engines sum the owners of two clicks much faster than those of a list.
-    """
+    """Return the clicks on documents of ranker ``a`` minus those of ranker ``b``, or the difference of their values."""
     import ibis
 
     def side(place: Any) -> Any:

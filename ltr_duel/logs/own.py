@@ -27,13 +27,7 @@ _SCHEMA = pa.schema({"line": pa.int64(), "text": pa.string(), "fault": pa.string
 
 
 def create_log(engine: Engine, paths: tuple[Path, ...], kind: str, context: tuple[str, ...]) -> tuple[Files, list[str]]:
-    """Create the relation ``log`` from files; return the files with their numbers of lines, and the omitted columns.
-
-    The relation has the columns of `LOG_COLUMNS` that the files have, the context columns as texts, and ``line``: the
-    number of a row's line, counted through all files (for Parquet the row number, from 1).
-
-    Raises `InputError` if a file cannot be read at all.
-    """
+    """Create the relation ``log`` from files; return the files with their numbers of lines, and the omitted columns."""
     columns = (*LOG_COLUMNS, *context)
     if kind == "parquet":
         rows, before = parquet_rows(engine, paths)
@@ -75,13 +69,7 @@ def parquet_rows(engine: Engine, paths: tuple[Path | str, ...]) -> tuple[str, tu
 
 
 def load_lines(engine: Engine, paths: tuple[Path, ...], kind: str) -> tuple[int, ...]:
-    """Create a table ``lines`` from files, and return the number of lines before each file.
-
-    Its columns are ``line``, counted through all files, ``text``, and ``fault``, an error message as JSON.
-
-    Raises `InputError` if a file is not a text or is truncated, or if the header line of CSV lacks columns that a log
-    needs.
-    """
+    """Create a table ``lines`` (line, text, fault as JSON), and return the number of lines before each file."""
     before, last = [], 0
     engine.insert("lines", _SCHEMA.empty_table(), new=True)
     for path in paths:

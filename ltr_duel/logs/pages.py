@@ -31,11 +31,7 @@ class PageReader:
         self._heads: dict[bytes, Head | None] = {}
 
     def read(self, tokens: Any, shown: Any, clicks: Any, rows: IntVector) -> tuple[list[Pages], IntVector]:
-        """Return the rows that can be read together, and the rows that must be read one by one.
-
-        tokens, shown, clicks: Columns of a batch.
-        rows: Rows to read, ascending; their tokens are not null.
-        """
+        """Return the rows that can be read together, and the rows that must be read one by one."""
         ids, ptr = ragged(shown)
         places, click_ptr = ragged(clicks)
         texts, documents = texts_of(tokens), texts_of(ids)
@@ -63,10 +59,7 @@ class PageReader:
         return together, rows[~fit]
 
     def read_one(self, tokens: Any, shown: Any, clicks: Any, row: int) -> Pages:
-        """Return one row without its owners, for a token in any form.
-
-        Raises `InputError` if the token is invalid, or belongs to another list than the one shown.
-        """
+        """Return one row without its owners, for a token in any form."""
         page = Page.from_json(tokens[row].as_py())
         if [str(document) for document in page.shown] != shown[row].as_py():
             raise InputError(ANOTHER_LIST)
@@ -78,8 +71,8 @@ class PageReader:
         order = page.orders
         rank = (np.argsort(order, axis=1) + 1).astype(np.int16)
         lists = Lists(order, rank, np.array([0, order.shape[1]]))
-        nobody = np.full(len(ids), -1, np.int32)
-        clicked = Clicked(np.array([row]), np.zeros(1, np.int64), ptr, numbers, nobody, click_ptr, places)
+        no_owners = np.full(len(ids), -1, np.int32)
+        clicked = Clicked(np.array([row]), np.zeros(1, np.int64), ptr, numbers, no_owners, click_ptr, places)
         return Pages(Head(label, component, params, page.outcome, page.rankers), lists, clicked)
 
     def _head(self, text: bytes) -> Head | None:

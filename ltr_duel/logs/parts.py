@@ -23,12 +23,7 @@ USUAL = ("day", "week", "new", "heavy")
 
 
 def divided(log: ClickLog, rows: Any, outcomes: Any, by: str) -> tuple[Any, Labels]:
-    """Divide the outcomes of a log; see `sliced`.
-
-    rows, outcomes: See `Credited`.
-
-    Raises `InputError` if the column does not exist.
-    """
+    """Divide the outcomes of a log; see `sliced`."""
     return _WAYS.get(by, _by_column)(log, rows, outcomes, by)
 
 

@@ -11,12 +11,11 @@ from matplotlib.dates import AutoDateLocator, ConciseDateFormatter
 
 from ltr_duel.analysis import COLOURS, DASHES, legend_beside, prepared_axes
 from ltr_duel.core import FloatVector, statistics
-from ltr_duel.logs.clustered_sequence import Clustered
 from ltr_duel.logs.clusters import Means, interval_ends
 from ltr_duel.logs.comparison import LogComparison
 from ltr_duel.logs.looks import Look
 from ltr_duel.logs.power import ImpressionPlan
-from ltr_duel.logs.sequential import Observed
+from ltr_duel.logs.sequential import Clustered, Observed
 from ltr_duel.logs.slices import DATED, Beside
 from ltr_duel.logs.stopping import outcomes_go_together
 from ltr_duel.logs.sums import Sequences
@@ -72,7 +71,7 @@ def plot_comparison(
         mean, low, high = _course(found, looks, int(pair), confidence)
         sign = 1 if mean[-1] >= 0 else -1
         mean, low, high = sign * mean, *np.sort([sign * low, sign * high], axis=0)
-        pair_name = " > ".join(found.names[k] for k in found.pairs[pair][::sign])
+        pair_name = " > ".join(found.named_pairs[pair][::sign])
         colour = COLOURS[place]
         ax.plot(at, mean, color=colour, ls=_DASHES[place], lw=1.6, label=pair_name)  # type: ignore[arg-type]
         known = (low > -1) | (high < 1)  # intervals without information would hide each other
@@ -118,19 +117,7 @@ def _course(
 
 
 def plot_parts(beside: Beside, ax: Axes | None = None, *, pairs: int = _MOST) -> Axes:
-    """Plot the means of the parts of a log side by side, with their intervals.
-
-    ax: Axes to draw on; new ones by default.
-    pairs: Maximum number of pairs, the clearest first; at most four are drawn.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> row = {"day": ["2026-03-01"], "first": ["new"], "second": ["old"], "impressions": [20], "mean": [0.25]}
-    >>> frame = pd.DataFrame(row | {"low": [0.1], "high": [0.4], "p_corrected": [0.01]})
-    >>> plot_parts(Beside("day", frame, [])).get_ylabel()
-    'mean outcome'
-    """
+    """Plot the means of parts of a log with their intervals, for at most four pairs, the clearest first."""
     ax = prepared_axes(ax, 8, 3.6)
     names = list(dict.fromkeys(beside.frame[beside.by]))
     if beside.by in DATED:  # frames are sorted by clearness, which may put later days first
@@ -154,15 +141,7 @@ def plot_parts(beside: Beside, ax: Axes | None = None, *, pairs: int = _MOST) ->
 
 
 def plot_plans(plans: Sequence[ImpressionPlan], ax: Axes | None = None) -> Axes:
-    """Plot impressions against the effect.
-
-    ax: Axes to draw on; new ones by default.
-
-    Examples
-    --------
-    >>> plot_plans([ImpressionPlan(0.1, 385.0, 700.0, 1000.0), ImpressionPlan(0.2, 90.0, 190.0, 300.0)]).get_xlabel()
-    'effect (mean outcome)'
-    """
+    """Plot impressions against the effect."""
     ax = prepared_axes(ax, 7, 4)
     ordered = sorted(plans)
     effects = [plan.effect for plan in ordered]

@@ -22,7 +22,7 @@ from ltr_duel.logs.returning_users import Looking, Returning, clustered_times, i
 from ltr_duel.logs.sequential import TUNED_AT
 from ltr_duel.logs.spread import Spread
 
-_NORMAL = 1500.0  # impressions above which both tests are approximated by that of a normal mean
+_NORMAL = 1500.0  # impressions above which both tests are approximated by the test of a normal mean
 _CLEAREST = 5.0  # maximum effect in standard deviations
 _LONGEST = 64.0  # multiple of the fixed test at which a simulated sequence is abandoned
 
@@ -104,16 +104,15 @@ def plan_impressions(
                 f"an effect of {effect:.4g} is impossible: outcomes of {spread.first} against {spread.second} have a"
                 f" mean square of {spread.square:.4g}, {why}"
             )
-        square = max(spread.square, effect, abs(spread.effect))  # fractional means may exceed the mean square
+        square = _square(spread, effect)
         alpha, rng = (1 - confidence) / tests, stream(seed, "logs", "power", str(effect))
+        fixed = _fixed(spread, effect, power, alpha, rng)
         if spread.returning:
             users = Returning.of(spread, effect, square)
-            fixed = spread.each * impressions_needed(users, power, alpha, rng)
             looking = Looking(every / spread.each, (_LONGEST * fixed + every) / spread.each, draws)
             times, right = clustered_times(users, alpha, tuned_at, looking, rng)
             times *= spread.each
         else:
-            fixed = fixed_test(effect, square, power, alpha, 1 / spread.each)
             bets, looking = Bets.tuned(tuned_at, alpha / 2), Looking(every, _LONGEST * fixed + every, draws)
             times, right = stopping_times(effect, square, bets, alpha / 2, looking, rng, 1 / spread.each)
         late = float(np.sort(np.where(right, times, np.inf))[int(np.ceil(power * draws)) - 1])
@@ -121,6 +120,18 @@ def plan_impressions(
         by_factors = (reach / effect) ** 2 * (square - effect**2) * spread.design * spread.each
         plans.append(ImpressionPlan(effect, fixed, float(times.mean()), late, float(by_factors)))
     return plans
+
+
+def _square(spread: Spread, effect: float) -> float:
+    return max(spread.square, effect, abs(spread.effect))  # fractional means may exceed the mean square
+
+
+def _fixed(spread: Spread, effect: float, power: float, alpha: float, rng: np.random.Generator) -> float:
+    """Return the impressions of the log that the fixed test needs."""
+    square = _square(spread, effect)
+    if not spread.returning:
+        return fixed_test(effect, square, power, alpha, 1 / spread.each)
+    return spread.each * impressions_needed(Returning.of(spread, effect, square), power, alpha, rng)
 
 
 def smallest_effects(
@@ -133,27 +144,13 @@ def smallest_effects(
     every: float = 0.0,
     seed: int = 0,
 ) -> tuple[float, float]:
-    """Return the smallest effects found with this number of impressions, by the fixed and the sequential test.
-
-    impressions: Impressions of the whole log: traffic per day times days.
-    power, confidence, tests, every, seed: See `plan_impressions`.
-
-    The effects are mean outcomes; infinity if even the largest possible effect would not be found.
-
-    Examples
-    --------
-    >>> [round(effect, 2) for effect in smallest_effects(Spread("old", "new", 0.1, 0.5), 400)]
-    [0.1, 0.14]
-    """
+    """Return the smallest effects found with these impressions of the log, by the fixed and the sequential test."""
     errors.require_between("the number of impressions", impressions, 1)
     settings = {"power": power, "confidence": confidence, "tests": tests, "every": every, "seed": seed, "draws": 1000}
 
     def fixed(effect: float) -> float:
-        alpha, square = (1 - confidence) / tests, max(spread.square, effect, abs(spread.effect))
-        if not spread.returning:
-            return fixed_test(effect, square, power, alpha, 1 / spread.each)
-        users, rng = Returning.of(spread, effect, square), stream(seed, "logs", "power", str(effect))
-        return spread.each * impressions_needed(users, power, alpha, rng)
+        rng = stream(seed, "logs", "power", str(effect))
+        return _fixed(spread, effect, power, (1 - confidence) / tests, rng)
 
     def sequential(effect: float) -> float:
         return plan_impressions(spread, [effect], **settings)[0].sequential_power  # type: ignore[arg-type]  # values of their own types
@@ -163,10 +160,7 @@ def smallest_effects(
 
 
 def least_effect(spread: Spread, impressions: int, *, power: float, confidence: float, tests: int) -> float:
-    """Return the smallest mean outcome that the clusters of a log can show, however many impressions each has.
-
-    With N clusters of correlation rho, the variance of the mean falls to rho / N times the variance of an outcome.
-    """
+    """Return the smallest effect that the clusters of a log can show: the variance falls to rho / N of an outcome's."""
     if not spread.returning or spread.visits <= 1:
         return 0.0
     clusters = impressions / spread.each / spread.visits
@@ -187,13 +181,10 @@ def _smallest(needed: Callable[[float], float], largest: float, impressions: flo
 
 
 def fixed_test(effect: float, square: float, power: float, alpha: float, share: float = 1.0) -> float:
-    """Return the impressions with which the test of `compare_log` finds a mean outcome with this mean square.
-
-    Impressions are independent, and each is of the pair with probability ``share``.
-    """
+    """Return the impressions with which the test of `compare_log` finds an effect; the pair has a ``share`` of them."""
     ratio = effect / max(square - effect**2, effect**2 / _CLEAREST**2) ** 0.5
     about = ((special.ndtri(1 - alpha / 2) + special.ndtri(power)) / ratio) ** 2
-    if about > _NORMAL:  # above this, both tests are that of a normal mean
+    if about > _NORMAL:  # above this, both tests are the test of a normal mean
         return float(about / share)
     low, high = 1.0, np.ceil(about / share)
     while found_by(effect, square, high, alpha, share) < power:
@@ -206,10 +197,7 @@ def fixed_test(effect: float, square: float, power: float, alpha: float, share: 
 
 
 def found_by(effect: float, square: float, n: float, alpha: float, share: float = 1.0) -> float:
-    """Return the probability that the test finds an effect with n impressions, a share of them of the pair.
-
-    The sum runs over all likely numbers of wins and losses; the number of ties is its expectation given these.
-    """
+    """Return the power with n impressions: a sum over all likely wins and losses, with the expected ties."""
     decided = _within(n, square * share)
     wins = np.arange(decided[0] // 2, _within(decided[-1], (1 + effect / square) / 2)[-1] + 1)
     d, w = (one.ravel() for one in np.meshgrid(decided, wins, indexing="ij"))
@@ -229,13 +217,7 @@ def _within(n: float, chance: float) -> FloatVector:
 
 
 def plans_table(plans: Sequence[ImpressionPlan]) -> pd.DataFrame:
-    """Return the plans as a table of texts.
-
-    Examples
-    --------
-    >>> plans_table([ImpressionPlan(0.1, 385.0, 700.0, 1000.0)])["fixed test"].tolist()
-    ['385']
-    """
+    """Return the plans as a table of texts."""
     return pd.DataFrame(
         [
             {

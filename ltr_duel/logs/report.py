@@ -12,9 +12,8 @@ from ltr_duel.logs.adaptive import first_impressions, note_at_any_time, weighs
 from ltr_duel.logs.comparison import LogComparison
 from ltr_duel.logs.findings import finding_lines
 from ltr_duel.logs.limits import guardrail_lines
-from ltr_duel.logs.stopping_sentences import two_tests
 from ltr_duel.logs.table import date_words
-from ltr_duel.logs.tables import ROWS, beside_table, column_notes, comparison_table, rankers_in_table
+from ltr_duel.logs.tables import ROWS, beside_table, column_notes, comparison_table, rankers_in_table, two_tests
 from ltr_duel.logs.verdict import Evidence, decision_of
 
 _PAIRS = {"day": 1, "week": 1, "outcome": ROWS}  # pairs in a table of parts, the clearest first; 3 for other parts
@@ -35,20 +34,7 @@ _WHOSE = {
 
 
 def comparison_lines(found: LogComparison, *, always: bool = False) -> list[str]:
-    """Return sentences about the data and the settings of a comparison.
-
-    always: Whether the comparison's table is valid at any time.
-
-    Examples
-    --------
-    >>> from types import SimpleNamespace
-    >>> about = {"method": "team_draft", "outcome": "credit", "users": 5, "queries": 2, "first": 0, "last": 60}
-    >>> about |= {"bad_lines": 0, "log": "clicks.jsonl"}
-    >>> found = SimpleNamespace(impressions=10, names=("old", "new"), pairs=[(0, 1)], cluster="user", provenance=about)
-    >>> found.confidence, found.warnings = 0.95, []
-    >>> comparison_lines(found)[0]
-    'clicks.jsonl: 10 impressions, 2 rankers, 1 pair, by team_draft (credit)'
-    """
+    """Return sentences about data and settings; ``always``: the comparison's table is valid at any time."""
     about = found.provenance
     pairs = several(len(found.pairs), "pair")
     lines = [
@@ -81,6 +67,7 @@ def save_comparison(evidence: Evidence, path: str | Path, *, title: str = "") ->
     names, about = rankers_in_table(evidence), found.provenance
     *answer, headline = decision_of(evidence).lines
     headline, _, rest = headline.partition(". ")
+    omitted = f"The {ROWS} clearest of {len(found.pairs):,} pairs are shown; all of them share the error."
     page = render_page(
         _TEMPLATE,
         title=title or f"Comparison of {', '.join(names[:4])}{' ...' if len(names) > 4 else ''}",
@@ -90,7 +77,7 @@ def save_comparison(evidence: Evidence, path: str | Path, *, title: str = "") ->
         findings=None if evidence.findings is None else finding_lines(list(evidence.findings)),
         primary=found.provenance["events"],
         table=comparison_table(evidence),
-        columns=[*rows_left_out(len(found.pairs)), *column_notes(evidence)],
+        columns=[*[omitted] * (len(found.pairs) > ROWS), *column_notes(evidence)],
         guards=guardrail_lines(list(evidence.guards)),
         beside=[
             (_HEADINGS.get(one.by, f"By {one.by}"), beside_table(one, pairs), one.lines(pairs))
@@ -115,11 +102,6 @@ def whose(found: LogComparison) -> str:
     """Return the users and queries for which an answer holds, by the clustering of the errors."""
     queries = found.provenance["queries"]
     return _WHOSE[found.cluster].format("this query" if queries == 1 else f"these {queries:,} queries")
-
-
-def rows_left_out(pairs: int) -> list[str]:
-    """Return a note if a page does not list all pairs."""
-    return [f"The {ROWS} clearest of {pairs:,} pairs are shown; all of them share the error."] if pairs > ROWS else []
 
 
 def picture_caption(evidence: Evidence, most: int = 4) -> str:

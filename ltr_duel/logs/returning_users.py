@@ -16,8 +16,8 @@ from scipy import special
 
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, statistics
 from ltr_duel.logs.bets import Bets
-from ltr_duel.logs.clustered_sequence import Clustered
 from ltr_duel.logs.clusters import cautious_of_kinds
+from ltr_duel.logs.sequential import Clustered
 from ltr_duel.logs.spread import Spread
 
 _NORMAL = 1500.0  # effective users above which the normal approximation is used
@@ -129,7 +129,7 @@ def impressions_needed(users: Returning, power: float, alpha: float, rng: np.ran
     each = users.variance / users.size
     about = float(special.ndtri(1 - alpha / 2) + special.ndtri(power)) ** 2 * (users.share @ each) / users.effect**2
     if about * (users.share @ each) ** 2 / (users.share * users.size @ each**2) > _NORMAL:
-        return float(about)  # here the test is that of a normal mean
+        return float(about)  # the test of a normal mean
     unit = users.size[0]
 
     def found(number: float, draws: int = _DRAWS) -> float:
@@ -154,11 +154,7 @@ def impressions_needed(users: Returning, power: float, alpha: float, rng: np.ran
 def clustered_times(
     users: Returning, alpha: float, tuned_at: float, looking: Looking, rng: np.random.Generator
 ) -> tuple[FloatVector, NDArray[np.bool_]]:
-    """Simulate stopping times, as `stopping_times`, by the test of all impressions of returning users (`Clustered`).
-
-    Times and ``looking`` are in impressions of the pair; times are multiples of ``looking.every``, if it is not 0.
-    ``alpha`` is the two-sided error.
-    """
+    """Simulate `stopping_times` by the test of `Clustered`, in impressions of the pair; ``alpha`` is two-sided."""
     every, most, draws = looking
     times, right = np.full(draws, np.inf), np.zeros(draws, np.bool_)
     sums, open_ones, known = Drawn.none(len(users.size), draws), np.arange(draws), 0
@@ -192,8 +188,7 @@ def stopping_times(
 ) -> tuple[FloatVector, NDArray[np.bool_]]:
     """Simulate the impressions until sequences stop, infinity for never, and whether they name the right ranker.
 
-    An impression is of the pair with probability ``share``. Its outcome is a win, a tie or a loss, with the given mean
-    and mean square; ``alpha`` is the error of each side.
+    An impression is of the pair with probability ``share``; ``alpha`` is the error of each side.
     """
     every, most, draws = looking
     won, lost = share * (square + effect) / 2, share * (square - effect) / 2

@@ -70,7 +70,7 @@ def marked(full: Any, conditions: list[Any]) -> Any:
 
 
 def going_back(rows: Any) -> Any:
-    """Return the lines whose time is before that of the previous row; DuckDB keeps the order of the rows of a file."""
+    """Return the lines whose time is before the previous row's; DuckDB keeps the order of the rows of a file."""
     timed = rows.select("line", "time").filter(lambda t: ~t.time.isnan())
     timed = timed.mutate(before=timed.time.lag())
     return timed.filter(timed.time < timed.before)

@@ -39,7 +39,7 @@ def memory_limit(rows: int) -> int:
 
 
 def make_folder() -> str:
-    """Create a temporary folder for this process; remove those of processes that have ended."""
+    """Create a temporary folder for this process; remove the folders of processes that have ended."""
     for one in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
         with suppress(OSError, ValueError, TypeError, KeyError):  # another user's folder, or one being created
             if host.still_runs(json.loads((one / _OWNER).read_bytes())) is False:

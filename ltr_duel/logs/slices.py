@@ -64,35 +64,7 @@ def sliced(
     confidence: float = 0.95,
     any_time: bool = False,
 ) -> Beside | None:
-    r"""Compare the rankers in each part of a log.
-
-    found: Comparison of this log.
-    by: ``day`` or ``week`` (UTC; weeks count from the first day), ``new`` (the 24 hours from a user's first impression
-    in the log against later ones), ``heavy`` (the most frequent users, with half of the impressions, against all
-    others), or a column with which the log was opened (``context``).
-    rankers: See `compare_log`.
-    confidence: Simultaneous confidence of all intervals of the table.
-    any_time: Whether they hold at all looks together; days and weeks hold for one look, as past days do not change.
-
-    The result is None if the log has only one part.
-
-    Raises `InputError` if the column does not exist.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from ltr_duel.logs import ClickLog, compare_log
-    >>> row = '{"impression": %d, "time": %d, "query": "q", "user": %d, "shown": ["a", "b"], "clicks": [2],'
-    >>> row += ' "rankers": ["old", "new"], "owners": ["old", "new"]}'
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "clicks.jsonl"
-    ...     _ = path.write_text("\\n".join(row % (k, k * 3600, k) for k in range(48)))
-    ...     log = ClickLog(path)
-    ...     days = sliced(log, compare_log(log), "day")
-    >>> days.frame[["day", "impressions", "mean"]].to_numpy().tolist()
-    [['1970-01-01', 24, 1.0], ['1970-01-02', 24, 1.0]]
-    """
+    """Compare the rankers in each part of a log, by time, user or a context column; None if it has only one part."""
     outcomes, rows, _, whole = credited(log, rankers)
     t, labels = divided(log, rows, outcomes, by)
     if len(labels) < 2:
@@ -134,13 +106,7 @@ def sliced(
 def secondary(
     found: LogComparison, others: dict[str, LogComparison], *, confidence: float = 0.95, any_time: bool = False
 ) -> Beside:
-    """Return a table of secondary outcomes, which share a separate error from that of the primary outcome.
-
-    found: Comparison by the primary outcome.
-    others: Comparisons of the same log by secondary outcomes.
-    confidence: Simultaneous confidence of all intervals of the table.
-    any_time: Whether they hold at all looks together.
-    """
+    """Return a table of secondary outcomes, which share an error separate from the primary outcome's."""
     leads = ahead(limits(found, confidence, any_time=any_time).mean)
     tests = sum(len(other.pairs) for other in others.values())
     frames = []
@@ -159,21 +125,17 @@ def _frame(
     found: LogComparison, labels: dict[str, Any], signs: IntVector, within: Limits, more: dict[str, Any] | None = None
 ) -> pd.DataFrame:
     """Return the table, with uncorrected p-values; the ranker that leads by the primary outcome comes first."""
-    both = [_pair(found, k, sign) for k, sign in enumerate(signs)]
-    rankers = {"first": [pair[0] for pair in both], "second": [pair[1] for pair in both]}
+    both = [pair[::sign] for pair, sign in zip(found.named_pairs, signs, strict=True)]
+    rankers = dict(zip(("first", "second"), map(list, zip(*both, strict=True)), strict=True))
     means = {"mean": within.mean, "low": within.low, "high": within.high, "p_corrected": within.p}
     return pd.DataFrame({**labels, **rankers, "impressions": found.counts, **(more or {}), **means})
 
 
-def _pair(found: LogComparison, k: int, sign: int) -> list[str]:
-    """Return the two rankers of a pair; the ranker that leads by the primary outcome comes first."""
-    return [found.names[one] for one in found.pairs[k][::sign]]
-
-
 def _notes(p: FloatVector, found: LogComparison, signs: IntVector, by: str) -> list[str]:
     """Return for each pair a line on whether its parts differ, the clearest pair first."""
+    pairs = found.named_pairs
     return [
-        f"{' > '.join(_pair(found, k, signs[k]))}: {_WHAT.get(by, f'parts by {by}')}"
+        f"{' > '.join(pairs[k][:: signs[k]])}: {_WHAT.get(by, f'parts by {by}')}"
         f" {'differ' if p[k] < _LEVEL else 'are not shown to differ'} (one look, p = {p[k]:.2g})"
         for k in np.argsort(found.p, kind="stable")
         if not np.isnan(p[k])
@@ -195,12 +157,7 @@ def _users(log: ClickLog, cells: Any, parts: int, pairs: int) -> dict[str, Any]:
 
 
 def interaction_tests(engine: Any, cells: Any, split: LogComparison, parts: int, whole: FloatVector) -> FloatVector:
-    """Return for each pair the p-value of "its parts have the same mean"; NaN if too few users are in two parts.
-
-    cells: Outcomes, where ``pair`` is the number of a pair times ``parts``, plus the number of a part.
-    split: Comparison of these cells.
-    whole: shape (pairs,); degrees of freedom of each pair in the whole log.
-    """
+    """Return for each pair the p-value of "its parts have the same mean"; NaN if too few users are in two parts."""
     products = _products(engine, cells, split.cluster, len(split.pairs), parts)
     p = np.full(len(split.pairs) // parts, np.nan)
     for k in range(len(p)):
@@ -216,15 +173,9 @@ def interaction_p(
 ) -> float:
     """Return the p-value of "all these means are equal", for means with different errors that may be correlated.
 
-    The statistic is Wald's with the full covariance. The p-value is the larger of those of Welch (Biometrika 1951),
-    valid if no cluster is in two parts, and Hotelling (Annals of Mathematical Statistics 1931), valid if each cluster
-    is in all of them. Parts with fewer than five degrees of freedom are omitted.
-
-    mean, error, freedom: shape (parts,)
-    correlation: shape (parts, parts)
-    whole: Degrees of freedom of the mean over all parts.
-
-    The result is NaN if fewer than two parts remain, or if `whole` is less than the number of parts.
+    Wald's statistic with the full covariance; the larger p-value of Welch (Biometrika 1951), valid if no cluster is in
+    two parts, and Hotelling (Annals of Mathematical Statistics 1931), valid if each is in all. Parts with fewer than
+    five degrees of freedom are omitted; NaN if fewer than two parts remain.
     """
     good = np.flatnonzero((freedom >= 5) & np.isfinite(error) & (error > 0))
     k = len(good)
@@ -244,10 +195,7 @@ def interaction_p(
 
 
 def _products(engine: Any, cells: Any, cluster: str, size: int, parts: int) -> FloatMatrix:
-    """Return sums over clusters of products between two cells: n n, n y, y n, y y; shape (4, size, size).
-
-    With clusters both ways, only users are used; ignoring the correlation within queries makes the test conservative.
-    """
+    """Return sums over clusters of products between two cells: n n, n y, y n, y y; with both kinds, over users only."""
     out = np.zeros((4, size, size))
     if cluster == "impression":
         return out

@@ -138,16 +138,10 @@ def _users(engine: Any, rows: Any, n: int, known: tuple[int, int] | None) -> lis
 
 
 def robots_among(pages: IntVector, clicked: IntVector, users: IntVector) -> NDArray[np.bool_]:
-    """Return the users who are robots: they click on nearly all of many pages, significantly more often than others.
+    """Return the kinds of users who are robots: they click on nearly all of many pages, much more often than others.
 
-    The other users' shares of pages with a click are modelled by a Beta distribution with their mean and variance; the
-    probability that a user with many pages clicks as often is corrected for the number of such users. If most users
-    click on nearly all pages, as when pages have few results, no user is a robot.
-
-    Parameters
-    ----------
-    pages, clicked, users : ndarray of int64
-        For each kind of users: pages of a user, pages with a click, and the number of users.
+    The other users' shares follow a Beta distribution with their mean and variance; p is corrected for the number of
+    users with many pages.
     """
     rate, many = clicked / np.maximum(pages, 1), pages >= _PAGES
     found = np.zeros(len(pages), np.bool_)
@@ -166,8 +160,7 @@ def _unlike_their_queries(
 ) -> tuple[int, int]:
     """Return the number of robots that click more often than others do on the same queries, and their pages.
 
-    A user who repeats a few queries on which all users click is not a robot; nor is a user with a favourite query. So
-    all pages of a query that no other user has count as one, with the usual probability of a click.
+    All pages of a query that no other user has count as one, so a user with a favourite query is not a robot.
     """
     of_user = named.select("user", "query", clicked=(named.clicks.length() > 0).cast("int64"))
     of_query = of_user.group_by("query").agg(all_n=of_user.count(), all_clicked=of_user.clicked.sum().cast("int64"))

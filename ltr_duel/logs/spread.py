@@ -89,10 +89,7 @@ def shrunk(mean: FloatVector, error: FloatVector) -> FloatVector:
 def spreads_in_log(found: LogComparison) -> list[Spread]:
     """Return the spreads of a log's pairs, the largest effect first.
 
-    Pairs without a winner in any impression, and pairs seen by a single user, are omitted.
-
-    Raises `InputError` if no pair remains, and for a log whose rankers were chosen by earlier outcomes: its shares and
-    errors are not those of an experiment with a fixed plan.
+    A log whose rankers were chosen by earlier outcomes is refused: it is no model of an experiment with a fixed plan.
     """
     if "policies" in found.provenance:
         names = " and ".join(found.provenance["policies"])
@@ -111,12 +108,11 @@ def spreads_in_log(found: LogComparison) -> list[Spread]:
         upper = np.where(np.isnan(known), np.inf, known) * freedom / special.chdtri(freedom, _SURE)
         design = np.clip(upper, 1.0, np.inf if found.cluster == "both" else visits)
     spreads = []
-    for k, (i, j) in enumerate(found.pairs):
+    for k, pair in enumerate(found.named_pairs):
         if square[k] > 0 and found.means.freedom[k] > 0:
             spreads.append(
                 Spread(
-                    found.names[i],
-                    found.names[j],
+                    *pair,
                     float(effects[k]),
                     float(min(square[k], 1.0)),
                     float(design[k]) if together else 1.0,
@@ -130,15 +126,7 @@ def spreads_in_log(found: LogComparison) -> list[Spread]:
 
 
 def spread_of(spreads: Sequence[Spread], pair: tuple[str, str]) -> Spread:
-    """Return the spread of two rankers, in either order; the first spread if the names are empty.
-
-    Raises `InputError` if the pair has no spread.
-
-    Examples
-    --------
-    >>> spread_of([Spread("old", "new", 0.1, 0.5)], ("new", "old")).effect
-    0.1
-    """
+    """Return the spread of two rankers, in either order; the first spread if the names are empty."""
     found = [one for one in spreads if set(pair) in ({""}, {one.first, one.second})]
     if not found:
         pairs = ", ".join(f"{one.first} {one.second}" for one in spreads[:10])
@@ -149,29 +137,7 @@ def spread_of(spreads: Sequence[Spread], pair: tuple[str, str]) -> Spread:
 def spreads_in_matrix(
     matrix: PreferenceMatrix, visits: float = 1.0, *, heavy: float = 0.5, correlation: float = 0.1
 ) -> list[Spread]:
-    """Return the spreads of the pairs of a matrix of estimated preferences, the largest effect first.
-
-    The planned experiment shows each pair equally often.
-
-    matrix: Result of `estimate_preferences` with ``variance_reduction="none"``.
-    visits: Mean number of impressions per user in the experiment.
-    heavy: Share of the impressions of the most frequent 5 % of the users, if users return.
-    correlation: Correlation of two outcomes of a user, if users return.
-
-    Pairs without a winner in any comparison are omitted.
-
-    Raises `InputError` if no pair remains.
-
-    Examples
-    --------
-    >>> from ltr_duel.data import make_corpus
-    >>> from ltr_duel.preferences import estimate_preferences
-    >>> from ltr_duel.rankers import feature_rankers
-    >>> rankings = feature_rankers(make_corpus(queries=10, documents=8, features=3))
-    >>> plain = estimate_preferences(rankings, method="team_draft", comparisons=100, variance_reduction="none")
-    >>> len(spreads_in_matrix(plain))
-    3
-    """
+    """Return the spreads of estimated preferences without variance reduction, the largest effect first."""
     first, second = np.triu_indices(len(matrix), 1)
     n, error = matrix.comparisons[first, second], 2 * matrix.standard_error[first, second]
     mean = 2 * matrix.p[first, second] - 1

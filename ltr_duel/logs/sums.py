@@ -7,7 +7,7 @@ statistics of independent clusters follow from it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -53,6 +53,10 @@ class Sequences(NamedTuple):
         n = self.n
         return (self.wins - self.losses + self.lead) / np.where(n > 0, n, 1.0)
 
+    def of(self, pairs: Any) -> Sequences:
+        """Return the sums of some of the pairs."""
+        return Sequences(*(part[pairs] for part in self))
+
     def mirrored(self) -> Sequences:
         """Return the sums with the two rankers exchanged."""
         return self._replace(wins=self.losses, losses=self.wins, lead=-self.lead)
@@ -86,27 +90,18 @@ class Clusters(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PairSums:
-    """The sums of all pairs.
-
-    cluster: {"user", "query", "both", "impression"}
-    wins, losses, ties: shape (pairs,); impressions with a positive, negative and zero outcome.
-    sum, square: shape (pairs,); sums of the outcomes, and of their squares.
-    sequences: Sums of the first outcome of each user and pair (clusters ``user`` and ``both``), else of all outcomes.
-    kinds: Users; queries; or users, queries and (user, query); or empty, by ``cluster``.
-    slopes: Number of slopes by which the outcomes were adjusted.
-    signs: Like ``kinds``, for the sign test, if its sums differ.
-    """
+    """The sums of all pairs, by one of `CLUSTERS`; vectors have shape (pairs,)."""
 
     cluster: str
     wins: IntVector
     losses: IntVector
     ties: IntVector
-    sum: FloatVector
-    square: FloatVector
-    sequences: Sequences
-    kinds: tuple[Clusters, ...]
-    slopes: int = 0
-    signs: tuple[Clusters, ...] = ()
+    sum: FloatVector  # of the outcomes
+    square: FloatVector  # of their squares
+    sequences: Sequences  # of first outcomes of users (clusters ``user`` and ``both``), else of all outcomes
+    kinds: tuple[Clusters, ...]  # users; queries; or users, queries and (user, query); or empty, by ``cluster``
+    slopes: int = 0  # by which the outcomes were adjusted
+    signs: tuple[Clusters, ...] = ()  # like ``kinds``, for the sign test, if its sums differ
 
     def counts(self) -> FloatVector:
         """Return the number of outcomes of each pair."""
@@ -144,8 +139,7 @@ class PairSums:
     def _clustered(self, means: Callable[..., Means]) -> Means:
         found = []
         for kind in self.kinds:
-            pairs = [means(p, *(one[None] for one in kind.of(p))) for p in range(len(self.wins))]
-            found.append(Means(*(np.concatenate(parts) for parts in zip(*pairs, strict=True))))
+            found.append(Means.joined(means(p, *(one[None] for one in kind.of(p))) for p in range(len(self.wins))))
         return fewer_degrees(two_way(*found) if self.cluster == "both" else found[0], self.slopes)
 
     def cautious_of_each(self) -> tuple[Means, ...]:
@@ -204,11 +198,7 @@ class Grouping(NamedTuple):
 
 
 def pair_sums(engine: Engine, outcomes: Any, by: Grouping, classes: Sequence[Any] = ()) -> PairSums:
-    """Return the sums of outcomes.
-
-    outcomes: See `Credited`.
-    classes: Classes counted by `looks_of`, if any.
-    """
+    """Return the sums of outcomes; ``classes`` were counted by `looks_of`, if any."""
     pairs, cluster, kinds = by.pairs, by.cluster, by.kinds
     counted = classes or [engine.run(_classes(outcomes, keys, by.whole, by.named)) for keys in kinds or ((),)]
     found, *others = map(sorted_columns, counted)
@@ -226,7 +216,8 @@ def pair_sums(engine: Engine, outcomes: Any, by: Grouping, classes: Sequence[Any
         rest = n - ones - minus - (n - wins - losses)
         parts = (ones, minus, n - wins - losses, rest, (total - (ones - minus) * UNIT) / UNIT)
         sequences = Sequences(*(np.asarray(one, np.float64) for one in (*parts, square / UNIT - ones - minus)))
-    each = tuple(map(_clusters, (found, *others))) if kinds else ()
+    kept = (found, *others) if kinds else ()
+    each = tuple(Clusters(one["pair"], one["n"], one["total"], one["clusters"]) for one in kept)
     return PairSums(cluster, wins, losses, n - wins - losses, total / UNIT, square / UNIT, sequences, each)
 
 
@@ -237,6 +228,11 @@ def _sequence(by_pair: Any, y: IntVector, number: IntVector, square: IntVector) 
     return Sequences(*(part.astype(np.float64) for part in parts))
 
 
+def own_line(t: Any, keys: Collection[str], named: bool = False) -> dict[str, Any]:
+    """Return the column that makes each impression without a user a separate cluster; empty if there are none."""
+    return {"own": t.user.isnull().ifelse(t.line, -1)} if "user" in keys and not named else {}
+
+
 def _classes(outcomes: Any, keys: tuple[str, ...], whole: bool, named: bool) -> Any:
     """Return the expression that counts clusters with equal sums; without keys, each impression is a row."""
     t = outcomes
@@ -245,8 +241,7 @@ def _classes(outcomes: Any, keys: tuple[str, ...], whole: bool, named: bool) -> 
         sums |= {"ones": t.y.count(where=t.y == UNIT), "minus": t.y.count(where=t.y == -UNIT)}
         sums |= {"total": t.y.sum().cast("int64"), "square": t.square.sum().cast("int64")}
     order = t.line * (4 * UNIT) + (t.y + UNIT)  # sorts by line, and encodes the outcome
-    own = {"own": t.user.isnull().ifelse(t.line, -1)} if "user" in keys and not named else {}
-    each = t.group_by("pair", *keys, **own).agg(**sums, **({"begin": order.min()} if keys else {}))
+    each = t.group_by("pair", *keys, **own_line(t, keys, named)).agg(**sums, **({"begin": order.min()} if keys else {}))
     if whole:
         each = each.mutate(ones=each.won, minus=each.lost, total=(each.won - each.lost) * UNIT)
         each = each.mutate(square=(each.won + each.lost) * UNIT)
@@ -259,10 +254,6 @@ def _classes(outcomes: Any, keys: tuple[str, ...], whole: bool, named: bool) -> 
         sum=each.total.sum().cast("int64"),
         **{name: each[name].sum().cast("int64") for name in ("won", "lost", "ones", "minus", "square")},
     )
-
-
-def _clusters(found: dict[str, IntVector]) -> Clusters:
-    return Clusters(found["pair"], found["n"], found["total"], found["clusters"])
 
 
 def sorted_columns(table: Any) -> dict[str, IntVector]:

@@ -17,13 +17,7 @@ from ltr_duel.core import IntVector, as_writable
 
 
 class LogColumn(NamedTuple):
-    """One column of a log: its Arrow type, whether each row must have it, and its meaning.
-
-    Examples
-    --------
-    >>> LOG_COLUMNS["clicks"].needed
-    True
-    """
+    """One column of a log: its Arrow type, whether each row must have it, and its meaning."""
 
     kind: Any
     needed: bool
@@ -109,15 +103,19 @@ class Impressions(NamedTuple):
 
 
 def ragged(column: Any, missing: Any = 0) -> tuple[Any, IntVector]:
-    """Return the entries of a column of lists, and their offsets: row r has the entries ``[ptr[r]:ptr[r + 1]]``.
-
-    Null entries become ``missing``; entries that are texts or lists are returned as an Arrow array.
-    """
+    """Return the entries of a column of lists, with null as ``missing``; row r has ``[ptr[r]:ptr[r + 1]]``."""
     ptr = as_writable(column.offsets.to_numpy()).astype(np.int64)
     values = column.values
     if pa.types.is_string(values.type) or pa.types.is_list(values.type):
         return values, ptr
     return as_writable((values.fill_null(missing) if values.null_count else values).to_numpy()), ptr
+
+
+def marks_of(table: Any, name: str) -> NDArray[np.bool_]:
+    """Return whether each row of a batch has a value in a column, which may be absent."""
+    if name not in table.schema.names:
+        return np.zeros(table.num_rows, np.bool_)
+    return np.asarray(table.column(name).is_valid().to_numpy(zero_copy_only=False))
 
 
 def texts_of(column: Any) -> Texts:

@@ -13,22 +13,14 @@ from ltr_duel.logs.comparison import LogComparison
 from ltr_duel.logs.findings import Finding
 from ltr_duel.logs.named_looks import NamedLook
 from ltr_duel.logs.slices import Beside
-from ltr_duel.logs.stopping import FEWEST, StoppingDecision, outcomes_go_together
-from ltr_duel.logs.stopping_sentences import never_shown, to_go_in, two_tests
+from ltr_duel.logs.stopping import FEWEST, StoppingDecision, never_shown, outcomes_go_together, to_go_in
 from ltr_duel.logs.verdict import Evidence, decision_of, failed_checks
 
 ROWS = 40  # maximum number of pairs on a page
 
 
 def comparison_table(evidence: Evidence, rows: int = ROWS) -> pd.DataFrame:
-    """Return the table of the pairs for readers, the clearest first, with their verdicts.
-
-    evidence: Evidence; the table has its decisions at any time, if any, else the test of one look.
-    rows: Maximum number of pairs.
-
-    All entries are texts. The leading ranker comes first. The mean is over impressions, or over users' first
-    impressions.
-    """
+    """Return the pairs as texts, the clearest first and the leading ranker ahead, with their verdicts."""
     found, decisions, verdicts = evidence.found, evidence.decisions, decision_of(evidence).pairs
     of = _of(found, one_look=decisions is None)
     order = _clearest(evidence)[:rows]
@@ -46,7 +38,7 @@ def _clearest(evidence: Evidence) -> list[int]:
     found, decisions = evidence.found, evidence.decisions
     if decisions is not None:
         return sorted(range(len(decisions)), key=lambda k: -decisions[k].e_value)
-    names = [tuple(found.names[k] for k in pair) for pair in found.pairs]
+    names = found.named_pairs
     return sorted(range(len(names)), key=lambda k: (found.p[k], names[k]))
 
 
@@ -54,7 +46,8 @@ def rankers_in_table(evidence: Evidence) -> list[str]:
     """Return the rankers in their order of appearance in `comparison_table`."""
     found, decisions = evidence.found, evidence.decisions
     means = found.means.mean if decisions is None else [one.mean for one in decisions]
-    named = [found.names[one] for k in _clearest(evidence) for one in found.pairs[k][:: 1 if means[k] >= 0 else -1]]
+    pairs = found.named_pairs
+    named = [one for k in _clearest(evidence) for one in pairs[k][:: 1 if means[k] >= 0 else -1]]
     return list(dict.fromkeys([*named, *found.names]))
 
 
@@ -86,6 +79,16 @@ def column_notes(evidence: Evidence) -> list[str]:
     return notes
 
 
+def two_tests(found: LogComparison) -> str:
+    """Return a note that the test changes when the first user (or query) returns; "" if it does not change."""
+    if found.cluster == "impression" or found.adaptive or found.adjusted:
+        return ""
+    who = {"user": "user", "query": "query"}.get(found.cluster, "user or query")
+    if outcomes_go_together(found):
+        return f"Before the first {who} returned, a different test was used"
+    return f"Once the first {who} returns, a different test is used"
+
+
 def _of(found: LogComparison, *, one_look: bool) -> str:
     """Return the unit of a mean, unless all impressions count alike."""
     if one_look and found.adaptive and weighs(found):
@@ -98,7 +101,7 @@ def _head(found: LogComparison, k: int, mean: float, verdict: str, of: str) -> d
     sign = 1 if mean >= 0 else -1
     won, lost = (found.wins[k], found.losses[k])[::sign]
     row = {
-        "pair": " > ".join([found.names[one] for one in found.pairs[k]][::sign]),
+        "pair": " > ".join(found.named_pairs[k][::sign]),
         "verdict": verdict,
         f"{found.unit}s": f"{found.counts[k]:,}",
     }
@@ -135,19 +138,7 @@ def _any_time(found: LogComparison, one: StoppingDecision, of: str) -> dict[str,
 
 
 def beside_table(beside: Beside, pairs: int = ROWS) -> pd.DataFrame:
-    """Return the table of parts of a log, or of secondary outcomes.
-
-    pairs: Maximum number of pairs of rankers.
-
-    All entries are texts.
-
-    Examples
-    --------
-    >>> row = {"day": ["2026-03-01"], "first": ["new"], "second": ["old"], "impressions": [20], "mean": [0.25]}
-    >>> frame = pd.DataFrame(row | {"low": [0.1], "high": [0.4], "p_corrected": [0.01]})
-    >>> beside_table(Beside("day", frame, [])).columns.tolist()
-    ['day', 'pair', 'impressions', 'mean', 'interval', 'p, corrected']
-    """
+    """Return the table of parts of a log, or of secondary outcomes, as texts."""
     frame = beside.shown(pairs)
     counts = [name for name in ("impressions", "users", "first seen") if name in frame]
     ends = zip(frame["low"], frame["high"], strict=True)
@@ -183,19 +174,7 @@ def _to_go(one: StoppingDecision, each: float) -> str:
 
 
 def named_looks_table(looks: Sequence[NamedLook], findings: Sequence[Finding] = ()) -> pd.DataFrame:
-    """Return the table of planned looks for readers.
-
-    findings: Findings of the checks of the experiment. If one fails, nothing is decided.
-
-    All entries are texts. The ranker that leads at the last look comes first. The first look with a winner decides the
-    pair.
-
-    Examples
-    --------
-    >>> look = NamedLook("old", "new", 7.0, 900, -0.1, -0.25, 0.05, -2.1, 3.7, "")
-    >>> named_looks_table([look])[["pair", "deviations", "boundary"]].to_numpy().tolist()
-    [['new against old', '+2.10', '3.70']]
-    """
+    """Return the table of planned looks as texts; the first look with a winner decides the pair."""
     last = {(one.first, one.second): one for one in looks}
     turned = [_turned(one, last[one.first, one.second].mean) for one in looks]
     deciding, failed = _deciding(looks), failed_checks(findings)
@@ -244,19 +223,8 @@ def named_looks_sentence(
 ) -> str:
     """Return a sentence: whether the experiment stops by the looks so far.
 
-    The first look with a winner decides the pair; a later look that differs is mentioned.
-
-    looks: Result of `look_at_days`.
-    days: All planned looks.
-    findings: Findings of the checks of the experiment. A failed check overrides any winner.
-
-    Examples
-    --------
-    >>> look = NamedLook("old", "new", 7.0, 900, -0.3, -0.4, -0.2, -9.1, 3.7, "new")
-    >>> named_looks_sentence([look], [7, 14], ["old", "new"])
-    'stop: new wins, by the look at day 7 of looks at days 7, 14.'
-    >>> named_looks_sentence([look._replace(winner="")], [7, 14], ["old", "new"])
-    'go on until the look at day 14, which is made once, when the log reaches that day, on what came before.'
+    The first look with a winner decides the pair; a later look that differs is mentioned; a failed check overrides any
+    winner.
     """
     said, failed = _by_looks(looks, days, rankers), failed_checks(findings)
     return f"no decision: {failed}. The outcomes alone: {said}" if failed else said

@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 
 from ltr_duel.core import InputError, IntVector, MarkVector, SmallIntMatrix, SmallIntVector, kernel
 from ltr_duel.interleaving import METHODS, Lists
-from ltr_duel.logs.crediting import Clicked
+from ltr_duel.logs.crediting import Clicked, number_rows, ranked, wrong_rows
 from ltr_duel.logs.hashing import HashVector, hash_rows, hash_texts
-from ltr_duel.logs.lists import number_rows, ranked, wrong_rows
 from ltr_duel.logs.pages import PageReader, Pages
-from ltr_duel.logs.table import ragged
+from ltr_duel.logs.table import marks_of, ragged
 
 
 class Weighable(NamedTuple):
@@ -99,14 +98,8 @@ def number_alike(
 
 def rows_with(table: Any) -> dict[str, NDArray[np.bool_]]:
     """Return the rows of a batch that have rankings, and the other rows that have a page token."""
-
-    def valid(name: str) -> NDArray[np.bool_]:
-        if name not in table.schema.names:
-            return np.zeros(table.num_rows, np.bool_)
-        return np.asarray(table.column(name).is_valid().to_numpy(zero_copy_only=False))
-
-    rankings = valid("rankings") & valid("rankers")
-    return {"rankings": rankings, "page": valid("page") & ~rankings}
+    rankings = marks_of(table, "rankings") & marks_of(table, "rankers")
+    return {"rankings": rankings, "page": marks_of(table, "page") & ~rankings}
 
 
 class RankedTargets(Orders):

@@ -10,8 +10,14 @@ from ltr_duel.logs.comparison import LogComparison
 from ltr_duel.logs.findings import Finding
 from ltr_duel.logs.limits import Guardrail
 from ltr_duel.logs.slices import Beside
-from ltr_duel.logs.stopping import StoppingDecision, impressions_to_go
-from ltr_duel.logs.stopping_sentences import change_seen, days_to_wait, never_shown, stopping_sentence
+from ltr_duel.logs.stopping import (
+    StoppingDecision,
+    change_seen,
+    days_to_wait,
+    impressions_to_go,
+    never_shown,
+    stopping_sentence,
+)
 
 
 class Evidence(NamedTuple):
@@ -38,9 +44,8 @@ class Decision(NamedTuple):
 def decision_of(evidence: Evidence) -> Decision:
     """Decide by the checks, the primary outcome, the guardrails and the days of the week.
 
-    A pair is *open*, *no difference*, or one of its rankers *wins*, according to its interval. All pairs are *no
-    decision* if a check fails or the winner breaks a guardrail. A pair with a winner is *no decision* if one of its
-    guardrails is not shown to hold. Decided pairs wait until the week is complete.
+    A failed check or broken guardrail of the winner leaves no decision on any pair; decided pairs wait until the week
+    is complete.
     """
     winner, found, sentence = _by_outcome(evidence)
     guards = [one for one in evidence.guards if one.ahead == winner]
@@ -62,29 +67,22 @@ def decision_of(evidence: Evidence) -> Decision:
         return Decision(winner, ["no decision"] * len(found), [*lines, f"no decision: {'; '.join(against)}."])
     waits = evidence.decisions is not None and days_to_wait(evidence.found, any_time=evidence.any_time) > 0
     harmed = {frozenset((one.ahead, one.behind)) for one in evidence.guards if not one.holds}
-    names = evidence.found.names
     pairs = [
-        one.words(waits=waits, harmed=frozenset(names[k] for k in pair) in harmed)
-        for one, pair in zip(found, evidence.found.pairs, strict=True)
+        _words(*one, waits=waits, harmed=frozenset(pair) in harmed)
+        for one, pair in zip(found, evidence.found.named_pairs, strict=True)
     ]
     return Decision(winner, pairs, [*lines, sentence])
 
 
-class _PairFound(NamedTuple):
-    """The result of the primary outcome for a pair."""
-
-    ahead: str = ""  # the ranker that wins, "" if none
-    decided: bool = False  # True without a winner: no difference
-
-    def words(self, *, waits: bool, harmed: bool) -> str:
-        """Return the verdict on the pair in a few words."""
-        if not self.decided:
-            return "open"
-        if self.ahead and harmed:
-            return "no decision"
-        if waits:
-            return f"wait: {self.ahead} ahead" if self.ahead else "wait: no difference"
-        return f"{self.ahead} wins" if self.ahead else "no difference"
+def _words(ahead: str, decided: bool, *, waits: bool, harmed: bool) -> str:
+    """Return the verdict on a pair; without a ranker ahead, a decided pair has no difference."""
+    if not decided:
+        return "open"
+    if ahead and harmed:
+        return "no decision"
+    if waits:
+        return f"wait: {ahead} ahead" if ahead else "wait: no difference"
+    return f"{ahead} wins" if ahead else "no difference"
 
 
 def failed_checks(findings: Sequence[Finding]) -> str:
@@ -94,14 +92,14 @@ def failed_checks(findings: Sequence[Finding]) -> str:
     return f"{several(len(failed), 'check')} of the experiment {fail} ({', '.join(failed)})" if failed else ""
 
 
-def _by_outcome(evidence: Evidence) -> tuple[str, list[_PairFound], str]:
+def _by_outcome(evidence: Evidence) -> tuple[str, list[tuple[str, bool]], str]:
     """Return the winner by the primary outcome (or ""), the result of each pair, and the sentence of the decision."""
     found = evidence.found
     if evidence.decisions is not None:
         further, winner = impressions_to_go(found.names, evidence.decisions)
         winner = winner if further == 0 else ""
         sentence = stopping_sentence(found, evidence.decisions, evidence.margin, any_time=evidence.any_time)
-        return winner, [_PairFound(one.winner, one.verdict != "go on") for one in evidence.decisions], sentence
+        return winner, [(one.winner, one.verdict != "go on") for one in evidence.decisions], sentence
     better, winner = found.better, found.winner
     p = f"p {'< 1e-12' if found.p_corrected.max() < 1e-12 else f'= {found.p_corrected.max():.3g}'}"
     decided = (
@@ -110,8 +108,8 @@ def _by_outcome(evidence: Evidence) -> tuple[str, list[_PairFound], str]:
     others = f"against each of the {len(found.names) - 1} others " if len(found.names) > 2 else ""
     said = f"{winner} wins {others}" if winner else f"no ranker is shown to win {others}"
     planned = "Valid for one planned look; use --stop-at to look repeatedly"
-    unseen = "" if winner else never_shown(found.names, [(found.names[i], found.names[j]) for i, j in found.pairs])
+    unseen = "" if winner else never_shown(found.names, found.named_pairs)
     changed = change_seen(found, winner) if winner else ""
     changed = f"Its mean outcome is ahead over the whole log; {changed}" * bool(changed)
     sentence = " ".join(filter(None, [f"At this look {said}({decided}). {planned}.", unseen, changed]))
-    return winner, [_PairFound(name, bool(name)) for name in better], sentence
+    return winner, [(name, bool(name)) for name in better], sentence

@@ -46,27 +46,19 @@ def check_claims(
     abouts: Mapping[str, Mapping[str, Any]],
     tried: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """Measure every claim and return the ledger.
+    """Measure every claim on the tables of the figures that were made, and return the ledger, a row for each claim.
 
-    Parameters
-    ----------
-    claims : list of Claim
-    frames : mapping of str to DataFrame
-        The tidy tables of the figures that were made, by name.
-    abouts : mapping of str to mapping
-        What their ``about.json`` says: ``scale`` is copied into the ledger, ``sources`` is where a note comes from.
-    tried : DataFrame, optional
-        What is known of how reliable the criteria are (`ltr_duel.papers.try_criteria`). It counts where scale and
-        criterion are the same.
+    abouts: their ``about.json``: ``scale`` is copied into the ledger, notes come from ``sources``.
+    tried: how reliable the criteria are (`try_criteria`); counts where scale and criterion are the same.
 
-    Returns
-    -------
-    DataFrame
-        One row for each claim: claim (id), paper, where, says, figure, measure (in words), measured, low, high (of the
-        panel that is furthest from what is claimed; NaN where nothing was measured), criterion, verdict, panels (every
-        panel with its number), reason (why not more than this verdict), source, scale, note, reliability.
+    Columns: claim (id), paper, where, says, figure, measure (in words), measured, low, high (of the panel that is
+    furthest from what is claimed; NaN where nothing was measured), criterion, verdict, panels (every panel with its
+    number), reason (why not more than this verdict), source, scale, note, reliability.
     """
-    known = {(row["claim"], row["criterion"], row["scale"]): row for row in _rows(tried)}
+    known = {
+        (row["claim"], row["criterion"], row["scale"]): row
+        for row in ([] if tried is None else tried.to_dict("records"))
+    }
     rows = []
     for claim in claims:
         judged = _judge(claim, frames, abouts)
@@ -84,12 +76,8 @@ def check_claims(
     return pd.DataFrame(rows, columns=_COLUMNS).rename(columns={"value": "measured"})
 
 
-def _rows(tried: pd.DataFrame | None) -> list[dict[Hashable, Any]]:
-    return [] if tried is None else tried.to_dict("records")
-
-
 def _reliability(row: Mapping[Hashable, Any]) -> str:
-    """Say how often a false claim was called true, and a true one found; and if that is too often, or too seldom."""
+    """Return how often a false claim was called true, and a true one found, and whether the data can tell."""
     words = "Of {worlds:.0f} worlds each, false and called true: {called:.0f}; true and found: {found:.0f}"
     words = words.format_map(row)
     return words if row["reliable"] else f"{words}: these data cannot tell"
@@ -161,7 +149,7 @@ def _judge(claim: Claim, frames: Mapping[str, pd.DataFrame], abouts: Mapping[str
 
 
 def _unfit(panels: Mapping[str, pd.DataFrame]) -> str:
-    """Say what is no evidence for a claim about a corpus: panels from anything else."""
+    """Return which panels are no evidence for a claim about a corpus, because their data are not from it."""
     if any(col.SOURCE not in part for part in panels.values()):
         return "nothing says whether the data are real"
     kinds: dict[str, list[str]] = {}
@@ -174,7 +162,7 @@ def _unfit(panels: Mapping[str, pd.DataFrame]) -> str:
 
 
 def _source(panels: Iterable[pd.DataFrame], abouts: list[Mapping[str, Any]]) -> str:
-    """Say where these rows come from, with the notes on it."""
+    """Return the source of these rows, with its notes."""
     rows = [part for part in panels if col.SOURCE in part]
     kinds = dict.fromkeys(str(one) for part in rows for one in part[col.SOURCE].dropna().unique())
     problems = {one for part in rows if col.PROBLEM in part for one in part[col.PROBLEM].unique()}
@@ -188,7 +176,7 @@ def _source(panels: Iterable[pd.DataFrame], abouts: list[Mapping[str, Any]]) -> 
 
 
 def _reason(answers: Mapping[str, str], partly: Criterion | None) -> str:
-    """Name the panels of each answer, and the weaker range; the verdict says the rest where all panels agree."""
+    """Return the panels of each answer, and the weaker range; "" or the range if all panels agree."""
     if len(set(answers.values())) == 1:
         return f"the weaker form: {partly}" if "weaker" in answers.values() else ""
     words = {"yes": "holds", "weaker": f"only a weaker form holds ({partly})", "no": "does not hold"}

@@ -21,12 +21,9 @@ NEEDS = ("real data", "paper scale")
 class Claim:
     """One claim of one paper.
 
-    id, paper, where, says: a name; the paper; section and figure; the claim in our words.
-    figure: names of the figures whose tables it is tested on; if there are several, the column ``figure`` tells them
-        apart.
     rows: the selection of rows that the claim is about (`ltr_duel.papers.claim_measures.rows`).
-    panels: columns, and the values that each must have; every combination is measured on its own. Values that the table
-        has besides make panels, too. Without columns all rows are one panel.
+    panels: columns, and the values that each must have; every combination is measured on its own, and so are the values
+        that the table has besides. Without columns all rows are one panel.
     truth: the number in a world in which the claim is true, for its reliability (`ltr_duel.papers.reliability`).
     """
 
@@ -43,15 +40,12 @@ class Claim:
     settings: dict[str, Any] = field(default_factory=dict)  # of the measure
     needs: tuple[str, ...] = ()  # what the claim cannot be decided without
     truth: float | None = None
-    note: str = ""  # what a reader of the verdict must know: that the criterion was changed, say, and why
+    note: str = ""  # remark for readers of the verdict, for example that the criterion was changed, and why
     data_note: str = ""  # the same of the data that the claim is about; left out where a panel is from other data
 
 
 def read_claims(path: str | Path) -> list[Claim]:
-    """Read a file of claims.
-
-    Raises `InputError` if the file cannot be read or an entry is not legal; the sentence names the claim and the key.
-    """
+    """Read a file of claims; the sentence of an `InputError` names the claim and the key."""
     path = Path(path)
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -68,7 +62,7 @@ def read_claims(path: str | Path) -> list[Claim]:
 
 
 def _entries(given: dict[str, Any], path: Path) -> Iterator[dict[str, Any]]:
-    """Yield each claim as a table that says all of it: [[claim]], or [paper.figure.id] with what its parents share."""
+    """Yield each claim as a complete table: [[claim]], or [paper.figure.id] with the keys of its parents."""
     yield from given.get("claim", [])
     for paper, figures, of_paper in _tables({key: given[key] for key in given if key != "claim"}, f"{path}: "):
         for figure, claims, of_figure in _tables(figures, f"{path}: {paper}."):

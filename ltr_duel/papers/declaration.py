@@ -63,8 +63,8 @@ class _Settings:
 class Source(_Settings):
     """One way to get the data of a problem; its settings are keys of the problem that hold for this source alone.
 
-    paths: where a corpus may lie below the user's folder of data, best first: a feature file or folder, or the
-        catalogue name of a corpus that was converted. One of them must be there.
+    paths: where a corpus may lie below the user's folder of data, best first (one must be there): a feature file or
+        folder, or the catalogue name of a converted corpus.
     """
 
     kind: str  # one of `SOURCES`
@@ -77,22 +77,22 @@ class Source(_Settings):
 
 
 def real(*paths: str, file: str = "", note: str = "", **settings: Any) -> Source:
-    """Name the places of a real corpus; with a file, that of a matrix which is needed beside it."""
+    """Declare the paths of a real corpus, and optionally the file of a matrix that is needed too."""
     return Source("real data", paths, file, note, settings=settings)
 
 
 def excerpt(*paths: str, note: str, **settings: Any) -> Source:
-    """Name the places of a part of a corpus; the note says which part."""
+    """Declare the paths of a part of a corpus; the note names the part."""
     return Source("excerpt", paths, note=note, settings=settings)
 
 
 def another(*paths: str, note: str, **settings: Any) -> Source:
-    """Name the places of a real corpus that stands in for another one; the note says which."""
+    """Declare the paths of a real corpus that replaces another one; the note names the other one."""
     return Source("another corpus", paths, note=note, settings=settings)
 
 
 def published(file: str = "", note: str = "") -> Source:
-    """Name the file of a published matrix; without a file, one that is part of this package."""
+    """Declare the file of a published matrix; without a file, a matrix of this package."""
     return Source("published matrix", file=file, note=note)
 
 
@@ -200,27 +200,13 @@ def figure(
     The docstring has paragraphs: the title; what there is to see; ``Setting: ...``, what was done, as printed; and any
     number of ``Note: ...``, what differs and why.
 
-    Parameters
-    ----------
-    paper : str
-        A key of `PAPERS`.
-    number : str
-        For example "Figure 2 (top)".
-    drawing : str
-        Name of a drawing (`ltr_duel.papers.DRAWINGS`).
-    seconds : tuple of float, optional
-        How long it takes on two cores, about: at the quick scale, and at that of the paper.
-    notes : sequence of str
-        Notes that several figures share; they come first.
-    store : str
-        Name of the folder of runs, where figures share one.
-    **options
-        Of the drawing.
+    paper: a key of `PAPERS`; ``number`` is "Figure 2 (top)", for example.
+    drawing: name of a drawing (`ltr_duel.papers.DRAWINGS`), which takes the ``options``.
+    seconds: how long it takes on two cores, about: at the quick scale, and at that of the paper.
+    notes: notes that several figures share; they come first.
+    store: name of the folder of runs, where figures share one.
 
-    Raises
-    ------
-    InputError
-        If there is no such paper, a text is missing, or the parts are none or of both kinds.
+    Raises `InputError` for an unknown paper, a missing text, and parts that are none or of both kinds.
     """
     errors.require_one_of("paper", paper, PAPERS)
 

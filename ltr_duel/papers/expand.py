@@ -34,18 +34,13 @@ class Found(NamedTuple):
 
     @property
     def reading(self) -> dict[str, Any]:
-        """The keys that say how the corpus is read, for `load_dataset`."""
+        """The options of `load_dataset` for this corpus."""
         keys = {"split", "fold", *(option.name for option in dataclasses.fields(ReadOptions))}
         return {key: value for key, value in self.entry.items() if key in keys}
 
 
 def first_present(sources: Sequence[Source], scale: str, root: Path | None) -> Found:
-    """Return the first source that is there; one that names no path and no file always is.
-
-    root: the folder of the user's data.
-
-    Raises `NoDataError` if none is there.
-    """
+    """Return the first source whose files are below ``root`` or in the cache; raise `NoDataError` if none is there."""
     for source in sources:
         path = next(filter(None, (_corpus(name, root) for name in source.paths)), None)
         file = _below(root, source.file) if source.file else None
@@ -79,9 +74,6 @@ def expand(figure: Figure, scale: str, root: Path | None) -> list[dict[str, Any]
     Of each problem the first source that is there is used; an optional problem without one is left out, and a study
     without problems too. A published matrix in place of a corpus becomes one of the matrices, and keeps of the corpus's
     settings what a matrix can have; of the click models only a single one, with which it was estimated.
-
-    Raises `InputError` if what results is not a legal experiment (the sentence names figure, study and key), or data
-    are missing.
     """
     tables = []
     for number, study in enumerate(figure.studies, 1):

@@ -25,9 +25,7 @@ def figures_folder() -> Path:
 
 
 def list_figures(folder: Path) -> dict[str, Figure]:
-    """Return all figures that the files of a folder declare, by name: paper by paper, Figure 2 before Figure 10.
-
-    The files are run, as any Python module that is imported.
+    """Run the files of a folder, and return all figures that they declare, by name: Figure 2 before Figure 10.
 
     Raises `InputError` if a file fails (the sentence names the line), two figures have one name, or there are none.
     """
@@ -38,11 +36,11 @@ def list_figures(folder: Path) -> dict[str, Figure]:
                 raise InputError(f"{path}: two figures are called '{figure.name}'")
     if not figures:
         raise InputError(f"{folder}: no figure files (*.py with functions under @figure(...)) are here")
-    return {figure.name: figure for figure in sorted(figures.values(), key=_place)}
 
+    def place(figure: Figure) -> tuple[int, list[str]]:
+        return list(PAPERS).index(figure.about["paper"]), [part.zfill(9) for part in figure.name.split("_")]
 
-def _place(figure: Figure) -> tuple[int, list[str]]:
-    return list(PAPERS).index(figure.about["paper"]), [part.zfill(9) for part in figure.name.split("_")]
+    return {figure.name: figure for figure in sorted(figures.values(), key=place)}
 
 
 def _imported(folder: Path) -> list[tuple[Path, ModuleType]]:

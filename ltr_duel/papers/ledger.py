@@ -69,8 +69,7 @@ def save_ledger(ledger: pd.DataFrame, abouts: Mapping[str, Mapping[str, Any]], f
         "claims.md": ledger_markdown(ledger, abouts),
     }
     for name, text in texts.items():
-        with files.replacing(Path(folder) / name) as temporary:
-            temporary.write_text(text, encoding="utf-8")
+        files.write_text(Path(folder) / name, text)
     return [Path(folder) / name for name in texts]
 
 
@@ -129,7 +128,7 @@ def _brief(row: Mapping[Hashable, Any]) -> str:
 
 
 def circumstances(abouts: Mapping[str, Mapping[str, Any]]) -> str:
-    """Say at what scale, on what machine and when the figures were made, and how long that took."""
+    """Return the scale, machine and date of the figures, and how long they took."""
 
     def all_of(key: str) -> str:
         return ", ".join(dict.fromkeys(str(one[key]) for one in abouts.values() if one.get(key)))

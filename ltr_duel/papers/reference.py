@@ -1,4 +1,4 @@
-"""What regret and accuracy on a problem are measured against, how well that is known, and who else may win.
+"""The reference of regret and accuracy on a problem, its precision, and other possible winners.
 
 Each order of tied documents makes other rankers, and may have another winner.
 """
@@ -32,15 +32,11 @@ _FEW_TIES = 0.01  # share of documents below which their order is not spoken of
 def reference_of(
     matrix: PreferenceMatrix, source: str, ndcg: FloatVector | None = None, users: Rankings | None = None
 ) -> dict[str, Any]:
-    """Return what a problem is measured against, as JSON.
+    """Return ``winner``, the ``probability`` that it is, the ``best`` by NDCG@10 (or None), and all of it as ``text``.
 
-    matrix: by which average regret and accuracy are measured.
     source: where the problem comes from; it tells an exact matrix from one that was published without standard errors.
     ndcg: shape (K,); by which NDCG regret is measured.
     users: what simulated users are shown.
-
-    Returns ``winner``: the Condorcet winner, or None; ``probability`` that it truly is; ``best``: the rankers with the
-    highest NDCG@10, or None where that is not known; ``text``: all of it in sentences.
     """
     winner, sure = matrix.condorcet_winner, condorcet_confidence(matrix)
     best = None if ndcg is None else np.flatnonzero(ndcg >= ndcg.max() - _ALIKE)
@@ -73,7 +69,7 @@ def _queries(users: Rankings) -> str:
 
 
 def _known(matrix: PreferenceMatrix, source: str) -> str:
-    """Say whether the matrix is exact, or how it was estimated and how large its errors are."""
+    """Return whether the matrix is exact, or how it was estimated and how large its errors are."""
     if not matrix.standard_error.any():
         published = "The matrix was published without standard errors, and is taken as exact."
         return published if source == "published matrix" else "The matrix is known exactly."
@@ -86,13 +82,9 @@ def _known(matrix: PreferenceMatrix, source: str) -> str:
 
 
 def tie_order_sentences(plan: Plan, table: Mapping[str, Any], folder: Path, jobs: int) -> dict[str, str]:
-    """Estimate the references of a study's corpora again, and name the winner of each order.
+    """Return, for each problem whose users see documents that tie, a sentence with the winner of each order of them.
 
-    plan: of the study.
-    table: the study, as the TOML file says it.
-    folder: where the studies with other orders are written; their estimates are kept in the cache.
-
-    Returns a sentence for each problem whose users see documents that tie.
+    ``table`` is the study in its TOML file; studies with other orders are written into ``folder``.
     """
     usual = {
         problem.name: problem.matrix
@@ -105,8 +97,7 @@ def tie_order_sentences(plan: Plan, table: Mapping[str, Any], folder: Path, jobs
     for word, order in OTHERS.items():
         other = {**table, "corpora": [{**corpus, **order} for corpus in table["corpora"]]}
         other = {key: one for key, one in other.items() if key not in ("matrices", "utilities")}
-        with files.replacing(folder / f"ties-{word}.toml") as temporary:
-            temporary.write_text(tomli_w.dumps(other), encoding="utf-8")
+        files.write_text(folder / f"ties-{word}.toml", tomli_w.dumps(other))
         for problem in make_plan(folder / f"ties-{word}.toml", jobs=jobs).problems:
             if problem.name in found:
                 found[problem.name].append(_winner(problem.matrix))
@@ -114,7 +105,7 @@ def tie_order_sentences(plan: Plan, table: Mapping[str, Any], folder: Path, jobs
 
 
 def _winner(matrix: PreferenceMatrix) -> str:
-    """Name the order and the Condorcet winner, or say that the estimate leaves it open, and how likely the first is."""
+    """Return the order, and the Condorcet winner or the likeliest one, with its probability."""
     sure = condorcet_confidence(matrix)
     best, none = int(sure.argmax()), max(0.0, 1 - float(sure.sum()))
     if none >= _SURE:

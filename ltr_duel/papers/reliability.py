@@ -1,11 +1,11 @@
 """How reliable the criteria of the claims are: each is put to simulated worlds in which the claim is false, or true.
 
 A world has the panels of the claim's own tables, as many runs as they, and their noise: the mean and the standard
-deviation of each policy's runs, and the correlation between policies; the runs themselves are drawn anew (log-normal;
-where the problems are random draws, these too). Cells of tables are drawn with their standard errors; exact ones stay
-as they are. Cells of an estimated matrix keep what noise alone can do to them: a claim about order or transitivity that
-this covers is called true in no world. Whole matrices are drawn again in tests/papers/test_transitive_worlds.py. Then
-the numbers are moved until the claim is false or true:
+deviation of each policy's runs, and the correlation between policies; the runs themselves are sampled again
+(log-normal; where the problems are random draws, these too). Cells of tables are drawn with their standard errors;
+exact ones stay as they are. Cells of an estimated matrix keep what noise alone can do to them: a claim about order or
+transitivity that this covers is called true in no world. Whole matrices are drawn again in
+tests/papers/test_transitive_worlds.py. Then the numbers are moved until the claim is false or true:
 
 - false: one panel, another in each world, lies just outside an end of the criterion (policies are level, for a place);
   the other panels are as in a true world;
@@ -25,10 +25,9 @@ import numpy as np
 import pandas as pd
 
 from ltr_duel.core import FloatMatrix, InputError, stream
-from ltr_duel.papers.claim_measures import MEASURES, Group, Missing, Reading, Sample
+from ltr_duel.papers.claim_measures import MEASURES, Group, Missing, Sample
 from ltr_duel.papers.claims import gather
 from ltr_duel.papers.claims_file import Claim
-from ltr_duel.papers.verdicts import Criterion
 
 WORLDS = 200
 MOST_CALLED, LEAST_FOUND = 0.05, 0.8  # shares of worlds
@@ -41,13 +40,11 @@ _FLAT = 0.25  # how far from an end at 0 a true claim is
 def try_criteria(
     claims: Sequence[Claim], frames: Mapping[str, pd.DataFrame], abouts: Mapping[str, Mapping[str, Any]]
 ) -> pd.DataFrame:
-    """Put each claim whose tables are there to `WORLDS` false and as many true worlds.
+    """Put each claim whose tables and panels are there to `WORLDS` false and as many true worlds.
 
-    frames, abouts: as for `ltr_duel.papers.check_claims`.
-
-    Returns claim (id), says, criterion, scale, panels, runs (fewest independent ones of a panel; 0 for cells), worlds,
+    Columns: claim (id), says, criterion, scale, panels, runs (fewest independent ones of a panel; 0 for cells), worlds,
     called (false worlds in which the claim was said to hold), found (true ones), and reliable: called in at most 5%,
-    found in at least 80%. Claims of which a panel is missing are left out.
+    found in at least 80%.
     """
     rows = []
     for claim in claims:
@@ -72,10 +69,7 @@ def try_criteria(
 
 
 def read_tried(path: Path) -> pd.DataFrame:
-    """Read a saved table of `try_criteria`; an empty one if there is no such file.
-
-    Raises `InputError` if it is something else.
-    """
+    """Read a saved table of `try_criteria`; an empty one if there is no such file."""
     if not path.is_file():
         return pd.DataFrame(columns=list(_COLUMNS))
     try:
@@ -97,7 +91,7 @@ def judge_worlds(claim: Claim, samples: Sequence[Sample]) -> tuple[int, int]:
 
         def holds(worlds: Sample, target: float, population: Sample = population) -> Any:
             found = measure.find(measure.aim(worlds, population, target, **claim.settings), **claim.settings)
-            return _contains(claim.criterion, found)
+            return (claim.criterion.at_least <= found.low) & (found.high <= claim.criterion.at_most)
 
         right[panel] = holds(worlds, inside(claim))
         for place, end in enumerate(ends):
@@ -132,7 +126,7 @@ def outside(claim: Claim) -> list[float]:
 
 
 def redraw(sample: Sample, worlds: int, rng: np.random.Generator) -> Sample:
-    """Draw runs or cells anew, for many worlds, by a law with the sample's means, spreads and correlations."""
+    """Sample runs or cells for many worlds, from a law with the sample's means, spreads and correlations."""
     cells = sample.cells
     if len(cells):
         cells = cells[:, None] + sample.errors[:, None] * rng.standard_normal((len(cells), worlds))
@@ -188,7 +182,3 @@ def _population(sample: Sample, rng: np.random.Generator) -> Sample:
 def _worlds(sample: Sample, some: Any) -> Sample:
     groups = tuple(group._replace(values=group.values[..., some]) for group in sample.groups)
     return sample._replace(groups=groups, cells=sample.cells[..., some] if len(sample.cells) else sample.cells)
-
-
-def _contains(criterion: Criterion, found: Reading) -> Any:
-    return (criterion.at_least <= found.low) & (found.high <= criterion.at_most)

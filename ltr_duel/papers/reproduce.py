@@ -53,13 +53,9 @@ class Made:
 
 
 def make_figure(figure: Figure, out: Path, *, scale: str, root: Path | None, jobs: int = -1) -> Made:
-    """Do the missing runs of a figure, or its measurements, and write its table.
+    """Do the missing runs of a figure, or its measurements, and write its table below ``out``.
 
-    out: the folder of all figures.
-    root: the folder of the user's data.
-
-    Raises `InputError` if something is not legal, is missing, or a run failed. Finished runs are kept. Raises
-    `KeyboardInterrupt` after Ctrl-C; the same call resumes.
+    Finished runs are kept: after an error, or Ctrl-C, the same call resumes. ``root`` is the folder of the user's data.
     """
     errors.require_one_of("scale", scale, SCALES)
     folder, began = out / figure.name, time.monotonic()
@@ -82,16 +78,13 @@ def make_figure(figure: Figure, out: Path, *, scale: str, root: Path | None, job
         frame.to_parquet(temporary, index=False, compression="zstd")
     with files.replacing(folder / "data.csv") as temporary:
         frame.to_csv(temporary, index=False, lineterminator="\n")
-    with files.replacing(folder / "about.json") as temporary:  # last, because its existence marks a complete figure
-        temporary.write_text(json.dumps(about, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    # Last, because its existence marks a complete figure.
+    files.write_text(folder / "about.json", json.dumps(about, indent=1, ensure_ascii=False) + "\n")
     return Made(folder, frame, about)
 
 
 def read_made(out: Path) -> dict[str, Made]:
-    """Return all figures that are in OUT, by name.
-
-    Raises `InputError` if there is none, or one is damaged.
-    """
+    """Return all figures that are in OUT, by name."""
     made = {}
     for path in sorted(out.glob("*/about.json")):
         about = _about(path.parent)
@@ -130,8 +123,7 @@ def _run(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) ->
     orders: dict[str, str] = {}
     for number, table in enumerate(expand(figure, scale, root), 1):
         path = folder / f"study-{number}.toml"
-        with files.replacing(path) as temporary:
-            temporary.write_text(tomli_w.dumps(table), encoding="utf-8")
+        files.write_text(path, tomli_w.dumps(table))
         plan = make_plan(path, jobs=jobs)
         report = run_experiment(plan, store, backend=Backend(jobs=jobs))
         if report.interrupted:
@@ -182,11 +174,10 @@ def _without_winner(figure: Figure, references: Mapping[str, Mapping[str, Any]])
 
 
 def _table(store: Path, plans: Sequence[Plan], references: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
-    """Join the tidy tables of the studies.
+    """Join the tidy tables of the studies, counted from 1; ``lower_bound`` is the constant c of the bound c ln t.
 
-    ``study`` counts them from 1; ``lower_bound`` is the constant c of the asymptotic bound c ln t on the average
-    regret; ``reference_error`` is one standard error that the matrix adds to a policy's mean average regret at the
-    horizon; ``winner_probability`` and ``best_by_ndcg`` follow from what a problem is measured against.
+    ``reference_error`` is one standard error that the matrix adds to a policy's mean average regret at the horizon;
+    ``winner_probability`` and ``best_by_ndcg`` follow from what a problem is measured against.
     """
     parts = []
     for number, plan in enumerate(plans, 1):

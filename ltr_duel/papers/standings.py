@@ -23,23 +23,19 @@ PAIRS, SETS = "pairs", "sets"
 def standings(frame: pd.DataFrame, column: str = col.REGRET) -> pd.DataFrame:
     """Return one row for each problem and policy, problems in order of appearance, the best policy first.
 
-    frame: columns problem, policy, horizon, repetition, t and the regret; of each problem the longest horizon is taken,
-        and only policies that were run to it. If there are the columns rankers, clicks, source, answers, correct,
-        best_by_ndcg, winner_probability, reference_error (of average regret) and lower_bound (the constant c of c ln
-        T), they are used.
-    column: which regret.
+    frame: results (`StudyResults.to_frame`). Of each problem the longest horizon is taken, and only policies that were
+        run to it. The columns rankers, clicks, source, answers, correct, best_by_ndcg, winner_probability,
+        reference_error and lower_bound are used if they are there.
 
-    Returns, without the problems that have no such regret: problem; rankers, clicks, source, answers; horizon; compares
-    ("pairs" or "sets"), among whose policies there are place (from 1), to_best (the mean as a multiple of the lowest
-    one), low and high (bounds on that ratio for all policies together with 95 % confidence, see
-    `ltr_duel.simulation.compare_with_best`; NaN for too few runs); policy; runs; regret (mean) and median; to_bound
-    (regret divided by c ln T: of average regret and pairs alone, where the winner is known with probability .95; may be
-    below 1, as the bound is asymptotic); reference_error (how far one standard error of the matrix moves the mean of
-    average regret; NaN where not known); accuracy (share of runs that name the winner, where it is known so well) and
-    ndcg_accuracy (share of runs that name the ranker with the highest NDCG).
+    Columns: the facts of the problem; horizon; compares ("pairs" or "sets"), among whose policies there are place (from
+    1), to_best (the mean as a multiple of the lowest one), low and high (bounds on that ratio for all policies together
+    with 95 % confidence, see `compare_with_best`; NaN for too few runs); policy; runs; regret (mean) and median;
+    to_bound (average regret of pairs divided by c ln T, where the winner is known with probability .95; may be below 1,
+    as the bound is asymptotic); reference_error (how far one standard error of the matrix moves the mean of average
+    regret); accuracy (share of runs that name the winner, where it is known so well) and ndcg_accuracy (share of runs
+    that name the ranker with the highest NDCG).
     """
-    if column not in frame:
-        raise errors.unknown_name("column", column, [str(name) for name in frame.columns])
+    errors.require_one_of("column", column, [str(name) for name in frame.columns])
     ends = final_rows(frame, [col.PROBLEM])
     ends = ends[ends[column].notna()]
     kinds = {label: kind_of(label) for label in ends[col.POLICY].unique()}

@@ -5,14 +5,14 @@ across an end ("open"). A claim may have a second, weaker criterion (``partly``)
 interval lies wholly within the weaker range, it is "weaker". So "three times better" is not refuted by "twice better".
 Then a claim
 
-- `holds`, if all panels say yes;
-- `only a weaker form holds`, if all say yes or weaker: the claim as printed is contradicted by some panel;
-- `does not hold`, if all say no;
-- is `mixed`, if some panels say no, or weaker, and others do not; the ledger names them;
+- `holds`, if the answer is yes in all panels;
+- `only a weaker form holds`, if all answers are yes or weaker: some panel contradicts the claim as printed;
+- `does not hold`, if all answers are no;
+- is `mixed`, if some answers are no or weaker, and others are not; the ledger names these panels;
 - is `undecided` otherwise: no panel lies outside, but an interval crosses an end.
 
-Four words say that there is no judgement, and why: `not made`, the figure was not made; `incomplete`, a panel that the
-claim is about is not there or could not be measured; `needs data`, it is about a corpus, and a panel comes from a
+Four words give the reason why there is no judgement: `not made`, the figure was not made; `incomplete`, a panel that
+the claim is about is not there or could not be measured; `needs data`, it is about a corpus, and a panel comes from a
 surrogate, an excerpt or another corpus; `needs the printed scale`, runs were shorter than printed. What was measured is
 shown all the same.
 """
@@ -49,11 +49,11 @@ class Criterion(NamedTuple):
         return f"at least {low}" if math.isinf(self.at_most) else f"{low} to {high}"
 
     def contains(self, reading: Reading) -> bool:
-        """Tell whether the whole interval is inside."""
+        """Return whether the whole interval is inside."""
         return self.at_least <= reading.low and reading.high <= self.at_most
 
     def excludes(self, reading: Reading) -> bool:
-        """Tell whether the whole interval is outside."""
+        """Return whether the whole interval is outside."""
         return reading.high < self.at_least or reading.low > self.at_most
 
     def margin(self, reading: Reading) -> float:
@@ -62,7 +62,7 @@ class Criterion(NamedTuple):
 
 
 def answer(reading: Reading, criterion: Criterion, partly: Criterion | None = None) -> str:
-    """Say "yes", "no", "weaker" or "open" for one panel."""
+    """Return "yes", "no", "weaker" or "open" for one panel."""
     if criterion.contains(reading):
         return "yes"
     if not criterion.excludes(reading):

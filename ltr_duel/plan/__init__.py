@@ -1,6 +1,6 @@
-"""Deciding without a service: a plan says with which probability a search is shown which rankers.
+"""Deciding without a service, by plans: files with the probabilities of the rankers that a search is shown.
 
-log of earlier plans -> policy -> plan -> decide, on any number of machines -> log. Nothing asks over a network.
+log of earlier plans -> policy -> plan -> decide, on any number of machines, without a network -> log.
 """
 
 import lazy_loader

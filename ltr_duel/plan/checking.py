@@ -1,4 +1,4 @@
-"""Plans are kept, so that each decision can be looked up again, and a log be compared with them."""
+"""Plans are kept, so that a log can be compared with them."""
 
 from __future__ import annotations
 
@@ -20,11 +20,9 @@ from ltr_duel.plan.plan import LivePlan
 _SOUND = "gaps and clock steps", "repeated impressions"
 _OF_REPEATS = "events before exposure", "events out of order"  # of an earlier row of the same impression
 _SLACK = 300.0  # seconds that clocks may differ
-_ERROR = 0.001  # chance of a false alarm of each test: a loop asks after every plan
-_TESTS = (
-    "pairs shown", "pairs over time", "empty pages", "owners of place 1", "owners over time", "owners by place",
-    "A/A by exchanged owners",
-)  # fmt: skip
+_ERROR = 0.001  # chance of a false alarm of each test: a loop runs them after every plan
+_TESTS = ("pairs shown", "pairs over time", "empty pages", "owners of place 1", "owners over time", "owners by place",
+          "A/A by exchanged owners")  # fmt: skip
 _COLUMNS = ("impression", "time", "query", "user", "rankers", "propensity")
 
 
@@ -33,10 +31,7 @@ def _kept(out: Path, version: int | str) -> Path:
 
 
 def keep_plan(plan: LivePlan, out: Path, keys: Keys) -> Path:
-    """Write a plan to a file, and beside it to one that is named by its version; return that.
-
-    Raises `InputError` if another plan of that version is there, or the folder cannot be written to.
-    """
+    """Write a plan to a file, and to one named by its version, which is returned; another plan there is refused."""
     kept, text = _kept(out, plan.version), plan.to_json(keys)
     if kept.exists() and json.loads(kept.read_text("utf-8"))["plan"] != json.loads(text)["plan"]:
         raise InputError(f"{kept}: there is another plan {plan.version}, which may be in use; give --version")
@@ -46,18 +41,15 @@ def keep_plan(plan: LivePlan, out: Path, keys: Keys) -> Path:
 
 
 def kept_plans(out: Path, keys: Keys) -> dict[int, LivePlan]:
-    """Return the plans that were kept beside a file, by their versions. Raises `InputError` for one that is none."""
+    """Return the plans that were kept beside a file, by their versions."""
     found = [LivePlan.read(path, keys) for path in sorted(out.parent.glob(_kept(out, "*").name))]
     return {plan.version: plan for plan in found}
 
 
 def check_plans(log: ClickLog, plans: Mapping[int, LivePlan], settings: Settings) -> list[str]:
-    """Say what is wrong with a log: it was not made by these plans, or the experiment is not sound.
+    """Return sentences about rows of a log that are not of these plans, and checks of the log that fail.
 
-    log: made with ``skip_bad=None``, so that bad lines are counted.
-    plans: by their versions.
-
-    Returns sentences; none where all is well.
+    The log counts its bad lines (``skip_bad=None``).
     """
     said = [line for line in finding_lines(_failed(log, settings)) if line]
     if lost := log.bad.count - log.bad.repeated:
@@ -81,9 +73,9 @@ def check_plans(log: ClickLog, plans: Mapping[int, LivePlan], settings: Settings
 
 
 def _failed(log: ClickLog, settings: Settings) -> list[Finding]:
-    """Return the checks that fail, but for what is sound in such a log.
+    """Return the checks that fail, except for those that such a log may fail.
 
-    While one ranker has all pages to itself there is no row; and a page that is shown again is the same impression.
+    There is no row while one ranker has all pages; and a page that is shown again is the same impression.
     """
     found = check_log(log, settings.rankers)
     sound = (*_SOUND, *(_OF_REPEATS if log.bad.repeated else ()))
@@ -92,7 +84,7 @@ def _failed(log: ClickLog, settings: Settings) -> list[Finding]:
 
 
 def _shares(plan: LivePlan, counts: Counter[tuple[str, ...]], plans: int) -> str:
-    """Say whether sets of rankers come as often as the plan draws them, by a chi-squared test."""
+    """Compare the frequencies of sets of rankers with the plan by a chi-squared test; return a sentence if it fails."""
     draws = {names: count for names, count in plan.sets if len(names) > 1}
     expected = np.array(list(draws.values())) * (counts.total() / sum(draws.values()))
     seen = np.array([counts[names] for names in draws], np.float64)

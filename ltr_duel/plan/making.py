@@ -1,7 +1,7 @@
 """From the settings of an experiment and the log of its earlier plans to the next plan.
 
-A plan is a function of these, of its version and of the moment from which it is meant to be used: made twice, or on
-another machine, it has the same bytes.
+A plan is a function of these, its version and the time from which it is used: made twice, or on another machine, it has
+the same bytes.
 """
 
 from __future__ import annotations
@@ -12,65 +12,47 @@ from dataclasses import dataclass
 from typing import Any
 
 from ltr_duel.bandits import Learner
-from ltr_duel.core import InputError, digest, stream
-from ltr_duel.experiment import number, read_table, text, value, whole
+from ltr_duel.core import InputError, digest, schema, stream
 from ltr_duel.live import Settings, default_outcome, live_order, live_streams
 from ltr_duel.logs import ClickLog
 from ltr_duel.plan.outcomes import Learned, Shown, outcomes_of
 from ltr_duel.plan.plan import MOST_SETS, LivePlan
 
 _HOUR = 3600
-_LAW = (
-    "name",
-    "rankers",
-    "policy",
-    "method",
-    "outcome",
-    "top",
-    "horizon",
-    "seed",
-)  # settings that decide what is chosen
+_LAW = ("name", "rankers", "policy", "method", "outcome", "top", "horizon", "seed")  # settings that determine a plan
 
 
 @dataclass(frozen=True, kw_only=True)
 class PlanSettings:
-    """The table ``[plan]`` of an experiment's file. The guide to plans says what each key means."""
+    """The table ``[plan]`` of an experiment's file. The guide to plans explains each key."""
 
-    batch: int = value(whole(1, MOST_SETS), default=1000)
-    hours: float = value(number(0, 100_000), default=0.0)
-    key_file: str = value(text, default="plan.keys")
+    batch: int = schema.value(schema.whole(1, MOST_SETS), default=1000)
+    hours: float = schema.value(schema.number(0, 100_000), default=0.0)
+    key_file: str = schema.value(schema.text, default="plan.keys")
 
 
 def plan_settings(settings: Settings, place: str = "the settings") -> PlanSettings:
-    """Read the table ``[plan]`` of settings. Raises `InputError` for what is not legal."""
-    return read_table(PlanSettings, dict(settings.plan), f"{place}: plan")
+    """Read the table ``[plan]`` of settings."""
+    return schema.read_table(PlanSettings, dict(settings.plan), f"{place}: plan")
 
 
 class Planner:
     """Makes one plan after the other."""
 
     def __init__(self, settings: Settings, planned: PlanSettings) -> None:
-        self.settings, self.planned = settings, planned
-        key = live_streams(settings)
-        seed = settings.seed or 0
-        n_arms = len(settings.rankers)
-        others = stream(seed, "plan", "others", settings.policy)
+        self.settings, self.planned, self.version = settings, planned, 1
+        others, rng = stream(settings.seed or 0, "plan", "others", settings.policy), live_streams(settings).policy
+        order, horizon = live_order(settings), settings.horizon
         self._learner = Learner(
-            settings.policy,
-            n_arms,
-            horizon=settings.horizon,
-            rng=key.policy,
-            others=others,
-            order=live_order(settings),
+            settings.policy, len(settings.rankers), horizon=horizon, rng=rng, others=others, order=order
         )
-        self.version = 1
         self._sets = self._drawn()
 
     def learn(self, shown: list[Shown]) -> None:
-        """Take the outcomes of the plan that was made last, and draw the next.
+        """Learn the outcomes of the latest plan, and sample the next.
 
-        A ranker that has a page to itself leaves no row. As many as the plan would have shown beside these rows are
-        told to the policy, whose clock counts them; where it shows nothing else, a batch of them.
+        A page of one ranker leaves no row. The policy, whose clock counts them, receives as many of them as the plan
+        would have shown beside these rows; where it shows nothing else, a batch of them.
         """
         alone = {arms: count for arms, count in self._sets.items() if len(arms) == 1}
         of, draws = sum(alone.values()), self.planned.batch
@@ -97,21 +79,18 @@ class Planner:
         sets = [(tuple(names[arm] for arm in arms), count) for arms, count in self._sets.items()]
         salt = hashlib.sha256(f"{settings.name}\0{settings.seed or 0}\0{self.version}".encode()).hexdigest()[:32]
         return LivePlan(
-            settings.name,
-            self.version,
-            at,
-            at + round(self.planned.hours * _HOUR) if self.planned.hours else 0,
-            settings.policy,
-            settings.method,
-            settings.outcome or default_outcome(settings),
-            settings.top,
-            salt,
-            tuple(sorted(sets, key=lambda one: (-one[1], one[0]))),
-            names[self._learner.recommend()],
-            settings.incumbent,
-            digest.digest_of([self.planned.batch, *(getattr(settings, name) for name in _LAW)]),
-            learned.digest if learned else "",
-            learned.rows if learned else 0,
+            experiment=settings.name,
+            version=self.version,
+            at=at,
+            until=at + round(self.planned.hours * _HOUR) if self.planned.hours else 0,
+            **{name: getattr(settings, name) for name in ("policy", "method", "top", "incumbent")},
+            outcome=settings.outcome or default_outcome(settings),
+            salt=salt,
+            sets=tuple(sorted(sets, key=lambda one: (-one[1], one[0]))),
+            recommended=names[self._learner.recommend()],
+            settings=digest.digest_of([self.planned.batch, *(getattr(settings, name) for name in _LAW)]),
+            log=learned.digest if learned else "",
+            learned=learned.rows if learned else 0,
         )
 
 

@@ -1,4 +1,4 @@
-"""What the log of earlier plans says: outcome after outcome, in an order that does not depend on the files."""
+"""The outcomes in the log of earlier plans, in an order that does not depend on the files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ltr_duel.logs import ClickLog, credited
 ID = r"^([1-9][0-9]{0,8})-([0-9a-f]{16})$"
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
-Shown = tuple[tuple[int, ...], bytes]  # rankers of the settings, and who won, as `ltr_duel.bandits.Learner` takes it
+Shown = tuple[tuple[int, ...], bytes]  # rankers of the settings, and outcomes for `ltr_duel.bandits.Learner`
 
 
 class Learned(NamedTuple):
@@ -27,12 +27,9 @@ class Learned(NamedTuple):
 
 
 def outcomes_of(log: ClickLog, settings: Settings, before: float) -> Learned:
-    """Credit the exposures of a log that were shown before some time.
+    """Credit the exposures of a log that were shown before some time; a repeated impression counts once.
 
-    Ties are broken by a coin that is part of the impression's name. An impression that is there twice counts once.
-
-    Raises `InputError` if the log cannot be read or credited, names a ranker that the settings do not, or an impression
-    of no plan.
+    Ties are broken by a coin that is part of the impression's name.
     """
     found = credited(log, settings.rankers, columns=("impression", "rankers"))
     rows = log.engine.run(found.rows.select("line", "impression", "time", "rankers"))

@@ -1,8 +1,8 @@
-"""A plan: with which probability a search is shown which rankers. Whoever has it decides alone, without a service.
+"""A plan: the probabilities with which a search is shown sets of rankers, for decisions without a service.
 
 A plan is a file. A search is decided by a hash of the plan's salt, the user and the query, so every machine that has
-the plan shows the same page, and shows it again; nothing is stored and nobody is asked. What decides is short enough
-to be written in any language (docs/plans.md); `clients/js/plan.js` is the same in JavaScript.
+the plan shows the same page, and shows it again; nothing is stored. The rules are short enough for any language
+(docs/plans.md); `clients/js/plan.js` is the same in JavaScript.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ _IDS, _HALF = {str, int}, "half of a surrogate pair, which no text can hold"
 
 @dataclass(frozen=True, slots=True)
 class PlanDecision:
-    """What a search is shown.
+    """The page of a search.
 
     Parameters
     ----------
     shown : tuple
-        Document ids, from the top: the part of the page that was asked for.
+        Document ids, from the top: the requested part of the page.
     rankers : tuple of str
-        Whose lists are on the page.
+        The rankers of the lists on the page.
     record : dict or None
-        The exposure, a row of a click log, for `ltr-duel logs` and the next plan; None where there is nothing to
-        learn: one ranker alone, or the incumbent in place of the plan.
+        The exposure, a row of a click log, for `ltr-duel logs` and the next plan; None for one ranker alone, or the
+        incumbent in place of the plan.
     total : int
         Documents of the whole page.
     served : str
-        ``plan``, or why the page is the incumbent's: ``expired``.
+        ``plan``, or ``expired`` if the page is the incumbent's.
 
     Examples
     --------
@@ -63,7 +63,7 @@ class PlanDecision:
 
 @dataclass(frozen=True, eq=False)
 class LivePlan:
-    """Sets of rankers with their probabilities, and how a search is decided by them.
+    """Sets of rankers with their probabilities, by which searches are decided.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ class LivePlan:
     version : int
         From 1.
     at, until : int
-        Seconds since 1970 from which and before which it is meant to be used; 0: no end.
+        Seconds since 1970 between which it is used; 0: no end.
     policy, method, outcome : str
         As in the settings of the experiment.
     top : int
@@ -79,13 +79,13 @@ class LivePlan:
     salt : str
         Of the hash; other plans of the experiment have others.
     sets : tuple of (tuple of str, int)
-        Rankers, each once, and by how many of ``draws`` draws of the policy they were chosen.
+        Sets of different rankers, and how many of ``draws`` draws of the policy chose them.
     recommended, incumbent : str
-        The policy's own answer, and the ranker that is shown where there is no plan to follow.
+        The policy's recommendation, and the ranker that is shown after the end of the plan.
     settings, log : str
-        Digests of the settings and of what was learned from.
+        Digests of the settings and of the outcomes in the log.
     learned : int
-        Outcomes that were learned from.
+        Outcomes in the log.
 
     Examples
     --------
@@ -126,12 +126,12 @@ class LivePlan:
         return list(accumulate(count for _, count in self.sets))
 
     def rankers(self, unit: str, query: str) -> tuple[str, ...]:
-        """Return whose lists a search needs.
+        """Return the rankers whose lists a search needs.
 
         Parameters
         ----------
         unit : str
-            Who asks: a user or a session, by any name that stays the same.
+            The user or session, by any name that stays the same.
         query : str
         """
         return self._chosen(_generator(self._hash(unit, query)))[0]
@@ -148,7 +148,7 @@ class LivePlan:
         return counts
 
     def impression(self, unit: str, query: str) -> str:
-        """Return the name of the impression that the page of a search is, however often it is shown."""
+        """Return the name of the impression of a search, however often its page is shown."""
         return self._name(self._hash(unit, query))
 
     def _name(self, seed: bytes) -> str:
@@ -164,16 +164,16 @@ class LivePlan:
         limit: int | None = None,
         now: float | None = None,
     ) -> PlanDecision:
-        """Return the page of a search: the same one wherever and whenever this plan is asked.
+        """Return the page of a search: the same one on every machine, at any time.
 
         Parameters
         ----------
         unit : str
-            Who asks: a user or a session, by any name that stays the same.
+            The user or session, by any name that stays the same.
         query : str
         rankings : mapping of str to sequence
-            Document ids, best first, of the rankers that `rankers` names, and of the incumbent; others are not looked
-            at. An id is a text or a whole number.
+            Document ids, best first, of the rankers in `rankers`, and of the incumbent. An id is a text or a whole
+            number.
         offset, limit : int, optional
             The part of the page.
         now : float, optional
@@ -182,8 +182,8 @@ class LivePlan:
         Raises
         ------
         InputError
-            If the list of a ranker is missing or empty, or holds a document twice or what is no id; or if a text cannot
-            be written to a log, as half of a surrogate pair cannot.
+            If the list of a ranker is missing or empty, or holds a document twice or another value than an id; or if a
+            text cannot be written to a log.
         """
         if now is None:
             now = time.time()
@@ -212,7 +212,7 @@ class LivePlan:
         return PlanDecision(_part(page.shown, offset, limit), names, record, len(page.shown))
 
     def _credit(self, names: tuple[str, ...], page: Page) -> dict[str, Any]:
-        """Return what a log says of how the clicks on a page are credited."""
+        """Return the columns of a log that determine how the clicks on a page are credited."""
         credit = {
             "rankers": list(names),
             "method": self.method,
@@ -259,13 +259,7 @@ class LivePlan:
 
     @classmethod
     def from_json(cls, text: str, keys: Keys, *, place: str = "the plan") -> LivePlan:
-        """Read what `to_json` wrote and one of these keys signed.
-
-        Raises
-        ------
-        InputError
-            If it is none, or not signed by one of the keys.
-        """
+        """Read a text of `to_json`. Raises `InputError` if it is none, or not signed by one of the keys."""
         fields = verified(text, keys, place)
         sets = tuple((tuple(one["rankers"]), one["draws"]) for one in fields.pop("sets"))
         del fields["draws"]
@@ -284,19 +278,15 @@ class LivePlan:
         return cls.from_json(text, keys, place=str(path))
 
 
-class _Local(threading.local):
-    """The generator of a thread."""
-
-    def __init__(self) -> None:
-        self.rng = np.random.Generator(np.random.PCG64(0))
-
-
-_local = _Local()
+_local = threading.local()  # the generator of each thread: a new one takes longer than a decision
 
 
 def _generator(seed: bytes) -> np.random.Generator:
-    """Return the thread's generator with the state that 32 bytes are: PCG64's state, then its increment, made odd."""
-    rng = _local.rng
+    """Return the thread's generator with the state of 32 bytes: PCG64's state, then its increment, made odd."""
+    try:
+        rng: np.random.Generator = _local.rng
+    except AttributeError:
+        rng = _local.rng = np.random.Generator(np.random.PCG64(0))
     rng.bit_generator.state = {
         "bit_generator": "PCG64",
         "state": {"state": int.from_bytes(seed[:16], "big"), "inc": int.from_bytes(seed[16:], "big") | 1},

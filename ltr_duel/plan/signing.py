@@ -1,4 +1,4 @@
-"""The file of a plan: JSON with a signature, and what is refused before it is believed."""
+"""The file of a plan: JSON with a signature, checked before it is used."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def signed(fields: Mapping[str, Any], keys: Keys) -> str:
 
 
 def verified(text: str, keys: Keys, place: str) -> dict[str, Any]:
-    """Return `FIELDS` and ``sets`` of a text that one of these keys signed. Raises `InputError` if it is none."""
+    """Return `FIELDS` and ``sets`` of a text that one of these keys signed."""
     try:
         if len(text) > _LONGEST:
             raise ValueError

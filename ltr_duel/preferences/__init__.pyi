@@ -5,9 +5,6 @@ from .estimate.api import extend_preferences as extend_preferences
 from .estimate.settings import FEW as FEW
 from .estimate.settings import MANY as MANY
 from .estimate.settings import REDUCTIONS as REDUCTIONS
-from .families import FAMILIES as FAMILIES
-from .families import UTILITY_FAMILIES as UTILITY_FAMILIES
-from .families import members as members
 from .io import load_preferences as load_preferences
 from .io import save_preferences as save_preferences
 from .io import write_preferences as write_preferences
@@ -35,6 +32,9 @@ from .properties.transitivity import total_order as total_order
 from .properties.transitivity import triangle_violations as triangle_violations
 from .published import arxiv as arxiv
 from .published import difference_from_paper as difference_from_paper
+from .synthetic import FAMILIES as FAMILIES
 from .synthetic import SYNTHETIC as SYNTHETIC
+from .synthetic import UTILITY_FAMILIES as UTILITY_FAMILIES
 from .synthetic import UTILITY_SETS as UTILITY_SETS
+from .synthetic import members as members
 from .synthetic import synthetic_preferences as synthetic_preferences

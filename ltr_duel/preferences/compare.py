@@ -41,8 +41,6 @@ def compare_matrices(a: PreferenceMatrix, b: PreferenceMatrix) -> Agreement:
     """Compare two matrices on the rankers that both have.
 
     Two estimates of the same thing with different seeds should have z scores like standard normal numbers.
-
-    Raises `InputError` if they have fewer than two rankers in common.
     """
     for matrix in (a, b):
         require_matrix(matrix)
@@ -75,9 +73,3 @@ def compare_matrices(a: PreferenceMatrix, b: PreferenceMatrix) -> Agreement:
     }
     rms = float(np.sqrt((difference**2).mean()))
     return Agreement(names, pairs.iloc[worst].reset_index(drop=True), rms, chance, settings)
-
-
-def renumbered(one: dict[str, int] | None, other: dict[str, int] | None) -> str:
-    """Return the names of the components of which two estimates have different numbers versions."""
-    one, other = one or {}, other or {}
-    return ", ".join(sorted(name for name in {**one, **other} if one.get(name) != other.get(name)))

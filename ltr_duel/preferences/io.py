@@ -25,7 +25,6 @@ from ltr_duel.preferences.tally import Tally, preferences_of
 from ltr_duel.preferences.text_tables import NPY, read_npy, read_text, require_few
 
 FORMAT = "ltr_duel.preferences/2"
-_READABLE = ("ltr_duel.preferences/1", FORMAT)  # 1 has no exact counts
 _KEY = b"ltr_duel"
 _WITHOUT_ERRORS = (".csv", ".npy", ".txt")
 MOST_RANKERS = 10_000  # that a reader allows unless told otherwise: some 10 GB
@@ -217,7 +216,12 @@ def _metadata(path: Path, metadata: dict[bytes, bytes]) -> tuple[tuple[str, ...]
         about = json.loads(metadata.get(_KEY, b"{}"))
     except RecursionError:
         raise InputError(f"{path}: its metadata is nested too deeply") from None
-    if not isinstance(about, dict) or about.get("format") not in _READABLE:
+    written = about.get("format") if isinstance(about, dict) else None
+    if isinstance(written, str) and written.startswith("ltr_duel.preferences/") and written != FORMAT:
+        raise InputError(
+            f"{path}: in the format of another version ({written[:40]}); save it as .csv with that version"
+        )
+    if written != FORMAT:
         from ltr_duel.data import parquet_words
 
         hint = "" if "matrix" in (words := parquet_words(path)) else f"; it is {words}"

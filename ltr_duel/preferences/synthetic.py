@@ -1,13 +1,15 @@
 """Preference matrices made from a rule: from utilities, in the families of the published experiments, or at random.
 
-`SYNTHETIC` names those that a paper used at a fixed size; the functions take any size.
+`SYNTHETIC` names those that a paper used at a fixed size; the functions take any size, and `FAMILIES` names them for
+the specification of an experiment.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Literal
+from itertools import product
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy  # loads its modules on first use
@@ -26,13 +28,10 @@ _LINKS: dict[str, Callable[[FloatMatrix], FloatMatrix]] = {
 
 
 def from_utilities(utilities: ArrayLike, link: Link = "logistic") -> PreferenceMatrix:
-    """Return the matrix in which the difference of two utilities decides.
+    """Return the matrix in which the difference of two utilities, shape (K,), decides.
 
-    utilities: shape (K,)
-    link: {"linear", "logistic", "normal"}; ``(1 + u - v) / 2``; ``1 / (1 + exp(v - u))`` (Bradley and Terry); or the
-        chance that a score drawn from N(u, 1) exceeds one from N(v, 1) (Thurstone, case V).
-
-    Raises `InputError` for an unknown link, or differences beyond 1 with the linear one.
+    link: ``(1 + u - v) / 2``; ``1 / (1 + exp(v - u))`` (Bradley and Terry); or the chance that a score drawn from
+    N(u, 1) exceeds one from N(v, 1) (Thurstone, case V).
     """
     errors.require_one_of("link", link, _LINKS)
     u = np.asarray(utilities, np.float64)
@@ -115,12 +114,6 @@ def random_preferences(size: int, *, condorcet: bool = True, seed: int = 0) -> P
             return matrix
 
 
-def utility_set(name: str) -> FloatVector:
-    """Return the utilities of one of the fifteen sets of Brost et al. (Multi-Dueling Bandits, 2016), Table 1."""
-    errors.require_one_of("set of utilities", name, UTILITY_SETS)
-    return np.array(UTILITY_SETS[name])
-
-
 def one_strong_arm(size: int) -> FloatVector:
     """Return utilities 1 and ``linspace(0, .5)`` (Wolfenfeld's code)."""
     return np.concatenate([[1.0], np.linspace(0, 0.5, size - 1)])
@@ -142,12 +135,9 @@ def uniform_arms(size: int, seed: int = 0) -> FloatVector:
     return stream(seed, "uniform arms", size).random(size)
 
 
-def _good_and_poor(good: int, poor: int) -> list[float]:
-    return [0.8] + [0.7] * (good - 1) + [0.2] * poor
-
-
+# The fifteen sets of Brost et al. (Multi-Dueling Bandits, 2016), Table 1.
 UTILITY_SETS: dict[str, list[float]] = {
-    **{f"{good}good{poor}poor": _good_and_poor(good, poor) for good, poor in (
+    **{f"{good}good{poor}poor": [0.8] + [0.7] * (good - 1) + [0.2] * poor for good, poor in (
         (1, 5), (1, 50), (1, 200), (2, 4), (11, 40), (41, 160), (3, 3), (21, 30), (81, 120),
     )},
     **{f"arith{size}": [0.8, *np.linspace(0.7, 0.2, size - 1).tolist()] for size in (6, 51, 201)},
@@ -155,12 +145,8 @@ UTILITY_SETS: dict[str, list[float]] = {
 }  # fmt: skip
 
 
-def _normal(name: str) -> PreferenceMatrix:
-    return from_utilities(utility_set(name), "normal")
-
-
 SYNTHETIC: dict[str, Callable[[], PreferenceMatrix]] = {
-    **{name: partial(_normal, name) for name in UTILITY_SETS},
+    **{name: partial(from_utilities, utilities, "normal") for name, utilities in UTILITY_SETS.items()},
     "one_strong_arm": lambda: from_utilities(one_strong_arm(16), "linear"),
     "linear_list": lambda: from_utilities(linear_list(16), "linear"),
     "close_arms": lambda: from_utilities(close_arms(16), "linear"),
@@ -198,6 +184,56 @@ def synthetic_preferences(name: str) -> PreferenceMatrix:
     if not isinstance(name, str) or name not in SYNTHETIC:
         raise errors.unknown_name("synthetic preference matrix", name, SYNTHETIC)
     return _about(SYNTHETIC[name](), name=name)
+
+
+class Family(NamedTuple):
+    """Matrices made by one rule."""
+
+    make: Callable[..., PreferenceMatrix]  # of the size, and what it takes by name
+    takes: tuple[str, ...] = ()  # of gamma, gap and seed
+
+
+FAMILIES: dict[str, Family] = {
+    "equal_gaps": Family(equal_gaps, ("gap",)),
+    "logistic_normal": Family(logistic_normal, ("seed",)),
+    "strong_neighbours": Family(strong_neighbours, ("gamma", "gap")),
+    "arithmetic": Family(lambda size, gap=0.05: arithmetic(size, gap), ("gap",)),
+    "geometric": Family(lambda size, gap=0.4: geometric(size, gap), ("gap",)),
+    "cyclic": Family(cyclic),
+    "random": Family(random_preferences, ("seed",)),
+}
+
+# Wolfenfeld's four; the last is drawn once for each size.
+UTILITY_FAMILIES: dict[str, Callable[[int], FloatVector]] = {
+    "one_strong_arm": one_strong_arm,
+    "linear_list": linear_list,
+    "close_arms": close_arms,
+    "uniform_arms": uniform_arms,
+}
+
+
+def members(
+    family: str, *, size: Sequence[int], gamma: Sequence[float] = (), gap: Sequence[float] = (), draws: int = 1
+) -> Iterator[tuple[list[str], dict[str, Any], PreferenceMatrix]]:
+    """Yield the matrices of a family: each size with each gamma, gap and draw; draw n is made with seed n - 1.
+
+    Before each matrix come the words that distinguish it, and the same as facts.
+    """
+    make, takes = FAMILIES[family]
+    given = {"gamma": bool(gamma), "gap": bool(gap), "seed": draws > 1}
+    for name, wanted in given.items():
+        if wanted and name not in takes:
+            key = "draws" if name == "seed" else name
+            raise InputError(f"{key}: the family '{family}' does not vary in it")
+    for k, one_gamma, one_gap, seed in product(size, gamma or (None,), gap or (None,), range(draws)):
+        varied = {"gamma": one_gamma, "gap": one_gap}
+        facts: dict[str, Any] = {"size": k} | {name: one for name, one in varied.items() if one is not None}
+        options = {name: one for name, one in facts.items() if name != "size"}
+        words = [f"K={k}", *(f"{name}={one:g}" for name, one in options.items())]
+        if "seed" in takes:
+            facts["draw"], options["seed"] = seed + 1, seed
+            words += [f"#{seed + 1}"] if draws > 1 else []
+        yield words, facts, make(k, **options)
 
 
 def _from_rule(

@@ -38,10 +38,7 @@ class Tally(NamedTuple):
         return cls(*(np.zeros((size, size), np.int64) for _ in cls._fields))
 
     def kept(self, size: int) -> Tally:
-        """Return the same counts in read-only arrays, checked.
-
-        Raises `InputError` if they cannot be the counts of ``size`` rankers.
-        """
+        """Return the same counts in read-only arrays, checked."""
         arrays = []
         for name, part in self._asdict().items():
             array = np.asarray(part)

@@ -89,14 +89,12 @@ class _Rows:
         except ValueError:
             raise InputError(f"{self._path}:{number}: '{line.strip()[:40]}' is not a row of numbers") from None
         if len(self._rows) == 1 and len(self._rows[0]) == 1 and not self._size:
-            self._size = self._stated(self._rows.pop()[0], len(values))
+            if self._rows.pop()[0] != len(values):
+                needed = f"a matrix whose next row has {len(values)} needs as many"
+                raise InputError(f"{self._path}: row 1 has 1 numbers; {needed}")
+            self._size = len(values)
         self._rows.append(values)
         require_few(self._path, max(len(values), len(self._rows)), self._most)
-
-    def _stated(self, size: float, columns: int) -> int:
-        if size != columns:
-            raise InputError(f"{self._path}: row 1 has 1 numbers; a matrix whose next row has {columns} needs as many")
-        return int(size)
 
     def square(self) -> NDArray[np.float64]:
         size = self._size or len(self._rows)

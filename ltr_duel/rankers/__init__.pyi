@@ -1,9 +1,9 @@
 from .check import check_ranker_kind as check_ranker_kind
-from .evaluate import evaluate_rankers as evaluate_rankers
 from .features import column_means as column_means
 from .features import constant_features as constant_features
 from .features import feature_rankers as feature_rankers
 from .measures import DEFAULT_MEASURES as DEFAULT_MEASURES
+from .measures import evaluate_rankers as evaluate_rankers
 from .measures import measure_by_query as measure_by_query
 from .measures import ndcg as ndcg
 from .models import model_rankers as model_rankers

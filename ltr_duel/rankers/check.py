@@ -8,8 +8,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from ltr_duel.core import InputError
-from ltr_duel.data import Dataset, make_corpus
-from ltr_duel.rankers.sources import RANKER_KINDS, Ranker, RankerKind, require_rankers, require_scores
+from ltr_duel.data import make_corpus
+from ltr_duel.rankers.sources import RANKER_KINDS, RankerKind, require_rankers, require_scores
 
 
 def check_ranker_kind(kind: str | RankerKind) -> None:
@@ -17,8 +17,6 @@ def check_ranker_kind(kind: str | RankerKind) -> None:
 
     Rankers have different names. Scores are floats, one for each document; none is plus infinity and at least one is
     finite. The description of a ranker is JSON and names the kind. A second opening gives equal rankers.
-
-    Raises `InputError` if a condition fails, which the message names; or if the kind takes a file and has no example.
     """
     _, kind, _ = RANKER_KINDS.configure(kind)
     dataset = make_corpus(queries=5, documents=8, features=3)
@@ -35,11 +33,7 @@ def check_ranker_kind(kind: str | RankerKind) -> None:
         if said != [(one.name, one.about) for one in first]:
             raise InputError(f"kind of ranker '{kind.name}': opened again, a name or a description is different")
         for one, other in zip(first, again, strict=True):
-            _check_ranker(kind, dataset, one, other)
-
-
-def _check_ranker(kind: RankerKind, dataset: Dataset, one: Ranker, other: Ranker) -> None:
-    scores = [require_scores(kind, dataset, one.name, given()) for given in (one.scores, one.scores, other.scores)]
-    same = all(np.array_equal(scores[0], later, equal_nan=True) for later in scores[1:])
-    if not same:
-        raise InputError(f"kind of ranker '{kind.name}': opened again, '{one.name}' has other scores")
+            opened = (one.scores, one.scores, other.scores)
+            scores = [require_scores(kind, dataset, one.name, given()) for given in opened]
+            if not all(np.array_equal(scores[0], later, equal_nan=True) for later in scores[1:]):
+                raise InputError(f"kind of ranker '{kind.name}': opened again, '{one.name}' has other scores")

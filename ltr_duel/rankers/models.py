@@ -70,10 +70,7 @@ def model_rankers(
 
 
 def fitted_scores(name: str, model: Any, dataset: Dataset) -> NDArray[np.float64]:
-    """Return what a fitted model, or a function, predicts for each document; shape (n_docs,).
-
-    Raises `InputError` as `model_rankers`.
-    """
+    """Return what a fitted model, or a function, predicts for each document; shape (n_docs,)."""
     fitted = getattr(model, "n_features_in_", dataset.n_features)
     check_features(f"model '{name}'", int(fitted), dataset)
     predict = getattr(model, "predict", None)
@@ -98,10 +95,7 @@ def model_file(what: str, kind: str) -> Path:
 
 @contextmanager
 def needed_library(name: str) -> Iterator[None]:
-    """Name what to install if the import of a library of the extra ``models`` fails in this context.
-
-    Raises `InputError` if it is not installed; the sentence says how to.
-    """
+    """Name what to install if the import of a library of the extra ``models`` fails in this context."""
     try:
         yield
     except ImportError:
@@ -118,10 +112,7 @@ def model_ranker(path: Path, kind: str, dataset: Dataset, predict: Predict) -> l
 
 
 def predicted(model: str, predict: Predict, dataset: Dataset) -> NDArray[np.float64]:
-    """Return what a model predicts, block by block of documents: a library may copy what it is given several times.
-
-    Raises `InputError` as `checked_scores`.
-    """
+    """Return what a model predicts, block by block of documents: a library may copy what it is given several times."""
     scores = np.empty(dataset.n_docs)
     for start in range(0, dataset.n_docs, _BLOCK):
         rows = slice(start, min(start + _BLOCK, dataset.n_docs))
@@ -137,10 +128,7 @@ def check_features(model: str, trained: int, dataset: Dataset) -> None:
 
 
 def checked_scores(model: str, found: Any, documents: int) -> NDArray[np.float64]:
-    """Return predictions as scores; shape (documents,).
-
-    Raises `InputError` if they are not one finite number for each document.
-    """
+    """Return predictions as scores; shape (documents,)."""
     scores = np.asarray(found)
     if scores.shape not in ((documents,), (documents, 1)) or scores.dtype.kind not in "fiu":
         raise InputError(

@@ -119,11 +119,7 @@ def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: st
 def pool_named(path: str, words: Iterable[str], *, folder: str | Path = "", reading: bool = False) -> Pool | None:
     """Pool what ``qrels:FILE`` and the files among the words of rankers name; None for a path of another kind.
 
-    words: as `rankers_named` takes them.
-    folder: what the files are relative to.
-    reading: whether options are given of how feature files are read.
-
-    Raises `InputError` for files that cannot be pooled, or if there is no run.
+    folder: base of relative paths; reading: whether options for reading feature files are given, which is an error.
     """
     kind, _, file = path.partition(":")
     if kind != "qrels":

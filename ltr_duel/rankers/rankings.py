@@ -169,11 +169,7 @@ def require_rankings(rankings: object) -> None:
 
 
 def inverse(order: NDArray[np.int16], query_ptr: IntVector) -> NDArray[np.int16]:
-    """Turn one ranker's order into ranks.
-
-    order: shape (n_docs,)
-    query_ptr: shape (n_queries + 1,)
-    """
+    """Turn one ranker's order into ranks."""
     starts = np.repeat(query_ptr[:-1], np.diff(query_ptr))
     rank = np.empty_like(order)
     rank[starts + order] = np.arange(len(order)) - starts + 1

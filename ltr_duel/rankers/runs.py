@@ -14,6 +14,7 @@ from __future__ import annotations
 import gzip
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -131,7 +132,9 @@ def read_runs(paths: Sequence[str | Path], dataset: Dataset) -> list[Run]:
     arguments.require_type("the corpus", dataset, Dataset)
     arguments.require_type("paths of runs", paths, list, tuple)
     places = document_rows(dataset)
-    return [_read(arguments.as_path("a run", path), places, dataset.n_docs) for path in paths]
+    given = (arguments.as_path("a run", path) for path in paths)
+    runs = (matched(path, "", lines_of(path), places, dataset.n_docs) for path in given)
+    return [replace(run, sha256=core_digest.sha256_file(run.path)) for run in runs]
 
 
 def run_rankers(
@@ -188,17 +191,8 @@ def run_rankers(
     return replace(rankings, provenance={**rankings.provenance, "runs": about})
 
 
-def _read(path: Path, places: Places, documents: int) -> Run:
-    """Read one run file."""
-    run = matched(path, "", lines_of(path), places, documents)
-    return replace(run, sha256=core_digest.sha256_file(path))
-
-
 def matched(path: Path, digest: str, lines: Iterable[Line], places: Places, documents: int) -> Run:
-    """Match the lines of a run, from wherever they come, to a corpus.
-
-    Raises `InputError` if a score is not finite, or a document is retrieved twice for a query.
-    """
+    """Match the lines of a run, from wherever they come, to a corpus."""
     scores = np.full(documents, np.nan)
     strange: set[str] = set()
     found: set[str] = set()
@@ -223,11 +217,7 @@ def matched(path: Path, digest: str, lines: Iterable[Line], places: Places, docu
 
 
 def lines_of(path: Path) -> Iterator[Line]:
-    """Yield the lines of a run file, plain or gzipped.
-
-    Raises `InputError` if the file is missing or damaged, a line does not have six words or a finite score, or the
-    lines of a query stand in two places.
-    """
+    """Yield the lines of a run file, plain or gzipped."""
     blocks: dict[str, list[int]] = {}  # the first and last line of each query
     current = ""
     for number, words in words_of(path):
@@ -244,7 +234,9 @@ def lines_of(path: Path) -> Iterator[Line]:
             )
         blocks.setdefault(query, [number, number])[1] = number
         current = query
-        score = _number(text)
+        score = math.nan
+        with suppress(ValueError):
+            score = float(text)
         if not math.isfinite(score):
             raise InputError(f"{where}: the score must be a finite number, such as 0.25 or 1e-6, not '{text}'")
         yield where, query, document, score
@@ -252,16 +244,14 @@ def lines_of(path: Path) -> Iterator[Line]:
 
 def words_of(path: Path) -> Iterator[tuple[int, list[str]]]:
     """Yield the number of each line of a text file, plain or gzipped, that is not empty, and its words."""
-    for number, line in enumerate(_lines(path), 1):
-        if words := line.split():
-            yield number, words
+    with files.reading(path, "a run file") as raw:
+        for number, line in enumerate(gzip.GzipFile(fileobj=raw) if files.is_gzipped(raw) else raw, 1):
+            if words := line.decode("utf-8", "surrogateescape").split():
+                yield number, words
 
 
 def document_rows(dataset: Dataset) -> Places:
-    """Return the row of each document, by the id of its query and its own.
-
-    Raises `InputError` if the documents have no ids, or a query has the same id twice.
-    """
+    """Return the row of each document, by the id of its query and its own."""
     if dataset.doc_ids is None:
         raise InputError(f"{dataset.name}: its documents have no ids, so run files cannot be matched to them")
     places: Places = {}
@@ -272,16 +262,3 @@ def document_rows(dataset: Dataset) -> Places:
             twice = next(one for one in ids if ids.count(one) > 1)
             raise InputError(f"{dataset.name}: query {query} has document {twice} twice; a run cannot tell them apart")
     return places
-
-
-def _lines(path: Path) -> Iterator[str]:
-    with files.reading(path, "a run file") as raw:
-        for line in gzip.GzipFile(fileobj=raw) if files.is_gzipped(raw) else raw:
-            yield line.decode("utf-8", "surrogateescape")
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan

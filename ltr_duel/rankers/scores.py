@@ -22,7 +22,7 @@ from ltr_duel.core import (
 )
 from ltr_duel.data import Dataset
 from ltr_duel.rankers.rankings import Rankings
-from ltr_duel.rankers.sorting import new_room, rank_documents
+from ltr_duel.rankers.sorting import Ranked, Scored, blocks_of, rank_documents
 from ltr_duel.rankers.ties import REDRAWING, TIE_NUMBERS, TIE_RULES, TieRule, document_keys, salt_of
 
 Arrays = dict[str, NDArray[Any]]  # orders, ranks and how many tie; ties where they are ordered anew
@@ -85,18 +85,17 @@ def rankings_from_scores(
             f" at most {np.iinfo(np.int16).max:,} are possible"
         )
     documents, query_ptr = document_keys(dataset.query_ids, dataset.query_ptr), as_writable(dataset.query_ptr)
-    longest, untied = int(dataset.query_sizes.max()), np.zeros(0, np.uint8)
+    blocks, untied = list(blocks_of(query_ptr)), np.zeros(0, np.uint8)
 
     def compute(made: Arrays) -> None:
         def rank(k: int) -> None:
             bits = _bits(names[k], scores(k), dataset)
-            rows = made["orders"][k], made["ranks"][k], made["ties"][k] if "ties" in made else untied
             salt = salt_of(seed, "" if ties == "shared" else names[k])
+            ranked = Ranked(made["orders"][k], made["ranks"][k], made["ties"][k] if "ties" in made else untied)
             with np.errstate(over="ignore"):  # of the hashes, where kernels are interpreted
-                made["tied_documents"][k] = rank_documents(
-                    bits, query_ptr, documents, salt, ties != "file", *rows, new_room(longest)
-                )
-            for row in rows:
+                scored = Scored(bits, query_ptr, documents, salt, ties != "file")
+                made["tied_documents"][k] = rank_documents(scored, blocks, ranked)
+            for row in ranked:
                 mapped.release_pages(row)
 
         tasks = range(len(names))
@@ -108,7 +107,13 @@ def rankings_from_scores(
     kinds: dict[str, tuple[DTypeLike, tuple[int, ...]]] = {"orders": (np.int16, shape), "ranks": (np.int16, shape)}
     if ties in REDRAWING:
         kinds["ties"] = np.uint8, shape
-    made = (make or _temporary)({**kinds, "tied_documents": (np.int64, shape[:1])}, compute)
+    kinds["tied_documents"] = np.int64, shape[:1]
+    if make is None:
+        arrays = {kind: mapped.new_array(shape, dtype) for kind, (dtype, shape) in kinds.items()}
+        compute(arrays)
+        made = {kind: handed_over(array) for kind, array in arrays.items()}
+    else:
+        made = make(kinds, compute)
     about = {
         "corpus": dataset.name,
         "corpus_sha256": dataset.sha256,
@@ -140,9 +145,3 @@ def _bits(name: str, given: Any, dataset: Dataset) -> IntVector:
             f" {dataset.n_docs:,} documents is needed"
         )
     return as_writable(np.ascontiguousarray(scores, np.float64)).view(np.int64)
-
-
-def _temporary(kinds: Kinds, compute: Callable[[Arrays], None]) -> Arrays:
-    made: Arrays = {kind: mapped.new_array(shape, dtype) for kind, (dtype, shape) in kinds.items()}
-    compute(made)
-    return {kind: handed_over(array) for kind, array in made.items()}

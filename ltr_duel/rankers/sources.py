@@ -12,6 +12,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -150,7 +151,10 @@ def rankers_named(
     rankers: list[Ranker] = []
     for name, kind, what in parsed:
         if kind == "features":
-            found = [_feature_ranker(dataset, one) for one in _features(dataset, what) if what or one not in constant]
+            chosen = [one for one in _features(dataset, what) if what or one not in constant]
+            columns = [dataset.feature_names.index(one) for one in chosen]
+            scores = [partial(feature_scores, dataset, column) for column in columns]
+            found = [Ranker(one, given, _PLAIN_FEATURE) for one, given in zip(chosen, scores, strict=True)]
         else:
             found = _opened(dataset, RANKER_KINDS[kind], what, Path(folder))
         if name and len(found) != 1:
@@ -159,9 +163,9 @@ def rankers_named(
     names = [ranker.name for ranker in rankers]
     for name in names:
         if names.count(name) > 1:
-            raise InputError(
-                f"two rankers are called '{name}'; name one of them yourself: NAME={_origin(rankers, name)}"
-            )
+            about = next(ranker.about for ranker in rankers if ranker.name == name)
+            origin = f"{about['kind']}:{about.get('file', '')}"
+            raise InputError(f"two rankers are called '{name}'; name one of them yourself: NAME={origin}")
     rankings = rankings_from_scores(
         dataset, tuple(names), lambda k: rankers[k].scores(), ties=ties, seed=seed, jobs=jobs
     )
@@ -246,13 +250,3 @@ def _features(dataset: Dataset, what: str) -> list[str]:
     if not found:
         raise InputError(f"'features:{what}' names no feature")
     return found
-
-
-def _feature_ranker(dataset: Dataset, name: str) -> Ranker:
-    column = dataset.feature_names.index(name)
-    return Ranker(name, lambda: feature_scores(dataset, column), _PLAIN_FEATURE)
-
-
-def _origin(rankers: Sequence[Ranker], name: str) -> str:
-    about = next(ranker.about for ranker in rankers if ranker.name == name)
-    return f"{about['kind']}:{about.get('file', '')}"

@@ -29,11 +29,7 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 def document_keys(query_ids: NDArray[np.str_], query_ptr: IntVector) -> NDArray[np.uint64]:
-    """Return one number for each document, from the id of its query and its place in it.
-
-    query_ids: shape (n_queries,)
-    query_ptr: shape (n_queries + 1,)
-    """
+    """Return one number for each document, from the id of its query and its place in it."""
     sizes = np.diff(query_ptr)
     queries = np.array([_digest(str(query)) for query in query_ids], dtype=np.uint64)
     place = np.arange(query_ptr[-1], dtype=np.uint64) - np.repeat(query_ptr[:-1], sizes).astype(np.uint64)

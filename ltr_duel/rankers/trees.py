@@ -17,10 +17,7 @@ _DEEPEST = 5000  # libraries walk down by recursion
 
 
 def whole_numbers(given: Any, low: int, high: int, size: int = -1) -> IntVector:
-    """Return a list of whole numbers in a range.
-
-    low, high: the smallest and the largest that are legal.
-    size: how many there must be; any if negative.
+    """Return a list of whole numbers from ``low`` to ``high``, of this size unless it is negative.
 
     Raises `ValueError`, `TypeError` or `OverflowError` if it is none.
     """

@@ -1,7 +1,4 @@
-"""Simulated users against the running service of a live experiment, which they reach over HTTP like a search page.
-
-Nothing here knows policies or methods, and nothing is ever asked but the service that was named.
-"""
+"""Simulated users of a live experiment: over HTTP like a search page, at the named service only, or by its plans."""
 
 import lazy_loader
 

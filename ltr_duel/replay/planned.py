@@ -1,4 +1,4 @@
-"""The loop of plans with simulated users: plan, decide in several processes, log, plan again. No service is asked."""
+"""The loop of plans with simulated users: plan, decide in several processes, log, plan again."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _EVENT = ("impression", "time", "item", "position", "kind", "value")
 
 
 class Followed(NamedTuple):
-    """What came of a plan."""
+    """The results of a plan."""
 
     plan: LivePlan
     searches: int
@@ -32,25 +32,20 @@ class Followed(NamedTuple):
 
 
 class Loop(NamedTuple):
-    """What all processes need."""
+    """The inputs of all processes."""
 
     settings: Settings
     keys: dict[str, bytes]
     rankings: Rankings
     clicks: str | ClickModel
     folder: Path  # plan.json with all that are kept, and the log
-    users: int  # of each process, who return; 0: each search is somebody else's
+    users: int  # of each process, who return; 0: each search has another user
     searches: int  # of each process and plan
     seed: int
 
 
 def follow_plans(loop: Loop, *, plans: int, processes: int) -> Iterator[Followed]:
-    """Let simulated users live through some plans, each an hour long; the next is made from all logs so far.
-
-    Each process has its own copy of the plan and its own log.
-
-    Raises `InputError` if the loop's folder has a log already, or cannot be written to.
-    """
+    """Simulate users under some plans, each an hour long and made from all logs so far; each process has its log."""
     import joblib  # loading it takes as long as all the rest
 
     keys, log = Keys(loop.keys), None
@@ -70,9 +65,9 @@ def follow_plans(loop: Loop, *, plans: int, processes: int) -> Iterator[Followed
 
 
 def _follow(loop: Loop, version: int, number: int) -> int:
-    """Decide searches by the plan alone, as one machine of many, and log them; return how many rows there are."""
+    """Decide searches by the plan alone, as one machine of many, and log them; return the number of rows."""
     plan = LivePlan.read(loop.folder / "plan.json", Keys(loop.keys))
-    seed = _seed(loop.seed, version, number)
+    seed = int(stream(loop.seed, "plans", version, number).integers(1 << 62))
     users = SimulatedUsers(loop.rankings, loop.clicks, top=plan.top, seed=seed)
     coming = stream(loop.seed, "plans", version, number, "users")
     begins = plan.at + number * 1e-3
@@ -96,8 +91,3 @@ def _follow(loop: Loop, version: int, number: int) -> int:
             with write_log(loop.folder / name / f"{version}-{number}.parquet", have) as log:
                 log.write({column: [row[column] for row in table] for column in have})
     return len(rows)
-
-
-def _seed(seed: int, version: int, number: int) -> int:
-    """Return the seed of a process's users."""
-    return int(stream(seed, "plans", version, number).integers(1 << 62))

@@ -1,4 +1,4 @@
-"""Simulated users against a running service: what they ask and click goes through its addresses, as if from a page."""
+"""Simulated users at a running service: their searches and clicks go through its addresses."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Replayed:
         return float(np.quantile(times, share)) if len(times) else float("nan")
 
     def lines(self) -> list[str]:
-        """Say it in sentences."""
+        """Return sentences."""
         said = [f"{self.pages:,} pages in {self.seconds:,.1f} s: {self.rate:,.0f} requests a second"]
         for path, times in self.times.items():
             if times:
@@ -78,24 +78,24 @@ def replay(
     """Let simulated users search and click at a service.
 
     With ``concurrency=1`` the service takes the path of the first repetition of `simulate` with its seed. A page of one
-    ranker alone, which is no comparison of the simulation, is reported without clicks, and its query is asked again.
+    ranker alone, which is no comparison of the simulation, is reported without clicks, and its query is sent again.
 
     Parameters
     ----------
     users : SimulatedUsers
     url : str
-        Of the service, for example ``http://127.0.0.1:8080``; nothing else is ever asked.
+        Address of the service, for example ``http://127.0.0.1:8080``.
     steps : int
         Pages.
     concurrency : int
         Users at once.
     lost : float
-        Share of the pages, drawn at random, whose clicks are never reported.
+        Share of the pages, sampled at random, whose clicks are never reported.
     api_key : str
     allow_remote : bool
         Whether the service may be on another machine.
     seed : int
-        Of what is lost.
+        Seed of the lost pages.
     progress : function
         Called with the number of pages after each hundred of them.
 
@@ -106,7 +106,7 @@ def replay(
     Raises
     ------
     InputError
-        For numbers out of range, an address that is not allowed or where nobody answers, or a service that refuses.
+        For numbers out of range, an address that is not allowed or does not answer, or a service that refuses.
 
     Examples
     --------
@@ -126,12 +126,7 @@ def replay(
 
 
 class Replay:
-    """What the users of one replay share.
-
-    connect: returns something with the methods of `Connection`.
-    steps, lost, progress: see `replay`.
-    losing: draws which pages are lost.
-    """
+    """The users of one replay; ``losing`` samples the pages that are lost."""
 
     def __init__(
         self,
@@ -147,7 +142,7 @@ class Replay:
         self._found = Replayed()
 
     async def all(self, concurrency: int) -> Replayed:
-        """Let so many users at once come and go."""
+        """Run so many users at once."""
         began = time.perf_counter()
         users = [asyncio.create_task(self._one_after_the_other()) for _ in range(concurrency)]
         try:
@@ -212,7 +207,7 @@ class Replay:
 
 
 def _page(answer: bytes) -> Decision:
-    """Return what `/decide` answers."""
+    """Read an answer of ``/decide``."""
     try:
         said = json.loads(answer)
         return Decision(0, tuple(said["page"]), tuple(said["rankers"]), said["token"], float(said["expires"]))

@@ -1,4 +1,4 @@
-"""Simulated users of a search page: each has a query, sees a list, and clicks. They know no policy and no method."""
+"""Simulated users of a search page: each has a query, gets a list, and clicks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class SimulatedUsers:
     Raises
     ------
     InputError
-        For rankings whose ties are ordered anew each time, or a click model that does not fit the corpus.
+        For rankings whose ties are ordered again each time, or a click model that does not fit the corpus.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class SimulatedUsers:
         return dict(zip(self._rankings.names, self._rankings.order[:, start:end].tolist(), strict=True))
 
     def body(self, query: int) -> bytes:
-        """Return what a search page sends to ``/decide``."""
+        """Return the body of a search page's request to ``/decide``."""
         found = self._bodies.get(query)
         if found is None:
             found = json.dumps({"query": str(query), "rankings": self.lists(query)}, separators=(",", ":")).encode()
@@ -75,13 +75,7 @@ class SimulatedUsers:
         return found
 
     def clicks(self, query: int, page: Sequence[int]) -> list[int]:
-        """Let the user of a query look at a page; return the documents that were clicked.
-
-        Raises
-        ------
-        InputError
-            If it is not a page of documents of that query.
-        """
+        """Return the documents of a page that the user of a query clicks. `InputError` if they are of another query."""
         start, end = self._rankings.query_ptr[query : query + 2]
         if len(page) > len(self._shown) or not all(type(one) is int and 0 <= one < end - start for one in page):
             raise InputError("the page is not one of the query's documents, or is longer than 'top'")

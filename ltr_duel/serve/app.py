@@ -15,13 +15,11 @@ from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, R
 from ltr_duel.core import InputError
 from ltr_duel.live import Decide, Experiment, Record, State, StoreError
 from ltr_duel.serve.events import EventLog
-from ltr_duel.serve.gate import Endpoint, Gate
+from ltr_duel.serve.gate import Endpoint, Gate, Refusal
 from ltr_duel.serve.keys import VARIABLE, ApiKeys, authorization
 from ltr_duel.serve.messages import read_body, read_decide, read_events, read_object, read_record, read_switch
 from ltr_duel.serve.metrics import Metrics
-from ltr_duel.serve.openapi import description, help_page
-from ltr_duel.serve.page import experiment_page
-from ltr_duel.serve.refusals import Refusal
+from ltr_duel.serve.page import description, experiment_page, help_page
 from ltr_duel.serve.repeats import Repeats
 from ltr_duel.serve.settings import ServiceSettings
 from ltr_duel.serve.worker import Worker
@@ -31,6 +29,7 @@ _NO_LOADING = (
     " base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 )
 _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
+_OF_DECISION = ("token", "expires", "rankers", "served", "total")
 _EVERY = 1.0  # seconds between looks for pages past their deadline
 _DAILY = 86_400.0  # seconds between looks for pages to forget
 
@@ -44,7 +43,7 @@ def _as_page(state: State) -> bytes:
 
 
 class _Service:
-    """Answers requests; everything that touches the experiment goes through one worker."""
+    """Answers requests; one worker uses the experiment."""
 
     def __init__(
         self,
@@ -78,16 +77,7 @@ class _Service:
         except StoreError:
             decision = experiment.outside(asked, away=True)
         self._metrics.served[decision.served] += 1
-        return JSONResponse(
-            {
-                "page": decision.shown,
-                "token": decision.token,
-                "expires": decision.expires,
-                "rankers": decision.rankers,
-                "served": decision.served,
-                "total": decision.total,
-            }
-        )
+        return JSONResponse({"page": decision.shown, **{name: getattr(decision, name) for name in _OF_DECISION}})
 
     async def clicks(self, request: Request) -> Response:
         return await self._report(request, read_record)
@@ -132,7 +122,7 @@ class _Service:
         return JSONResponse({"status": "ready"})
 
     def problem(self) -> str:
-        """Return why the service cannot work now; empty if it can."""
+        """Return the reason why the service cannot work now; empty if it can."""
         if self.worker.broken:
             return "the store cannot be written"
         if self.worker.stalls:
@@ -150,7 +140,7 @@ class _Service:
         return HTMLResponse(page, headers={"content-security-policy": _NO_LOADING, **again})
 
     async def _from_state(self, make: Callable[[State], bytes]) -> bytes:
-        """Return what is made of the state; that is done once for each state, beside the loop."""
+        """Return the state in some form, which is made once for each state, beside the loop."""
         async with self._making:
             state, made = await self.worker.state(), self._made.get(make)
             if made is None or made[0] is not state:
@@ -165,7 +155,7 @@ class _Service:
 
     @asynccontextmanager
     async def lifespan(self, app: Any) -> AsyncIterator[None]:
-        """Close pages past their deadline while the service runs, and answer what waits before it ends."""
+        """Close pages past their deadline while the service runs, and answer waiting requests before it ends."""
         closing = asyncio.create_task(self._close_old_pages())
         yield
         closing.cancel()
@@ -182,14 +172,14 @@ class _Service:
                     if loop.time() >= forget:
                         await self.worker.retain()
                         forget = loop.time() + _DAILY
-            except Exception:  # an end of this loop would let all pages wait for ever
+            except Exception:  # without this loop pages would wait for ever
                 self._log.write("error", traceback=traceback.format_exc())
             if self.worker.broken:
                 await self.worker.try_again()
             self._warn()
 
     def _warn(self) -> None:
-        """Log what an operator should look at, once for each change."""
+        """Log changes that an operator should look at."""
         counts, delay, switches = self._experiment.counts, self._experiment.delay, self._experiment.switches
         if switches != self._switches:
             self._switches = switches
@@ -227,10 +217,7 @@ def make_app(
     log: EventLog | None = None,
     look: Callable[[], object] = lambda: None,
 ) -> Gate:
-    """Return the service of an open experiment, which nobody else uses, for a server that speaks ASGI.
-
-    keys: who may ask. Without any, only this machine.
-    look: called each second while the application runs.
+    """Return the service of an open experiment as an ASGI application; ``look`` is called each second.
 
     Raises `InputError` if other machines could ask without a key.
     """

@@ -1,4 +1,4 @@
-"""What every request passes: who asks, how long it takes, what is counted, logged and never let out.
+"""Every request passes here: keys, times, counters, log, and what an error may tell a client.
 
 Several experiments may be at one address, each with its own store, keys and limits: ``/shoes/decide`` is of ``shoes``.
 Without a key of one of them, an address that begins with the name of an experiment is answered as any other one.
@@ -18,42 +18,65 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Router
 from starlette.types import Message, Receive, Scope, Send
 
-from ltr_duel.core import is_loopback
+from ltr_duel.core import InputError, is_loopback
+from ltr_duel.live import BusyError, ExpiredError, StoreError, TokenError, UsedError
 from ltr_duel.serve.events import EventLog
 from ltr_duel.serve.keys import ApiKeys, authorization
 from ltr_duel.serve.metrics import Metrics
-from ltr_duel.serve.refusals import CLOSE, Refusal, refusal_of
 from ltr_duel.serve.settings import ServiceSettings
 
+CLOSE = {"connection": "close"}  # the rest of the request is not read
+RETRY = {"retry-after": "1"}  # of each 503
+_STATUS = {TokenError: 403, UsedError: 409, ExpiredError: 410, BusyError: 503, InputError: 400}  # the last: all others
+_AWAY = "the store cannot be used now: nothing of the request is kept; ask again"
 HEADERS = [
     (b"cache-control", b"no-store"),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"x-frame-options", b"DENY"),
 ]
-_ROLES = {
-    "/decide": "ask",
-    "/clicks": "ask",
-    "/events": "ask",
-    "/switch": "operate",
-}  # the other addresses are for those who look
+_ROLES = {"/decide": "ask", "/clicks": "ask", "/events": "ask", "/switch": "operate"}  # of others: "read"
 _OF_PROXIES = frozenset((b"forwarded", b"via", b"x-real-ip", b"x-client-ip", b"cf-connecting-ip", b"true-client-ip"))
-_ONCE = (b"authorization", b"host")  # headers by which it is decided who may ask
+_ONCE = (b"authorization", b"host")  # headers that admit a request
 _LINGER = 1.0  # seconds
 OPEN_PATHS = ("/health", "/ready")  # that need no key
 Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
 _ASK = {"www-authenticate": 'Bearer, Basic realm="ltr-duel", charset="UTF-8"'}
 
 
-class Gate:
-    """Stands before the addresses of the service.
+class Refusal(Exception):  # noqa: N818  # an answer, not a fault
+    """A request that is answered by a status and a sentence."""
 
-    routes: method and function of each address; whatever a function raises becomes one sentence.
-    lifespan: returns the context in which the application runs.
-    problem: returns why the service cannot work now; empty if it can.
+    def __init__(self, status: int, sentence: str, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(sentence)
+        self.status, self.sentence, self.headers = status, sentence, RETRY if status == 503 else headers
+
+    def response(self) -> JSONResponse:
+        """Return the answer."""
+        return JSONResponse({"error": self.sentence}, self.status, dict(self.headers or {}))
+
+
+def refusal_of(error: Exception) -> Refusal:
+    """Return the answer to an error; an unexpected one reveals nothing."""
+    if isinstance(error, Refusal):
+        return error
+    if isinstance(error, StoreError):  # its own sentence is for the operator, and may quote the store
+        return Refusal(503, _AWAY)
+    for kind, status in _STATUS.items():
+        if isinstance(error, kind):
+            return Refusal(status, str(error))
+    if isinstance(error, TimeoutError):
+        return Refusal(503, "the answer took too long; it is not known whether the request is kept")
+    return Refusal(500, "the service met an error of its own; its log says more")
+
+
+class Gate:
+    """Admits requests to the addresses; whatever an address raises becomes one sentence.
+
+    ``problem`` returns the reason why the service cannot work now, if there is one.
     """
 
-    is_one_of_several = False  # of several, health and readiness need a key too, as they would tell its name
+    is_one_of_several = False  # of several, health and readiness need a key too: they would reveal the name
 
     def __init__(
         self,
@@ -98,22 +121,14 @@ class Gate:
         seconds = time.perf_counter() - began
         self.metrics.request(path, status, seconds)
         if self._settings.log == "all" or (self._settings.log == "errors" and status >= 400):
-            asked = scope.get("state", {}).get("query") if self._settings.log_queries else None
-            facts = {"query": asked} if asked is not None else {}
-            client = (scope.get("client") or ("",))[0]
+            facts = {"seconds": round(seconds, 6), "client": (scope.get("client") or ("",))[0]}
+            if self._settings.log_queries and "query" in scope.get("state", {}):
+                facts["query"] = scope["state"]["query"]
             write = self._log.refusal if status >= 400 else self._log.write
-            write(
-                "request",
-                method=scope["method"],
-                path=path or "?",
-                status=status,
-                seconds=round(seconds, 6),
-                client=client,
-                **facts,
-            )
+            write("request", method=scope["method"], path=path or "?", status=status, **facts)
 
     def _endpoint(self, scope: Scope) -> Endpoint:
-        """Return what answers; for HEAD the server leaves the body out."""
+        """Return the function of an address; for HEAD the server leaves the body out."""
         route = self._routes.get(scope["path"])
         if route is None:
             raise Refusal(404, "there is nothing at this address")
@@ -128,7 +143,7 @@ class Gate:
         return bool(self._keys)
 
     def admits(self, scope: Scope) -> bool:
-        """Whether who asks may ask."""
+        """Whether the request has the key that it needs."""
         try:
             self._admit(scope)
         except Refusal:
@@ -136,11 +151,11 @@ class Gate:
         return True
 
     def _admit(self, scope: Scope) -> None:
-        """Refuse who may not ask."""
+        """Refuse a request without the key that it needs."""
         headers, role = dict(scope["headers"]), _ROLES.get(scope["path"], "read")
         names = [name for name, _ in scope["headers"]]
         for name in _ONCE:
-            if names.count(name) > 1:  # who reads the first and who reads the last must not differ on who asks
+            if names.count(name) > 1:  # a proxy may read another of them than the service
                 raise Refusal(400, f"a request has one header '{name.decode()}', not {names.count(name)}")
         if not self._keys:
             if role == "operate":
@@ -149,7 +164,7 @@ class Gate:
                 raise Refusal(403, "without an API key the service is asked as localhost only")
             if any(name in _OF_PROXIES or name.startswith(b"x-forwarded-") for name in headers):
                 raise Refusal(403, "without an API key the service answers no request that a proxy passes on")
-            if scope["http_version"] == "1.0":  # proxies that add no header ask so; programs do not
+            if scope["http_version"] == "1.0":  # as proxies send it that add no header
                 raise Refusal(403, "without an API key the service answers no request of HTTP/1.0, as proxies send it")
         elif self.is_one_of_several or scope["path"] not in OPEN_PATHS:
             roles = self._keys.roles(authorization(scope["headers"]))
@@ -160,15 +175,15 @@ class Gate:
 
 
 async def _refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer; before the connection is closed, take for a while what the client sends, or it may lose the answer."""
+    """Answer; before the connection is closed, read on for a while, or the client may lose the answer."""
     if refusal.headers is not CLOSE:
         await refusal.response()(scope, receive, send)
         return
 
-    async def said(message: Message) -> None:
+    async def kept_open(message: Message) -> None:
         await send({**message, "more_body": True} if message["type"] == "http.response.body" else message)
 
-    await refusal.response()(scope, receive, said)
+    await refusal.response()(scope, receive, kept_open)
     with suppress(TimeoutError):
         async with asyncio.timeout(_LINGER):
             while (await receive()).get("more_body"):
@@ -217,7 +232,7 @@ class Several:
             await self._gate_to_nowhere(nowhere)(nowhere, receive, send)
 
     def _of_all(self, path: str) -> Response:
-        """Return whether the process answers, or all experiments work."""
+        """Return the answer for all experiments together."""
         problems = [gate.problem() for gate in self._gates.values()] if path == "/ready" else []
         problem = next(filter(None, problems), "")
         if problem:
@@ -225,6 +240,6 @@ class Several:
         return JSONResponse({"status": "ready" if path == "/ready" else "ok"})
 
     def _gate_to_nowhere(self, scope: Scope) -> Gate:
-        """Return a gate that admits a request to an address that there is not, or one that refuses it as all do."""
+        """Return a gate that admits a request to an unknown address, or one that refuses it as all do."""
         gates = [gate for gate in self._gates.values() if gate.keyed] or list(self._gates.values())
         return next((gate for gate in gates if gate.admits(scope)), gates[0])

@@ -1,7 +1,4 @@
-"""Who may ask: API keys, compared in constant time; the file of the secrets that sign tokens.
-
-Files of keys are read at the start and again whenever they change: keys are exchanged without a restart.
-"""
+"""API keys, compared in constant time, and the files of keys, which are read again when they change."""
 
 from __future__ import annotations
 
@@ -19,28 +16,23 @@ from ltr_duel.serve.events import EventLog
 from ltr_duel.serve.settings import ServiceSettings
 
 VARIABLE = "LTR_DUEL_API_KEY"
-ROLES = {"ask": ("ask",), "read": ("read",), "operate": ("operate", "read")}  # what a key with that role may do
-_WITHOUT_ROLE = ("ask", "read")  # what a key may do that has no role
+ROLES = {"ask": ("ask",), "read": ("read",), "operate": ("operate", "read")}  # and the roles that each includes
+_WITHOUT_ROLE = ("ask", "read")  # of a key without a role
 _MOST = 200_000  # bytes that are compared
 _SHORTEST, _LONGEST_FILE = 16, 100_000
 
 
 class ApiKeys:
-    """The keys that are accepted; several, so that they can be changed one after the other. None: everybody may ask.
+    """The accepted keys, each with a role and a name if they follow it; without keys every request is accepted.
 
-    A request brings its key as ``Authorization: Bearer KEY``, or as the password of HTTP's basic scheme, so that
-    browsers can ask for it.
-
-    keys: each a key, or a key, a role and a name for people, with spaces between them. The role ``ask`` is for a search
-    page, ``read`` for those who look, ``operate`` for those who use switches, and look; a key without a role may do the
-    first two.
+    A request has its key as ``Authorization: Bearer KEY``, or as the password of HTTP's basic scheme, for browsers.
     """
 
     def __init__(self, keys: Sequence[str] = ()) -> None:
         self.take(keys)
 
     def take(self, keys: Sequence[str]) -> None:
-        """Accept other keys from now on, and no longer those of before."""
+        """Accept other keys in place of these."""
         lines = [key.split() for key in keys]
         self._digests = [hashlib.sha256(words[0].encode()).digest() for words in lines]
         self._roles = [ROLES[words[1]] if len(words) > 1 else _WITHOUT_ROLE for words in lines]
@@ -50,14 +42,14 @@ class ApiKeys:
         return len(self._digests)
 
     def roles(self, header: bytes) -> tuple[str, ...]:
-        """Return what a header ``Authorization`` allows: the roles of its key; nothing for no key."""
+        """Return the roles of the key in a header ``Authorization``; none for a wrong key."""
         if not self._digests:
             return _WITHOUT_ROLE
         found = self._place(header)
         return () if found is None else self._roles[found]
 
     def name(self, header: bytes) -> str:
-        """Return the name of the key that a header ``Authorization`` holds; empty if it has none."""
+        """Return the name of the key in a header ``Authorization``; empty if it has none."""
         found = self._place(header)
         return "" if found is None else self._names[found]
 
@@ -79,18 +71,15 @@ class ApiKeys:
 
 
 def authorization(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-    """Return the header ``Authorization``, empty if there is none; the gate has refused a second one."""
+    """Return the header ``Authorization``, or nothing; the gate has refused a second one."""
     return next((value for name, value in headers if name == b"authorization"), b"")
 
 
 def read_api_keys(path: Path | None) -> list[str]:
-    """Read the keys of a file, or of the environment where there is no file.
-
-    Raises `InputError` if the file cannot be read, or a key is short or not plain.
-    """
+    """Read the keys of a file, or of the environment. Raises `InputError` for a key that is short or not plain."""
     if path is None:
         given = os.environ.get(VARIABLE)
-        if given is not None and not given.strip():  # who sets it wants a key
+        if given is not None and not given.strip():  # it was set to protect the service
             raise InputError(f"{VARIABLE} is set and holds no key; unset it to serve without one")
         return _checked([given], VARIABLE) if given else []
     try:
@@ -122,15 +111,10 @@ def _checked(keys: list[str], where: str) -> list[str]:
 
 
 class KeyFiles:
-    """The keys of a service. A file that cannot be read, or holds what is no key, leaves the former keys in use.
-
-    folder: where the names of files start.
-
-    Raises `InputError` if a file cannot be read at the start, or holds what is no key.
-    """
+    """The keys of a service. A changed file that cannot be read, or holds no key, leaves the former keys in use."""
 
     def __init__(self, folder: Path, settings: ServiceSettings, log: EventLog) -> None:
-        self._log, self._settings = log, settings
+        self._log = log
         self._api, self._signing, self._users = (
             folder / name if name else None
             for name in (settings.api_key_file, settings.key_file, settings.user_key_file)
@@ -140,14 +124,13 @@ class KeyFiles:
         self.user_key = next(iter(users.values())) if users else b""  # another key would let each user count again
         self._seen: dict[Path, bytes] = {}
         for path in filter(None, (self._api, self._signing, self._users)):
-            self._seen[path] = _digest(path)  # as it was read
+            self._seen[path] = _digest(path)
             if read_by_others(path):
                 log.write("keys", file=path.name, message="other users of this machine can read it: chmod 600")
-
-        self._latest = dict(self._seen)  # as it was found; it may have been half-written
+        self._latest = dict(self._seen)  # of the last look, at which a file may have been half-written
 
     def look(self) -> None:
-        """Read again what has changed and was the same at the look before, and log it."""
+        """Read again the files that have changed and were the same at the last look, and log it."""
         for path, before in self._seen.items():
             now = _digest(path)
             whole, self._latest[path] = now == self._latest[path], now
@@ -173,7 +156,7 @@ class KeyFiles:
 
 
 def _digest(path: Path) -> bytes:
-    """Return a digest of a file, empty for one that cannot be read; its time may be that of before."""
+    """Return a digest of a file, empty for one that cannot be read; its time may not have changed."""
     try:
         with path.open("rb") as file:
             return hashlib.sha256(file.read(_MOST)).digest()

@@ -1,4 +1,4 @@
-"""What the bodies of requests may say; everything is checked here before the experiment sees it."""
+"""The bodies of requests, checked before they reach the experiment."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from ltr_duel.core import InputError, errors
 from ltr_duel.live import Decide, Record, Switch
-from ltr_duel.serve.refusals import CLOSE, Refusal
+from ltr_duel.serve.gate import CLOSE, Refusal
 from ltr_duel.serve.settings import ServiceSettings
 
 _LARGEST_ID = 2**63 - 1
@@ -20,10 +20,7 @@ _SWITCHES = {"pause": (), "resume": (), "winner": ("ranker",), "share": ("share"
 
 
 def read_object(body: bytes) -> dict[str, Any]:
-    """Read a JSON object in UTF-8, strictly.
-
-    Raises `InputError` if it is none, has a key twice, or holds what JSON does not know or Unicode cannot write.
-    """
+    """Read a JSON object in UTF-8. Raises `InputError` for anything else, a repeated key, or half a character."""
     try:
         given = json.loads(body.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_constant)
         if rb"\ud" in body or rb"\uD" in body:  # perhaps half of a surrogate pair, which no text can hold
@@ -46,9 +43,9 @@ def read_decide(
     needed: Collection[str] | None = None,
     dropped: Collection[str] = (),
 ) -> Decide:
-    """Check a request for a page; without the lists of those that are ``needed`` there is none, by default of all.
+    """Check a search; the lists of ``needed`` rankers, by default of all, must be there.
 
-    Lists are checked alike whether or not they are needed now, but for those of rankers that were dropped.
+    All lists are checked alike, needed or not, except for those of dropped rankers.
     """
     _require_keys(given, ("query", "rankings"), ("user", "offset", "limit", "token", "context"))
     query, user, rankings = given["query"], given.get("user", ""), given["rankings"]
@@ -60,16 +57,15 @@ def read_decide(
             raise InputError(f"'{name}' must be a whole number from {least} to {_LARGEST_ID}")
     if not isinstance(rankings, dict):
         raise InputError(f"'rankings' must be an object with a list for each ranker, not {_named(rankings)}")
-    if rankings.keys() != set(rankers):
-        missing = [name for name in (rankers if needed is None else needed) if name not in rankings]
-        strange = [name for name in rankings if name not in rankers]
-        if missing or strange:
-            found = [f"lacks {errors.shown(missing[0])}"] if missing else []
-            found += [f"has {errors.shown(strange[0])}"] if strange else []
-            raise InputError(
-                "'rankings' must hold a list for each ranker in use and no list of an unknown ranker;"
-                f" it {' and '.join(found)}"
-            )
+    missing = [name for name in (rankers if needed is None else needed) if name not in rankings]
+    strange = [name for name in rankings if name not in rankers]
+    found = [f"lacks {errors.shown(one)}" for one in missing[:1]]
+    found += [f"has {errors.shown(one)}" for one in strange[:1]]
+    if found:
+        raise InputError(
+            "'rankings' must hold a list for each ranker in use and no list of an unknown ranker;"
+            f" it {' and '.join(found)}"
+        )
     context = given.get("context", {})
     if not isinstance(context, dict) or not all(isinstance(one, str) for one in context.values()):
         raise InputError("'context' must be an object whose values are texts")
@@ -168,16 +164,13 @@ def _no_constant(name: str) -> Any:
 
 
 def _named(given: Any) -> str:
-    """Return what JSON calls a value; never the value, which may be long or private."""
+    """Return the JSON type of a value in words; never the value, which may be long or private."""
     kinds = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
     return kinds.get(type(given), "a number")
 
 
 async def read_body(request: Request, limits: ServiceSettings) -> bytes:
-    """Return the body.
-
-    Raises `Refusal` if it is not said to be JSON, or is too large or too slow.
-    """
+    """Return the body. Raises `Refusal` if it is not declared as JSON, or is too large or too slow."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise Refusal(415, "the body must be JSON, with 'content-type: application/json'", CLOSE)

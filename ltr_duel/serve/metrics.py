@@ -1,16 +1,18 @@
-"""What has been asked and how it went, as Prometheus reads it (text format 0.0.4)."""
+"""Counters of requests and of the experiment, in the text format 0.0.4 of Prometheus."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from ltr_duel.live import Counts, Settings, Switches
 
 _SECONDS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 _MODES = ("experiment", "paused", "winner", "ended")
 _SIZES = (1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0)
+
+_Row = tuple[Mapping[str, str], float]  # labels and value
 
 
 class Histogram:
@@ -27,15 +29,15 @@ class Histogram:
     def lines(self, name: str, labels: Mapping[str, str]) -> Iterator[str]:
         """Yield the lines of one histogram."""
         below = 0
-        for bound, count in zip((*self._bounds, float("inf")), self._counts, strict=True):
+        for bound, count in zip((*map("{:g}".format, self._bounds), "+Inf"), self._counts, strict=True):
             below += count
-            yield _line(f"{name}_bucket", {**labels, "le": "+Inf" if bound == float("inf") else f"{bound:g}"}, below)
+            yield _line(f"{name}_bucket", {**labels, "le": bound}, below)
         yield _line(f"{name}_sum", labels, self._sum)
         yield _line(f"{name}_count", labels, below)
 
 
 class Wire:
-    """What is counted of connections, before it is known which experiment is asked."""
+    """Counters of connections, before an experiment is chosen."""
 
     def __init__(self) -> None:
         self.connections = 0
@@ -48,7 +50,7 @@ class Metrics:
     def __init__(self) -> None:
         self.wire = Wire()
         self._requests: Counter[tuple[str, int]] = Counter()
-        self.served: Counter[str] = Counter()  # pages, by what `Decision.served` says
+        self.served: Counter[str] = Counter()  # pages, by `Decision.served`
         self._seconds: dict[str, Histogram] = {}
         self._batches, self._commits = Histogram(_SIZES), Histogram(_SECONDS)
         self.waiting = self.failed = self.dropped = 0
@@ -70,8 +72,24 @@ class Metrics:
         self._commits.add(seconds)
 
     def text(self, settings: Settings, switches: Switches, counts: Counts, now: float) -> str:
-        """Return everything, with the counters of the experiment; ``now`` is the time of its clock."""
-        lines = [*self._of_requests(), *self._of_switches(settings, switches)]
+        """Return all counters, with those of the experiment; ``now`` is the time of its clock."""
+        rankers = settings.rankers
+        early = Counter({("", status): count for status, count in self.wire.refused.items()})
+        requests = sorted((self._requests + early).items())
+        answered = [({"path": path, "status": str(status)}, count) for (path, status), count in requests]
+        modes = [({"mode": mode}, mode == switches.mode) for mode in _MODES]
+        shares = [({"of": "experiment"}, switches.share), ({"of": "holdback"}, switches.holdback)]
+        dropped = [({"ranker": ranker}, ranker in switches.dropped) for ranker in rankers]
+        served = [({"as": why}, count) for why, count in sorted(self.served.items())]
+        pulls = [({"ranker": ranker}, count) for ranker, count in zip(rankers, counts.pulls.tolist(), strict=True)]
+        lines = [
+            *_family("requests_total", "counter", "Requests answered.", answered),
+            *self._histograms(),
+            *_family("mode", "gauge", "1 for the current mode.", modes),
+            *_family("share", "gauge", "Users that take part, and that are held back.", shares),
+            *_family("dropped", "gauge", "1 for a ranker that is dropped.", dropped),
+            *_family("served_total", "counter", "Pages in the experiment, and outside of it by the reason.", served),
+        ]
         for name, kind, meaning, value in (
             ("pages_total", "counter", "Pages decided.", counts.pages),
             ("clicked_total", "counter", "Pages with clicks.", counts.clicked),
@@ -89,48 +107,31 @@ class Metrics:
             ("failed_batches_total", "counter", "Transactions that failed.", self.failed),
             ("dropped_log_lines_total", "counter", "Lines of the log that were left out.", self.dropped),
         ):
-            lines += _head(name, kind, meaning)
-            lines.append(_line(f"ltr_duel_{name}", {}, value))
-        lines += _head("pulls_total", "counter", "Steps in which the policy chose a ranker; each drop starts at 0.")
-        for ranker, pulls in zip(settings.rankers, counts.pulls, strict=True):
-            lines.append(_line("ltr_duel_pulls_total", {"ranker": ranker}, pulls))
+            lines += _family(name, kind, meaning, [({}, value)])
+        lines += _family(
+            "pulls_total", "counter", "Steps in which the policy chose a ranker; each drop starts at 0.", pulls
+        )
         return "\n".join(lines) + "\n"
 
-    def _of_switches(self, settings: Settings, switches: Switches) -> Iterator[str]:
-        yield from _head("mode", "gauge", "1 for the current mode.")
-        for mode in _MODES:
-            yield _line("ltr_duel_mode", {"mode": mode}, mode == switches.mode)
-        yield from _head("share", "gauge", "Users that take part, and that are held back.")
-        yield _line("ltr_duel_share", {"of": "experiment"}, switches.share)
-        yield _line("ltr_duel_share", {"of": "holdback"}, switches.holdback)
-        yield from _head("dropped", "gauge", "1 for a ranker that is dropped.")
-        for ranker in settings.rankers:
-            yield _line("ltr_duel_dropped", {"ranker": ranker}, ranker in switches.dropped)
-        yield from _head("served_total", "counter", "Pages in the experiment, and outside of it by the reason.")
-        for why, count in sorted(self.served.items()):
-            yield _line("ltr_duel_served_total", {"as": why}, count)
-
-    def _of_requests(self) -> Iterator[str]:
-        yield from _head("requests_total", "counter", "Requests answered.")
-        early = Counter({("", status): count for status, count in self.wire.refused.items()})
-        for (path, status), count in sorted((self._requests + early).items()):
-            yield _line("ltr_duel_requests_total", {"path": path, "status": str(status)}, count)
-        yield from _head("request_seconds", "histogram", "Time from a request to its answer.")
+    def _histograms(self) -> Iterator[str]:
+        yield from _family("request_seconds", "histogram", "Time from a request to its answer.", ())
         for path, seconds in sorted(self._seconds.items()):
-            yield from seconds.lines("ltr_duel_request_seconds", {"path": path})
-        yield from _head("batch_requests", "histogram", "Requests made durable together.")
-        yield from self._batches.lines("ltr_duel_batch_requests", {})
-        yield from _head("batch_seconds", "histogram", "Time of such a batch.")
-        yield from self._commits.lines("ltr_duel_batch_seconds", {})
+            yield from seconds.lines("request_seconds", {"path": path})
+        yield from _family("batch_requests", "histogram", "Requests made durable together.", ())
+        yield from self._batches.lines("batch_requests", {})
+        yield from _family("batch_seconds", "histogram", "Time of such a batch.", ())
+        yield from self._commits.lines("batch_seconds", {})
 
 
-def _head(name: str, kind: str, meaning: str) -> list[str]:
-    return [f"# HELP ltr_duel_{name} {meaning}", f"# TYPE ltr_duel_{name} {kind}"]
+def _family(name: str, kind: str, meaning: str, rows: Iterable[_Row]) -> Iterator[str]:
+    yield f"# HELP ltr_duel_{name} {meaning}"
+    yield f"# TYPE ltr_duel_{name} {kind}"
+    yield from (_line(name, labels, value) for labels, value in rows)
 
 
 def _line(name: str, labels: Mapping[str, str], value: float) -> str:
     inside = ",".join(f'{label}="{_escaped(one)}"' for label, one in labels.items())
-    return f"{name}{{{inside}}} {value:.17g}" if inside else f"{name} {value:.17g}"
+    return f"ltr_duel_{name}{{{inside}}} {value:.17g}" if inside else f"ltr_duel_{name} {value:.17g}"
 
 
 def _escaped(text: str) -> str:

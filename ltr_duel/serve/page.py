@@ -1,18 +1,23 @@
-"""The page at ``/``: where the experiment stands, for people. It is made on the server, and loads nothing."""
+"""The pages for people, made on the server, which load nothing; and the description of the addresses for programs."""
 
 from __future__ import annotations
 
+import json
 import math
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from ltr_duel.analysis import render_page
 from ltr_duel.bandits import POLICIES
-from ltr_duel.live import State, Switched
+from ltr_duel.core import machine
+from ltr_duel.live import Settings, State, Switched
+from ltr_duel.serve.settings import ServiceSettings
 
-_TEMPLATE = Path(__file__).parent / "templates" / "experiment.html"
+_TEMPLATES = Path(__file__).parent / "templates"
+_OF_READING = ("401", "403", "405", "431", "500", "503")  # refusals of an address that takes no body
 _MOST = 12  # rankers of the matrix; the others are in /state
 _LATEST = 10  # uses of switches
 _ONE_LOOK = (
@@ -22,12 +27,48 @@ _ONE_LOOK = (
 _NOTHING = "Nothing is known yet: no page of several rankers has been closed."
 
 
+def description(experiment: Settings, settings: ServiceSettings) -> dict[str, Any]:
+    """Return the OpenAPI document: the file ``openapi.json`` with the names and limits of the settings."""
+    described: dict[str, Any] = json.loads((_TEMPLATES / "openapi.json").read_text("utf-8"))
+    described["info"]["version"] = machine.own_version()
+    parts = described["components"]["schemas"]
+    for name in ("Query", "User", "TextId"):
+        parts[name]["maxLength"] = settings.longest_text
+    for name in ("Ids", "Clicked", "Happened"):
+        parts[name]["maxItems"] = settings.longest_list
+    ids = {"$ref": "#/components/schemas/Ids"}
+    parts["Rankings"] |= {"required": [experiment.incumbent], "properties": dict.fromkeys(experiment.rankers, ids)}
+    parts["Context"]["properties"] = {name: {"type": "string", "maxLength": 100} for name in experiment.context}
+    for methods in described["paths"].values():
+        for method, one in methods.items():
+            statuses = described["components"]["responses"] if method == "post" else _OF_READING
+            one["responses"] |= {status: {"$ref": f"#/components/responses/{status}"} for status in statuses}
+    return described
+
+
+def help_page(described: dict[str, Any]) -> str:
+    """Return the description as a page."""
+    parts = described["components"]
+
+    def keys(content: dict[str, Any]) -> str:
+        return ", ".join(parts["schemas"][content["schema"]["$ref"].rpartition("/")[2]]["properties"])
+
+    addresses = []
+    for path, methods in described["paths"].items():
+        for method, one in methods.items():
+            body, answer = one.get("requestBody"), one["responses"]["200"]["content"].get("application/json")
+            fields = [("asks", keys(body["content"]["application/json"])), ("answers", keys(answer))] if body else []
+            addresses.append((method.upper(), path, one["summary"], fields))
+    refused = {status: one["description"] for status, one in parts["responses"].items()}
+    return render_page(_TEMPLATES / "help.html", title=described["info"]["title"], addresses=addresses, refused=refused)
+
+
 def experiment_page(state: State) -> str:
     """Return the page as HTML."""
     order = sorted(range(len(state.rankers)), key=lambda k: -float(state.exposure[k]))
     shown = order[:_MOST]
     return render_page(
-        _TEMPLATE,
+        _TEMPLATES / "experiment.html",
         title=state.name,
         state=state,
         sentence=state.sentence if state.compared else _NOTHING,
@@ -45,7 +86,7 @@ def experiment_page(state: State) -> str:
 
 
 def _lines(state: State) -> list[str]:
-    """Say who is ahead, and what it has cost."""
+    """Return sentences about who is ahead."""
     if not state.compared:
         return []
     chance = float(state.probability[state.rankers.index(state.winner)])

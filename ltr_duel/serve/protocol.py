@@ -1,7 +1,7 @@
-"""uvicorn's HTTP connections with limits on their number and on each part of a request: no client holds one open.
+"""uvicorn's HTTP connections with limits on their number and on each part of a request: no client keeps one open.
 
-uvicorn documents a parameter for the class of connections, but not the default class, from which the limited class is
-derived. If the default class lacks a method that is extended here, the service uses uvicorn's options instead.
+uvicorn documents the option of a class of connections, but not its default class, which is extended here. If that lacks
+a method that is overridden, the service uses uvicorn's options instead.
 """
 
 from __future__ import annotations
@@ -11,11 +11,12 @@ import ipaddress
 import json
 from collections import Counter
 from collections.abc import Callable, Sized
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
+from ltr_duel.serve.gate import CLOSE, RETRY
 from ltr_duel.serve.metrics import Metrics
-from ltr_duel.serve.refusals import CLOSE, RETRY
 from ltr_duel.serve.settings import ServiceSettings
 
 _LARGEST_HEAD = 16_384  # bytes
@@ -28,15 +29,24 @@ PLAIN = "h11"  # uvicorn's unchanged connections, in the implementation that lim
 NOT_LIMITED = "this version of uvicorn does not limit how long the head of a request, or reading an answer, may take"
 
 
+try:
+    from uvicorn.protocols.http import httptools_impl
+    from uvicorn.protocols.http.flow_control import FlowControl
+
+    _Connection: Any = httptools_impl.HttpToolsProtocol
+except (ImportError, AttributeError):
+    _Connection = httptools_impl = FlowControl = object  # type: ignore[assignment,misc]
+
+
 class _RefusedError(Exception):
-    """Ends the parsing of what a connection sent."""
+    """Ends the parsing of the bytes of a connection."""
 
 
 def http_options(settings: ServiceSettings, metrics: Metrics) -> dict[str, Any]:
-    """Return what `uvicorn.Config` is given, beside the application, to keep the limits of the settings."""
-    uvicorns = _uvicorns_classes()
-    if uvicorns is not None:
-        return {"http": _limited(*uvicorns, settings, metrics)}
+    """Return the options of `uvicorn.Config` that keep the limits of the settings."""
+    base = getattr(httptools_impl, "HttpToolsProtocol", None)
+    if base and all(hasattr(base, name) for name in _CALLBACKS) and hasattr(FlowControl, "resume_reading"):
+        return {"http": partial(_Limited, _Everyone(settings, metrics))}
     return {
         "http": PLAIN,
         "limit_concurrency": settings.connections,
@@ -44,191 +54,194 @@ def http_options(settings: ServiceSettings, metrics: Metrics) -> dict[str, Any]:
     }
 
 
-def _uvicorns_classes() -> tuple[Any, Any] | None:
-    """Return the classes of connections, and of what pauses them; None if they lack what is extended here."""
-    try:
-        from uvicorn.protocols.http.flow_control import FlowControl
-        from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
-    except ImportError:
-        return None
-    whole = all(hasattr(HttpToolsProtocol, name) for name in _CALLBACKS) and hasattr(FlowControl, "resume_reading")
-    return (HttpToolsProtocol, FlowControl) if whole else None
+class _Everyone:
+    """The open connections of a service, in all and of each client."""
+
+    def __init__(self, settings: ServiceSettings, metrics: Metrics) -> None:
+        self.settings, self.metrics, self._peers = settings, metrics, Counter[str]()
+
+    def comes(self, peer: str) -> bool:
+        """Count a connection; return whether it is one too many."""
+        self._peers[peer] += 1
+        self.metrics.wire.connections += 1
+        return (
+            self.metrics.wire.connections > self.settings.connections
+            or self._peers[peer] > self.settings.connections_per_address
+        )
+
+    def goes(self, peer: str) -> None:
+        """Count the end of a connection."""
+        self.metrics.wire.connections -= 1
+        self._peers[peer] -= 1
+        if not self._peers[peer]:
+            del self._peers[peer]
 
 
-def _limited(uvicorns: Any, flow: Any, settings: ServiceSettings, metrics: Metrics) -> type[asyncio.Protocol]:
-    """Return the class of connections, with the limits of the settings."""
-    there: set[Any] = set()
-    peers: Counter[str] = Counter()
+class _Flow(FlowControl):
+    """Pauses reading while requests wait for their turn; uvicorn resumes it after each answer."""
 
-    class Flow(flow):  # type: ignore[misc]
-        """Reads no more while requests wait for their turn; uvicorn reads again after each answer."""
+    def __init__(self, transport: Any, waiting: Sized) -> None:
+        super().__init__(transport)
+        self._waiting = waiting
 
-        def __init__(self, transport: Any, waiting: Sized) -> None:
-            super().__init__(transport)
-            self._waiting = waiting
+    def resume_reading(self) -> None:
+        if not self._waiting:
+            super().resume_reading()
 
-        def resume_reading(self) -> None:
-            if not self._waiting:
-                super().resume_reading()
 
-    class Limited(uvicorns):  # type: ignore[misc]  # known when the service starts
-        """One connection. It waits for a head since `_head_begins`, for a body since `on_headers_complete`.
+class _Limited(_Connection):  # type: ignore[misc]  # a class of the installed uvicorn
+    """A connection of uvicorn with a timer for each wait.
 
-        It waits for the next request since `on_response_complete`, and for a slow reader since `pause_writing`. Each
-        wait ends with what it waits for: uvicorn's own timer ends with any byte that follows an answer.
-        """
+    `_head_begins` starts the wait for a head, `on_headers_complete` for a body, `on_response_complete` for the next
+    request, and `pause_writing` for a slow reader. Each wait ends with its event, uvicorn's timer with any byte.
+    """
 
-        def connection_made(self, transport: Any) -> None:
-            super().connection_made(transport)
-            there.add(self)
-            metrics.wire.connections = len(there)
-            self.flow = Flow(transport, self.pipeline)
-            self._wire, self._clock = transport, asyncio.get_running_loop()
-            self._bytes = self._head = self._trailing = 0
-            self._spoke = self._ended = False  # whether anything came; whether a request ended in the latest bytes
-            self._refusal: tuple[int, str] | None = None  # of a request behind one that is not answered yet
-            self._waits: dict[str, asyncio.TimerHandle] = {}  # by what is awaited: "head", "body", "idle", "read"
-            self._peer = _network_of(self.client[0] if self.client else "")
-            peers[self._peer] += 1
-            if len(there) > settings.connections or peers[self._peer] > settings.connections_per_address:
-                self._refuse(503, "too many connections are open")
-            else:
-                self._head_begins()
+    def __init__(self, everyone: _Everyone, **options: Any) -> None:
+        super().__init__(**options)
+        self._everyone, self._settings = everyone, everyone.settings
 
-        def connection_lost(self, exc: Exception | None) -> None:
-            there.discard(self)
-            peers.subtract([self._peer])
-            if peers[self._peer] <= 0:
-                del peers[self._peer]
-            metrics.wire.connections = len(there)
-            self._end(*self._waits)
-            super().connection_lost(exc)
-
-        def _wait(self, what: str, seconds: float, otherwise: Callable[[], object]) -> None:
-            self._end(what)
-            self._waits[what] = self._clock.call_later(seconds, otherwise)
-
-        def _end(self, *waits: str) -> None:
-            for what in waits:
-                if what in self._waits:
-                    self._waits.pop(what).cancel()
-
-        def on_message_begin(self) -> None:
-            super().on_message_begin()
-            self._end("idle")
+    def connection_made(self, transport: Any) -> None:
+        super().connection_made(transport)
+        self.flow = _Flow(transport, self.pipeline)
+        self._wire, self._clock = transport, asyncio.get_running_loop()
+        self._bytes = self._head = self._trailing = 0
+        self._spoke = self._ended = False  # whether bytes came; whether a request ended in the latest ones
+        self._refusal: tuple[int, str] | None = None  # of a request behind one that is not answered yet
+        self._waits: dict[str, asyncio.TimerHandle] = {}  # by what is awaited: "head", "body", "idle", "read"
+        self._peer = _network_of(self.client[0] if self.client else "")
+        if self._everyone.comes(self._peer):
+            self._refuse(503, "too many connections are open")
+        else:
             self._head_begins()
 
-        def on_url(self, url: bytes) -> None:
-            super().on_url(url)
-            self._head += len(url)
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._everyone.goes(self._peer)
+        self._end(*self._waits)
+        super().connection_lost(exc)
 
-        def on_header(self, name: bytes, value: bytes) -> None:
-            if "head" not in self._waits:  # the head is over: a trailer, after a body in chunks
-                self._refuse_trailer()
-                raise _RefusedError
-            super().on_header(name, value)
-            self._head += len(name) + len(value)
+    def _wait(self, what: str, seconds: float, otherwise: Callable[[], object]) -> None:
+        self._end(what)
+        self._waits[what] = self._clock.call_later(seconds, otherwise)
 
-        def on_body(self, body: bytes) -> None:
-            self._trailing = 0
-            super().on_body(body)
+    def _end(self, *waits: str) -> None:
+        for what in waits:
+            if what in self._waits:
+                self._waits.pop(what).cancel()
 
-        def on_headers_complete(self) -> None:
-            self._end("head")
-            self._trailing = 0
-            if self._head > _LARGEST_HEAD:
+    def on_message_begin(self) -> None:
+        super().on_message_begin()
+        self._end("idle")
+        self._head_begins()
+
+    def on_url(self, url: bytes) -> None:
+        super().on_url(url)
+        self._head += len(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if "head" not in self._waits:  # the head is over: a trailer, after a body in chunks
+            self._refuse_trailer()
+            raise _RefusedError
+        super().on_header(name, value)
+        self._head += len(name) + len(value)
+
+    def on_body(self, body: bytes) -> None:
+        self._trailing = 0
+        super().on_body(body)
+
+    def on_headers_complete(self) -> None:
+        self._end("head")
+        self._trailing = 0
+        if self._head > _LARGEST_HEAD:
+            self._refuse_head()
+        elif len(self.pipeline) >= _AHEAD:  # one read may hold thousands of heads
+            self._refuse(503, f"at most {_AHEAD} requests may be sent ahead of an answer")
+        else:
+            super().on_headers_complete()
+            self._wait("body", self._settings.body_seconds, self._body_is_late)
+            return
+        raise _RefusedError  # the parser takes nothing that follows
+
+    def on_message_complete(self) -> None:
+        self._end("body")
+        self._ended = True
+        super().on_message_complete()
+
+    def data_received(self, data: bytes) -> None:
+        if self._wire.is_closing() or self._refusal:
+            return
+        self._spoke, self._ended = True, False
+        self._trailing += len(data)  # since the last part of a body: the parser keeps a trailer until it ends
+        super().data_received(data)
+        if "body" in self._waits and self._trailing > _LARGEST_HEAD and not self._wire.is_closing():
+            self._refuse_trailer()
+        elif "head" in self._waits and not self._ended and not self._wire.is_closing():
+            self._bytes += len(data)
+            if self._bytes > _LARGEST_HEAD:
                 self._refuse_head()
-            elif len(self.pipeline) >= _AHEAD:  # one read may hold thousands of heads
-                self._refuse(503, f"at most {_AHEAD} requests may be sent ahead of an answer")
-            else:
-                super().on_headers_complete()
-                self._wait("body", settings.body_seconds, self._body_is_late)
-                return
-            raise _RefusedError  # the parser takes nothing that follows
 
-        def on_message_complete(self) -> None:
-            self._end("body")
-            self._ended = True
-            super().on_message_complete()
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._wait("read", self._settings.answer_seconds, self._wire.abort)
 
-        def data_received(self, data: bytes) -> None:
-            if self._wire.is_closing() or self._refusal:
-                return
-            self._spoke, self._ended = True, False
-            self._trailing += len(data)  # since the last part of a body: the parser keeps a trailer until it ends
-            super().data_received(data)
-            if "body" in self._waits and self._trailing > _LARGEST_HEAD and not self._wire.is_closing():
-                self._refuse_trailer()
-            elif "head" in self._waits and not self._ended and not self._wire.is_closing():
-                self._bytes += len(data)
-                if self._bytes > _LARGEST_HEAD:
-                    self._refuse_head()
+    def resume_writing(self) -> None:
+        self._end("read")
+        super().resume_writing()
 
-        def pause_writing(self) -> None:
-            super().pause_writing()
-            self._wait("read", settings.answer_seconds, self._wire.abort)
+    def send_400_response(self, msg: str) -> None:
+        if not self._wire.is_closing() and not self._refusal:
+            self._refuse(400, "this is no request of HTTP/1.1")
 
-        def resume_writing(self) -> None:
-            self._end("read")
-            super().resume_writing()
+    def _head_begins(self) -> None:
+        self._bytes = self._head = 0
+        self._wait("head", self._settings.header_seconds, self._too_late)
 
-        def send_400_response(self, msg: str) -> None:
-            if not self._wire.is_closing() and not self._refusal:
-                self._refuse(400, "this is no request of HTTP/1.1")
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self._refusal and self.cycle.response_complete and not self._wire.is_closing():
+            self._refuse(*self._refusal)
+        if "head" not in self._waits and self.cycle.response_complete and not self._wire.is_closing():
+            self._wait("idle", self._settings.idle_seconds, self._wire.close)
 
-        def _head_begins(self) -> None:
-            self._bytes = self._head = 0
-            self._wait("head", settings.header_seconds, self._too_late)
-
-        def on_response_complete(self) -> None:
-            super().on_response_complete()
-            if self._refusal and self.cycle.response_complete and not self._wire.is_closing():
-                self._refuse(*self._refusal)
-            if "head" not in self._waits and self.cycle.response_complete and not self._wire.is_closing():
-                self._wait("idle", settings.idle_seconds, self._wire.close)
-
-        def _body_is_late(self) -> None:
-            """Close a connection that was answered before its body was whole; the answer itself has another limit."""
-            if self.cycle.response_complete:
-                self._wire.close()
-            else:
-                self._wait("body", settings.body_seconds, self._body_is_late)
-
-        def _too_late(self) -> None:
-            self._end("head")
-            if not self._spoke:
-                self._wire.close()  # a client that has asked nothing would take a sentence for its next answer
-            elif not self._wire.is_closing():
-                self._refuse(408, f"the head of a request must come within {settings.header_seconds:g} seconds")
-
-        def _refuse_head(self) -> None:
-            self._refuse(431, f"the head of a request may have at most {_LARGEST_HEAD:,} bytes")
-
-        def _refuse_trailer(self) -> None:
-            if self.cycle.response_complete:
-                self._wire.close()
-            else:
-                self._refuse(400, "fields after the body are not taken")
-
-        def _refuse(self, status: int, sentence: str) -> None:
-            if self.cycle is not None and not self.cycle.response_complete and "body" not in self._waits:
-                self._refusal = status, sentence  # an earlier request is answered first
-                self._end("head")
-                return
-            metrics.refused(status)
-            body = json.dumps({"error": sentence}).encode()
-            more = {**(RETRY if status == 503 else {}), **CLOSE}
-            head = f"content-type: application/json\r\ncontent-length: {len(body)}\r\n"
-            head += "".join(f"{name}: {value}\r\n" for name, value in more.items()) + "\r\n"
-            self._wire.write(f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n{head}".encode() + body)
+    def _body_is_late(self) -> None:
+        """Close a connection that was answered before its body was whole; the answer itself has another limit."""
+        if self.cycle.response_complete:
             self._wire.close()
-            self._end("head")
+        else:
+            self._wait("body", self._settings.body_seconds, self._body_is_late)
 
-    return Limited
+    def _too_late(self) -> None:
+        self._end("head")
+        if not self._spoke:
+            self._wire.close()  # a client that has asked nothing would take a sentence for its next answer
+        elif not self._wire.is_closing():
+            self._refuse(408, f"the head of a request must come within {self._settings.header_seconds:g} seconds")
+
+    def _refuse_head(self) -> None:
+        self._refuse(431, f"the head of a request may have at most {_LARGEST_HEAD:,} bytes")
+
+    def _refuse_trailer(self) -> None:
+        if self.cycle.response_complete:
+            self._wire.close()
+        else:
+            self._refuse(400, "fields after the body are not taken")
+
+    def _refuse(self, status: int, sentence: str) -> None:
+        if self.cycle is not None and not self.cycle.response_complete and "body" not in self._waits:
+            self._refusal = status, sentence  # an earlier request is answered first
+            self._end("head")
+            return
+        self._everyone.metrics.refused(status)
+        body = json.dumps({"error": sentence}).encode()
+        more = {**(RETRY if status == 503 else {}), **CLOSE}
+        head = f"content-type: application/json\r\ncontent-length: {len(body)}\r\n"
+        head += "".join(f"{name}: {value}\r\n" for name, value in more.items()) + "\r\n"
+        self._wire.write(f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\n{head}".encode() + body)
+        self._wire.close()
+        self._end("head")
 
 
 def _network_of(address: str) -> str:
-    """Return what one client has: an address, of IPv6 the 64 bits that do not change."""
+    """Return the part of an address that one client keeps: of IPv6 the first 64 bits."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:

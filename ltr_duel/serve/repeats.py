@@ -1,4 +1,4 @@
-"""Requests that are sent again, as their answer was lost: with the same key they get the answer that was made."""
+"""Requests that are sent again, as their answer was lost: with the same key they get the first answer."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from starlette.datastructures import Headers
 
 from ltr_duel.core import InputError
 from ltr_duel.live import Decide, Record
+from ltr_duel.serve.gate import Refusal
 from ltr_duel.serve.keys import authorization
-from ltr_duel.serve.refusals import Refusal
 
 _KEPT, _LONGEST = 10_000, 100  # answers, and characters of a key
 _MOST = 50_000_000  # bytes of the documents in answers that are kept
@@ -23,7 +23,7 @@ _MOST = 50_000_000  # bytes of the documents in answers that are kept
 
 @dataclass
 class _Answer:
-    """An answer that is made, or was."""
+    """An answer, finished or not."""
 
     body: bytes  # digest
     made: asyncio.Task[Any]
@@ -38,10 +38,7 @@ class _Answer:
 
 
 class Repeats:
-    """The answers to the latest requests with a key. They are lost with the process.
-
-    ask: makes an answer.
-    """
+    """The answers to the latest requests with a key, in memory only."""
 
     def __init__(self, ask: Callable[[Decide | Record], Coroutine[Any, Any, Any]]) -> None:
         self._ask = ask
@@ -49,12 +46,9 @@ class Repeats:
         self._size = 0  # bytes of them
 
     async def answer(self, path: str, headers: Headers, body: bytes, asked: Decide | Record) -> Any:
-        """Return the answer to a request; a refusal is not kept.
+        """Return the answer to a request; a refusal is not kept. A key that comes with another body is refused.
 
-        As `draft-ietf-httpapi-idempotency-key-header` has it, a key belongs to a client, an address and the bytes of
-        a body.
-
-        Raises `Refusal` if the key came with another body before.
+        By `draft-ietf-httpapi-idempotency-key-header` a key belongs to a client, an address and the bytes of a body.
         """
         key = headers.get("idempotency-key", "")
         if not key:
@@ -83,7 +77,7 @@ class Repeats:
                 self._remove(place)
 
     def _weigh(self, place: bytes, answer: _Answer, made: asyncio.Task[Any]) -> None:
-        """Take note of how large an answer is, and leave the oldest ones out if all are too large."""
+        """Add the size of an answer, and remove the oldest ones while all are too large."""
         if answer.lost or self._answers.get(place) is not answer:
             return
         answer.size = sum(map(sys.getsizeof, getattr(made.result(), "shown", ())))

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 import uvicorn
 
-from ltr_duel.core import InputError, alone, places
-from ltr_duel.experiment import located
+from ltr_duel.core import InputError, alone, places, schema
 from ltr_duel.live import Experiment, Settings, read_settings
 from ltr_duel.serve.app import make_app
 from ltr_duel.serve.events import EventLog, forward_logging
@@ -26,7 +25,7 @@ from ltr_duel.serve.settings import ServiceSettings, service_settings
 
 _GRACE = 10  # seconds that open requests get
 _LOOK = 0.05  # seconds between two looks whether the store is free
-_FOR_NOBODY = 3  # pages
+_TRIALS = 3  # pages
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,32}")
 
 
@@ -39,18 +38,11 @@ def run_service(
     wait: float = 0.0,
     ready: Callable[[str], None] = print,
 ) -> None:
-    """Serve the experiment of a file, or of several, until SIGTERM or SIGINT, which is raised again after a tidy end.
+    """Serve the experiments of files until SIGTERM or SIGINT, which is raised again after a tidy end.
 
-    path: settings, see `read_settings` of `ltr_duel.live`. Of several, the addresses of each begin with its name; where
-    to listen and the limits of connections are those of the first.
-    host, port: in place of those in the file; port 0 for any free one.
-    accept_new_code: go on although the policy is another one than the store began with; see `Experiment.open`.
-    wait: seconds to wait for another process that writes to the store. So the next process is started before the one
-    that it follows ends, and everything is loaded when the store is free.
-    ready: called with the address once the service listens.
-
-    Raises `InputError` for settings that are not legal, keys that are missing, a store that cannot be opened, or an
-    address that cannot be listened on.
+    Of several, the addresses of each begin with its name; host, port and limits of connections are those of the first.
+    ``wait`` is the time for a former process to release the store, while everything is loaded. ``ready`` receives the
+    address once the service listens.
     """
     log = EventLog(waits=False)
     paths = [Path(path)] if isinstance(path, str | Path) else [Path(one) for one in path]
@@ -80,14 +72,11 @@ class _Plan(NamedTuple):
 
 
 def _plans(paths: Sequence[Path], given: Mapping[str, Any], log: EventLog) -> list[_Plan]:
-    """Read files of settings, and compile what the experiments need.
-
-    Raises `InputError` also for two experiments of one name or store, or a name that is no part of an address.
-    """
+    """Read files of settings, and compile the code of the experiments."""
     plans: list[_Plan] = []
     for path in paths:
         settings = read_settings(path)
-        if plans:  # all listen where the first does
+        if plans:  # all have one address
             given = {"host": plans[0].service.host, "port": plans[0].service.port}
         service = service_settings({**settings.serve, **given}, str(path))
         store = (path.parent / service.store).resolve()
@@ -99,7 +88,7 @@ def _plans(paths: Sequence[Path], given: Mapping[str, Any], log: EventLog) -> li
                 if other.settings.name == settings.name or other.store == store:
                     what = "name" if other.settings.name == settings.name else "store"
                     raise InputError(f"{path}: another experiment has that {what}")
-        with located(f"{path}: serve"):
+        with schema.located(f"{path}: serve"):
             plans.append(_Plan(settings, service, store, KeyFiles(path.parent, service, log), log))
     for plan in plans:
         _compile(plan.settings)
@@ -146,16 +135,16 @@ def _opened(path: Path, settings: Settings, wait: float, **how: Any) -> Experime
 
 
 def _compile(settings: Settings) -> None:
-    """Show and credit a few pages for nobody, so that the first user does not wait for a compiler."""
+    """Show and credit a few pages of a temporary store, so that the first user does not wait for a compiler."""
     lists = {name: [1, 2] for name in settings.rankers}
-    with TemporaryDirectory() as folder, Experiment.open(Path(folder) / "nobody.db", settings) as experiment:
-        for _ in range(_FOR_NOBODY):
-            page = experiment.decide("nobody", lists)
+    with TemporaryDirectory() as folder, Experiment.open(Path(folder) / "trial.db", settings) as experiment:
+        for _ in range(_TRIALS):
+            page = experiment.decide("trial", lists)
             experiment.record(page.token, page.shown[:1])
 
 
 class _Server(uvicorn.Server):
-    """Says when it listens."""
+    """Calls back once it listens."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)

@@ -1,4 +1,4 @@
-"""The one thread that asks the experiment: what came in while it was at work is its next batch, durable at once."""
+"""The one thread that uses the experiment: the requests that come in meanwhile are its next batch, one transaction."""
 
 from __future__ import annotations
 
@@ -21,10 +21,7 @@ _Call = Decide | Record | Drop | Switch
 
 
 class Worker:
-    """Takes requests from the loop, and gives answers once they are on the disk.
-
-    waiting: requests that may wait; more are refused.
-    """
+    """Takes requests from the loop, at most ``waiting``, and answers them once they are on the disk."""
 
     def __init__(self, experiment: Experiment, waiting: int, metrics: Metrics, log: EventLog) -> None:
         self._experiment, self._room, self._metrics, self._log = experiment, waiting, metrics, log
@@ -39,11 +36,7 @@ class Worker:
         self._state_of = experiment.switches  # as they were when it was begun
 
     async def ask(self, request: _Call) -> Any:
-        """Return the answer to a request; it is durable then.
-
-        Raises `InputError` what the experiment says against it; `BusyError` where too many wait, `StoreError` where it
-        cannot be kept.
-        """
+        """Return the durable answer to a request, or raise its error; `BusyError` if too many wait."""
         if self.full:
             raise BusyError("too many requests wait for an answer")
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
@@ -54,10 +47,7 @@ class Worker:
         return await future
 
     async def state(self) -> State:
-        """Return the state of the experiment: the latest one, or a new one where that is old. One is made at a time.
-
-        One that was begun before a switch was used is old.
-        """
+        """Return the latest state, or a new one where that is old, or was begun before a switch was used."""
         loop = asyncio.get_running_loop()
         while True:
             began, switches = loop.time(), self._experiment.switches
@@ -76,16 +66,16 @@ class Worker:
 
     @property
     def full(self) -> bool:
-        """Whether as many requests wait as may."""
+        """Whether no further request may wait."""
         return len(self._waiting) >= self._room
 
     @property
     def stalls(self) -> bool:
-        """Whether a transaction waits for the disk for longer than it may."""
+        """Whether a transaction waits too long for the disk."""
         return asyncio.get_running_loop().time() - self._began > _STALL
 
     async def try_again(self) -> None:
-        """See whether the store can be written again, after a failure; requests may not come before it can."""
+        """Try to write to the store after a failure."""
         try:
             await asyncio.get_running_loop().run_in_executor(self._thread, self._experiment.try_store)
             self._works(None)
@@ -93,7 +83,7 @@ class Worker:
             self._works(error)
 
     async def expire(self) -> int:
-        """Close the pages past their deadline, some at a time as requests wait meanwhile; return how many."""
+        """Close the pages past their deadline, some at a time as requests wait meanwhile; return their number."""
         loop, closed, some = asyncio.get_running_loop(), 0, _MOST
         while some == _MOST:
             try:
@@ -105,7 +95,7 @@ class Worker:
         return closed
 
     async def retain(self) -> None:
-        """Forget old users and queries, some pages at a time as requests wait meanwhile; log of how many pages."""
+        """Forget old users and queries, some pages at a time as requests wait meanwhile; log the number of pages."""
         loop, parts, forgotten = asyncio.get_running_loop(), self._experiment.retain(), 0
 
         def some() -> tuple[int, bool | None]:
@@ -125,7 +115,7 @@ class Worker:
             self._log.write("clock", message=message)
 
     def _works(self, error: Exception | None) -> None:
-        """Take note of whether the store works. Why it does not is logged once, and that it works again, too."""
+        """Record whether the store works; each change is logged once."""
         broken = ""
         if error:
             broken = str(error) if isinstance(error, StoreError) else "an error of the service"
@@ -148,7 +138,7 @@ class Worker:
                     self._thread, self._experiment.answer, [request for request, _ in batch]
                 )
                 self._works(None)
-            except Exception as error:  # StoreError, or what nobody expected: whoever waits must hear of it
+            except Exception as error:  # StoreError, or an unexpected one, which every waiting request receives
                 answers = [error] * len(batch)
                 self._works(error)
                 self._metrics.failed += 1
@@ -160,7 +150,7 @@ class Worker:
                 if isinstance(answer, Decision) and not future.done()
             }
             for (_, future), answer in zip(batch, answers, strict=True):
-                if future.done():  # the client was told that it took too long, so it has no page
+                if future.done():  # the client has an answer that it took too long, so it has no page
                     if isinstance(answer, Decision) and answer.page > before and answer.page not in delivered:
                         # before a search behind it is shown that page again
                         self._waiting.appendleft((Drop(answer.page), loop.create_future()))

@@ -1,7 +1,6 @@
 from .best import compare_with_best as compare_with_best
 from .distortion import distortion_table as distortion_table
 from .distortion import measure_distortion as measure_distortion
-from .labels import AS_GIVEN as AS_GIVEN
 from .oracle import COINS_LABEL as COINS_LABEL
 from .oracle import COINS_NOTE as COINS_NOTE
 from .oracle import INDEPENDENT_COINS as INDEPENDENT_COINS
@@ -17,6 +16,8 @@ from .results import Results as Results
 from .run import check_fits as check_fits
 from .run import checkpoints as checkpoints
 from .run import simulate as simulate
+from .run import warm_up as warm_up
+from .run_result import AS_GIVEN as AS_GIVEN
 from .run_result import RunKey as RunKey
 from .run_result import RunResult as RunResult
 from .run_result import key_fields as key_fields
@@ -34,9 +35,8 @@ from .statistics import comparable_rows as comparable_rows
 from .statistics import final_rows as final_rows
 from .statistics import identification_time as identification_time
 from .statistics import identified as identified
+from .statistics import paired_tests as paired_tests
+from .statistics import summarise as summarise
 from .statistics import with_correct as with_correct
-from .summary import paired_tests as paired_tests
-from .summary import summarise as summarise
 from .utility import FromUtilities as FromUtilities
 from .utility import NormalScores as NormalScores
-from .warming import warm_up as warm_up

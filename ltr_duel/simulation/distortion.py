@@ -55,16 +55,16 @@ def measure_distortion(
 ) -> pd.DataFrame:
     """Multileave random sets of rankers that have a Condorcet winner, and count who beats it.
 
-    The winner is that of a preference matrix estimated with probabilistic interleave, the same click model and the
-    same queries. All methods meet the same sets; each repetition has random streams of its own, so the result does not
-    depend on the number of workers, nor on which other cells are measured.
+    The winner follows from a preference matrix estimated with probabilistic interleave, the same click model and the
+    same queries. All methods compare the same sets. Each repetition has separate random streams, so the result depends
+    neither on the number of workers nor on the other cells.
 
     Parameters
     ----------
     rankings : Rankings
     clicks : sequence of str or ClickModel
     methods : sequence of str
-        Multileaving methods, with parameters if wanted; all there are if none is given.
+        Multileaving methods, with or without parameters; by default all.
     sizes : sequence of int
         Rankers in a set, each at least 2.
     multileavings : int
@@ -156,24 +156,9 @@ def measure_distortion(
 
 
 def distortion_table(frame: pd.DataFrame) -> pd.DataFrame:
-    """Average over repetitions.
+    """Average a table of `measure_distortion` over repetitions: a row for each method, click model and size.
 
-    Parameters
-    ----------
-    frame : DataFrame
-        From `measure_distortion`.
-
-    Returns
-    -------
-    DataFrame
-        One row for each method, click model and size: ``percent`` and its ``standard_error`` (NaN for a single
-        repetition), ``percent_clear``, and the number of ``repetitions``.
-
-    Examples
-    --------
-    >>> cells = {"method": "sosm", "clicks": "perfect", "rankers": 3, "percent": [0.0, 50.0], "percent_clear": 0.0}
-    >>> distortion_table(pd.DataFrame(cells))["percent"].tolist()
-    [25.0]
+    ``percent`` and its ``standard_error`` (NaN for a single repetition), ``percent_clear``, and the ``repetitions``.
     """
     arguments.require_type("the table", frame, pd.DataFrame)
     cells = frame.groupby(KEYS, sort=False)

@@ -1,7 +1,7 @@
-"""Who answers the comparisons of a simulation. From a matrix here; from simulated users in `live`.
+"""The source of the outcomes of a simulation: a matrix here, simulated users in `simulated_users`.
 
-A simulation asks its `OracleSource` for a fresh oracle (`ltr_duel.bandits.oracle`) for each run, because scratch space
-is not shared between threads.
+A simulation opens a fresh oracle (`ltr_duel.bandits.oracle`) of its `OracleSource` for each run, because threads must
+not share scratch memory.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class OracleSource(Protocol):
     Attributes
     ----------
     names : tuple of str
-        Of the arms.
+        Names of the arms.
     provenance : dict
-        Everything that determines the law of the answers, as JSON.
+        Everything that determines the distribution of the outcomes, as JSON.
     in_sweeps : bool
         Whether policies take whole sweeps at once; then ``open`` returns a `MatrixOracle`. False by default.
     leaves_ties : bool
@@ -56,18 +56,18 @@ class OracleSource(Protocol):
     refuses_sets: bool = False
 
     def open(self) -> Any:
-        """Return a NamedTuple for the kernels, with scratch of its own."""
+        """Return a NamedTuple for the kernels, with separate scratch memory."""
 
 
 class FromMatrix(OracleSource):
-    """The oracle that tosses the coins of a preference matrix.
+    """The oracle whose outcomes are coins with the probabilities of a preference matrix.
 
     Parameters
     ----------
     matrix : PreferenceMatrix
     in_sweeps : bool
         Whether policies take whole sweeps at once (`ltr_duel.bandits.policy.Sweeps`), for horizons that single steps
-        do not reach. Runs have the same law, but not the same numbers: they are other runs, under other names.
+        do not reach. Runs have the same distribution, but other random numbers and other names.
     sets : {"", "independent_coins"}
         How sets of arms are compared. A matrix has no law for the outcomes of all pairs of a set in one list, so
         policies of sets are refused unless independent coins are accepted by name: m (m - 1) / 2 coins a step for m
@@ -98,7 +98,7 @@ class FromMatrix(OracleSource):
         self.provenance = {"oracle": "matrix in sweeps" if in_sweeps else _MATRIX, "matrix": matrix.digest}
 
     def open(self) -> MatrixOracle:
-        """Share the matrix: nothing is written to it."""
+        """Return an oracle that shares the matrix, which kernels do not change."""
         return MatrixOracle(as_writable(self.matrix.p))
 
 

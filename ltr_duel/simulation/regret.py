@@ -1,6 +1,6 @@
-"""Regret, derived from how often each arm was used; so any definition can be asked for after the run.
+"""Regret, derived from the uses of each arm, so that any definition can be computed after the run.
 
-Every definition is a loss for each arm and a count of each arm: their products are added up.
+Each definition has a loss and a count for each arm; regret is the sum of their products.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ REGRETS: Mapping[str, Definition] = {
     "average": Definition("average", "exposure", "mean gap of the compared arms to the Condorcet winner"),
     "strong": Definition("average", "worst", "gap of the worst of the compared arms to the Condorcet winner"),
     "weak": Definition("average", "best", "gap of the best of the compared arms to the Condorcet winner"),
-    "copeland": Definition("copeland", "exposure", "share of rivals beaten: that of the best arm, less the mean"),
-    "borda": Definition("borda", "exposure", "Borda score: that of the best arm, less the mean"),
+    "copeland": Definition("copeland", "exposure", "share of rivals that the best arm beats, less the mean"),
+    "borda": Definition("borda", "exposure", "Borda score of the best arm, less the mean"),
     "utility": Definition("utility", "exposure", "utility of the best arm, less the mean; needs utilities"),
     "ndcg": Definition("ndcg", "exposure", "NDCG of the best ranker, less the mean; needs the NDCG of each ranker"),
 }
@@ -39,21 +39,12 @@ MEASURED = ("utility", "ndcg")  # not in the matrix: a value for each arm must b
 def loss_per_arm(
     matrix: PreferenceMatrix, definition: str, values: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """Return what one impression of each arm costs; shape (K,), NaN where the definition needs what is missing.
+    """Return the cost of one impression of each arm, shape (K,); NaN if the definition needs values that are missing.
 
-    ``average``
-        The gap to the Condorcet winner, p[winner, j] - 1/2. A pair costs the mean of its two gaps, a slate the mean
-        of all of them (Yue and Joachims, ICML 2011, eq. 1; Brost et al., CIKM 2016, eq. 1).
-    ``copeland``
-        The share of rivals that the best arm beats, less the share that arm j beats.
-    ``borda``
-        The highest Borda score, less that of arm j.
-    ``utility``, ``ndcg``
-        The highest of ``values``, less that of arm j (Ailon et al., ICML 2014; Brost et al., CIKM 2016, eq. 4).
-
-    values: shape (K,); utility or NDCG of each arm.
-
-    Raises `InputError` for a definition that does not exist.
+    ``average``: the gap to the Condorcet winner, p[winner, j] - 1/2. A pair costs the mean of its two gaps, a slate the
+    mean of all of them (Yue and Joachims, ICML 2011, eq. 1; Brost et al., CIKM 2016, eq. 1). ``copeland``, ``borda``:
+    the highest share of beaten rivals, or Borda score, less arm j's. ``utility``, ``ndcg``: the highest of ``values``,
+    less arm j's (Ailon et al., ICML 2014; Brost et al., CIKM 2016, eq. 4). Raises `InputError` for another definition.
     """
     if definition == "average":
         gap = gaps(matrix)
@@ -70,10 +61,10 @@ def loss_per_arm(
 
 
 def places(matrix: PreferenceMatrix) -> NDArray[np.int64]:
-    """Return the place of each arm, 0 = best, by which the best and the worst of a slate are told; shape (K,).
+    """Return the position of each arm, 0 = best, which defines the best and the worst arm of a slate; shape (K,).
 
-    The order is that of the gap to the Condorcet winner; without one, of the Copeland score. Equal arms keep the
-    order of the matrix: which of them counts as the better changes no regret.
+    Arms are in the order of the gap to the Condorcet winner; without one, of the Copeland score. Equal arms keep the
+    order of the matrix, which changes no regret.
     """
     loss = loss_per_arm(matrix, "copeland" if matrix.condorcet_winner is None else "average")
     place = np.empty(len(matrix), np.int64)
@@ -82,13 +73,10 @@ def places(matrix: PreferenceMatrix) -> NDArray[np.int64]:
 
 
 def cumulative_regret(exposure: NDArray[np.float64], loss: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the regret up to each checkpoint.
+    """Return the regret up to each checkpoint, the sum over arms in their order: the same bits on every machine.
 
-    exposure: shape (..., K); how often each arm counts: impressions (half of one for each arm of a pair, 1/s for each
-        of a slate of s), or the steps in which it was the best, or the worst, of those compared.
+    exposure: shape (..., K); impressions of each arm, or the steps in which it was the best, or worst, arm compared.
     loss: shape (K,); see `loss_per_arm`.
-
-    Returns the sum over arms, added in the order of the arms: the same bits on every machine.
     """
     total = np.zeros(exposure.shape[:-1])
     for arm in range(exposure.shape[-1]):
@@ -97,17 +85,13 @@ def cumulative_regret(exposure: NDArray[np.float64], loss: NDArray[np.float64]) 
 
 
 def reference_errors(matrix: PreferenceMatrix, displayed: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return how far the error of a matrix moves average regret: one standard error.
+    """Return the standard error of average regret that is due to the error of the matrix, for each row of impressions.
 
-    The regret of given pulls adds up the winner's gaps, each times how often the arm was shown: it is linear in the
-    gaps, and the variances of independently estimated gaps add up. Where pairs share queries (variance reduction
-    ``stratified`` or ``common``) their errors are correlated to an extent that a matrix does not contain. Then standard
-    errors add up: no correlation makes the error larger than that. The winner is taken as given.
-
-    displayed: shape (n, K); impressions of each arm: one row for each regret, for instance a policy's mean over its
-        runs.
-
-    An error is zero for a matrix known exactly, NaN without a Condorcet winner.
+    The regret of given pulls adds up the winner's gaps, each times the impressions of the arm: it is linear in the
+    gaps, and the variances of independently estimated gaps add up. If pairs share queries (variance reduction
+    ``stratified`` or ``common``), their errors are correlated to an extent that a matrix does not contain. Then
+    standard errors add up: no correlation makes the error larger. The winner is taken as given. Zero for a matrix known
+    exactly, NaN without a Condorcet winner.
     """
     winner = matrix.condorcet_winner
     if winner is None:

@@ -1,4 +1,4 @@
-"""The same rankers compared again and again, on queries drawn uniformly with replacement."""
+"""Repeated comparisons of the same rankers, on queries drawn uniformly with replacement."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ltr_duel.interleaving import Comparison, compare_pair, compare_slate
 def multileave_often(
     comparison: Comparison, slate: IntVector, times: int, won: SignMatrix, lead: IntVector, streams: Streams
 ) -> None:
-    """Multileave a set ``times`` times: ``lead[j]`` is by how many wins the first ranker is ahead of ranker j."""
+    """Multileave a set ``times`` times; ``lead[j]`` is the first ranker's wins over ranker j, less its losses."""
     size = slate.shape[0]
     n_queries = comparison.lists.query_ptr.shape[0] - 1
     for _ in range(times):
@@ -25,7 +25,7 @@ def multileave_often(
 
 @kernel
 def name_leader(balance: float) -> float:
-    """Return 1 if the first ranker is ahead, 0 if the second one is, 1/2 if nobody is."""
+    """Return 1 if the first ranker is ahead, 0 if the second one is, 1/2 if neither is."""
     return 0.5 + 0.5 * (int(balance > 1e-9) - int(balance < -1e-9))
 
 

@@ -1,4 +1,4 @@
-"""What a study leaves behind: the runs of many policies, the matrix they are measured by, and their tidy table."""
+"""The results of a study: the runs of policies, the matrix by which regret is measured, and their tidy table."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from ltr_duel.simulation.regret import (
     reference_errors,
 )
 from ltr_duel.simulation.run_result import RunResult, lateness_note
-from ltr_duel.simulation.statistics import final_rows, identification_time, with_correct
+from ltr_duel.simulation.statistics import final_rows, identification_time, summarise, with_correct
 
 _TOGETHER = 256  # runs whose regret is computed at once
 
 
 class Results:
-    """The runs of one study, and the matrix that regret is measured by.
+    """The runs of one study, and the matrix by which regret is measured.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Results:
     matrix : PreferenceMatrix
         Arms in the order of the runs' columns.
     values : mapping of str to ndarray, shape (K,), optional
-        ``utility`` and ``ndcg`` of each arm; where given, the regrets of these names are known too.
+        ``utility`` and ``ndcg`` of each arm; if given, the regrets of these names can be computed too.
 
     Raises
     ------
@@ -215,15 +215,13 @@ class Results:
         NaN for the best policy itself, and where there are fewer than two repetitions. The same runs name the best
         policy, so p is corrected by Holm's method for all P (P - 1) / 2 pairs of P policies.
         """
-        from ltr_duel.simulation.summary import summarise  # scipy.stats is slow to import
-
         return summarise(self.to_frame(), column or self._default_column)
 
     def reference_errors(self) -> FloatVector:
         """Return how far the error of the matrix moves each policy's mean average regret: one standard error.
 
         At most that where pairs share queries (variance reduction ``stratified`` or ``common``). The winner is taken
-        as given; how sure it is stands beside the regret (`ltr_duel.analysis.winner_sentence`). Zero for a matrix
+        as given; its certainty stands beside the regret (`ltr_duel.analysis.winner_sentence`). Zero for a matrix
         known exactly, NaN without a Condorcet winner.
 
         Returns

@@ -1,15 +1,15 @@
-"""Run policies against an oracle, in repetitions, on all cores."""
+"""Run policies against an oracle, in repetitions, on all cores; compile their loops in advance."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from ltr_duel.bandits import POLICIES, Policy, require_room
-from ltr_duel.core import InputError, IntVector, checked_seed, components, errors, parallel
+from ltr_duel.core import InputError, IntVector, checked_seed, components, errors, parallel, progress
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.oracle import INDEPENDENT_COINS, FromMatrix, OracleSource
 from ltr_duel.simulation.regret import places
@@ -41,13 +41,13 @@ def simulate(
     Parameters
     ----------
     source : PreferenceMatrix or OracleSource
-        Who answers: the coins of a matrix, or for example simulated users (`ltr_duel.simulation.Live`), or the
-        coins of a matrix in whole sweeps, ``FromMatrix(matrix, in_sweeps=True)`` (`ltr_duel.simulation.oracle`).
+        The source of outcomes: the coins of a matrix, simulated users (`ltr_duel.simulation.Live`), or the coins of a
+        matrix in whole sweeps, ``FromMatrix(matrix, in_sweeps=True)`` (`ltr_duel.simulation.oracle`).
         Policies of sets are compared on a matrix only by ``FromMatrix(matrix, sets="independent_coins")``.
     policies : str, Policy, or sequence of them
         Names with parameters, for example ``["rucb", "mdb:alpha=0.5,beta=1.5"]``.
     horizon : int
-        Steps, up to 10^15. Where a policy knows that nothing can change, the loop jumps.
+        Steps, up to 10^15. The loop skips steps in which, according to the policy, nothing can change.
     repetitions : int
         Up to 10^6; see `ltr_duel.experiment` for more.
     seed : int
@@ -55,11 +55,11 @@ def simulate(
     jobs : int
         Threads; -1 for all cores.
     preferences : PreferenceMatrix, optional
-        What regret is measured by; needed where ``source`` is not a matrix, nor made of one.
+        The matrix by which regret is measured; needed if ``source`` is not a matrix, nor made of one.
     checkpoints_per_decade : int
         How densely, on a logarithmic scale, pulls are recorded.
     batch : int
-        Comparisons that a policy chooses before it is told any of their outcomes; at most the horizon.
+        Comparisons that a policy chooses before any of their outcomes arrives; at most the horizon.
     delay : int
         Steps that outcomes take, from the end of their batch on; at most the horizon.
     compiled : bool
@@ -137,7 +137,7 @@ def simulate(
 def _problem(
     source: PreferenceMatrix | OracleSource, preferences: PreferenceMatrix | None
 ) -> tuple[OracleSource, PreferenceMatrix, str]:
-    """Return who answers, the matrix that regret is measured by, and its digest where it is not the oracle's own."""
+    """Return the oracle, the matrix by which regret is measured, and its digest if it is not the oracle's."""
     if not isinstance(source, PreferenceMatrix | OracleSource):
         raise InputError(
             f"a PreferenceMatrix or an oracle answers comparisons, not {errors.shown(source)};"
@@ -224,3 +224,38 @@ def checkpoints(horizon: int, per_decade: int = 20) -> IntVector:
     count = math.ceil(math.log10(horizon) * per_decade) + 1
     spaced = np.rint(10 ** np.linspace(0, math.log10(horizon), count)).astype(np.int64)
     return np.unique(np.concatenate([spaced[spaced < horizon], [horizon]]))
+
+
+def warm_up(policies: Iterable[str] = (), *, jobs: int = -1) -> list[str]:
+    """Compile the loops of policies against a matrix, in single steps and, if they can, in sweeps; return their names.
+
+    Compiled code is stored in `ltr_duel.core.cache_home` until the package changes. Without names, all policies are
+    compiled, in ``jobs`` processes of some 400 MB each. Raises `InputError`, before anything is compiled, for an
+    unknown policy or an illegal number of jobs.
+    """
+    names = list(dict.fromkeys(POLICIES.configure(one).component.name for one in policies)) or list(POLICIES.names())
+    workers = min(parallel.checked_jobs(jobs), len(names))
+    done: list[str] = []
+    with progress.progress_bar(total=len(names), desc="warm-up", unit="policy") as bar:
+        for name in _in_processes(names, workers) if workers > 1 else map(_compile, names):
+            done.append(name)
+            bar.update()
+    return done
+
+
+def _in_processes(names: list[str], workers: int) -> Iterator[str]:
+    import joblib  # importing it takes as long as loading compiled loops
+
+    # One compiles at a time in a process, so threads would not help. The first alone leaves what all policies share.
+    yield _compile(names[0])
+    yield from joblib.Parallel(workers, return_as="generator_unordered")(map(joblib.delayed(_compile), names[1:]))
+
+
+def _compile(name: str) -> str:
+    """Take one step."""
+    given, matrix = POLICIES.configure(name), PreferenceMatrix(np.full((2, 2), 0.5))
+    for in_sweeps in (False, True)[: 1 + (given.component.sweeps is not None)]:
+        oracle = FromMatrix(matrix, in_sweeps=in_sweeps)
+        key = RunKey(oracle.provenance, name, given.params._asdict(), horizon=1000, repetition=0, seed=0)
+        run_once(given, key, oracle, checkpoints(1))
+    return name

@@ -1,4 +1,4 @@
-"""What one simulated run leaves behind: what determined it, and its counts at the checkpoints."""
+"""The result of one simulated run: its key, and its counts at the checkpoints."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from ltr_duel.bandits import BATCH_NUMBERS, LOOP_NUMBERS, Policy
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, errors, frozen, numbered
 from ltr_duel.core import digest as core_digest
 from ltr_duel.preferences import PreferenceMatrix
-from ltr_duel.simulation.labels import AS_GIVEN
 from ltr_duel.simulation.oracle import tosses_coins
 from ltr_duel.simulation.regret import REGRETS, cumulative_regret, loss_per_arm
 
+AS_GIVEN = "as given"  # arms numbered by the rows of the matrix, as in all runs before there was a random order
 _AS_EVER = (("labels", AS_GIVEN), ("batch", 1), ("delay", 0))
 
 
@@ -22,15 +22,12 @@ _AS_EVER = (("labels", AS_GIVEN), ("batch", 1), ("delay", 0))
 class RunKey:
     """Everything that determines a run. Its digest names it.
 
-    oracle: what determines the law of the answers, as JSON.
-    measured_by: digest of the preference matrix that says which arm of a slate is the better one, where that is not the
-    oracle's own.
-    source: SHA-256 of the file that defines the policy, where that is not this package; and the numbers versions of
-    policy and loop that are above 1, see `source_of`.
-    labels: the numbers of the arms in the policy: "random", an order that is the same for all policies of a repetition,
-    or "as given", the rows of the matrix, as in runs of versions without random labels.
-    batch, delay: how many comparisons are chosen before any of their outcomes is known, and how many steps outcomes
-    take.
+    oracle: the law of the outcomes, as JSON.
+    measured_by: digest of the preference matrix by which regret is measured, if it is not the oracle's.
+    source: SHA-256 of the file that defines a policy from outside this package, and numbers versions above 1, see
+        `source_of`.
+    labels: "random" if policies number the arms in an order that all policies of a repetition share, else "as given".
+    batch, delay: comparisons chosen before any of their outcomes is known, and the steps that outcomes take.
     """
 
     oracle: dict[str, Any] = field(repr=False)
@@ -58,12 +55,12 @@ class RunKey:
 
 
 def key_fields(key: RunKey) -> dict[str, Any]:
-    """Return the fields of a key, without those that earlier versions did not have where they are as in those."""
+    """Return the fields of a key, without later fields that have the value of runs from before they existed."""
     return {name: value for name, value in vars(key).items() if (name, value) not in _AS_EVER}
 
 
 def lateness_note(batch: int, delay: int) -> str:
-    """Return a sentence that says how late outcomes were, or nothing where they were known at once."""
+    """Return a sentence on late outcomes, or an empty text if outcomes arrived at once."""
     parts = [f"in batches of {batch:,} comparisons"] if batch > 1 else []
     parts += [f"{delay:,} steps late"] if delay else []
     return f"Outcomes were told {' and '.join(parts)}." if parts else ""
@@ -98,7 +95,7 @@ class RunResult:
     recommended : ndarray of int64, shape (C,)
         The arm that the policy would choose if it had to stop.
     decisions : int
-        Steps in which the policy was asked; the others were jumped over.
+        Steps in which the policy made a choice; the loop skipped the others.
     best, worst : ndarray of int64, shape (C, K), optional
         Steps in which the arm was the best, and the worst, of those compared. Strong and weak regret need them.
     outcomes : ndarray of int64, shape (C,), optional

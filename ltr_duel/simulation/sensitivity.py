@@ -1,9 +1,9 @@
 """Sensitivity: how many impressions a comparison method needs until it names the better of two rankers.
 
-Pairs of rankers are drawn at random; the better one is that with the higher NDCG@10. Each method compares each pair
+Pairs of rankers are drawn at random; the better one has the higher NDCG@10. Each method compares each pair
 on simulated users, again and again; after n impressions it names the ranker that is ahead in the sum of the
-outcomes (nobody ahead: a fair coin, counted as half right). Its accuracy is the share of repetitions in which that
-is the better one. Multileaving methods compare the two rankers as a set.
+outcomes (without a lead a fair coin, counted as half right). Its accuracy is the share of repetitions in which it
+names the better one. Multileaving methods compare the two rankers as a set.
 
 After Hofmann, Whiteson, de Rijke. Fidelity, Soundness, and Efficiency of Interleaved Comparison Methods. TOIS 2013,
 Section 5.3 (efficiency). A method need not reach 100%: what users prefer is not what NDCG prefers for every pair.
@@ -68,9 +68,9 @@ def measure_sensitivity(
     rankings : Rankings
     clicks : str or ClickModel
     methods : sequence of str
-        With parameters if wanted; all there are if none is given.
+        Names, with or without parameters; by default all methods.
     pairs : int
-        Pairs of rankers, drawn without replacement; all methods meet the same ones.
+        Pairs of rankers, drawn without replacement; the same pairs for all methods.
     least_gap : float
         Only pairs are drawn whose NDCG@10 differs by more than this.
     impressions : int
@@ -150,11 +150,11 @@ def draw_pairs(quality: FloatVector, count: int, least_gap: float, seed: int) ->
 
 
 def sensitivity_table(frame: pd.DataFrame, accuracy: float = 0.95) -> pd.DataFrame:
-    """Say how many impressions each method needs, of a table from `measure_sensitivity`: a row for each method.
+    """Return the impressions that each method needs, from a table of `measure_sensitivity`: a row for each method.
 
-    ``impressions``: the median over pairs of the first checkpoint from which on the accuracy is reached (NaN if it is
-    not for half of the pairs); ``pairs_sure``: the share of pairs for which it is reached at all; ``accuracy`` at the
-    last checkpoint, the mean over pairs, and its ``standard_error``.
+    ``impressions``: the median over pairs of the first checkpoint from which on the accuracy is reached (NaN if less
+    than half of the pairs reach it); ``pairs_sure``: the share of pairs that reach it; ``accuracy`` at the last
+    checkpoint, the mean over pairs, and its ``standard_error``.
     """
     rows = []
     for method, part in frame.groupby("method", sort=False):

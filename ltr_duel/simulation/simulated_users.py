@@ -73,10 +73,10 @@ implement(multiduel, LiveOracle, _multiduel)
 
 
 class Live(OracleSource):
-    """Simulated users as an oracle: pass it to `simulate` instead of a matrix, or ask it yourself.
+    """Simulated users as an oracle: pass it to `simulate` instead of a matrix, or call it directly.
 
     Queries are drawn with replacement. There is one random stream for queries, one for lists, one for clicks and
-    one for the coins of ties. Each call of `open` gives scratch of its own, so threads do not meet.
+    one for the coins of ties. Each call of `open` allocates separate scratch memory, so threads share none.
 
     Parameters
     ----------
@@ -85,14 +85,14 @@ class Live(OracleSource):
     pairs : str or Method
         Method by which two rankers are compared, with parameters if wanted.
     outcome : str
-        Its outcome rule; it must say who won. A tie is a fair coin. By default the one that is unbiased under random
-        clicks: ``marginal_bernoulli`` for probabilistic interleave.
+        Its outcome rule, which must name a winner. A tie is a fair coin. By default the rule that is unbiased under
+        random clicks: ``marginal_bernoulli`` for probabilistic interleave.
     slates : str or Method
         Method by which sets of rankers are compared.
     ties : {"coin", "half"}
-        What a tied pair of a slate is worth: a fair coin for each pair, or half a win for both, which is less noisy.
+        The outcome of a tied pair of a slate: a fair coin, or half a win for both, which is less noisy.
     weights : array of float, shape (n_queries,), optional
-        How often each query is asked, relative to the others; all the same by default.
+        Relative frequency of each query; by default all are equally frequent.
     top : int
         Documents shown.
 

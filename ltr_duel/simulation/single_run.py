@@ -1,4 +1,4 @@
-"""One run of one policy, of which everything is determined by its key."""
+"""One run of one policy, determined by its key."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ import numpy as np
 
 from ltr_duel.bandits import Lateness, Policy, Run, new_recorder, random_order, relabelled, suited
 from ltr_duel.core import FloatMatrix, IntVector, Streams, components, handed_over, stream
-from ltr_duel.simulation.labels import AS_GIVEN
 from ltr_duel.simulation.oracle import OracleSource
-from ltr_duel.simulation.run_result import RunKey, RunResult
+from ltr_duel.simulation.run_result import AS_GIVEN, RunKey, RunResult
 
-_kept = threading.local()  # of each thread, room for a relabelled matrix: a run after another takes the same memory
+_kept = threading.local()  # memory of each thread for a relabelled matrix, shared by its runs
 _MOST_KEPT = 1000  # arms
 
 
@@ -25,12 +24,9 @@ def run_once(
     *,
     compiled: bool = True,
 ) -> RunResult:
-    """Run one policy once, or what takes its place where the oracle compares sets.
-
-    ``place`` tells which arm of a slate is the best, see `places`.
+    """Run one policy once, or its replacement if the oracle compares sets; see `places` for ``place``.
 
     The policy numbers the arms by `run_order`; the result has the order of the oracle's names.
-    Not ``compiled``, the policy and all that it calls run as plain Python.
     """
     configured = suited(configured, to_sets=not oracle.refuses_sets and len(oracle.names) > 2)
     policy, size = configured.component, len(oracle.names)
@@ -88,11 +84,9 @@ def run_streams(key: RunKey) -> Streams:
 
 
 def run_order(key: RunKey, size: int) -> IntVector:
-    """Return the order in which a run's policy numbers the arms, the same for all policies of a repetition.
+    """Return the order in which a run's policy numbers its arms: its arm k is arm ``order[k]`` of the oracle.
 
-    size: how many arms there are.
-
-    The policy's arm k is arm ``order[k]`` of the oracle.
+    It is the same for all policies of a repetition.
     """
     if key.labels == AS_GIVEN:
         return np.arange(size)

@@ -14,7 +14,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Sequence
 from math import exp, sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import scipy  # loads its modules on first use
@@ -42,27 +42,24 @@ from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.oracle import OracleSource
 
 LINKS = ("linear", "logistic", "natural")
+HIGHER = len(LINKS)  # no link: the higher of two normal scores wins
 UTILITY_NUMBERS = 1  # numbers version of utilities (`ltr_duel.core.numbering`)
 
 
-class SampleOracle(NamedTuple):
-    """Utilities drawn from a table of samples, and a link."""
+class UtilityOracle(NamedTuple):
+    """Utilities drawn in one of three ways, and a link."""
 
-    samples: FloatMatrix  # (K, N) the utilities that each arm draws from, uniformly
+    mean: FloatVector  # (K,) of Bernoulli or normal utilities
+    samples: FloatMatrix  # (K, N) the utilities that each arm draws from, uniformly; or no columns
     settings: IntVector  # (2,) number of the link; 1 if all arms of a step draw the same column
-    utility: FloatVector  # (K,) scratch: what the arms of the slate drew
-
-
-class NormalOracle(NamedTuple):
-    """Normal scores; the higher one wins."""
-
-    mean: FloatVector  # (K,)
-    score: FloatVector  # (K,) scratch: what the arms of the slate drew
+    utility: FloatVector  # (K,) scratch: the utilities that the arms of the slate drew
 
 
 @kernel
 def first_wins(u: float, v: float, link: int, rng: np.random.Generator) -> int:
     """Compare two utilities: +1 if the first wins, else -1."""
+    if link == HIGHER:
+        return 1 if u > v else -1
     if link == 0:
         p = 0.5 * (1.0 + u - v)
     elif link == 1:
@@ -73,83 +70,43 @@ def first_wins(u: float, v: float, link: int, rng: np.random.Generator) -> int:
 
 
 @kernel
-def _draw_utility(oracle: SampleOracle, arm: int, column: int, rng: np.random.Generator) -> float:
+def _draw_utility(oracle: UtilityOracle, arm: int, column: int, rng: np.random.Generator) -> float:
     """Draw the utility of an arm, in the common column if there is one."""
+    if oracle.settings[0] == HIGHER:
+        return oracle.mean[arm] + draws.normal_draw(rng)
+    if oracle.samples.shape[1] == 0:
+        return 1.0 if uniform(rng) < oracle.mean[arm] else 0.0
     if oracle.settings[1] == 0:
         column = random_below(oracle.samples.shape[1], rng)
     return oracle.samples[arm, column]
 
 
 @kernel
-def _common_column(oracle: SampleOracle, rng: np.random.Generator) -> int:
+def _common_column(oracle: UtilityOracle, rng: np.random.Generator) -> int:
     return random_below(oracle.samples.shape[1], rng) if oracle.settings[1] else -1
 
 
-def _sample_duel(oracle: SampleOracle, first: int, second: int, streams: Streams) -> int:
+def _duel(oracle: UtilityOracle, first: int, second: int, streams: Streams) -> int:
     column = _common_column(oracle, streams.feedback)
     u = _draw_utility(oracle, first, column, streams.feedback)
     v = _draw_utility(oracle, second, column, streams.feedback)
     return first_wins(u, v, oracle.settings[0], streams.feedback)
 
 
-def _sample_multiduel(oracle: SampleOracle, slate: IntVector, size: int, won: SignMatrix, streams: Streams) -> None:
-    column = _common_column(oracle, streams.feedback)
+def _multiduel(oracle: UtilityOracle, slate: IntVector, size: int, won: SignMatrix, streams: Streams) -> None:
+    column, link = _common_column(oracle, streams.feedback), oracle.settings[0]
     for a in range(size):
         oracle.utility[a] = _draw_utility(oracle, slate[a], column, streams.feedback)
     for a in range(size):
         for b in range(a + 1, size):
-            won[a, b] = first_wins(oracle.utility[a], oracle.utility[b], oracle.settings[0], streams.feedback)
-
-
-def _normal_duel(oracle: NormalOracle, first: int, second: int, streams: Streams) -> int:
-    u = oracle.mean[first] + draws.normal_draw(streams.feedback)
-    v = oracle.mean[second] + draws.normal_draw(streams.feedback)
-    return 1 if u > v else -1
-
-
-def _normal_multiduel(oracle: NormalOracle, slate: IntVector, size: int, won: SignMatrix, streams: Streams) -> None:
-    for a in range(size):
-        oracle.score[a] = oracle.mean[slate[a]] + draws.normal_draw(streams.feedback)
-    for a in range(size):
-        for b in range(a + 1, size):
-            if slate[a] == slate[b]:
+            if link == HIGHER and slate[a] == slate[b]:
                 won[a, b] = coin(streams.feedback)
             else:
-                won[a, b] = 1 if oracle.score[a] > oracle.score[b] else -1
+                won[a, b] = first_wins(oracle.utility[a], oracle.utility[b], link, streams.feedback)
 
 
-implement(duel, SampleOracle, _sample_duel)
-implement(multiduel, SampleOracle, _sample_multiduel)
-implement(duel, NormalOracle, _normal_duel)
-implement(multiduel, NormalOracle, _normal_multiduel)
-
-
-class BernoulliOracle(NamedTuple):
-    """Utilities 0 or 1, and a link."""
-
-    mean: FloatVector  # (K,)
-    link: IntVector  # (1,) number of the link
-    utility: FloatVector  # (K,) scratch: what the arms of the slate drew
-
-
-def _bernoulli_duel(oracle: BernoulliOracle, first: int, second: int, streams: Streams) -> int:
-    u = 1.0 if uniform(streams.feedback) < oracle.mean[first] else 0.0
-    v = 1.0 if uniform(streams.feedback) < oracle.mean[second] else 0.0
-    return first_wins(u, v, oracle.link[0], streams.feedback)
-
-
-def _bernoulli_multiduel(
-    oracle: BernoulliOracle, slate: IntVector, size: int, won: SignMatrix, streams: Streams
-) -> None:
-    for a in range(size):
-        oracle.utility[a] = 1.0 if uniform(streams.feedback) < oracle.mean[slate[a]] else 0.0
-    for a in range(size):
-        for b in range(a + 1, size):
-            won[a, b] = first_wins(oracle.utility[a], oracle.utility[b], oracle.link[0], streams.feedback)
-
-
-implement(duel, BernoulliOracle, _bernoulli_duel)
-implement(multiduel, BernoulliOracle, _bernoulli_multiduel)
+implement(duel, UtilityOracle, _duel)
+implement(multiduel, UtilityOracle, _multiduel)
 
 
 class FromUtilities(OracleSource):
@@ -208,12 +165,12 @@ class FromUtilities(OracleSource):
         }
         self.provenance = numbered(about, utilities=UTILITY_NUMBERS)
 
-    def open(self) -> Any:
-        """Return the oracle of one run, with scratch of its own."""
-        link, scratch = LINKS.index(self._link), np.zeros(len(self._table))
+    def open(self) -> UtilityOracle:
+        """Return the oracle of one run, with separate scratch memory."""
+        settings, scratch = np.array([LINKS.index(self._link), int(self._common)]), np.zeros(len(self._table))
         if self._bernoulli:
-            return BernoulliOracle(self._table, np.array([link]), scratch)
-        return SampleOracle(self._table, np.array([link, int(self._common)]), scratch)
+            return UtilityOracle(self._table, _no_samples(self._table), settings, scratch)
+        return UtilityOracle(np.zeros(0), self._table, settings, scratch)
 
     def preferences(self) -> PreferenceMatrix:
         """Return the exact preference matrix."""
@@ -261,15 +218,20 @@ class NormalScores(OracleSource):
         about = {"oracle": "normal scores", "utilities": digest}
         self.provenance = numbered(about, utilities=UTILITY_NUMBERS)
 
-    def open(self) -> NormalOracle:
-        """Return the oracle of one run, with scratch of its own."""
-        return NormalOracle(self._means, np.zeros(len(self._means)))
+    def open(self) -> UtilityOracle:
+        """Return the oracle of one run, with separate scratch memory."""
+        scratch = np.zeros(len(self._means))
+        return UtilityOracle(self._means, _no_samples(self._means), np.array([HIGHER, 0]), scratch)
 
     def preferences(self) -> PreferenceMatrix:
         """Return the exact preference matrix, Phi((mu_i - mu_j) / sqrt 2)."""
         p = scipy.special.ndtr((self._means[:, None] - self._means) / sqrt(2))
         p = 0.5 * (p + 1 - p.T)
         return PreferenceMatrix(p, self.names, provenance={"source": self.provenance})
+
+
+def _no_samples(means: FloatVector) -> FloatMatrix:
+    return np.zeros((len(means), 0))
 
 
 def _names(given: Sequence[str], size: int) -> tuple[str, ...]:

@@ -11,9 +11,8 @@ import pytest
 
 from ltr_duel.advice import ANSWER, advise, question, try_candidates
 from ltr_duel.advice.candidates import candidates_named
-from ltr_duel.advice.numbers import ndcg
 from ltr_duel.advice.play import Source
-from ltr_duel.advice.tables import race_table, what_if_table
+from ltr_duel.advice.tables import ndcg, race_table, what_if_table
 from ltr_duel.advice.world import worlds_of
 from ltr_duel.clicks.fit.file import FORMAT
 from ltr_duel.core import InputError

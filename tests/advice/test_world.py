@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import chisquare
 
 from ltr_duel.advice.candidates import candidates_named
-from ltr_duel.advice.pairs import fill_tape, new_tape
+from ltr_duel.advice.oracles import fill_tape, new_tape
 from ltr_duel.advice.play import Source
 from ltr_duel.advice.world import closer, cyclic, noisier, worlds_of
 from ltr_duel.bandits import duel

@@ -25,8 +25,8 @@ from ltr_duel.core.errors import InputError
 from ltr_duel.data.synthetic import make_corpus
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.properties.bounds import lower_bound
-from ltr_duel.rankers.evaluate import evaluate_rankers
 from ltr_duel.rankers.features import feature_rankers
+from ltr_duel.rankers.measures import evaluate_rankers
 from ltr_duel.simulation.results import Results
 from ltr_duel.simulation.run import simulate
 from ltr_duel.simulation.simulated_users import Live

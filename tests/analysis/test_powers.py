@@ -3,7 +3,7 @@
 import pytest
 from matplotlib.figure import Figure
 
-from ltr_duel.analysis.powers import write_powers_as_text
+from ltr_duel.analysis.style import write_powers_as_text
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ def box_after(good, bad, level=None):
             thompson_feedback(boxes, 0, k, int(reward))
     if level is None:
         boxes.levels.patience[:] = -1
-        thompson_advance(boxes, 0, stream(0, "level"))
+        thompson_advance(boxes, 0, 1, stream(0, "level"))
     else:
         boxes.levels.level[0] = level
         for k in range(good.size):
@@ -58,7 +58,7 @@ def test_a_thompson_box_plays_each_arm_with_the_probability_that_its_sample_is_t
     boxes, rng, counts = box_after(good, bad, level), stream(1, name, str(level)), np.zeros(len(good), int)
     boxes.levels.patience[:] = 10**9  # the level stays
     for _ in range(draws):
-        counts[thompson_advance(boxes, 0, rng)] += 1
+        counts[thompson_advance(boxes, 0, 1, rng)] += 1
     for count, p in zip(counts, expected, strict=True):
         assert stats.binomtest(int(count), draws, min(p, 1.0)).pvalue > 1e-5, (counts, expected * draws)
 

@@ -5,8 +5,8 @@ import pytest
 from scipy import stats
 
 from ltr_duel.bandits.check import play
+from ltr_duel.bandits.policies.double_thompson import cheapest_candidate, draw_row, is_ahead, toss_all
 from ltr_duel.bandits.policy import POLICIES
-from ltr_duel.bandits.regret_rule import cheapest_candidate, draw_row, is_ahead, toss_all
 from ltr_duel.core.random import stream
 from tests.bandits.matrices import bradley_terry
 from tests.reference.bandits.rmed import d

@@ -8,12 +8,12 @@ from scipy import stats
 
 from ltr_duel.bandits import POLICIES
 from ltr_duel.bandits.batches import largest_batch
-from ltr_duel.bandits.coin_words import fair_odds, gather, new_seed, odds_of, toss_block
+from ltr_duel.bandits.coin_words import Coins, fair_odds, gather, new_seed, odds_of, toss_block
 from ltr_duel.bandits.compiling import plain_text
 from ltr_duel.bandits.tournament import (
     MOST,
+    coins_of,
     most_wins,
-    most_wins_among,
     new_tournament,
     open_tournament,
     seat,
@@ -50,7 +50,7 @@ def meet_all(made, p, lost, rng):
         open_tournament(made, p.shape[0])
         seed = new_seed(rng)
         for i in range(p.shape[0]):
-            toss_arm(made, made.odds[i], p[i], made.every, i, made.beaten, seed, rng)
+            toss_arm(made, coins_of(made, p, i, made.every), i, made.beaten, seed, rng)
         for i in range(p.shape[0]):
             lost[row, i] = made.lost[i]
 
@@ -58,14 +58,14 @@ def meet_all(made, p, lost, rng):
 @kernel
 def winners(made, p, rank, favourite, found, rng):
     for row in range(found.shape[0]):
-        found[row] = most_wins(made, p, rank, 0, favourite, rng)
+        found[row] = most_wins(made, p, made.every, rank, 0, favourite, rng)
 
 
 @kernel
 def winners_among(made, p, arms, favourite, found, rng):
     for row in range(found.shape[0]):
         seat(made, p, arms)
-        found[row] = arms[most_wins_among(made, p, arms, favourite, rng)]
+        found[row] = arms[most_wins(made, p, arms, made.equal, 0, favourite, rng)]
 
 
 def most_of_all(p, draws, rng):
@@ -88,7 +88,7 @@ def test_a_coin_has_exactly_its_probability(p):
         low, high = 0.0, 1.0
         for _ in range(60 * (equal > 0)):
             middle = (low + high) / 2
-            wins = toss(np.zeros(8, np.uint64), 0, 0, odds, np.full(32, p), every, 0, ones, Fixed(middle))
+            wins = toss(Coins(every, odds, np.full(32, p), np.zeros(8, np.uint64)), 0, 0, 0, ones, Fixed(middle))
             assert wins in (below, below | equal)
             low, high = (middle, high) if wins & equal else (low, middle)
         won += low
@@ -97,7 +97,8 @@ def test_a_coin_has_exactly_its_probability(p):
 
 def test_coins_outside_the_mask_are_not_tossed():
     odds, every = np.full(64, 65535, np.uint16), np.arange(64)
-    tossed = plain_text(toss_block)(np.zeros(8, np.uint64), 3, 0, odds, np.ones(64), every, 32, 0b1011, Fixed(0.5))
+    coins = Coins(every, odds, np.ones(64), np.zeros(8, np.uint64))
+    tossed = plain_text(toss_block)(coins, 3, 0, 32, 0b1011, Fixed(0.5))
     assert tossed == 0b1011
 
 
@@ -180,12 +181,13 @@ def test_equal_arms_win_equally_often(n, favourite):
 
 def test_rows_that_cannot_win_are_not_tossed():
     p, tossed = np.triu(np.ones((40, 40)), 1), []
+    made = told(p)
     play = plain_text(most_wins)
     toss = play.__globals__["toss_arm"]
-    play.__globals__["toss_arm"] = lambda *args: (tossed.append(args[4]), toss(*args))
-    assert play(told(p), p, np.zeros(40, np.int64), 0, 0, stream(1, "few")) == 0 and tossed == [0]
+    play.__globals__["toss_arm"] = lambda *args: (tossed.append(args[2]), toss(*args))
+    assert play(made, p, made.every, made.equal, 0, 0, stream(1, "few")) == 0 and tossed == [0]
     tossed.clear()
-    assert play(told(p), p, np.zeros(40, np.int64), 0, 2, stream(1, "few")) == 0 and tossed == [2, 0]
+    assert play(made, p, made.every, made.equal, 0, 2, stream(1, "few")) == 0 and tossed == [2, 0]
 
 
 @pytest.mark.parametrize(

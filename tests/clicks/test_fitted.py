@@ -17,7 +17,8 @@ from ltr_duel.clicks.fit.errors import Scores, add_curvature
 from ltr_duel.clicks.fit.file import FORMAT, save_clicks
 from ltr_duel.clicks.fit.forms import FORMS, layout_of
 from ltr_duel.clicks.fit.sessions import Sessions
-from ltr_duel.clicks.fit.walk import session_entries, work_for
+from ltr_duel.clicks.fit.walk import Model, session_entries, work_for
+from ltr_duel.clicks.fit.walk import lists_of as kernel_lists
 from ltr_duel.clicks.model import CLICK_MODELS, click_model
 from ltr_duel.core import interpreted
 from ltr_duel.core.errors import InputError
@@ -145,9 +146,9 @@ def test_the_curvature_is_that_of_the_enumerated_likelihood(form):
     theta = stream(9, form).uniform(0.2, 0.8, layout.size)
     found = np.zeros((layout.size, layout.size))
     scores = Scores(np.zeros(layout.size), np.zeros(layout.size, np.int64), np.zeros(layout.size, np.bool_))
-    different, weight = as_sessions(pairs).grouped()
+    different = kernel_lists(*as_sessions(pairs).grouped())
     inside, work = np.ones(layout.size, np.bool_), work_for(4)
-    add_curvature(FORMS[form].code, theta, layout, *different[:3], weight, inside, work, scores, found)
+    add_curvature(Model(FORMS[form].code, theta, layout), different, inside, work, scores, found)
     h = 1e-3
     everywhere = np.argwhere(np.tri(layout.size))
     for i, j in stream(9, "cells").permutation(everywhere)[:120]:
@@ -311,10 +312,8 @@ def test_kernels_say_the_same_interpreted():
         results = []
         for entries in (session_entries, interpreted(session_entries)):
             work = work_for(6)
-            said = [
-                entries(form.code, theta, layout, sessions.item, sessions.click, a, a + 6, work)
-                for a in sessions.ptr[:-1]
-            ]
+            model, lists = Model(form.code, theta, layout), kernel_lists(sessions)
+            said = [entries(model, lists, s, work) for s in range(sessions.number)]
             results.append((said, [part.copy()[: said[-1][0]] for part in work[2:]]))
         assert np.allclose(results[0][0], results[1][0], rtol=1e-12)
         assert all(np.allclose(a, b, rtol=1e-12) for a, b in zip(results[0][1], results[1][1], strict=True))

@@ -11,7 +11,7 @@ from scipy import stats
 
 from ltr_duel.core import statistics
 
-MODULES = (statistics.intervals, statistics.signs, statistics.families)
+MODULES = (statistics.intervals, statistics.signs)
 
 
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)

@@ -12,11 +12,14 @@ from pathlib import Path
 
 import pytest
 
+from ltr_duel.experiment.counts import counts_of
 from ltr_duel.experiment.plan import Plan
+from ltr_duel.experiment.plan_file import read_plans
 from ltr_duel.experiment.problems import build_problems
+from ltr_duel.experiment.runs_file import Row, encode_rows
 from ltr_duel.experiment.spec import read_spec
 from ltr_duel.experiment.store import Store
-from ltr_duel.experiment.stored_run import Reader, Stored
+from ltr_duel.experiment.stored_runs import StoredRuns
 from tests.conftest import hear_interrupts
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -141,31 +144,50 @@ def results_of(folder: Path) -> dict[str, str]:
     """Return the digests of all results: runs, plans and matrices, without manifests."""
     files = [path for name in ("plans", "problems") for path in sorted((folder / name).glob("*.parquet"))]
     found = {path.relative_to(folder).as_posix(): sha256(path.read_bytes()).hexdigest() for path in files}
-    for digest, run in stored_runs(folder):
-        assert isinstance(run, Stored), run
-        found[digest] = sha256(run.data).hexdigest()
+    runs = stored_runs(folder)
+    for names, rows in runs.batches(runs.index.done):
+        for k, digest in enumerate(names):
+            counts = counts_of(rows, k)
+            arrays = [b"" if one is None else one.tobytes() for one in (counts.steps, counts.exposure)]
+            found[digest] = sha256(b"".join([repr(counts[:2]).encode(), *arrays])).hexdigest()
     return found
 
 
-def stored_runs(folder: Path) -> list[tuple[str, Stored | str]]:
-    """Return the runs of a store, or their errors, in the order of the file."""
-    found = Store(folder).scan()
-    return list(Reader(Store(folder), found).runs(found.done))
+def stored_runs(folder: Path) -> StoredRuns:
+    """Return the runs of a store."""
+    return StoredRuns(Store(folder), read_plans(Store(folder)))
 
 
 def runs_in(folder: Path) -> list[str]:
-    """Return the digests of the runs of a store in this order; an empty list if the store does not exist."""
+    """Return the digests of the runs of a store in the order of the files; an empty list if the store does not exist."""
     found = Store(folder).scan().done if (folder / "runs").is_dir() else {}
     return sorted(found, key=found.__getitem__)
 
 
+def row_of(folder: Path, digest: str) -> Row:
+    """Return a run as it is stored."""
+    ((_, rows),) = stored_runs(folder).batches([digest])
+    return Row(**rows.to_pylist()[0])
+
+
+def add_row(folder: Path, row: Row, name: str = "abc.arrows", **changed) -> None:
+    """Write a run behind those of a file."""
+    Store(folder).append(name, encode_rows([row._replace(**changed)]))
+
+
 def damage(folder: Path, digest: str, at: int = -40) -> None:
-    """Change a byte of a run."""
+    """Change a byte of the batch of a run."""
     place = Store(folder).scan().done[digest]
-    path = folder / "runs" / place.segment
+    path = folder / "runs" / place.file
     data = bytearray(path.read_bytes())
     data[place.offset + at % place.size] ^= 1
     path.write_bytes(bytes(data))
+
+
+@pytest.fixture
+def apart(monkeypatch):
+    """Give each run a batch of its own."""
+    monkeypatch.setattr("ltr_duel.experiment.pace._MOMENT", 0.0)
 
 
 def command(*words) -> list[str]:

@@ -73,7 +73,7 @@ def test_a_store_is_taken_up_where_it_was_left(path, serial, tmp_path):
 
 def test_a_stored_run_is_the_one_that_simulate_gives(path, serial):
     plan = plan_of(path)
-    there = dict(stored_runs(serial))
+    there = stored_runs(serial)
     for run in list(plan)[::7]:
         problem = plan.problems[run.problem]
         regret_by = problem.matrix if problem.measured_by else None
@@ -85,7 +85,8 @@ def test_a_stored_run_is_the_one_that_simulate_gives(path, serial):
             seed=7,
             preferences=regret_by,
         ).runs[-1]
-        stored = there[run.digest].result(run.label)
+        ((_, row),) = there.batches([run.digest])
+        stored = there.result(run.digest, row)
         assert direct.key == stored.key and direct.key.digest == run.digest
         for name in ("checkpoints", "pulls", "exposure", "recommended", "best", "worst"):
             assert (getattr(direct, name) == getattr(stored, name)).all(), name

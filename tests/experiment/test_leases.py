@@ -1,7 +1,8 @@
-"""Leases on machines with different clocks, and failing claims."""
+"""Leases of drivers on other machines, whose clocks differ, and claims that cannot be made."""
+
+from __future__ import annotations
 
 import errno
-import json
 import os
 import shutil
 import time
@@ -10,9 +11,9 @@ import pytest
 
 from ltr_duel.core import InputError
 from ltr_duel.experiment import leases
-from ltr_duel.experiment.leases import Driver, live_driver
+from ltr_duel.experiment.leases import Driver, live_drivers
 from ltr_duel.experiment.store import Store, StoreFullError
-from tests.experiment.test_store import ABOUT, FAR
+from tests.experiment.test_store import ABOUT, live_elsewhere
 
 
 @pytest.fixture
@@ -22,39 +23,59 @@ def store(tmp_path):
     return made
 
 
+def ids(store):
+    return [driver["id"] for driver in live_drivers(store)]
+
+
 @pytest.mark.parametrize("skew", [-3600, 3600])
-def test_a_driver_elsewhere_is_alive_while_it_beats_whatever_the_clock_here_says(store, monkeypatch, skew):
-    (store.drivers / "far").write_text(json.dumps(FAR))
+def test_a_driver_elsewhere_is_alive_while_it_renews_its_lease_whatever_the_clock_here_says(store, monkeypatch, skew):
+    name = live_elsewhere(store)
     monkeypatch.setattr(time, "time", lambda now=time.time: now() + skew)
-    assert live_driver(store, "far")
-    ages_ago = (store.drivers / "far").stat().st_mtime - 100
-    os.utime(store.drivers / "far", (ages_ago, ages_ago))
-    assert not live_driver(store, "far")
+    assert ids(store) == [name]
+    lease = store.drivers / f"{name}.lease"
+    ages_ago = lease.stat().st_mtime - 100
+    os.utime(lease, (ages_ago, ages_ago))
+    assert ids(store) == []
 
 
-def test_a_lease_that_another_machine_removed_is_made_again(store, monkeypatch):
+def test_the_claim_of_a_driver_elsewhere_is_void_when_its_lease_was_not_renewed_for_a_minute(store, monkeypatch):
+    name, digest = live_elsewhere(store), "ab" * 32
+    (store.claims / digest).write_text(name)
+    with Driver(store, ABOUT) as driver:
+        now = time.monotonic()
+        assert driver.claim([digest]) == []
+        monkeypatch.setattr(time, "monotonic", lambda: now + 50)
+        assert driver.claim([digest]) == []
+        os.utime(store.drivers / f"{name}.lease")
+        monkeypatch.setattr(time, "monotonic", lambda: now + 100)
+        assert driver.claim([digest]) == [], "it was renewed"
+        monkeypatch.setattr(time, "monotonic", lambda: now + 161)
+        assert driver.claim([digest]) == [digest]
+
+
+def test_a_lease_that_another_machine_removed_is_taken_again(store, monkeypatch):
     monkeypatch.setattr(leases, "_BEAT", 0.02)
     with Driver(store, ABOUT) as driver:
-        (store.drivers / driver.id).unlink()
+        (store.drivers / f"{driver.id}.lease").unlink()
         for _ in range(500):
-            if live_driver(store, driver.id):
+            if ids(store) == [driver.id]:
                 break
             time.sleep(0.02)
-        assert live_driver(store, driver.id)
+        assert ids(store) == [driver.id]
+    assert not any(store.drivers.iterdir())
 
 
 def test_a_claim_that_cannot_be_made_says_why(store, monkeypatch):
     with Driver(store, ABOUT) as driver:
         shutil.rmtree(store.claims)
         with pytest.raises(InputError, match="a run cannot be claimed: No such file") as found:
-            driver.claim("ab" * 32)
+            driver.claim(["ab" * 32])
         assert not isinstance(found.value, StoreFullError)
         store.claims.mkdir()
 
-        def full(*given):
+        def full(*given, **how):
             raise OSError(errno.ENOSPC, "No space left on device")
 
         monkeypatch.setattr(leases, "open", full, raising=False)
-        monkeypatch.setattr(os, "link", full)
         with pytest.raises(StoreFullError):
-            driver.claim("cd" * 32)
+            driver.claim(["cd" * 32])

@@ -12,10 +12,9 @@ from ltr_duel.analysis import spread_sentence, summary_table
 from ltr_duel.core.errors import InputError
 from ltr_duel.experiment.results import StudyResults
 from ltr_duel.experiment.run import run_experiment
-from ltr_duel.experiment.stored_run import _SINCE, digests
+from ltr_duel.experiment.stored_runs import digests
 from ltr_duel.preferences import PreferenceMatrix, save_preferences
-from ltr_duel.simulation import RunKey, identification_time, key_fields
-from ltr_duel.simulation.run_result import _AS_EVER
+from ltr_duel.simulation import RunKey, identification_time
 from tests.conftest import bradley_terry
 from tests.experiment.conftest import plan_of
 
@@ -104,7 +103,7 @@ def test_a_summary_has_the_error_of_the_reference_of_each_policy(tmp_path):
 def test_a_digest_is_that_of_the_whole_key():
     oracle = {"repetition": 7, "matrix": "a", "zeta": {"repetition": 0}}
     key = RunKey(oracle, "rucb", {"alpha": 0.51, "repetition": 1}, horizon=9, repetition=12, seed=3, source="é")
-    own = {name: one for name, one in key_fields(key).items() if name != "repetition"}
+    own = {name: one for name, one in vars(key).items() if name != "repetition"}
     digest = digests(own)
     assert digest(12) == key.digest != digest(1) == replace(key, repetition=1).digest
 
@@ -117,7 +116,6 @@ def test_runs_in_batches_and_with_delays_are_read_as_they_were_written(tmp_path)
     run_experiment(plan, tmp_path / "runs")
     run = StudyResults(tmp_path / "runs").results(plan.problems[0].name).runs[0]
     assert (run.key.batch, run.key.delay) == (50, 7)
-    assert tuple(name for name, _ in _AS_EVER) == _SINCE
 
 
 def test_the_last_row_of_each_run_says_when_the_winner_was_identified(results):

@@ -8,8 +8,6 @@ import json
 import shutil
 import struct
 import tempfile
-import zlib
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -23,13 +21,10 @@ from ltr_duel.experiment import (
     read_spec,
     read_status,
     run_experiment,
-    segment,
+    runs_file,
     verify_store,
 )
-from ltr_duel.experiment.about import Shared, Writer
-from ltr_duel.experiment.run_record import encode_run
 from ltr_duel.experiment.store import Store
-from ltr_duel.experiment.stored_run import Reader
 from ltr_duel.preferences import PreferenceMatrix, save_preferences
 from tests.hostile.case import Case
 
@@ -122,64 +117,79 @@ def put(table, name, values):
     return table.set_column(table.schema.get_field_index(name), name, values)
 
 
-def forged(*, data=None, group=None, raw=None, run=None):
-    """Write the first run again with matching checksums: other bytes, or a changed group or run."""
+def forged(**change):
+    """Write the first run again with a matching checksum: other values, or functions of the values in its columns."""
 
     def damage(folder):
         store = Store(folder)
-        found = store.scan()
-        reader = Reader(store, found)
-        digest, stored = next(reader.runs(found.done))
-        shared, new = [], stored.data if data is None else data
-        if run is not None:
-            new = encode_run(run(stored.result("mdb")))
-        if group is not None:
-            old = reader.part(stored.about.group)
-            text = group(old) if callable(group) else group
-            content = text.encode() if isinstance(text, str) else json.dumps(text).encode()
-            shared = [Shared(hashlib.sha256(content).hexdigest(), zlib.compress(content))]
-            stored = stored._replace(about=stored.about._replace(group=shared[0].name))
-        writer = Writer(lambda records: store.append("f" * 32 + ".runs", records))
-        writer.add(digest, new, stored.about, shared, generation=1)
-        writer.flush()
-        if raw is not None:
-            store.append("e" * 32 + ".runs", segment.encode_record(segment.RUN, digest, raw, new, generation=2))
+        index = store.scan()
+        ((_, rows),) = index.batches([min(index.done)])
+        row = runs_file.Row(**rows.to_pylist()[0])
+        new = {name: one(getattr(row, name)) if callable(one) else one for name, one in change.items()}
+        store.append("f" * 32 + ".arrows", runs_file.encode_rows([row._replace(generation=1, **new)]))
 
     return damage
 
 
-def changed(name, function):
-    """Change one array of a run."""
-    return lambda run: replace(run, **{name: function(np.array(getattr(run, name)))})
+def resealed(change):
+    """Change the bytes of the first batch, and give it a checksum that fits."""
+
+    def damage(folder):
+        path, place = one(folder, "runs", ".arrows"), min(Store(folder).scan().done.values())
+        data = path.read_bytes()
+        raw = bytearray(data[place.offset : place.offset + place.size])
+        change(raw)
+        at = raw.index(runs_file._MARK) + len(runs_file._MARK)
+        raw[at : at + 64] = b"0" * 64
+        raw[at : at + 64] = hashlib.sha256(raw).hexdigest().encode()
+        path.write_bytes(data[: place.offset] + raw + data[place.offset + place.size :])
+
+    return damage
 
 
-def first_as(value):
-    def function(values):
-        values[0] = value
-        return values
+def claims_to_be_huge(raw):
+    struct.pack_into("<q", raw, 8 + struct.unpack_from("<i", raw, 4)[0], 2**45)
+
+
+def without_root(raw):
+    raw[8:12] = b"\xff" * 4
+
+
+def first_step(value):
+    def function(steps):
+        return [value, *steps[1:]]
 
     return function
 
 
+def of_row(number, value):
+    """Change the first entry of a row of steps: 0 is t, 1 is the recommended arm."""
+
+    def function(steps):
+        at = number * (len(steps) // 12)
+        return [*steps[:at], value, *steps[at + 1 :]]
+
+    return function
+
+
+def two_arms(steps):
+    return steps[: 9 * (len(steps) // 12)]
+
+
 def of_key(key):
-    """Change the key in a group."""
-    return lambda group: group | {"key": group["key"] | key}
-
-
-def packed(count, arms, width, content, apart=0):
-    """Pack arbitrary bytes as a run."""
-    return struct.pack("<IIQBB", count, arms, 20, width, apart) + content
+    """Change what a plan says about the keys of its runs."""
+    return about("plans", lambda plan: plan | {"key": plan["key"] | key})
 
 
 def flipped(folder):
-    path = one(folder, "runs", ".runs")
+    path = one(folder, "runs", ".arrows")
     data = bytearray(path.read_bytes())
     data[-40] ^= 1
     path.write_bytes(bytes(data))
 
 
 def beheaded(folder):
-    path = one(folder, "runs", ".runs")
+    path = one(folder, "runs", ".arrows")
     path.write_bytes(b"oops" + path.read_bytes()[4:])
 
 
@@ -188,10 +198,10 @@ def other_matrix(p):
 
 
 def failure(text):
-    """Cut off the last run, and mark it as failed."""
+    """Cut off the last run, and say that it failed."""
 
     def damage(folder):
-        path, before = one(folder, "runs", ".runs"), Store(folder).scan().done
+        path, before = one(folder, "runs", ".arrows"), Store(folder).scan().done
         path.write_bytes(path.read_bytes()[:-1])
         (digest,) = before.keys() - Store(folder).scan().done.keys()
         (folder / "failed" / f"{digest}.json").write_text(text)
@@ -219,7 +229,7 @@ def problems(change):
 
 
 PLAN = r"store/plans/[0-9a-f]{64}\.parquet: damaged, or not a plan \(.*'ltr-duel run'.* writes it anew"
-RUN = r"store/runs/[0-9a-f]{32}\.runs: run [0-9a-f]{64}: damaged: "
+RUN = r"store/runs/[0-9a-f]{32}\.arrows: run [0-9a-f]{64}: damaged: "
 REPAIR = r"'ltr-duel verify --repair store' does the run again"
 
 PLANS = {
@@ -232,6 +242,11 @@ PLANS = {
     "of no JSON": about("plans", "{"),
     "deeply nested": about("plans", DEEP),
     "of another version": about("plans", lambda plan: plan | {"format": "ltr_duel.plan/99"}),
+    "of an earlier version": about("plans", lambda plan: plan | {"format": "ltr_duel.plan/1"}),
+    "with a policy that is a list": about("plans", lambda plan: plan | {"policies": {"mdb": []}}),
+    "with no policy": about("plans", lambda plan: plan | {"policies": {}}),
+    "with a key of words": about("plans", lambda plan: plan | {"key": plan["key"] | {"seed": "20"}}),
+    "with a key of more": about("plans", lambda plan: plan | {"key": plan["key"] | {"and": "20"}}),
     "of a run": about("plans", lambda plan: plan | {"format": "ltr_duel.run/1"}),
     "without its spec": about("plans", lambda plan: {key: plan[key] for key in plan if key != "spec"}),
     "with a number for a name": about("plans", lambda plan: plan | {"name": 3}),
@@ -253,38 +268,46 @@ PLANS = {
 READERS = ("status", "results", "verify")
 
 RUNS = {
-    "has another byte": (flipped, "it is not as it was written"),
-    "has other things beside it": (forged(raw=b"hello"), "it is not as it was written"),
-    "is cut off": (forged(data=b"run"), "it is cut off"),
-    "is empty": (forged(data=b""), "it is cut off"),
-    "is of zeros": (forged(data=bytes(100)), "it is no run of this program"),
-    "has numbers of 3 bytes": (forged(data=packed(5, 3, 3, b"x" * 500)), "it is no run of this program"),
-    "is said to be huge": (forged(data=packed(2**32 - 1, 2**32 - 1, 8, b"x")), "it is no run of this program"),
-    "is not compressed": (forged(data=packed(5, 3, 1, b"x" * 60)), "it cannot be decompressed"),
-    "is shorter than it says": (forged(data=packed(5, 3, 1, zlib.compress(bytes(54)))), "not as long as it says"),
-    "is longer than it says": (forged(data=packed(5, 3, 1, zlib.compress(bytes(56)))), "not as long as it says"),
-    "has a group that is a list": (forged(group="[1]"), "not an object of JSON"),
-    "has a deep group": (forged(group=DEEP), "its manifest is not JSON"),
-    "has no key": (forged(group=lambda group: {"policy": "mdb"}), "'key' is missing"),
-    "has a key that is a list": (forged(group=lambda group: group | {"key": []}), "'key' is not what it should be"),
-    "has a key of words": (forged(group=of_key({"horizon": "20"})), "'horizon' is not what it should be"),
-    "has another seed": (forged(group=of_key({"seed": 1})), "it is of another run"),
-    "has times from 0": (forged(run=changed("checkpoints", first_as(0))), "the checkpoints are not those of the run"),
-    "has times backwards": (forged(run=changed("checkpoints", lambda t: t[::-1])), "the checkpoints are not those"),
-    "ends too early": (forged(run=changed("checkpoints", lambda t: t - 1)), "the checkpoints are not those of the run"),
-    "recommends arm 9": (forged(run=changed("recommended", first_as(9))), "an arm is recommended that does not"),
-    "recommends arm -1": (forged(run=changed("recommended", first_as(-1))), "an arm is recommended that does not"),
+    "has no checkpoints": (forged(checkpoints=0), "it is no run of this program"),
+    "has fewer checkpoints than none": (forged(checkpoints=-3), "it is no run of this program"),
+    "has one checkpoint too many": (forged(checkpoints=lambda count: count + 1), "it is no run of this program"),
+    "has no steps": (forged(steps=[]), "it is no run of this program"),
+    "has no arms": (forged(steps=lambda steps: steps[: len(steps) // 4]), "it is no run of this program"),
+    "has two arms": (
+        forged(steps=lambda steps: steps[: 9 * (len(steps) // 12)], exposure=None),
+        "it has 2 arms, and its matrix 3",
+    ),
+    "has exposures of other arms": (forged(exposure=[0.5]), "it is no run of this program"),
+    "is another repetition": (forged(repetition=9), "it is of another run"),
+    "has times from 0": (forged(steps=first_step(0)), "the checkpoints are not those of the run"),
+    "has times backwards": (forged(steps=first_step(-5)), "the checkpoints are not those of the run"),
+    "ends too late": (forged(steps=first_step(2)), "the checkpoints are not those of the run"),
+    "has times beyond all numbers": (forged(steps=first_step(2**63 - 1)), "the checkpoints are not those of the run"),
+    "recommends arm 9": (forged(steps=of_row(1, 9)), "an arm is recommended that does not"),
+    "recommends arm -1": (forged(steps=of_row(1, -1)), "an arm is recommended that does not"),
+    "has another seed": (of_key({"seed": 1}), "it is of another run"),
+    "is in another batch": (of_key({"batch": 7}), "it is of another run"),
 }
 
 FILES = {
-    "begins with other bytes": (beheaded, r"\.runs: damaged: bytes 0 to [\d,]+ are no runs; .*verify --repair"),
-    "is text": (content("runs", "a text " * 20, ".runs"), r"\.runs: damaged: bytes 0 to 140 are no runs"),
-    "is a folder": (folder_instead("runs", ".runs"), r"\.runs: cannot be read: Is a directory"),
-    "is empty": (content("runs", b"", ".runs"), "no run is done yet"),
-    "is cut off in its first run": (cut("runs", 60, ".runs"), "no run is done yet"),
+    "begins with other bytes": (beheaded, r"\.arrows: damaged: bytes 0 to [\d,]+ are no runs; .*verify --repair"),
+    "has another byte": (flipped, r"\.arrows: damaged: bytes [\d,]+ to [\d,]+ are no runs; .*verify --repair"),
+    "claims to expand to 35 TB": (
+        resealed(claims_to_be_huge),
+        r"\.arrows: damaged: bytes [\d,]+ to [\d,]+ are no runs",
+    ),
+    "has metadata without a root": (resealed(without_root), r"\.arrows: damaged: bytes [\d,]+ to [\d,]+ are no runs"),
+    "is text": (content("runs", "a text " * 20, ".arrows"), r"\.arrows: damaged: bytes 0 to 140 are no runs"),
+    "is a folder": (folder_instead("runs", ".arrows"), r"\.arrows: cannot be read: not an ordinary file"),
+    "is empty": (content("runs", b"", ".arrows"), "no run is done yet"),
+    "is cut off in its first run": (cut("runs", 2000, ".arrows"), "no run is done yet"),
     "is of version 0.1": (
         lambda folder: (folder / "runs" / f"{'0' * 64}.parquet").write_bytes(b"PAR1"),
-        "store: 1 runs are kept as in version 0.1.*commit 7012071.*'ltr-duel merge store --out NEW' copies them",
+        "store: the runs were written by a development version.*commit 7012071.*'ltr-duel merge store --out NEW' and",
+    ),
+    "is of version 0.2": (
+        lambda folder: (folder / "runs" / f"{'0' * 32}.runs").write_bytes(b"LR2"),
+        "store: the runs were written by a development version.*98b9506.*'ltr-duel results store --csv table.csv'",
     ),
 }
 

@@ -12,7 +12,7 @@ from ltr_duel.core import interpreted
 from ltr_duel.interleaving.comparison import Comparer
 from ltr_duel.interleaving.hooks import credit_pair, credit_slate, draw_pair, draw_slate
 from ltr_duel.interleaving.method import METHODS
-from ltr_duel.interleaving.methods import balanced, document_constraints, pairwise_preference, sosm, team_draft
+from ltr_duel.interleaving.methods import balanced, pairwise_preference, team_draft
 from ltr_duel.interleaving.methods.optimized import CREDITS, credit_of, merge, sensitivity, slot_of
 from tests.conftest import make_rankings
 from tests.reference import interleaving as literal
@@ -37,10 +37,7 @@ def _choices_are_enumerated(monkeypatch):
     """Run the samplers' own source with the enumerator as the source of choices."""
     for module in (balanced, pairwise_preference, team_draft):
         monkeypatch.setattr(module, "random_below", choose_below)
-    for module in (team_draft, sosm):
-        monkeypatch.setattr(module, "draft_list", interpreted(team_draft.draft_list))
-    for module in (balanced, document_constraints):
-        monkeypatch.setattr(module, "balanced_list", interpreted(balanced.balanced_list))
+    monkeypatch.setattr(team_draft, "draft_list", interpreted(team_draft.draft_list))
 
 
 def opened(orders, method, top, outcome=""):

@@ -1,8 +1,5 @@
 """Users cannot click unseen documents, and pages that no user has seen are not shown again."""
 
-import sqlite3
-from contextlib import closing
-
 import pytest
 
 from ltr_duel.core import InputError
@@ -66,16 +63,6 @@ def test_how_far_a_user_has_seen_survives_a_restart_and_a_reload_takes_nothing_b
         later_report(experiment, page.token, deep.shown[0])
         assert experiment.expire() == 0
     assert check_store(tmp_path / "shop.db") == []
-
-
-def test_a_store_of_the_schema_before_takes_its_pages_for_shown_as_a_whole(tmp_path):
-    with opened(tmp_path) as experiment:
-        page = experiment.decide("q", RANKINGS)
-    with closing(sqlite3.connect(tmp_path / "shop.db")) as db, db:
-        db.execute("ALTER TABLE pages DROP COLUMN depth")
-        db.execute("PRAGMA user_version = 5")
-    with opened(tmp_path) as experiment:
-        assert experiment.record(page.token, page.shown[-1:]).page == 1
 
 
 def test_a_page_that_reached_no_user_is_not_shown_again_after_a_restart_and_takes_no_outcomes(tmp_path):

@@ -1,15 +1,13 @@
 """The experiment: every page and click counted once, deadlines, refusals that change nothing, and the state."""
 
 import itertools
-import sqlite3
 import threading
-from contextlib import closing
 
 import numpy as np
 import pytest
 
 from ltr_duel.core import InputError
-from ltr_duel.live import Decide, Experiment, ExpiredError, Keys, Record, TokenError, UsedError, live_policy
+from ltr_duel.live import Decide, Experiment, ExpiredError, Keys, Record, TokenError, UsedError
 from tests.live.shop import DOCUMENTS, KEYS, NAMES, RANKINGS, Clock, opened, settings
 
 
@@ -71,27 +69,6 @@ def test_snapshots_change_nothing(tmp_path, monkeypatch):
                 use(one, 50, part, users=True)
                 found.append((part, one.state().to_json()))
     assert all(a == b for (i, a), (j, b) in itertools.combinations(found, 2) if i == j)
-
-
-@pytest.mark.parametrize("every", [7, 10**9])
-def test_a_store_from_before_rankers_were_numbered_at_random_goes_on_as_it_began(tmp_path, monkeypatch, every):
-    monkeypatch.setattr("ltr_duel.live.actions._SNAPSHOT_EVERY", every)
-    given = settings(seed=3)
-    plain, other = live_policy(given, labels="as given"), live_policy(given)
-    assert plain.ask() != other.ask()
-    opened(tmp_path, given).close()
-    with closing(sqlite3.connect(tmp_path / "shop.db")) as db, db:
-        assert db.execute("DELETE FROM about WHERE key = 'labels'").rowcount == 1
-    for _ in range(20):
-        with opened(tmp_path, given) as experiment:
-            assert experiment.asked == tuple(NAMES[arm] for arm in dict.fromkeys(plain.ask()))
-            page = experiment.decide("q", RANKINGS)
-            if len(page.rankers) == 1:
-                plain.tell()
-                continue
-            outcome = experiment.record(page.token, page.shown[:1]).credit[page.rankers]
-            assert outcome != 0
-            plain.tell(1 if outcome > 0 else -1)
 
 
 def test_a_page_without_clicks_is_closed_at_its_deadline(tmp_path):

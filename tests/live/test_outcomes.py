@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 from ltr_duel.core import InputError
-from ltr_duel.live import ExpiredError, TokenError, UsedError, check_store, export_log, outcomes
+from ltr_duel.live import ExpiredError, TokenError, UsedError, check_store, contents, export_log
 from ltr_duel.logs import ClickLog, compare_log
 from tests.live.shop import DOCUMENTS, RANKINGS, Clock, opened, settings
 
@@ -173,7 +173,7 @@ def test_an_outcome_that_there_cannot_be_is_refused_and_nothing_of_the_report_ha
 
 
 def test_a_page_has_so_many_outcomes_at_most(tmp_path, monkeypatch):
-    monkeypatch.setattr(outcomes, "_MOST", 3)
+    monkeypatch.setattr(contents, "_MOST", 3)
     with opened(tmp_path) as experiment:
         page = experiment.decide("q", RANKINGS)
         experiment.record(page.token, [{"kind": f"k{k}"} for k in range(3)], late=True)

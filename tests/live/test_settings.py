@@ -12,7 +12,6 @@ from ltr_duel.core import InputError, stream
 from ltr_duel.interleaving import METHODS
 from ltr_duel.live import Experiment, Settings, live_policy, read_settings, write_settings
 from tests.live.shop import opened, settings
-from tests.live.test_experiment import use
 
 GOOD = '[experiment]\nname = "x"\nrankers = ["a", "b", "c"]\npolicy = "rucb:alpha=0.51"\n'
 
@@ -118,23 +117,6 @@ def test_a_store_draws_a_seed_that_nobody_gave_and_keeps_it(tmp_path):
     assert seeds[0] == seeds[1] != seeds[2] == seeds[3]
 
 
-def without(store, key):
-    """Remove a key from the settings of a closed store, as in a store of an earlier version."""
-    with closing(sqlite3.connect(store)) as db, db:
-        (text,) = db.execute("SELECT value FROM about WHERE key = 'settings'").fetchone()
-        lines = [line for line in text.splitlines() if not line.startswith(key)]
-        assert len(lines) == len(text.splitlines()) - 1
-        db.execute("UPDATE about SET value = ? WHERE key = 'settings'", ("\n".join(lines),))
-
-
-def test_a_store_of_an_earlier_version_without_a_seed_has_seed_0(tmp_path):
-    opened(tmp_path, settings(seed=None)).close()
-    without(tmp_path / "shop.db", "seed")
-    for seed in (None, 0):
-        with opened(tmp_path, settings(seed=seed)) as experiment:
-            assert experiment.settings.seed == 0
-
-
 @pytest.mark.parametrize(
     "policy, method, outcome",
     [
@@ -153,23 +135,15 @@ def test_a_new_store_takes_the_unbiased_rule_and_records_it(tmp_path, policy, me
     assert f'outcome = "{outcome}"\n' in text
 
 
-def test_a_store_of_an_earlier_version_without_an_outcome_rule_keeps_the_papers_rule(tmp_path):
+def test_a_store_keeps_its_outcome_rule(tmp_path):
     unnamed = settings(method="probabilistic", seed=5)
-    named, states = replace(unnamed, outcome="marginal_sign"), []
-    for folder, then in ((tmp_path / "one", named), (tmp_path / "two", unnamed)):
-        folder.mkdir()
-        opened(folder, named).close()
-        if then is unnamed:
-            without(folder / "shop.db", "outcome")
-        for part in (then, replace(then, margin=0.1)):
-            with opened(folder, part) as experiment:
-                use(experiment, 40)
-                states.append(experiment.state().to_json() | {"started": 0.0})
-    assert states[:2] == states[2:] and {state["outcome"] for state in states} == {"marginal_sign"}
+    opened(tmp_path, replace(unnamed, outcome="marginal_sign")).close()
+    with opened(tmp_path, replace(unnamed, margin=0.1)) as experiment:
+        assert experiment.settings.outcome == experiment.state().outcome == "marginal_sign"
     with pytest.raises(InputError, match="began with outcome 'marginal_sign', not 'marginal_bernoulli'"):
-        opened(tmp_path / "two", replace(unnamed, outcome="marginal_bernoulli"))
+        opened(tmp_path, replace(unnamed, outcome="marginal_bernoulli"))
     with pytest.raises(InputError, match="began with method"):
-        opened(tmp_path / "two", settings(seed=5))
+        opened(tmp_path, settings(seed=5))
 
 
 @pytest.mark.parametrize(

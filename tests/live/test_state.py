@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from ltr_duel.core import stream
+from ltr_duel.live.memory import Tally
+from ltr_duel.live.rows import CLICKED
 from ltr_duel.live.state import beats_all, regret_bound
-from ltr_duel.live.tally import CLICKED, Tally
 from ltr_duel.logs import confidence_sequence
 from tests.live.shop import RANKINGS, opened, settings
 from tests.live.test_experiment import use

@@ -20,7 +20,6 @@ from ltr_duel.live import (
     check_store,
     export_log,
     forget,
-    schema,
     switch_store,
 )
 from tests.live.shop import RANKINGS, opened, settings
@@ -208,7 +207,7 @@ def test_an_error_of_the_program_takes_the_whole_batch_back(tmp_path, monkeypatc
     with opened(tmp_path) as experiment:
         pages = [experiment.decide("q", RANKINGS) for _ in range(2)]
         before = experiment.state().to_json()
-        monkeypatch.setattr("ltr_duel.live.tally.Tally.happen", lambda *given: 1 / 0)
+        monkeypatch.setattr("ltr_duel.live.memory.Tally.happen", lambda *given: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             experiment.answer([decide_call(RANKINGS), record_call(pages[0])])
         monkeypatch.undo()
@@ -339,35 +338,20 @@ def test_a_place_where_nothing_can_be_is_refused(tmp_path):
     assert not (tmp_path / "none.db").exists()
 
 
-def test_an_earlier_store_is_brought_up_to_date_or_left_as_it_is(tmp_path, monkeypatch):
+@pytest.mark.parametrize("version, commit", [(1, "7a9b58c"), (2, "98b9506"), (6, "98b9506")])
+def test_a_store_of_a_development_version_is_refused_with_the_commit_that_exports_it(tmp_path, version, commit):
     with opened(tmp_path) as experiment:
         experiment.decide("q", RANKINGS)
-
-    def step(db):
-        db.execute("ALTER TABLE pages ADD COLUMN device TEXT")
-
-    def fail(db):
-        step(db)
-        raise sqlite3.OperationalError("disk I/O error")
-
-    def columns():
-        with closing(sqlite3.connect(tmp_path / "shop.db")) as db, db:
-            (version,) = db.execute("PRAGMA user_version").fetchone()
-            return version, "device" in [row[1] for row in db.execute("PRAGMA table_info(pages)")]
-
-    monkeypatch.setattr(schema, "SCHEMA_VERSION", schema.SCHEMA_VERSION + 1)
-    monkeypatch.setitem(schema.MIGRATIONS, schema.SCHEMA_VERSION - 1, fail)
-    with pytest.raises(InputError, match="disk I/O error"):
-        opened(tmp_path)
-    assert columns() == (schema.SCHEMA_VERSION - 1, False)
-    with pytest.raises(InputError, match="earlier version"):
-        export_log(tmp_path / "shop.db", tmp_path / "log.jsonl")
-    with pytest.raises(InputError, match="earlier version"):
-        switch_store(tmp_path / "shop.db", Switch("pause"))
-    with pytest.raises(InputError, match="earlier version"):
-        forget(tmp_path / "shop.db", user="ann")
-    assert columns() == (schema.SCHEMA_VERSION - 1, False)
-    monkeypatch.setitem(schema.MIGRATIONS, schema.SCHEMA_VERSION - 1, step)
-    with closing(schema.connected(tmp_path / "shop.db", writes=True, migrates=True)):
-        pass
-    assert columns() == (schema.SCHEMA_VERSION, True)
+    path = tmp_path / "shop.db"
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute(f"PRAGMA user_version = {version}")
+    before = path.read_bytes()
+    for use_of in (
+        lambda: opened(tmp_path),
+        lambda: export_log(path, tmp_path / "log.jsonl"),
+        lambda: switch_store(path, Switch("pause")),
+        lambda: forget(path, user="ann"),
+    ):
+        with pytest.raises(InputError, match=f"development version of ltr-duel; commit {commit} exports it"):
+            use_of()
+    assert path.read_bytes() == before

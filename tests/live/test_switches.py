@@ -19,8 +19,8 @@ from ltr_duel.live import (
     read_switches,
     switch_store,
 )
-from ltr_duel.live.policies import policy_without
 from ltr_duel.live.switches import side_of, switches_of
+from ltr_duel.live.turns import policy_without
 from ltr_duel.logs import ClickLog, compare_log
 from tests.live.shop import DOCUMENTS, NAMES, RANKINGS, Clock, opened, settings
 from tests.live.test_experiment import use
@@ -492,21 +492,6 @@ def test_the_rows_say_the_same_under_any_incumbent(tmp_path):
         switched(experiment, Switch("drop", ranker="b"))
         rows = experiment._store.switches()
     assert switches_of(rows, settings(incumbent="b")) == switches_of(rows, settings()) == Switches(dropped=("b",))
-
-
-def test_a_store_of_the_version_before_gets_its_switches(tmp_path):
-    with opened(tmp_path) as experiment:
-        use(experiment, 10)
-        before = experiment.state().to_json()
-    with closing(sqlite3.connect(tmp_path / "shop.db")) as db, db:
-        db.execute("DROP TABLE switches")
-        db.execute("DELETE FROM about WHERE key IN ('sides', 'ended', 'user key')")
-        db.execute("ALTER TABLE pages DROP COLUMN context")
-        db.execute("ALTER TABLE pages DROP COLUMN depth")
-        db.execute("PRAGMA user_version = 2")
-    with opened(tmp_path) as experiment:
-        assert experiment.state().to_json() == before
-        assert switched(experiment, Switch("pause")).mode == "paused"
 
 
 def test_in_a_trial_of_equals_all_have_the_incumbents_list(tmp_path):

@@ -82,17 +82,6 @@ def test_a_token_of_one_copy_of_a_store_closes_no_page_of_the_other(tmp_path):
         assert experiment.record(page.token, []).page == 1
 
 
-def test_pages_of_an_earlier_version_take_the_tokens_that_it_signed(tmp_path, monkeypatch):
-    with monkeypatch.context() as earlier:
-        earlier.setattr("ltr_duel.live.marks.Marks.begin", lambda *given: None)
-        with opened(tmp_path) as experiment:
-            pages = [experiment.decide("q", RANKINGS) for _ in range(2)]
-    with opened(tmp_path) as experiment:
-        assert experiment.record(pages[0].token, []).page == 1
-        page = experiment.decide("q", RANKINGS)
-        assert [experiment.record(one.token, []).page for one in (page, pages[1])] == [3, 2]
-
-
 def test_a_page_that_is_closed_is_known_after_later_openings(tmp_path):
     with opened(tmp_path) as experiment:
         pages = [experiment.decide("q", RANKINGS) for _ in range(2)]

@@ -10,14 +10,19 @@ from ltr_duel.bandits import POLICIES, LivePolicy
 from ltr_duel.core import stream
 from ltr_duel.live.turns import MOST_HELD, Turns
 from tests.bandits.matrices import bradley_terry
-from tests.live.shop import Watched
+from tests.live.shop import Watched, settings
 
 P = bradley_terry(4, spread=3)
 
 
 def made(name, seed=0, in_order=False):
-    slates = POLICIES.configure(name).component.feedback == "slate"
-    return Turns(LivePolicy(name, 4, horizon=1000, seed=seed), 4, slates=slates, in_order=in_order)
+    return Turns(given(name, in_order), LivePolicy(name, 4, horizon=1000, seed=seed))
+
+
+def given(name, in_order):
+    sets = POLICIES.configure(name).component.feedback == "slate"
+    how = {"policy": name, "horizon": 1000, "method": "probabilistic" if sets else "team_draft"}
+    return settings(rankers=tuple("abcd"), order="shown" if in_order else "arrival", **how)
 
 
 def signs_of(key, rng):
@@ -80,7 +85,7 @@ def test_what_comes_late_waits_until_it_is_asked_for_and_is_told_in_order():
             self.steps += 1
 
     policy = Told()
-    turns = Turns(policy, 4, slates=False, in_order=False)
+    turns = Turns(given("rucb", False), policy)
     for page in (1, 2, 3):
         turns.opened(page, (0, 1))
     turns.closed(3, (0, 1), b"\1")
@@ -93,7 +98,7 @@ def test_what_comes_late_waits_until_it_is_asked_for_and_is_told_in_order():
     assert turns.pulls.tolist() == [2, 2, 1, 1]
 
     policy = Told()
-    turns = Turns(policy, 4, slates=False, in_order=True)
+    turns = Turns(given("rucb", True), policy)
     for page in (1, 2, 3):
         turns.opened(page, (0, 1))
     turns.closed(3, (0, 1), b"\1")
@@ -117,7 +122,7 @@ def test_what_waits_is_bounded():
 @pytest.mark.parametrize("in_order", [False, True])
 def test_what_waits_can_be_taken_back(in_order):
     first = walk(made("rucb", 2, in_order), 60, stream(2, "users"), lambda signs: 9)
-    second = Turns(LivePolicy.restore("rucb", first.policy.snapshot()), 4, slates=False, in_order=in_order)
+    second = Turns(given("rucb", in_order), LivePolicy.restore("rucb", first.policy.snapshot()))
     second.wait_again(first.waiting())
     assert second.held == first.held > 0 and second.waiting() == first.waiting()
 

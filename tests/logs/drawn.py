@@ -14,7 +14,6 @@ from scipy import special
 
 from ltr_duel.core import kernel, statistics, stream
 from ltr_duel.logs import Spread, plan_impressions, spreads_in_log
-from ltr_duel.logs.clustered_sequence import Clustered, normal_boundary
 from ltr_duel.logs.clusters import (
     cautious_means,
     clustered_means,
@@ -26,6 +25,7 @@ from ltr_duel.logs.clusters import (
 from ltr_duel.logs.comparison import compared
 from ltr_duel.logs.named_looks import looks_at_pair, looks_made
 from ltr_duel.logs.outcomes import UNIT
+from ltr_duel.logs.sequential import Clustered, normal_boundary
 from ltr_duel.logs.slices import interaction_tests
 from ltr_duel.logs.sums import Clusters, PairSums, Sequences
 from ltr_duel.rankers import evaluate_rankers

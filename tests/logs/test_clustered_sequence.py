@@ -8,8 +8,8 @@ from scipy import special, stats
 from scipy.integrate import quad
 
 from ltr_duel.core import statistics
-from ltr_duel.logs.clustered_sequence import _EVEN, Clustered, _components, _rho, normal_boundary
 from ltr_duel.logs.clusters import Means
+from ltr_duel.logs.sequential import _EVEN, Clustered, _components, _rho, normal_boundary
 from tests.logs.drawn import users_needed
 
 

@@ -33,11 +33,11 @@ from ltr_duel.logs import (
     write_log,
 )
 from ltr_duel.logs.clusters import clustered_means, naive_means, two_way
+from ltr_duel.logs.compare import summed
 from ltr_duel.logs.engine import Engine, Warehouse
 from ltr_duel.logs.looks import looks_of
 from ltr_duel.logs.outcomes import UNIT, credited
 from ltr_duel.logs.rows import SHOWN_AGAIN
-from ltr_duel.logs.summed import summed
 from ltr_duel.logs.sums import Grouping, pair_sums
 from ltr_duel.preferences import PreferenceMatrix, condorcet_confidence, estimate_preferences
 from ltr_duel.rankers import feature_rankers

@@ -12,7 +12,7 @@ from benchmarks.studies.errors_off_policy import DEMONSTRATION, Case, answers
 from ltr_duel.core import InputError, stream
 from ltr_duel.interleaving import METHODS, Lists, Size
 from ltr_duel.logs import ClickLog, WeightedOutcome, simulate_log, weigh_outcomes, weighted_lines
-from ltr_duel.logs.designs import Design, Source, learnt
+from ltr_duel.logs.designs import Design
 from ltr_duel.logs.doubly_robust import Rows, clicked_rows, residuals
 from ltr_duel.logs.mixtures import LARGEST, Mixtures, reach_of, weights_of
 from ltr_duel.preferences import estimate_preferences
@@ -138,10 +138,7 @@ def test_lists_that_are_kept_for_a_query_are_refused(tmp_path, share):
 
 def test_lists_that_are_drawn_anew_repeat_as_often_as_their_chances_imply(tmp_path):
     rankings = random_rankings(3, 4, 4)
-    source = Source(
-        log := ClickLog(log_of(tmp_path, rankings, 3000, 5, tau=2.0)), learnt(log, ("ranker 0", "ranker 1"))
-    )
-    design = Design(source, ("ranker 0", "ranker 1"))
+    design = Design(ClickLog(log_of(tmp_path, rankings, 3000, 5, tau=2.0)), ("ranker 0", "ranker 1"))
     for used in design.rows():
         design.weighed(used)
     seen, expected = design.repeats.seen, design.repeats.expected

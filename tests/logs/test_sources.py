@@ -18,8 +18,8 @@ from scipy import stats
 
 from ltr_duel.core import InputError
 from ltr_duel.logs import ClickLog, aligned, check_log, compare_log, describe_log, guardrails
+from ltr_duel.logs.compare import summed
 from ltr_duel.logs.engine import Engine, Warehouse
-from ltr_duel.logs.summed import summed
 from ltr_duel.logs.table import NO_CREDIT
 
 DAY = 86400

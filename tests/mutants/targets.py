@@ -8,7 +8,6 @@ ROOT = Path(__file__).resolve().parents[2]
 FLOORS = {"bandits": 90, "interleaving": 42, "preferences": 26, "simulation": 20, "rankers": 14, "clicks": 8}
 NOT_MUTATED = {
     "bandits/compiling": "about errors of the compiler, which does not run here",
-    "interleaving/compiling": "about errors of the compiler, which does not run here",
 }
 CONSTANTS = "tests/test_constants.py"
 RUNS = "bandits/literal bandits/live simulation/simulate -k rucb or mdb or winner_stays or test_live or test_simulate"
@@ -27,7 +26,6 @@ SEEN_BY = {
     "bandits/policy": "bandits/check bandits/live bandits/plugins -k broken or test_live or test_plugins",
     "bandits/posterior": "bandits/law bandits/choices bandits/draws",
     "bandits/recorder": "simulation/regret_kinds " + RUNS + " or test_regret_kinds",
-    "bandits/regret_rule": "bandits/regret_rule bandits/law -k regret_rule or double_thompson",
     "bandits/state": "bandits/state bandits/live",
     "bandits/statistics": "bandits/literal bandits/law -k rucb or mdb or rmed or ccb or test_law",
     "bandits/policies/beat_the_mean_sweeps": "simulation/sweeps -k (enumerated or beat_the_mean) and not experiment",
@@ -51,7 +49,6 @@ SEEN_BY = {
     "interleaving/methods/sosm": "interleaving/sosm interleaving/enumeration -k sosm",
     "interleaving/methods/team_draft": "interleaving/enumeration interleaving/sosm -k team or sosm or random_clicks",
     "preferences/compare": "preferences/compare",
-    "preferences/families": "preferences/families",
     "preferences/io": "preferences/files preferences/matrix",
     "preferences/matrix": "preferences/matrix preferences/properties preferences/files",
     "preferences/published": "preferences/properties preferences/matrix preferences/synthetic",
@@ -60,18 +57,17 @@ SEEN_BY = {
     "preferences/estimate/api": "preferences/estimate preferences/blocks preferences/goals",
     "preferences/estimate/blocks": "preferences/blocks preferences/estimate preferences/confidence",
     "preferences/estimate/control": "preferences/control preferences/truth",
+    "preferences/estimate/goals": "preferences/goals preferences/estimate preferences/blocks",
     "preferences/estimate/integrated": "preferences/integrated preferences/estimate preferences/truth",
     "preferences/estimate/sampling": "preferences/blocks preferences/estimate preferences/goals",
     "preferences/estimate/settings": "preferences/estimate preferences/blocks preferences/goals",
     "preferences/estimate/tree": "preferences/integrated preferences/truth",
-    "preferences/estimate/until_winner": "preferences/goals",
     "preferences/properties/bounds": "preferences/properties preferences/matrix preferences/synthetic",
     "preferences/properties/confidence": "preferences/confidence",
     "preferences/properties/intervals": "preferences/confidence",
     "preferences/properties/subsets": "preferences/winner_sets preferences/properties",
     "preferences/properties/summary": "preferences/properties preferences/confidence",
     "preferences/properties/transitivity": "preferences/properties preferences/synthetic",
-    "rankers/evaluate": MEASURED,
     "rankers/features": "rankers/features",
     "rankers/measures": MEASURED,
     "rankers/models": "rankers/sources",
@@ -92,7 +88,6 @@ SEEN_BY = {
     "simulation/sensitivity": "simulation/sensitivity",
     "simulation/single_run": "simulation/simulate simulation/labels",
     "simulation/statistics": "simulation/statistics simulation/result_summary",
-    "simulation/summary": "simulation/result_summary",
     "simulation/utility": "simulation/utility",
 }
 POLICY_TESTS = "bandits/choices bandits/literal bandits/law bandits/regret_rule bandits/check"

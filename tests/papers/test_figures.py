@@ -107,9 +107,8 @@ def test_the_bound_is_drawn_where_the_table_carries_it():
     axes = DRAWINGS["regret"](runs(lower_bound=8.0), about()).axes[0]
     bound = line(axes, BOUND)
     assert bound.get_ydata() == pytest.approx(8 * np.log(bound.get_xdata()))
-    for frame, options in ((runs(), {}), (runs(lower_bound=8.0), {"bound": False})):
-        labels = [one.get_label() for one in DRAWINGS["regret"](frame, about(), **options).axes[0].get_lines()]
-        assert BOUND not in labels
+    labels = [one.get_label() for one in DRAWINGS["regret"](runs(), about()).axes[0].get_lines()]
+    assert BOUND not in labels
 
 
 @pytest.mark.parametrize("problems, columns, shape", [(15, 3, (5, 3)), (3, None, (1, 3)), (4, None, (2, 2))])

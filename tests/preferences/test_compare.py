@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from ltr_duel.core.errors import InputError
 from ltr_duel.preferences.compare import compare_matrices
-from ltr_duel.preferences.estimate.api import estimate_preferences, extend_preferences
+from ltr_duel.preferences.estimate.api import estimate_preferences
 from ltr_duel.preferences.synthetic import equal_gaps
 from tests.conftest import bradley_terry, random_rankings
 
@@ -44,9 +42,3 @@ def test_matrices_known_exactly_have_no_scores():
     assert agreement.names == ("0", "1", "2", "3") and agreement.chance is None and agreement.pairs["z"].isna().all()
     with pytest.raises(InputError, match="have 0 rankers in common"):
         compare_matrices(bradley_terry(2), bradley_terry(2).relabelled(["x", "y"]))
-
-
-def test_a_matrix_that_an_earlier_version_added_up_is_not_extended(estimates):
-    pooled = replace(estimates[0], provenance=estimates[0].provenance | {"pooled": [1, 2]})
-    with pytest.raises(InputError, match="a pooled matrix has no random stream of its own"):
-        extend_preferences(pooled, random_rankings(6, 8, 12), comparisons=9000)

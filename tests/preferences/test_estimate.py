@@ -10,7 +10,7 @@ import pytest
 from ltr_duel.clicks.model import click_model
 from ltr_duel.core.errors import InputError
 from ltr_duel.interleaving import METHODS
-from ltr_duel.preferences.estimate import sampling, settings
+from ltr_duel.preferences.estimate import goals, sampling, settings
 from ltr_duel.preferences.estimate.api import estimate_preferences, extend_preferences
 from tests.conftest import make_rankings, random_rankings
 from tests.reference.interleaving import expected_outcome
@@ -92,7 +92,7 @@ def earlier(monkeypatch):
 
     def estimate(rankings, **given):
         with monkeypatch.context() as patch:
-            patch.setattr(settings.machine, "versions_of", lambda libraries: dict.fromkeys(libraries, "0.0.1"))
+            patch.setattr(goals.machine, "versions_of", lambda libraries: dict.fromkeys(libraries, "0.0.1"))
             return estimate_preferences(rankings, **given)
 
     return estimate
@@ -105,7 +105,7 @@ def test_an_upgrade_of_the_libraries_keeps_what_was_counted(earlier, tmp_path, m
     extended = extend_preferences(before, rankings, comparisons=300)
     at_once = estimate_preferences(rankings, comparisons=300, **how)
     assert extended.p.tobytes() == at_once.p.tobytes() and extended.provenance == at_once.provenance
-    monkeypatch.setattr(sampling, "count_piece", None)  # would fail if called
+    monkeypatch.setattr(sampling, "Worker", None)  # would fail if called
     assert estimate_preferences(rankings, comparisons=100, store=tmp_path, **how).p.tobytes() == before.p.tobytes()
 
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from ltr_duel.core.errors import InputError
-from ltr_duel.preferences.families import FAMILIES, UTILITY_FAMILIES, members
-from ltr_duel.preferences.synthetic import logistic_normal, strong_neighbours
+from ltr_duel.preferences.synthetic import FAMILIES, UTILITY_FAMILIES, logistic_normal, members, strong_neighbours
 
 
 def test_each_size_with_each_gamma():

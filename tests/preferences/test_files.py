@@ -129,12 +129,13 @@ def test_counts_survive_and_are_spelled_out(tmp_path):
     assert estimate_preferences(random_rankings(2, 5, 8), comparisons=300, outcome="expectation").wins is None
 
 
-def test_files_of_the_first_format_are_still_read(tmp_path):
+def test_files_of_the_first_format_are_refused(tmp_path):
     path = save_preferences(bradley_terry(3), tmp_path / "m.parquet")
     table = pq.read_table(path)
     about = json.loads(table.schema.metadata[b"ltr_duel"]) | {"format": "ltr_duel.preferences/1"}
     pq.write_table(table.replace_schema_metadata({b"ltr_duel": json.dumps(about).encode()}), path)
-    assert load_preferences(path).tally is None
+    with pytest.raises(InputError, match=r"another version \(ltr_duel.preferences/1\); save it as .csv with"):
+        load_preferences(path)
 
 
 READS = """

@@ -7,7 +7,7 @@ import pytest
 
 from ltr_duel.clicks.model import click_model
 from ltr_duel.preferences.estimate.api import estimate_preferences, extend_preferences
-from ltr_duel.preferences.estimate.until_winner import beaten_for_certain
+from ltr_duel.preferences.estimate.goals import beaten_for_certain
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.rankers.rankings import Rankings, inverse
 from tests.conftest import make_rankings, random_rankings

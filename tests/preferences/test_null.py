@@ -8,8 +8,12 @@ import scipy.optimize
 
 from ltr_duel.core.errors import InputError
 from ltr_duel.preferences import PreferenceMatrix, arxiv, load_preferences, transitive_null
-from ltr_duel.preferences.properties.null import circle_beyond_noise, redrawn, wins_beyond_noise
-from ltr_duel.preferences.properties.transitive_fit import strongly_transitive_fit
+from ltr_duel.preferences.properties.null import (
+    circle_beyond_noise,
+    redrawn,
+    strongly_transitive_fit,
+    wins_beyond_noise,
+)
 from ltr_duel.preferences.properties.transitivity import cyclic_triples, strong_violations
 
 SIZE = 12

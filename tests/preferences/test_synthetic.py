@@ -95,7 +95,6 @@ def test_what_cannot_be_made_is_refused():
         "within 1 of each other, not 2": lambda: synthetic.from_utilities([0, 2], "linear"),
         "finite numbers": lambda: synthetic.from_utilities([0, np.nan]),
         "no synthetic preference matrix 'arith7'; did you mean": lambda: synthetic.synthetic_preferences("arith7"),
-        "no set of utilities 'arith7'": lambda: synthetic.utility_set("arith7"),
         "gamma times the gap must be between 0.1 and 0.5": lambda: synthetic.strong_neighbours(5, 9),
         "without a Condorcet winner must be at least 3": lambda: synthetic.random_preferences(2, condorcet=False),
     }.items():

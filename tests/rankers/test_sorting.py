@@ -7,7 +7,7 @@ import pytest
 
 from ltr_duel.core import InputError
 from ltr_duel.rankers import constant_features, rankings_from_scores
-from ltr_duel.rankers.sorting import rank_documents, sort_numbers
+from ltr_duel.rankers.sorting import Ranked, Scored, rank_documents
 from ltr_duel.rankers.ties import REDRAWING, TIE_RULES
 from tests.rankers.test_features import make_dataset
 from tests.reference.rankings import constant_columns, ordered
@@ -116,22 +116,12 @@ def unmixed(keys):
 
 def test_tied_documents_whose_hashes_differ_in_the_last_bits_alone_are_ordered_by_these():
     hashes = np.uint64(2**63) + np.array([9, 4, 0, 7, 1, 3], np.uint64)
-    room, ptr = np.empty((5, 6), np.int64), np.array([0, 6])
     order, rank, tied = np.empty(6, np.int16), np.empty(6, np.int16), np.empty(6, np.uint8)
     with np.errstate(over="ignore"):
-        rank_documents(np.zeros(6, np.int64), ptr, unmixed(hashes), np.uint64(0), True, order, rank, tied, room)
+        scored = Scored(np.zeros(6, np.int64), np.array([0, 6]), unmixed(hashes), np.uint64(0), True)
+        rank_documents(scored, [np.array([0])], Ranked(order, rank, tied))
     assert order.tolist() == np.argsort(hashes).tolist() == [2, 4, 5, 1, 3, 0]
     assert tied.tolist() == [0, 1, 1, 1, 1, 1]
-
-
-@pytest.mark.parametrize("size", [*range(70), 127, 128, 129, 1000, 32_767])
-def test_numbers_are_sorted_and_nothing_beyond_the_scratch_is_written(size):
-    numbers = np.random.default_rng(size).integers(-(2**63), 2**63 - 1 - size, size + size // 8 + 2)
-    numbers[: min(size, 2)] = 2**63 - 1 - size - np.arange(min(size, 2))
-    expected, last = np.sort(numbers[:size]), numbers[-1]
-    sort_numbers(numbers, np.empty(size + size // 8 + 1, np.int64), size)
-    assert (numbers[:size] == expected).all()
-    assert numbers[-1] == last
 
 
 def test_constant_columns_are_those_whose_extremes_are_equal_in_each_query():

@@ -1,4 +1,4 @@
-"""The updates of the literature and of PyClick that differ from maximum likelihood, to reproduce its figures.
+"""The updates of the literature and of PyClick where they are not those of maximum likelihood, to meet its figures.
 
 The dependent click model and the simplified DBN are fitted by counting: what stands above the last click was examined,
 what stands below was not, and the last click satisfied; without a click all was examined (Guo, Liu, Wang, WSDM 2009;
@@ -10,55 +10,43 @@ as true. Entries are those of `walk.session_entries`.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ltr_duel.clicks.fit.em import Fit, divided
 from ltr_duel.clicks.fit.evaluate import Score, click_chances, score
-from ltr_duel.clicks.fit.forms import CASCADE, CCM, DBN, DCM, FORMS, SDBN, Layout, layout_of
+from ltr_duel.clicks.fit.forms import CASCADE, CCM, DBN, DCM, FORMS, SDBN, layout_of
 from ltr_duel.clicks.fit.sessions import Sessions
-from ltr_duel.clicks.fit.walk import TINY, Work, session_entries, step, work_for
-from ltr_duel.core import FloatVector, IntVector, kernel
-
-
-class Given(NamedTuple):
-    """The input of a step of fitting."""
-
-    form: int
-    theta: FloatVector
-    layout: Layout
-    item: IntVector
-    click: NDArray[np.bool_]
-    ptr: IntVector
+from ltr_duel.clicks.fit.walk import TINY, Lists, Model, Work, enter, lists_of, session_entries, step, work_for
+from ltr_duel.core import FloatVector, kernel
 
 
 def fit(name: str, sessions: Sessions, iterations: int = 50, smoothing: float = 1.0) -> Fit:
-    """Fit one model with the given number of steps."""
+    """Fit one model by so many steps."""
     form = FORMS[name]
     layout = layout_of(form, sessions.items, sessions.places)
     theta, true, asked = np.full(layout.size, 0.5), np.empty(layout.size), np.empty(layout.size)
     counted = form.code in (CASCADE, DCM, SDBN)
     for _ in range(1 if counted else iterations):
         true[:], asked[:] = 0.0, 0.0
-        given = Given(form.code, theta, layout, sessions.item, sessions.click, sessions.ptr)
+        model = Model(form.code, theta, layout)
         if counted:
-            add_counts(given, true, asked)
+            add_counts(model, lists_of(sessions), true, asked)
         else:
-            add_entries(given, work_for(layout.places), true, asked)
+            add_entries(model, lists_of(sessions), work_for(layout.places), true, asked)
         theta = divided(true, asked, smoothing)
     return Fit(theta, layout, asked, iterations, -1)
 
 
 def judged(name: str, found: Fit, sessions: Sessions) -> Score:
     """Return the figures of a model on held-out sessions; for the cascade, impossible sessions count as in PyClick."""
-    known = score(FORMS[name].code, found.theta, found.layout, sessions)
+    model = Model(FORMS[name].code, found.theta, found.layout)
+    known = score(model, sessions)
     if name != "cascade":
         return known
     whole, chances = 0.0, np.empty(found.layout.places)
-    for start, stop in zip(sessions.ptr[:-1], sessions.ptr[1:], strict=True):
-        click_chances(CASCADE, found.theta, found.layout, sessions.item, start, stop - start, chances)
+    for s, (start, stop) in enumerate(zip(sessions.ptr[:-1], sessions.ptr[1:], strict=True)):
+        click_chances(model, lists_of(sessions), s, chances)
         clicked = np.flatnonzero(sessions.click[start:stop])
         first = clicked[0] if len(clicked) else stop - start  # above a click nothing is given, below it none can be
         whole += np.log1p(-chances[:first]).sum() / (stop - start)
@@ -69,23 +57,23 @@ def judged(name: str, found: Fit, sessions: Sessions) -> Score:
 
 
 @kernel
-def add_entries(given: Given, work: Work, true: FloatVector, asked: FloatVector) -> None:
+def add_entries(model: Model, lists: Lists, work: Work, true: FloatVector, asked: FloatVector) -> None:
     """Add the entries of all sessions by the published updates."""
-    form, theta, layout, item, click, ptr = given
-    for s in range(ptr.shape[0] - 1):
-        if form in (DBN, CCM):
-            count = _chained(given, ptr[s], ptr[s + 1], work)
+    for s in range(lists.ptr.shape[0] - 1):
+        if model.form in (DBN, CCM):
+            count = _chained(model, lists, s, work)
         else:
-            count = session_entries(form, theta, layout, item, click, ptr[s], ptr[s + 1], work)[0]
+            count = session_entries(model, lists, s, work)[0]
         for e in range(count):
             true[work.which[e]] += work.true[e]
             asked[work.which[e]] += work.asked[e]
 
 
 @kernel
-def add_counts(given: Given, true: FloatVector, asked: FloatVector) -> None:
-    """Count over all sessions the trials and the successes of each parameter."""
-    form, _, layout, item, click, ptr = given
+def add_counts(model: Model, lists: Lists, true: FloatVector, asked: FloatVector) -> None:
+    """Count for all sessions how often each parameter was asked for, and how often it came true."""
+    form, _, layout = model
+    ptr, item, click, _ = lists
     for s in range(ptr.shape[0] - 1):
         start, end = ptr[s], ptr[s + 1]
         if form != CASCADE:
@@ -117,19 +105,13 @@ def _last_click(click: NDArray[np.bool_], start: int, stop: int) -> int:
 
 
 @kernel
-def _enter(work: Work, count: int, which: int, true: float, asked: float) -> int:
-    work.which[count], work.true[count], work.asked[count] = which, true, asked
-    return count + 1
-
-
-@kernel
-def _below(given: Given, start: int, stop: int, first: int) -> float:
+def _below(model: Model, lists: Lists, s: int, first: int) -> float:
     """Return the probability of the clicks from place ``first`` on, with the items of the top of the list."""
-    form, theta, layout, item, click, _ = given
+    start, stop = lists.ptr[s], lists.ptr[s + 1]
     likelihood, reached = 1.0, 1.0
     for k in range(stop - start - first):
-        attract, _, after_click, after_skip = step(form, theta, layout, item[start + k], k, -1)
-        if click[start + first + k]:
+        attract, _, after_click, after_skip = step(model, lists.item[start + k], k, -1)
+        if lists.click[start + first + k]:
             likelihood *= attract * reached
             reached = after_click
         else:
@@ -140,19 +122,20 @@ def _below(given: Given, start: int, stop: int, first: int) -> float:
 
 
 @kernel
-def _chained(given: Given, start: int, stop: int, work: Work) -> int:
+def _chained(model: Model, lists: Lists, s: int, work: Work) -> int:
     """Add the entries of DBN or CCM: ``reached`` is conditional on the clicks above, ``examined`` is unconditional."""
-    form, theta, layout, item, click, _ = given
+    form, theta, layout = model
+    start, stop, item, click = lists.ptr[s], lists.ptr[s + 1], lists.item, lists.click
     n, last, count = stop - start, _last_click(click, start, stop), 0
     later = work.rest  # probability of a click here or below, if reached
     later[n] = 0.0
     for k in range(n - 1, -1, -1):
-        attract, _, _, after_skip = step(form, theta, layout, item[start + k], k, -1)
+        attract, _, _, after_skip = step(model, item[start + k], k, -1)
         later[k] = attract + (1.0 - attract) * after_skip * later[k + 1]
     reached, examined = 1.0, 1.0
     for k in range(n):
         i, clicked = item[start + k], click[start + k]
-        attract, _, after_click, after_skip = step(form, theta, layout, i, k, -1)
+        attract, _, after_click, after_skip = step(model, i, k, -1)
         true, asked = 0.0, 1.0
         if clicked:
             true = 1.0
@@ -162,30 +145,30 @@ def _chained(given: Given, start: int, stop: int, work: Work) -> int:
             asked = 2.0
             if k == last:
                 true += attract / (1.0 - after_click * later[k + 1])
-        count = _enter(work, count, i, true, asked)
+        count = enter(work, count, i, true, asked)
         if clicked and form == DBN:
             satisfied = 0.0
             if k == last:
                 satisfied = theta[layout.satisfaction + i] / (1.0 - after_click * later[k + 1])
-            count = _enter(work, count, layout.satisfaction + i, satisfied, 1.0)
-        on = _below(given, start, stop, k + 1)  # if the user goes on, and if not
+            count = enter(work, count, layout.satisfaction + i, satisfied, 1.0)
+        on = _below(model, lists, s, k + 1)  # if the user goes on, and if not
         off = 1.0 if last <= k else 0.0
         if not clicked:
             went, ended = reached * after_skip * on, reached * (1.0 - after_skip) * off
             whole = went + ended + (1.0 - reached) * off
-            count = _enter(work, count, layout.shared, went / whole, (went + ended) / whole)
+            count = enter(work, count, layout.shared, went / whole, (went + ended) / whole)
         elif form == DBN:
             satisfied = theta[layout.satisfaction + i]
             went, ended = after_click * on, (1.0 - satisfied) * (1.0 - after_skip) * off
             whole = went + ended + satisfied * off
-            count = _enter(work, count, layout.shared, went / whole, (went + ended) / whole)
+            count = enter(work, count, layout.shared, went / whole, (went + ended) / whole)
         else:
             irrelevant, relevant = theta[layout.shared + 1], theta[layout.shared + 2]
             whole = after_click * on + (1.0 - after_click) * off
             bored = (1.0 - attract) * (irrelevant * on + (1.0 - irrelevant) * off) / whole
             liked = attract * (relevant * on + (1.0 - relevant) * off) / whole
-            count = _enter(work, count, layout.shared + 1, (1.0 - attract) * irrelevant * on / whole, bored)
-            count = _enter(work, count, layout.shared + 2, attract * relevant * on / whole, liked)
+            count = enter(work, count, layout.shared + 1, (1.0 - attract) * irrelevant * on / whole, bored)
+            count = enter(work, count, layout.shared + 2, attract * relevant * on / whole, liked)
         p = attract * reached
         reached = after_click if clicked else reached * (1.0 - attract) * after_skip / (1.0 - p)
         examined *= attract * after_click + (1.0 - attract) * after_skip

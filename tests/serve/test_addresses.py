@@ -382,9 +382,22 @@ def test_the_description_names_every_address_and_ranker(tmp_path):
         "/ready",
         "/metrics",
     }
-    body = described["paths"]["/decide"]["post"]["requestBody"]["content"]["application/json"]["schema"]
+    body = resolved(described)["paths"]["/decide"]["post"]["requestBody"]["content"]["application/json"]["schema"]
     assert body["properties"]["rankings"]["required"] == ["bm25"] and set(LISTS) == set(lists_of(body))
     assert "POST /decide" in page and "<script" not in page
+
+
+def resolved(described, part=None):
+    """Return a description with each reference replaced by its part of the same document."""
+    part = described if part is None else part
+    if isinstance(part, list):
+        return [resolved(described, one) for one in part]
+    if not isinstance(part, dict):
+        return part
+    if "$ref" in part:
+        _, components, kind, name = part["$ref"].split("/")
+        return resolved(described, described[components][kind][name])
+    return {key: resolved(described, one) for key, one in part.items()}
 
 
 def lists_of(body):
@@ -400,7 +413,7 @@ def test_the_description_is_that_of_the_service(tmp_path):
         service.experiment.answer = None
         full = service.app.problem
         service.app._routes["/ready"][1].__self__.worker.broken = "the disk is full"
-        return described["paths"], short, await service.call("GET", "/ready"), full
+        return resolved(described)["paths"], short, await service.call("GET", "/ready"), full
 
     paths, short, ready, _ = using(Service(tmp_path), story)
     assert short.status == 200 and short.json["served"] == "later"

@@ -1,4 +1,4 @@
-"""The log blocks nothing, and clients cannot flood it."""
+"""The log stops nothing, and is not at the mercy of whoever asks."""
 
 import contextlib
 import io
@@ -51,9 +51,9 @@ def test_a_log_that_nobody_reads_ends_with_the_service():
     log.close()
     assert time.monotonic() - began < 20
     os.close(reading)
-    log._lines._queue.put(None, timeout=20)  # now the queue has space for the line
-    log._lines._thread.join(20)
-    assert not log._lines._thread.is_alive()
+    log._queue.put(None, timeout=20)  # now there is room for it
+    log._thread.join(20)
+    assert not log._thread.is_alive()
     with contextlib.suppress(BrokenPipeError):
         stream.close()
 

@@ -10,17 +10,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ltr_duel.bandits.labels import random_order, relabelled
 from ltr_duel.bandits.loop import Run
-from ltr_duel.bandits.oracle import MatrixOracle, duel, multiduel
+from ltr_duel.bandits.oracle import MatrixOracle, duel, multiduel, random_order, relabelled
 from ltr_duel.bandits.policy import POLICIES
 from ltr_duel.bandits.recorder import new_recorder
 from ltr_duel.core import as_writable, implement, stream
 from ltr_duel.preferences.matrix import PreferenceMatrix
-from ltr_duel.simulation.labels import AS_GIVEN
 from ltr_duel.simulation.oracle import FromMatrix, OracleSource
 from ltr_duel.simulation.run import checkpoints, simulate
-from ltr_duel.simulation.run_result import RunKey
+from ltr_duel.simulation.run_result import AS_GIVEN, RunKey
 from ltr_duel.simulation.single_run import run_once, run_order, run_streams
 from tests.bandits.matrices import bradley_terry
 from tests.conftest import coins

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from ltr_duel.bandits.hooks import select, select_slate, update, update_slate
-from ltr_duel.bandits.labels import relabelled
-from ltr_duel.bandits.oracle import duel, multiduel
+from ltr_duel.bandits.oracle import duel, multiduel, relabelled
 from ltr_duel.bandits.policy import POLICIES
 from ltr_duel.core import interpreted
 from ltr_duel.core.errors import InputError

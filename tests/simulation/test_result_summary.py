@@ -11,7 +11,7 @@ from ltr_duel.analysis.tables import latex_table, summary_table
 from ltr_duel.core.errors import InputError
 from ltr_duel.core.statistics import bootstrap_interval, holm
 from ltr_duel.simulation.run import simulate
-from ltr_duel.simulation.summary import paired_tests, summarise
+from ltr_duel.simulation.statistics import paired_tests, summarise
 from tests.conftest import bradley_terry, coins
 
 GOOD = np.array([1.0, 2.0, 3.0, 4.0, 7.0, 5.0])

@@ -9,8 +9,7 @@ from ltr_duel.core import jit as kernels
 from ltr_duel.core import kernel_cache
 from ltr_duel.core.errors import InputError
 from ltr_duel.simulation.oracle import FromMatrix
-from ltr_duel.simulation.run import simulate
-from ltr_duel.simulation.warming import warm_up
+from ltr_duel.simulation.run import simulate, warm_up
 from tests.conftest import bradley_terry
 
 

@@ -38,7 +38,7 @@ from ltr_duel.core import (
     FloatVector,
     IntMatrix,
     IntVector,
-    components,
+    NoParams,
     draws,
     kernel,
     larger,
@@ -61,7 +61,7 @@ _FINE = 2.0**30  # what is compared is rounded to 1 / _FINE: sums in another ord
 
 
 class Now:
-    """What the last steps left."""
+    """The results of the last steps."""
 
     favourite: int  # the last Copeland candidate
     due: int  # the step in which what depends on t is to be renewed
@@ -69,7 +69,7 @@ class Now:
 
 
 class State(NamedTuple):
-    """What is known of K arms."""
+    """The state of Auto with K arms."""
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
     prefer: FloatMatrix  # (K, K) the probability that arm i beats arm j, see `posterior`
@@ -86,7 +86,7 @@ class State(NamedTuple):
     now: Registers[Now]
 
 
-def init(n_arms: int, horizon: int, params: components.NoParams) -> State:
+def init(n_arms: int, horizon: int, params: NoParams) -> State:
     """No duel has been played."""
     prefer, log_mass = posterior_rows(n_arms)
     won, met, losses = np.zeros((3, n_arms), np.int64)
@@ -96,7 +96,7 @@ def init(n_arms: int, horizon: int, params: components.NoParams) -> State:
     return State(wins, prefer, log_mass, won, met, pooled, mass, rate, worst, doubt, losses, theta, registers(Now))
 
 
-def select(state: State, params: components.NoParams, t: int, rng: Generator) -> tuple[int, int]:
+def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
     """The champion and a challenger, or the challenger and a rival that tells more of it."""
     if t >= state.now[0].due:
         renew(state, t)
@@ -232,9 +232,7 @@ def judged_by_own_duels(state: State, i: int, j: int, rng: Generator) -> bool:
     return uniform(rng) < OWN + MORE_OWN * state.now[0].misfit
 
 
-def update(
-    state: State, params: components.NoParams, t: int, first: int, second: int, outcome: int, rng: Generator
-) -> None:
+def update(state: State, params: NoParams, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Count; an arm against itself teaches nothing."""
     if outcome == 0:
         return
@@ -294,7 +292,7 @@ def renew(state: State, t: int) -> None:
     now.due = int(RENEWED * t) + 1
 
 
-def recommend(state: State, params: components.NoParams) -> int:
+def recommend(state: State, params: NoParams) -> int:
     """The champion; without a Condorcet winner the arm that beats the most."""
     least = vector.smallest(state.doubt)
     if 1.0 - least < NO_WINNER:

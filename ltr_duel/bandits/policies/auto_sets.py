@@ -13,42 +13,43 @@ from typing import NamedTuple
 
 from numpy.random import Generator
 
-from ltr_duel.bandits.cardinal import ThompsonBoxes, thompson_advance, thompson_boxes, thompson_feedback, thompson_most
+from ltr_duel.bandits.cardinal import ThompsonBoxes, advance, feedback, thompson_boxes
+from ltr_duel.bandits.policies.self_sparring import recommend
 from ltr_duel.bandits.policy import register
-from ltr_duel.core import IntVector, SignMatrix, components, kernel
+from ltr_duel.core import IntVector, NoParams, SignMatrix, kernel
 
 SIZE, COPIES = 5, 3  # arms of a set; pairs of copies of the same two arms that count
 
 
 class State(NamedTuple):
-    """What is known of K arms in sets: one Thompson box."""
+    """The state, for K arms in sets: one Thompson box."""
 
     boxes: ThompsonBoxes
 
 
-def init(n_arms: int, horizon: int, params: components.NoParams) -> State:
+def init(n_arms: int, horizon: int, params: NoParams) -> State:
     """Uniform priors."""
     return State(thompson_boxes(1, n_arms))
 
 
-def select(state: State, params: components.NoParams, t: int, slate: IntVector, rng: Generator) -> int:
+def select(state: State, params: NoParams, t: int, slate: IntVector, rng: Generator) -> int:
     """As many independent samples as there are places."""
     size = min(SIZE, state.boxes.good.shape[1])
     for place in range(size):
-        slate[place] = thompson_advance(state.boxes, 0, rng)
+        slate[place] = advance(state.boxes, 0, t, rng)
     return size
 
 
 def update(
-    state: State, params: components.NoParams, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator
+    state: State, params: NoParams, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator
 ) -> None:
     """One success and one failure for each pair of places; of pairs of copies only for the first few that agree."""
     for a in range(size):
         for b in range(a + 1, size):
             if slate[a] == slate[b] or is_counted(slate, size, won, a, b):
                 winner, loser = (slate[a], slate[b]) if won[a, b] > 0 else (slate[b], slate[a])
-                thompson_feedback(state.boxes, 0, winner, 1)
-                thompson_feedback(state.boxes, 0, loser, 0)
+                feedback(state.boxes, 0, winner, 1)
+                feedback(state.boxes, 0, loser, 0)
 
 
 @kernel
@@ -65,13 +66,9 @@ def is_counted(slate: IntVector, size: int, won: SignMatrix, first: int, second:
     return before < COPIES
 
 
-def recommend(state: State, params: components.NoParams) -> int:
-    """The arm that was compared most often."""
-    return thompson_most(state.boxes, 0)
-
-
 register(
     __name__,
+    recommend=recommend,
     any_order=True,
     assumes="an approximately linear order of the arms",
     regret="not proven",

@@ -48,7 +48,7 @@ class Params(NamedTuple):
 
 
 class Now:
-    """Where the run is."""
+    """The progress of the run."""
 
     epochs: int  # balanced ones, this one included; 0 in a plain epoch
     start: int  # the step that opened this epoch
@@ -57,7 +57,7 @@ class Now:
 
 
 class State(NamedTuple):
-    """What Balanced Doubler knows about K arms."""
+    """The state of Balanced Doubler with K arms."""
 
     mean: FloatVector  # (K,) average over the epochs of the mean reward in the epoch
     width: FloatVector  # (K,) sqrt(sum over epochs of 1 / plays) / epochs

@@ -44,7 +44,7 @@ class PacParams(NamedTuple):
 
 
 class Now:
-    """How far the run is."""
+    """The progress of the run."""
 
     n_active: int  # remaining arms
     n_waiting: int
@@ -59,7 +59,7 @@ class Now:
 
 
 class State(NamedTuple):
-    """What Beat the Mean knows about K arms."""
+    """The state of Beat the Mean with K arms."""
 
     duels: IntMatrix  # (K, 2 K) duels[b, 2 x]: recorded by b against x; duels[b, 2 x + 1]: those of them that b won
     n: IntVector  # (K,) duels recorded by each arm
@@ -194,16 +194,14 @@ def remove_worst(state: State, rng: Generator) -> None:
     now, ties = state.now[0], 0
     for arm in state.active[: now.n_active]:
         ties += state.mean[arm] == now.low
-    skip = random_below(ties, rng)
-    worst, left = -1, 0
-    for arm in state.active[: now.n_active]:
-        if state.mean[arm] == now.low:
-            skip -= 1
-            if skip == -1:
-                worst = arm  # line 17
-                continue
-        state.active[left] = arm  # line 19
-        left += 1
+    skip, place = random_below(ties, rng), -1
+    while skip >= 0:
+        place += 1
+        skip -= state.mean[state.active[place]] == now.low
+    worst = state.active[place]  # line 17
+    left = now.n_active - 1
+    for k in range(place, left):  # line 19
+        state.active[k] = state.active[k + 1]
     now.n_active = left
     for arm in state.active[:left]:  # line 18
         state.n[arm] -= state.duels[arm, 2 * worst]
@@ -233,16 +231,19 @@ def idle_until(state: State, params: Params, t: int) -> int:
     return NEVER if state.now[0].best >= 0 else t
 
 
+_FACTS: dict[str, Any] = {
+    "assumes": "a total order with relaxed stochastic transitivity and the triangle inequality",
+    "cost": "O(1) amortised",
+    "cite": "yue2011beat",
+}
 register(
     __name__,
     sweeps=Sweeps(SweepState, sweep_init, sweep, recommend_in_sweeps),
     needs_horizon=True,
     limits={"gamma": (1.0, None)},
-    assumes="a total order with relaxed stochastic transitivity and the triangle inequality",
     regret="O(gamma^7 K log T / gap)",
-    cost="O(1) amortised",
-    cite="yue2011beat",
     where="Algorithm 2",
+    **_FACTS,
 )
 register(
     __name__,
@@ -250,9 +251,7 @@ register(
     prefix="pac",
     sweeps=Sweeps(PacSweepState, pac_sweep_init, sweep, recommend_in_sweeps),
     limits={"gamma": (1.0, None), "epsilon": (1e-6, 0.5), "delta": (1e-12, 1.0)},
-    assumes="a total order with relaxed stochastic transitivity and the triangle inequality",
     regret="none: identifies an arm within epsilon of the best with probability 1 - delta",
-    cost="O(1) amortised",
-    cite="yue2011beat",
     where="Algorithm 3",
+    **_FACTS,
 )

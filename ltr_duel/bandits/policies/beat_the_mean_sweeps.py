@@ -29,7 +29,7 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, draws,
 
 
 class Now:
-    """How far the run is."""
+    """The progress of the run."""
 
     n_active: int  # remaining arms
     enough: int  # N
@@ -44,7 +44,7 @@ class Now:
 
 
 class SweepState(NamedTuple):
-    """What is known, and drawn, of K arms."""
+    """The recorded and the drawn duels of K arms."""
 
     n: IntVector  # (K,) duels recorded by each arm
     drawn: IntMatrix  # (K, 2) lost and won ones; n less their sum is open
@@ -54,6 +54,13 @@ class SweepState(NamedTuple):
     active: IntVector  # (K,) the first n_active: remaining arms, ascending
     waiting: IntVector  # (K,) scratch: remaining arms with the fewest duels
     now: Registers[Now]
+
+
+class World(NamedTuple):
+    """The arguments of a sweep that stay the same."""
+
+    p: FloatMatrix  # (K, K) p[i, j] = Pr(arm i beats arm j)
+    met: IntMatrix  # (K, K) duels of each pair so far
 
 
 class PacSweepState(SweepState):
@@ -75,7 +82,7 @@ def sweep_arrays(n_arms: int, terms: dict[str, float]) -> tuple[Any, ...]:
 
 def sweep(state: SweepState, params: Any, p: FloatMatrix, t: int, until: int, met: IntMatrix, rng: Generator) -> int:
     """Lines 10 to 23, until the step; then name all opponents."""
-    now, decisions = state.now[0], 0
+    now, decisions, world = state.now[0], 0, World(p, met)
     if t == 1:
         for b in range(p.shape[0]):
             for x in range(p.shape[0]):
@@ -85,14 +92,14 @@ def sweep(state: SweepState, params: Any, p: FloatMatrix, t: int, until: int, me
         draw_near(state, rng)
         steps = hop(state, until + 1 - t)
         if steps == 0:
-            steps = serve(state, until + 1 - t, p, met, rng)
+            steps = serve(state, until + 1 - t, world, rng)
         t += steps
         if now.n_active == 1 or fewest_duels(state) >= now.enough:  # line 10
             draw_all(state, rng)
             now.best = best_mean(state)
     draw_all(state, rng)
     for b in state.active[: now.n_active]:
-        name_opponents(state, b, p, met, rng)
+        name_opponents(state, b, world, rng)
     if t <= until:
         met[now.best, now.best] += until + 1 - t
     return decisions
@@ -139,19 +146,19 @@ def draw_near(state: SweepState, rng: Generator) -> None:
 
 @kernel
 def is_open(state: SweepState, b: int) -> bool:
-    """Tell whether some outcomes of an arm are not drawn."""
+    """Return whether some outcomes of an arm are not drawn."""
     return state.n[b] > state.drawn[b, LOST] + state.drawn[b, WON]
 
 
 @kernel
 def is_near(state: SweepState, b: int) -> bool:
-    """Tell whether an arm may be the worst or the best, or tie with it, before it has two duels more."""
+    """Return whether an arm may be the worst or the best, or tie with it, before it has two duels more."""
     now, n = state.now[0], state.n[b] + 1
     return state.drawn[b, WON] / n <= now.worst or (n - state.drawn[b, LOST]) / n >= now.top
 
 
 @kernel
-def serve(state: SweepState, room: int, p: FloatMatrix, met: IntMatrix, rng: Generator) -> int:
+def serve(state: SweepState, room: int, world: World, rng: Generator) -> int:
     """Serve the arms of fewest duels, until one is removed or there is no room; arms not near draw no outcome."""
     now = state.now[0]
     fewest, waiting = fewest_duels(state), 0
@@ -171,7 +178,7 @@ def serve(state: SweepState, room: int, p: FloatMatrix, met: IntMatrix, rng: Gen
             find_range(state)
         c = radius(state, fewest + (place == waiting - 1))
         if now.low + c <= now.high - c:  # line 16
-            remove_worst(state, p, met, rng)
+            remove_worst(state, world, rng)
             return place + 1
     return min(waiting, room)
 
@@ -188,34 +195,32 @@ def find_range(state: SweepState) -> None:
 
 
 @kernel
-def remove_worst(state: SweepState, p: FloatMatrix, met: IntMatrix, rng: Generator) -> None:
+def remove_worst(state: SweepState, world: World, rng: Generator) -> None:
     """Lines 17 to 19. ``low`` is exact here."""
     draw_all(state, rng)
     now, ties = state.now[0], 0
     for b in state.active[: now.n_active]:
         ties += mean(state, b) == now.low
-    skip = random_below(ties, rng)
-    worst, left = -1, 0
-    for b in state.active[: now.n_active]:
-        if mean(state, b) == now.low:
-            if skip == 0:
-                worst = b  # line 17
-            skip -= 1
-    name_opponents(state, worst, p, met, rng)
+    skip, place, left = random_below(ties, rng), -1, 0
+    while skip >= 0:
+        place += 1
+        skip -= mean(state, state.active[place]) == now.low
+    worst = state.active[place]  # line 17
+    name_opponents(state, worst, world, rng)
     for b in state.active[: now.n_active]:
         if b != worst:
             for side in range(2):  # line 18
                 every = state.sum_p[b] if side == WON else now.n_active - state.sum_p[b]
-                state.drawn[b, side] -= name_against(state, b, worst, side, every, p, met, rng)
+                state.drawn[b, side] -= name_against(state, b, worst, side, every, world, rng)
             state.n[b] = state.drawn[b, LOST] + state.drawn[b, WON]
-            state.sum_p[b] -= p[b, worst]
+            state.sum_p[b] -= world.p[b, worst]
             state.active[left] = b  # line 19
             left += 1
     now.n_active = left
 
 
 @kernel
-def name_opponents(state: SweepState, b: int, p: FloatMatrix, met: IntMatrix, rng: Generator) -> None:
+def name_opponents(state: SweepState, b: int, world: World, rng: Generator) -> None:
     """Draw the opponents of all duels of an arm from the remaining arms."""
     remaining = state.active[: state.now[0].n_active]
     for side in range(2):
@@ -224,20 +229,18 @@ def name_opponents(state: SweepState, b: int, p: FloatMatrix, met: IntMatrix, rn
             for x in remaining:
                 if state.unnamed[b, side] == 0:
                     break
-                name_against(state, b, x, side, every, p, met, rng)
-                every -= p[b, x] if side == WON else 1.0 - p[b, x]
+                name_against(state, b, x, side, every, world, rng)
+                every -= world.p[b, x] if side == WON else 1.0 - world.p[b, x]
 
 
 @kernel
-def name_against(
-    state: SweepState, b: int, x: int, side: int, every: float, p: FloatMatrix, met: IntMatrix, rng: Generator
-) -> int:
+def name_against(state: SweepState, b: int, x: int, side: int, every: float, world: World, rng: Generator) -> int:
     """Draw how many lost, or won, duels were against x; ``every`` adds up the chances of all. Return all known ones."""
-    chance = p[b, x] if side == WON else 1.0 - p[b, x]
+    chance = world.p[b, x] if side == WON else 1.0 - world.p[b, x]
     new = draws.binomial_draw(state.unnamed[b, side], chance / every, rng)
     state.unnamed[b, side] -= new
     state.named[b, 2 * x + side] += new
-    met[b, x] += new
+    world.met[b, x] += new
     return state.named[b, 2 * x + side]
 
 

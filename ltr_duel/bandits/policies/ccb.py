@@ -25,14 +25,14 @@ import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.bandits.policy import register
-from ltr_duel.bandits.statistics import bound_rows, fewest, most_victorious, record_bound, record_win
+from ltr_duel.bandits.statistics import bound_rows, fewest, most_victorious, nth_equal, record_bound, record_win
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel, larger, random_below, uniform, vector
 
 
 class Params(NamedTuple):
     """Parameters of CCB."""
 
-    alpha: float = 0.51  # exploration; the bound asks for alpha > 1/2
+    alpha: float = 0.51  # exploration; the bound needs alpha > 1/2
 
 
 class Crossings(NamedTuple):
@@ -54,7 +54,7 @@ class Hypotheses(NamedTuple):
 
 
 class State(NamedTuple):
-    """What CCB knows after some duels among K arms."""
+    """The state of CCB after some duels among K arms."""
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
     rate: FloatMatrix  # (K, K) u_jc = rate[c, j] + sqrt(alpha ln t) width[c, j], as in `rucb`
@@ -83,8 +83,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
         return open_pair(hypotheses, crossings.below, random_below(total, rng))
     c = draw_winner(crossings.losses, hypotheses.possible, rng)  # lines 12 and 13
     within = uniform(rng) < 0.5  # line 14
-    rows = (state.rate[c], state.width[c], crossings.below[c], hypotheses.betters[c])
-    return c, best_rival(*rows, c, within, sqrt(bonus), rng)
+    return c, best_rival(state, c, within, sqrt(bonus), rng)
 
 
 @kernel
@@ -151,12 +150,7 @@ def add_winner(hypotheses: Hypotheses, winner: int, losses: int, rng: Generator)
             hypotheses.betters[j, :] = 0
             size = 0
         for left in range(size, losses + 1, -1):
-            skip = random_below(left, rng)
-            for k in range(hypotheses.possible.shape[0]):
-                if hypotheses.betters[j, k]:
-                    if skip == 0:
-                        hypotheses.betters[j, k] = 0
-                    skip -= 1
+            hypotheses.betters[j, nth_equal(hypotheses.betters[j], 1, random_below(left, rng))] = 0
 
 
 @kernel
@@ -195,24 +189,19 @@ def draw_winner(losses: IntVector, possible: IntVector, rng: Generator) -> int:
         count += losses[i] == least
         both += int(losses[i] == least) & possible[i]
     within = both > 0 and uniform(rng) < 2.0 / 3.0  # line 12
-    skip = random_below(both if within else count, rng)  # line 13
+    n = random_below(both if within else count, rng)  # line 13
     for i in range(losses.shape[0]):
-        if losses[i] == least and (possible[i] == 1 or not within):
-            if skip == 0:
-                return i
-            skip -= 1
+        n -= losses[i] == least and (possible[i] == 1 or not within)
+        if n < 0:
+            return i
     return 0
 
 
 @kernel
-def best_rival(
-    rate: FloatVector, width: FloatVector, below: IntVector, betters: IntVector, c: int, within: bool, scale: float,
-    rng: Generator,
-) -> int:  # fmt: skip
-    """Line 14: the largest u_jc with l_jc <= 1/2, within B^c if asked for and not empty; never c if another arm ties.
-
-    The first four are the rows of arm c.
-    """
+def best_rival(state: State, c: int, within: bool, scale: float, rng: Generator) -> int:
+    """Line 14: the largest u_jc with l_jc <= 1/2, within a non-empty B^c if asked for; never c if another arm ties."""
+    rate, width = state.rate[c], state.width[c]
+    below, betters = state.crossings.below[c], state.hypotheses.betters[c]
     anywhere = 0 if within and betters.sum() > 0 else 1
     best, ties = -1.0, 0
     for j in range(rate.shape[0]):  # without a branch, so that it is vectorised

@@ -12,45 +12,44 @@ T).
 that an arm will cost. The first phase of D-TS asks only on which side of 1/2 each sample falls, and only in the rows
 of candidates that may still win: coins do, many at a time (see `tournament`). The second phase draws the few samples
 that may be the largest (see `levels`). A step costs at most O(|candidates| K) coins. D-TS+ tosses a coin for each of
-the K (K - 1) / 2 pairs unless there is one candidate, and draws the samples of tied candidates (see `regret_rule`).
+the K (K - 1) / 2 pairs unless there is one candidate. Only the estimates need the values of the samples: they are
+drawn, given their side of 1/2, in the rows of tied candidates.
 """
 
 from __future__ import annotations
 
 from math import inf, log
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.bandits.coin_words import OddsMatrix
-from ltr_duel.bandits.levels import (
-    Levels,
-    is_due,
-    largest_above,
-    largest_below,
-    list_arms,
-    new_levels,
-    record_sample,
-    set_level,
-    toss_row,
-)
+from ltr_duel.bandits.coin_words import BLOCK, new_seed
+from ltr_duel.bandits.levels import Field, Levels, Posteriors, draw_largest, new_levels, record_sample, renew_level
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.posterior import posterior_rows, record_posterior
-from ltr_duel.bandits.regret_rule import Sample, cheapest_candidate, new_sample, toss_all
-from ltr_duel.bandits.statistics import fewest, most_victorious, record_win
-from ltr_duel.bandits.tournament import Tournament, most_wins, new_tournament, set_odds
-from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel, vector
+from ltr_duel.bandits.statistics import coin_divergence, fewest, most_victorious, record_win
+from ltr_duel.bandits.tournament import (
+    CountVector,
+    Tournament,
+    coins_of,
+    most_wins,
+    new_tournament,
+    open_tournament,
+    set_odds,
+    toss_arm,
+)
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, draws, kernel, vector
 
 
 class Params(NamedTuple):
     """Parameters of double Thompson sampling."""
 
-    alpha: float = 0.51  # exploration; the bound asks for alpha > 1/2
+    alpha: float = 0.51  # exploration; the bound needs alpha > 1/2
 
 
 class Known(NamedTuple):
-    """What is known of all pairs, and the optimistic Copeland scores.
+    """The counts and posteriors of all pairs, and the optimistic Copeland scores.
 
     Arm i is blocked by arm j while u_ij < 1/2, that is while its doubt (see `statistics`) exceeds alpha ln t. A duel
     changes two doubts; as time passes, blocked entries come free, the lowest doubt of a row first. So a row is read
@@ -66,7 +65,7 @@ class Known(NamedTuple):
 
 
 class State(NamedTuple):
-    """What D-TS knows after some duels among K arms."""
+    """The state of D-TS after some duels among K arms."""
 
     known: Known
     levels: Levels  # row c: the samples of all others against arm c
@@ -74,8 +73,16 @@ class State(NamedTuple):
     last: IntVector  # (1,) the last first arm, which is likely to win the next tournament
 
 
+class Sample(NamedTuple):
+    """Scratch arrays of D-TS+ for the sample of a step."""
+
+    ahead: IntMatrix  # (K, padded K / 32) masks: for j > i, bit j % 32 of block j // 32 is 1 if theta_ij > 1/2
+    theta: FloatMatrix  # (K, K) the samples in the rows of tied candidates; entries never sampled are 1/2
+    cost: FloatVector  # (K,) estimated regret of tied candidates, infinity for the others
+
+
 class PlusState(NamedTuple):
-    """What D-TS+ knows after some duels among K arms."""
+    """The state of D-TS+ after some duels among K arms."""
 
     known: Known
     levels: Levels  # as in D-TS
@@ -96,8 +103,13 @@ def plus_init(n_arms: int, horizon: int, params: Params) -> PlusState:
     return PlusState(nothing_known(n_arms), rivals(n_arms), tournament, sample)
 
 
+def new_sample(n_arms: int, blocks: int) -> Sample:
+    """Allocate the scratch arrays for ``n_arms`` arms in ``blocks`` blocks of 32."""
+    return Sample(np.zeros((n_arms, blocks), np.int64), np.full((n_arms, n_arms), 0.5), np.zeros(n_arms))
+
+
 def nothing_known(n_arms: int) -> Known:
-    """Make what is known of arms that have not met."""
+    """Return the counts of arms that have not met."""
     wins, doubts = np.zeros((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms))
     return Known(wins, doubts, *posterior_rows(n_arms), np.zeros(n_arms, np.int64), np.full(n_arms, inf))
 
@@ -117,7 +129,8 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
     count, first = candidates(known.blocked)
     if count > 1:
         least = known.blocked[first]
-        first = most_wins(state.tournament, known.prefer, known.blocked, least, state.last[0], rng)
+        every = state.tournament.every
+        first = most_wins(state.tournament, known.prefer, every, known.blocked, least, state.last[0], rng)
     state.last[0] = first
     return first, second_of_fresh_sample(known, state.levels, first, bonus, rng)
 
@@ -147,49 +160,32 @@ def candidates(blocked: IntVector) -> tuple[int, int]:
 @kernel
 def second_of_fresh_sample(known: Known, levels: Levels, first: int, bonus: float, rng: Generator) -> int:
     """Phase 2: the largest fresh theta_i,first among the arms with l_i,first <= 1/2; 1/2 for the first arm itself."""
-    good, bad, log_mass, doubts = known.wins[:, first], known.wins[first], known.log_mass[first], known.doubts[first]
-    if is_due(levels, first):
-        count = keep_rivals(levels.some, list_arms(levels, levels.every), doubts, inf, first)
-        set_level(levels, first, count, good, bad, 0, log_mass, 0.5)
-    above = keep_rivals(levels.some, toss_row(levels, first, rng), doubts, bonus, first)
-    if above > 0:
-        return largest_above(levels, first, above, good, bad, 0, rng)
-    if levels.level[first] > 0.5:
-        count = keep_rivals(levels.some, list_arms(levels, levels.every), doubts, bonus, first)
-        second = largest_below(levels, first, count, good, bad, 0, log_mass, 0.5, rng)
-        if second >= 0:
-            return second
-    return first
+    rows = Posteriors(known.wins[:, first], known.wins[first], known.log_mass[first], 0)
+    field = Field(levels.every, levels.odds[first], first, known.doubts[first], bonus)
+    renew_level(levels, first, rows, field, 0.5)
+    second = draw_largest(levels, first, rows, field, 0.5, rng)
+    return second if second >= 0 else first
 
 
-@kernel
-def keep_rivals(some: IntVector, count: int, doubts: FloatVector, bonus: float, first: int) -> int:
-    """Of the first arms of a list keep those that are not known to win against ``first``; return how many."""
-    kept = 0
-    for k in some[:count]:
-        if k != first and doubts[k] <= bonus:
-            some[kept] = k
-            kept += 1
-    return kept
-
-
-def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
+def update(
+    state: State | PlusState, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator
+) -> None:
     """Count."""
     if outcome == 0:
         return
     winner, loser = (first, second) if outcome > 0 else (second, first)
-    record_duel(state.known, state.levels, state.tournament.odds, winner, loser)
+    record_duel(state.known, state.levels, state.tournament, winner, loser)
 
 
 @kernel
-def record_duel(known: Known, levels: Levels, odds: OddsMatrix, winner: int, loser: int) -> None:
+def record_duel(known: Known, levels: Levels, tournament: Tournament, winner: int, loser: int) -> None:
     """Count a duel, and bring what is known of the pair up to date."""
     record_win(known.wins, known.doubts, winner, loser)
     known.release[winner] = -1.0
     known.release[loser] = -1.0
     won, lost = known.wins[winner, loser], known.wins[loser, winner]
     record_posterior(known.prefer, known.log_mass, winner, loser, won, won + lost)
-    set_odds(odds, known.prefer, winner, loser)
+    set_odds(tournament, known.prefer, winner, loser)
     record_sample(levels, loser, winner, True, won, lost, known.log_mass[winner, loser])
     record_sample(levels, winner, loser, False, lost, won, known.log_mass[winner, loser])
 
@@ -206,40 +202,91 @@ def plus_select(state: PlusState, params: Params, t: int, rng: Generator) -> tup
     return first, second_of_fresh_sample(known, state.levels, first, bonus, rng)
 
 
-def plus_update(
-    state: PlusState, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator
-) -> None:
-    """Count."""
-    if outcome > 0:
-        record_duel(state.known, state.levels, state.tournament.odds, first, second)
-    elif outcome < 0:
-        record_duel(state.known, state.levels, state.tournament.odds, second, first)
+@kernel
+def toss_all(tournament: Tournament, prefer: FloatMatrix, ahead: IntMatrix, rng: Generator) -> None:
+    """Sample on which side of 1/2 each pair falls, and count the losses of all arms."""
+    open_tournament(tournament, prefer.shape[0])
+    seed = new_seed(rng)
+    for i in range(prefer.shape[0]):
+        toss_arm(tournament, coins_of(tournament, prefer, i, tournament.every), i, ahead[i], seed, rng)
 
 
-def recommend(state: State | PlusState, params: Params) -> int:
+@kernel
+def is_ahead(ahead: IntMatrix, i: int, j: int) -> bool:
+    """Return whether theta_ij > 1/2."""
+    low, high = min(i, j), max(i, j)
+    return ((ahead[low, high // BLOCK] >> high % BLOCK) & 1 == 1) == (i < j)
+
+
+@kernel
+def cheapest_candidate(
+    wins: IntMatrix, blocked: IntVector, lost: CountVector, sample: Sample, least: int, rng: Generator
+) -> int:
+    """Return the candidate with the fewest losses in the sample; among equals, the lowest regret estimate decides."""
+    n_arms = blocked.shape[0]
+    top, fewest, ties, chosen = n_arms, n_arms, 0, 0
+    for k in range(n_arms):
+        top = min(top, lost[k])
+        if blocked[k] == least:
+            if lost[k] < fewest:
+                fewest, ties, chosen = lost[k], 0, k
+            ties += lost[k] == fewest
+    if ties == 1:
+        return chosen
+    for k in range(n_arms):
+        sample.cost[k] = inf if blocked[k] != least or lost[k] != fewest else 0.0
+    for k in range(n_arms):
+        if sample.cost[k] == 0.0:
+            draw_row(wins, sample, k, rng)
+    for k in range(n_arms):
+        if sample.cost[k] == 0.0:
+            sample.cost[k] = regret_estimate(lost, sample.theta[k], k, top)
+    lowest = vector.smallest(sample.cost)
+    return vector.random_up_to(sample.cost, lowest, vector.count_up_to(sample.cost, lowest), rng)
+
+
+@kernel
+def draw_row(wins: IntMatrix, sample: Sample, i: int, rng: Generator) -> None:
+    """Draw the samples of a tied candidate, each on its side of 1/2; pairs with an earlier candidate have theirs."""
+    for j in range(sample.cost.shape[0]):
+        if j != i and (j > i or sample.cost[j] > 0.0):
+            if is_ahead(sample.ahead, i, j):
+                theta = draws.beta_above(0.5, wins[i, j], wins[j, i], rng)
+            else:
+                theta = 1.0 - draws.beta_above(0.5, wins[j, i], wins[i, j], rng)
+            sample.theta[i, j] = theta
+            sample.theta[j, i] = 1.0 - theta
+
+
+@kernel
+def regret_estimate(lost: CountVector, theta: FloatVector, i: int, top: int) -> float:
+    """Return sum over j of (zeta_max - (zeta_i + zeta_j) / 2) / d(theta_ij, 1/2), with normalised scores zeta."""
+    n_arms, total = theta.shape[0], 0.0
+    for j in range(n_arms):
+        divergence = coin_divergence(theta[j])
+        if j != i and divergence > 0.0:
+            total += (0.5 * (lost[i] + lost[j]) - top) / ((n_arms - 1) * divergence)
+    return total
+
+
+def recommend(state: Any, params: Params) -> int:
     """The arm that beats the most arms (the paper names none)."""
     return most_victorious(state.known.wins)
 
 
-register(
-    __name__,
-    any_order=True,
-    limits={"alpha": (0.5, None)},
-    assumes="nothing: Copeland winners",
-    regret="O(K^2 log T); with a Condorcet winner O(K log T + K^2 log log T)",
-    cost="O(|candidates| K) coins, a few Beta draws",
-    cite="wu2016double",
-    where="D-TS",
-)
+_FACTS: dict[str, Any] = {
+    "any_order": True,
+    "limits": {"alpha": (0.5, None)},
+    "assumes": "nothing: Copeland winners",
+    "regret": "O(K^2 log T); with a Condorcet winner O(K log T + K^2 log log T)",
+    "cite": "wu2016double",
+}
+register(__name__, cost="O(|candidates| K) coins, a few Beta draws", where="D-TS", **_FACTS)
 register(
     __name__,
     name="double_thompson_plus",
     prefix="plus",
-    any_order=True,
-    limits={"alpha": (0.5, None)},
-    assumes="nothing: Copeland winners",
-    regret="O(K^2 log T); with a Condorcet winner O(K log T + K^2 log log T)",
     cost="O(K^2) coins, O(K) Beta draws for each tie",
-    cite="wu2016double",
     where="D-TS+",
+    **_FACTS,
 )

@@ -16,7 +16,7 @@ Comments give the lines of Algorithms 8 and 9, counted from `input`.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -24,18 +24,17 @@ from numpy.random import Generator
 from ltr_duel.bandits.cardinal import (
     ThompsonBoxes,
     UcbBoxes,
-    thompson_advance,
+    advance,
+    feedback,
+    most_played,
     thompson_boxes,
-    thompson_feedback,
-    ucb_advance,
     ucb_boxes,
-    ucb_feedback,
     ucb_reset,
 )
 from ltr_duel.bandits.policies.sparring import right_won
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.state import Registers, registers
-from ltr_duel.core import IntVector, kernel, random_below, vector
+from ltr_duel.core import IntVector, NoParams, kernel, random_below, vector
 
 
 class Params(NamedTuple):
@@ -52,33 +51,29 @@ class Opponent(NamedTuple):
 
 
 class State(NamedTuple):
-    """What Doubler knows."""
+    """The state of Doubler."""
 
     boxes: UcbBoxes  # one box, of the right player
     opponent: Opponent
 
 
 class Epoch:
-    """What Improved Doubler counts in an epoch."""
+    """The counts of Improved Doubler in an epoch."""
 
     utility: float  # f
     won: int  # duels that the right arm won
 
 
 class ImprovedState(NamedTuple):
-    """What Improved Doubler knows."""
+    """The state of Improved Doubler."""
 
     boxes: UcbBoxes  # one box, of the right player
     opponent: Opponent
     now: Registers[Epoch]
 
 
-class ThompsonParams(NamedTuple):
-    """Thompson Doubler has no parameters."""
-
-
 class ThompsonState(NamedTuple):
-    """What Thompson Doubler knows: a Thompson box over K arms, and the opponent."""
+    """The state of Thompson Doubler: a Thompson box over K arms, and the opponent."""
 
     boxes: ThompsonBoxes  # one: duels that an arm won and lost on the right
     opponent: Opponent
@@ -128,7 +123,7 @@ def most_frequent(opponent: Opponent) -> int:
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
     """Line 1."""
-    return State(ucb_boxes(1, n_arms), new_opponent(n_arms))
+    return State(ucb_boxes(1, n_arms, params.alpha), new_opponent(n_arms))
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
@@ -137,23 +132,23 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
         replace_members(state.opponent, rng)  # line 11 of the epoch before
         ucb_reset(state.boxes)  # line 5
     left = random_member(state.opponent, rng)  # line 7
-    return left, ucb_advance(state.boxes, 0, params.alpha, rng)  # line 8
+    return left, advance(state.boxes, 0, t, rng)  # line 8
 
 
-def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
+def update(state: Any, params: Any, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Lines 9 and 10."""
-    ucb_feedback(state.boxes, 0, second, right_won(outcome, rng))
+    feedback(state.boxes, 0, second, right_won(outcome, rng))
     state.opponent.chosen[second] += 1
 
 
-def recommend(state: State, params: Params) -> int:
+def recommend(state: Any, params: Any) -> int:
     """The most frequent arm of the last full epoch, the left player's belief (the paper names none)."""
     return most_frequent(state.opponent)
 
 
 def improved_init(n_arms: int, horizon: int, params: Params) -> ImprovedState:
     """Line 1."""
-    return ImprovedState(ucb_boxes(1, n_arms), new_opponent(n_arms), registers(Epoch))
+    return ImprovedState(ucb_boxes(1, n_arms, params.alpha), new_opponent(n_arms), registers(Epoch))
 
 
 def improved_select(state: ImprovedState, params: Params, t: int, rng: Generator) -> tuple[int, int]:
@@ -165,7 +160,7 @@ def improved_select(state: ImprovedState, params: Params, t: int, rng: Generator
             now.utility += now.won / (t // 2) - 0.5
         now.won = 0
     left = random_member(state.opponent, rng)
-    return left, ucb_advance(state.boxes, 0, params.alpha, rng)
+    return left, advance(state.boxes, 0, t, rng)
 
 
 def improved_update(
@@ -173,69 +168,49 @@ def improved_update(
 ) -> None:
     """Lines 8 and 9: the box is fed b + f."""
     now, won = state.now[0], right_won(outcome, rng)
-    ucb_feedback(state.boxes, 0, second, won + now.utility)
+    feedback(state.boxes, 0, second, won + now.utility)
     state.opponent.chosen[second] += 1
     now.won += won
 
 
 def improved_recommend(state: ImprovedState, params: Params) -> int:
     """The arm that the right player chose most."""
-    return vector.first_most(state.boxes.plays[0])
+    return most_played(state.boxes, 0)
 
 
-def thompson_init(n_arms: int, horizon: int, params: ThompsonParams) -> ThompsonState:
+def thompson_init(n_arms: int, horizon: int, params: NoParams) -> ThompsonState:
     """Uniform priors."""
     return ThompsonState(thompson_boxes(1, n_arms), new_opponent(n_arms))
 
 
-def thompson_select(state: ThompsonState, params: ThompsonParams, t: int, rng: Generator) -> tuple[int, int]:
+def thompson_select(state: ThompsonState, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
     """Algorithm 10: the largest theta, against the opponent."""
     if starts_epoch(t):
         replace_members(state.opponent, rng)
     left = random_member(state.opponent, rng)
-    return left, thompson_advance(state.boxes, 0, rng)
+    return left, advance(state.boxes, 0, t, rng)
 
 
-def thompson_update(
-    state: ThompsonState, params: ThompsonParams, t: int, first: int, second: int, outcome: int, rng: Generator
-) -> None:
-    """One success or one failure of the right arm."""
-    thompson_feedback(state.boxes, 0, second, right_won(outcome, rng))
-    state.opponent.chosen[second] += 1
-
-
-def thompson_recommend(state: ThompsonState, params: ThompsonParams) -> int:
-    """The most frequent arm of the last full epoch."""
-    return most_frequent(state.opponent)
-
-
-register(
-    __name__,
-    limits={"alpha": (0.0, None)},
-    assumes="utilities behind the preferences, linear link",
-    regret="O(K log^2 T)",
-    cost="O(K)",
-    cite="ailon2014reducing",
-    where="Doubler",
-)
+_FACTS: dict[str, Any] = {"assumes": "utilities behind the preferences, linear link", "cost": "O(K)"}
+_LIMITS = {"alpha": (0.0, None)}
+register(__name__, limits=_LIMITS, regret="O(K log^2 T)", cite="ailon2014reducing", where="Doubler", **_FACTS)
 register(
     __name__,
     name="improved_doubler",
     prefix="improved",
-    limits={"alpha": (0.0, None)},
-    assumes="utilities behind the preferences, linear link",
+    limits=_LIMITS,
     regret="not proven",
-    cost="O(K)",
     cite="wolfenfeld_dueling",
     where="Algorithm 9",
+    **_FACTS,
 )
 register(
     __name__,
     name="thompson_doubler",
     prefix="thompson",
-    assumes="utilities behind the preferences, linear link",
+    params=NoParams,
     regret="not proven",
-    cost="O(K): K coins, a few Beta draws",
     cite="wolfenfeld_dueling",
     where="Algorithm 10",
+    **_FACTS | {"cost": "O(K): K coins, a few Beta draws"},
 )

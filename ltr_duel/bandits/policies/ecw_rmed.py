@@ -46,7 +46,7 @@ class Params(NamedTuple):
 
 
 class Now:
-    """Where the run is."""
+    """The progress of the run."""
 
     n_current: int  # pairs in L_C
     place: int  # those of them played
@@ -56,7 +56,7 @@ class Now:
 
 
 class State(NamedTuple):
-    """What ECW-RMED knows after some duels among K arms."""
+    """The state of ECW-RMED after some duels among K arms."""
 
     estimates: Estimates
     plans: Plans

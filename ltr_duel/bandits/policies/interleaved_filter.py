@@ -34,7 +34,7 @@ class Params(NamedTuple):
 
 
 class Now:
-    """How far the run is."""
+    """The progress of the run."""
 
     candidate: int
     n_rivals: int
@@ -44,7 +44,7 @@ class Now:
 
 
 class State(NamedTuple):
-    """What Interleaved Filter knows about K arms."""
+    """The state of Interleaved Filter with K arms."""
 
     rivals: IntVector  # (K,) the first n_rivals: arms that the candidate still has to face, in the order of a sweep
     wins: IntVector  # (K,) wins[x]: duels that the candidate won against rival x
@@ -101,13 +101,11 @@ def end_sweep(state: State, radius_scale: float, prune: bool, rng: Generator) ->
         better += state.wins[state.rivals[place]] < n * (0.5 - radius)
     if better == 0:
         return
-    skip = random_below(better, rng)
-    chosen = -1
-    for place in range(now.n_rivals):  # line 10
-        if state.wins[state.rivals[place]] < n * (0.5 - radius):
-            if skip == 0:
-                chosen = state.rivals[place]
-            skip -= 1
+    skip, chosen, place = random_below(better, rng), -1, -1
+    while skip >= 0:  # line 10
+        place += 1
+        chosen = state.rivals[place]
+        skip -= state.wins[chosen] < n * (0.5 - radius)
     if prune:
         keep_rivals(state, n * 0.5)
     now.candidate = chosen  # line 11

@@ -31,7 +31,7 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """What MDB knows after some comparisons among K arms."""
+    """The state of MDB after some comparisons among K arms."""
 
     points: IntMatrix  # (K, K) points[i, j]: two for each comparison in which arm i beat arm j, one for each tie
     doubts: FloatMatrix  # (K, K) doubts[i, j]: u_ij >= 1/2 while alpha ln t >= doubts[i, j]

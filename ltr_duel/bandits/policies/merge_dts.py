@@ -26,34 +26,23 @@ from ltr_duel.bandits.batches import (
     drop_beaten,
     largest_batch,
     merge_when_due,
-    most_victorious_left,
     new_batches,
 )
 from ltr_duel.bandits.coin_words import gather
-from ltr_duel.bandits.hooks import NEVER
-from ltr_duel.bandits.levels import (
-    Levels,
-    is_due,
-    largest_above,
-    largest_below,
-    list_arms,
-    new_levels,
-    record_sample,
-    set_level,
-    toss_coins,
-)
+from ltr_duel.bandits.levels import Field, Levels, Posteriors, draw_largest, new_levels, record_sample, renew_level
+from ltr_duel.bandits.policies.merge_rucb import idle_until, recommend
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.posterior import posterior_rows, record_posterior
 from ltr_duel.bandits.state import Registers, registers
 from ltr_duel.bandits.statistics import record_win
-from ltr_duel.bandits.tournament import Tournament, most_wins_among, new_tournament, seat, set_seated_odds
+from ltr_duel.bandits.tournament import Tournament, most_wins, new_tournament, seat, set_odds
 from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, kernel, shuffle
 
 
 class Params(NamedTuple):
     """Parameters of MergeDTS."""
 
-    alpha: float = 0.262144  # exploration, 0.8^6; the bound asks for alpha > 1/2
+    alpha: float = 0.262144  # exploration, 0.8^6; the bound needs alpha > 1/2
     batch: int = 16  # arms in a batch, at first
     head_start: float = 400_000.0  # C
 
@@ -66,7 +55,7 @@ class Turn:
 
 
 class State(NamedTuple):
-    """What MergeDTS knows after some duels among K arms."""
+    """The state of MergeDTS after some duels among K arms."""
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j, and one
     doubts: FloatMatrix  # (K, K) doubts[i, j]: u_ij >= 1/2 while alpha ln(t + C) >= doubts[i, j]
@@ -110,7 +99,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
     state.turn[0].batch, state.turn[0].bonus = m, bonus
     arms = batches.arms[batches.ends[m] : batches.ends[m + 1]]
     favourite = min(state.last[m], arms.shape[0] - 1)
-    state.last[m] = most_wins_among(state.tournament, state.prefer, arms, favourite, rng)
+    state.last[m] = most_wins(state.tournament, state.prefer, arms, state.tournament.equal, 0, favourite, rng)
     first = arms[state.last[m]]
     return first, likely_loser(state, arms, first, rng)
 
@@ -130,26 +119,11 @@ def join_next(batches: Batches, m: int) -> int:
 def likely_loser(state: State, arms: IntVector, first: int, rng: Generator) -> int:
     """Return the arm, not ``first``, against which its fresh sample is the largest."""
     levels, row = state.levels, state.tournament.row
-    good, bad, log_mass = state.wins[first], state.wins[:, first], state.log_mass[first]
-    if is_due(levels, first):
-        set_level(levels, first, without(levels.some, list_arms(levels, arms), first), good, bad, 1, log_mass, 1e-6)
+    known = Posteriors(state.wins[first], state.wins[:, first], state.log_mass[first], 1)
+    field = Field(arms, row, first, levels.no_doubts, 0.0)
+    renew_level(levels, first, known, field, 1e-6)
     gather(row, levels.odds[first], arms)
-    count = without(levels.some, toss_coins(levels, row, levels.chance[first], arms, rng), first)
-    if count > 0:
-        return largest_above(levels, first, count, good, bad, 1, rng)
-    count = without(levels.some, list_arms(levels, arms), first)
-    return largest_below(levels, first, count, good, bad, 1, log_mass, -1.0, rng)
-
-
-@kernel
-def without(some: IntVector, count: int, first: int) -> int:
-    """Take ``first`` off a list of arms; return how many are left."""
-    left = 0
-    for k in some[:count]:
-        if k != first:
-            some[left] = k
-            left += 1
-    return left
+    return draw_largest(levels, first, known, field, -1.0, rng)
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
@@ -161,7 +135,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
         if state.doubts[loser, winner] > state.turn[0].bonus:
             state.doubtful[state.turn[0].batch] = 1
         record_posterior(state.prefer, state.log_mass, winner, loser, won, won + lost)
-        set_seated_odds(state.tournament, state.prefer, winner, loser)
+        set_odds(state.tournament, state.prefer, winner, loser)
         record_sample(state.levels, winner, loser, True, won, lost, state.log_mass[winner, loser])
         record_sample(state.levels, loser, winner, False, lost, won, state.log_mass[winner, loser])
     now = state.batches.now[0]
@@ -178,18 +152,10 @@ def look_again(state: State) -> None:
     state.levels.patience[:] = -1
 
 
-def recommend(state: State, params: Params) -> int:
-    """The remaining arm that beats the most arms."""
-    return most_victorious_left(state.wins, state.batches)
-
-
-def idle_until(state: State, params: Params, t: int) -> int:
-    """The last remaining arm is played to the end."""
-    return NEVER if arms_left(state.batches) == 1 else t
-
-
 register(
     __name__,
+    recommend=recommend,
+    idle_until=idle_until,
     limits={"alpha": (0.0, None), "batch": (2, None), "head_start": (1.0, None)},
     assumes="a Condorcet winner, few ties between arms",
     regret="O(K log T) for alpha > 1/2",

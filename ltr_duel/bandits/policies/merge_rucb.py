@@ -12,7 +12,7 @@ turn, and a stage ends at K / 2^stage + 1 remaining arms. A step costs O(batch^2
 from __future__ import annotations
 
 from math import log, sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
@@ -41,7 +41,7 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """What MergeRUCB knows after some duels among K arms."""
+    """The state of MergeRUCB after some duels among K arms."""
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j, and one
     doubts: FloatMatrix  # (K, K) doubts[i, j]: u_ij >= 1/2 while alpha ln(t + C) >= doubts[i, j]
@@ -84,12 +84,11 @@ def strongest_rival(wins: IntMatrix, arms: IntVector, champion: int, bonus: floa
             ties += 1
     if ties == 1:
         return rival
-    skip = random_below(ties, rng)
+    n = random_below(ties, rng)
     for j in arms:
-        if bound_against(wins, j, champion, bonus) == best:
-            if skip == 0:
-                return j
-            skip -= 1
+        n -= bound_against(wins, j, champion, bonus) == best
+        if n < 0:
+            return j
     return champion
 
 
@@ -110,12 +109,12 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
     merge_when_due(state.batches, params.batch, t, rng)
 
 
-def recommend(state: State, params: Params) -> int:
+def recommend(state: Any, params: Any) -> int:
     """The remaining arm that beats the most arms."""
     return most_victorious_left(state.wins, state.batches)
 
 
-def idle_until(state: State, params: Params, t: int) -> int:
+def idle_until(state: Any, params: Any, t: int) -> int:
     """The last remaining arm is played to the end."""
     return NEVER if arms_left(state.batches) == 1 else t
 

@@ -5,7 +5,7 @@ behind the preferences and a linear link; needs no horizon. Regret O(K log T) as
 exploration constant is at least max(3, 2 + ln K / ln ln T). A step costs O(K).
 
 ``alpha`` is not the paper's constant. Here the width of a box is sqrt(alpha ln N / n), in the paper sqrt((alpha + 2) ln
-t / (2 n)): the paper's 3 is 2.5 here, and the default, 3, is the paper's 4: it explores more than the bound asks for.
+t / (2 n)): the paper's 3 is 2.5 here, and the default, 3, is the paper's 4: it explores more than the bound needs.
 Both public programs (HuasenWu/DuelingBandits, jkomiyama/duelingbanditlib) take 2.5 ln t / n; ``multisbm:alpha=2.5`` is
 what they compute, apart from ties, which they give to the first arm.
 """
@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.bandits.cardinal import UcbBoxes, ucb_boxes, ucb_feedback
+from ltr_duel.bandits.cardinal import UcbBoxes, feedback, ucb_boxes
 from ltr_duel.bandits.policies.sparring import right_won
 from ltr_duel.bandits.policy import register
 from ltr_duel.core import FloatVector, IntVector, random_below, vector
@@ -27,7 +27,7 @@ from ltr_duel.core import FloatVector, IntVector, random_below, vector
 class Params(NamedTuple):
     """Parameters of MultiSBM."""
 
-    alpha: float = 3.0  # exploration of the UCB1 boxes; the bound asks for at least 2.5 in these terms
+    alpha: float = 3.0  # exploration of the UCB1 boxes; the bound needs at least 2.5 in these terms
 
 
 class State(NamedTuple):
@@ -41,7 +41,9 @@ class State(NamedTuple):
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
     """Nothing has been played."""
-    return State(ucb_boxes(n_arms, n_arms), np.zeros(n_arms), np.zeros(1, np.int64), np.zeros(n_arms, np.int64))
+    return State(
+        ucb_boxes(n_arms, n_arms, params.alpha), np.zeros(n_arms), np.zeros(1, np.int64), np.zeros(n_arms, np.int64)
+    )
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
@@ -55,7 +57,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Reward the box of the left arm with 1 if the right arm won."""
     won = right_won(outcome, rng)
-    ucb_feedback(state.boxes, first, second, won)
+    feedback(state.boxes, first, second, won)
     state.scale[first] = sqrt(params.alpha * log(state.boxes.total[first]))
     state.left[0] = second
     state.chosen[second] += 1

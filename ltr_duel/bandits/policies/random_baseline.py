@@ -6,34 +6,34 @@ multi-dueling bandits paper (Brost et al., CIKM 2016). Linear regret. A step cos
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.statistics import most_victorious
-from ltr_duel.core import IntMatrix, IntVector, SignMatrix, components, random_below, uniform
+from ltr_duel.core import IntMatrix, IntVector, NoParams, SignMatrix, random_below, uniform
 
 
 class State(NamedTuple):
-    """What the random pairs have shown."""
+    """The outcomes of random pairs."""
 
     wins: IntMatrix  # (K, K) wins[i, j]: comparisons in which arm i beat arm j
 
 
 class SlateState(NamedTuple):
-    """What the random slates have shown."""
+    """The outcomes of random slates."""
 
     lead: IntMatrix  # (K, K) for i < j: comparisons in which arm i beat arm j, less those in which j beat i; else 0
 
 
-def init(n_arms: int, horizon: int, params: components.NoParams) -> State:
+def init(n_arms: int, horizon: int, params: NoParams) -> State:
     """Nothing has been seen."""
     return State(np.zeros((n_arms, n_arms), np.int64))
 
 
-def select(state: State, params: components.NoParams, t: int, rng: Generator) -> tuple[int, int]:
+def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
     """Two different arms, uniformly; with one arm alone there is no choice."""
     n_arms = state.wins.shape[0]
     if n_arms == 1:
@@ -42,15 +42,13 @@ def select(state: State, params: components.NoParams, t: int, rng: Generator) ->
     return first, second + (second >= first)
 
 
-def chance(state: State, params: components.NoParams, arms: IntVector) -> float:
+def chance(state: State, params: NoParams, arms: IntVector) -> float:
     """Each pair of different arms has the same probability."""
     n_arms = state.wins.shape[0]
     return 2 / max(n_arms * (n_arms - 1), 2)
 
 
-def update(
-    state: State, params: components.NoParams, t: int, first: int, second: int, outcome: int, rng: Generator
-) -> None:
+def update(state: Any, params: NoParams, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Count, for the recommendation alone."""
     if outcome > 0:
         state.wins[first, second] += 1
@@ -58,17 +56,17 @@ def update(
         state.wins[second, first] += 1
 
 
-def recommend(state: State, params: components.NoParams) -> int:
+def recommend(state: State, params: NoParams) -> int:
     """The arm that beats the most arms."""
     return most_victorious(state.wins)
 
 
-def slate_init(n_arms: int, horizon: int, params: components.NoParams) -> SlateState:
+def slate_init(n_arms: int, horizon: int, params: NoParams) -> SlateState:
     """Nothing has been seen."""
     return SlateState(np.zeros((n_arms, n_arms), np.int64))
 
 
-def slate_select(state: SlateState, params: components.NoParams, t: int, slate: IntVector, rng: Generator) -> int:
+def slate_select(state: SlateState, params: NoParams, t: int, slate: IntVector, rng: Generator) -> int:
     """Each arm with probability 1/2; drawn again if that leaves none."""
     size = 0
     while size == 0:
@@ -78,13 +76,13 @@ def slate_select(state: SlateState, params: components.NoParams, t: int, slate: 
     return size
 
 
-def slate_chance(state: SlateState, params: components.NoParams, arms: IntVector) -> float:
+def slate_chance(state: SlateState, params: NoParams, arms: IntVector) -> float:
     """Each non-empty set has the same probability."""
     return float(1 / (2 ** state.lead.shape[0] - 1))
 
 
 def slate_update(
-    state: SlateState, params: components.NoParams, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator
+    state: SlateState, params: NoParams, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator
 ) -> None:
     """Count, for the recommendation alone."""
     for a in range(size):
@@ -93,7 +91,7 @@ def slate_update(
             lead[slate[b]] += won[a, b]
 
 
-def slate_recommend(state: SlateState, params: components.NoParams) -> int:
+def slate_recommend(state: SlateState, params: NoParams) -> int:
     """The arm that beats the most arms: i beats j > i if it leads, and j beats i if that is behind."""
     return most_victorious(state.lead)
 

@@ -32,7 +32,7 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """What RCS knows after some duels among K arms."""
+    """The state of RCS after some duels among K arms."""
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
     rate: FloatMatrix  # (K, K) u_jc = rate[c, j] + sqrt(alpha ln t) width[c, j], as in `rucb`

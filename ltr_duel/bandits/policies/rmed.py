@@ -39,7 +39,7 @@ class Params(NamedTuple):
 
 
 class Now:
-    """Where the run is."""
+    """The progress of the run."""
 
     rounds: int  # of initial duels left
     first: int  # the next pair of initial duels; of RMED2 the next that may have met too rarely
@@ -62,7 +62,7 @@ class Lists(NamedTuple):
 
 
 class State(NamedTuple):
-    """What RMED knows after some duels among K arms."""
+    """The state of RMED after some duels among K arms."""
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
     share: FloatMatrix  # (K, K) share[i, j] = phat_ij; 1/2 before the first duel, 2 on the diagonal

@@ -17,7 +17,7 @@ paper, it is taken as it is, even if it is negative.
 from __future__ import annotations
 
 from math import ceil, exp, inf, log
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from numpy.random import Generator
 
@@ -153,7 +153,7 @@ def cheapest_rival(wins: IntMatrix, share: FloatMatrix, terms: FloatMatrix, arm:
 
 @kernel
 def meets_rival(wins: IntMatrix, share: FloatMatrix, arm: int, winner: int, rival: int, t: int) -> bool:
-    """Tell whether the arm meets its cheapest rival: as long as it has met i* often enough; else it is RMED1's turn."""
+    """Return whether the arm meets its cheapest rival: while it has met i* often enough; else RMED1 chooses."""
     if rival < 0 or share[arm, rival] > 0.5 or t < 3:
         return False
     met_winner = wins[arm, winner] + wins[winner, arm]
@@ -174,30 +174,22 @@ def last_step_at_level(alpha: float, level: int) -> int:
     return last_step_before(exp(min(level / alpha, 3.75)))  # ln ln of the largest 64-bit number is 3.77
 
 
-register(
-    __name__,
-    prefix="rmed2",
-    update=update,
-    recommend=recommend,
-    limits={"alpha": (0.0, None), "scale": (0.0, None), "power": (0.0, None)},
-    assumes="a Condorcet winner",
-    regret="asymptotically optimal, O(K log T)",
-    cost="O(K)",
-    cite="komiyama2015regret",
-    where="RMED2",
-)
+_FACTS: dict[str, Any] = {
+    "update": update,
+    "recommend": recommend,
+    "limits": {"alpha": (0.0, None), "scale": (0.0, None), "power": (0.0, None)},
+    "assumes": "a Condorcet winner",
+    "regret": "asymptotically optimal, O(K log T)",
+    "cost": "O(K)",
+    "cite": "komiyama2015regret",
+}
+register(__name__, prefix="rmed2", where="RMED2", **_FACTS)
 register(
     __name__,
     name="rmed2fh",
     prefix="fixed",
-    update=update,
-    recommend=recommend,
     idle_until=idle_until_joined,
     needs_horizon=True,
-    limits={"alpha": (0.0, None), "scale": (0.0, None), "power": (0.0, None)},
-    assumes="a Condorcet winner",
-    regret="asymptotically optimal, O(K log T)",
-    cost="O(K)",
-    cite="komiyama2015regret",
     where="RMED2FH",
+    **_FACTS,
 )

@@ -11,49 +11,37 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
+from ltr_duel.bandits.policies.random_baseline import update
 from ltr_duel.bandits.policy import register
-from ltr_duel.core import IntMatrix, IntVector, components
+from ltr_duel.bandits.statistics import victories
+from ltr_duel.core import IntMatrix, IntVector, NoParams
 
 
 class State(NamedTuple):
-    """The pairs, and what they have shown."""
+    """The pairs, and their outcomes."""
 
     first: IntVector  # (pairs,)
     second: IntVector  # (pairs,)
     wins: IntMatrix  # (K, K) wins[i, j]: comparisons in which arm i beat arm j
 
 
-def init(n_arms: int, horizon: int, params: components.NoParams) -> State:
+def init(n_arms: int, horizon: int, params: NoParams) -> State:
     """Nothing has been seen. One arm alone is a pair with itself."""
     first, second = np.triu_indices(n_arms, min(1, n_arms - 1))
     return State(first.astype(np.int64), second.astype(np.int64), np.zeros((n_arms, n_arms), np.int64))
 
 
-def select(state: State, params: components.NoParams, t: int, rng: Generator) -> tuple[int, int]:
+def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
     """The next pair."""
     pair = (t - 1) % state.first.shape[0]
     return state.first[pair], state.second[pair]
 
 
-def update(
-    state: State, params: components.NoParams, t: int, first: int, second: int, outcome: int, rng: Generator
-) -> None:
-    """Count, for the recommendation alone."""
-    if outcome > 0:
-        state.wins[first, second] += 1
-    elif outcome < 0:
-        state.wins[second, first] += 1
-
-
-def recommend(state: State, params: components.NoParams) -> int:
+def recommend(state: State, params: NoParams) -> int:
     """The arm that beats the most arms; of several, the one that won the most comparisons."""
-    n_arms = state.wins.shape[0]
     best, most, most_wins = 0, -1, -1
-    for i in range(n_arms):
-        beaten, wins = 0, 0
-        for j in range(n_arms):
-            beaten += state.wins[i, j] > state.wins[j, i]
-            wins += state.wins[i, j]
+    for i in range(state.wins.shape[0]):
+        beaten, wins = victories(state.wins, i), state.wins[i].sum()
         if beaten > most or (beaten == most and wins > most_wins):
             best, most, most_wins = i, beaten, wins
     return best
@@ -61,6 +49,7 @@ def recommend(state: State, params: components.NoParams) -> int:
 
 register(
     __name__,
+    update=update,
     any_order=True,
     assumes="nothing",
     regret="linear in T",

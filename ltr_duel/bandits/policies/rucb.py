@@ -34,7 +34,7 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """What RUCB knows after some duels among K arms."""
+    """The state of RUCB after some duels among K arms."""
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
     rate: FloatMatrix  # (K, K) rate[c, j]: share of duels with c that j won; 2 before the first, 1/2 on the diagonal

@@ -22,7 +22,7 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel
 
 
 class State(NamedTuple):
-    """What RUCB knows after some duels among K arms, and its hypothesis."""
+    """The state of RUCB after some duels among K arms, and its hypothesis."""
 
     wins: IntMatrix  # (K, K) these five as in `rucb`
     rate: FloatMatrix  # (K, K)

@@ -19,11 +19,11 @@ from numpy.random import Generator
 from ltr_duel.bandits.hooks import NEVER
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.state import Registers, registers
-from ltr_duel.core import IntMatrix, IntVector, components, kernel, random_below, vector
+from ltr_duel.core import IntMatrix, IntVector, NoParams, kernel, random_below, vector
 
 
 class Now:
-    """How far the run is."""
+    """The progress of the run."""
 
     n_pairs: int  # remaining pairs
     n_left: int  # those of them that this sweep has left
@@ -32,7 +32,7 @@ class Now:
 
 
 class State(NamedTuple):
-    """What SAVAGE knows about K arms."""
+    """The state of SAVAGE with K arms."""
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
     victories: IntVector  # (K,) duels that each arm won; -1 for arms that left
@@ -40,7 +40,7 @@ class State(NamedTuple):
     now: Registers[Now]
 
 
-def init(n_arms: int, horizon: int, params: components.NoParams) -> State:
+def init(n_arms: int, horizon: int, params: NoParams) -> State:
     """All arms, all pairs. The logarithm is taken factor by factor: the product overflows."""
     i, j = np.triu_indices(n_arms, 1)
     log_delta = log(n_arms * max(n_arms - 1, 1)) + 2 * log(horizon)
@@ -49,7 +49,7 @@ def init(n_arms: int, horizon: int, params: components.NoParams) -> State:
     return State(wins, victories, i * n_arms + j, now)
 
 
-def select(state: State, params: components.NoParams, t: int, rng: Generator) -> tuple[int, int]:
+def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
     """A random pair among those that met least often; the last arm alone when no pair is left."""
     now = state.now[0]
     if now.n_pairs == 0:
@@ -65,9 +65,7 @@ def select(state: State, params: components.NoParams, t: int, rng: Generator) ->
     return pair // n_arms, pair % n_arms
 
 
-def update(
-    state: State, params: components.NoParams, t: int, first: int, second: int, outcome: int, rng: Generator
-) -> None:
+def update(state: State, params: NoParams, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Count, and drop an arm that its rival confidently beats."""
     if outcome == 0:
         return
@@ -98,12 +96,12 @@ def drop(state: State, arm: int) -> None:
     now.n_pairs, now.n_left = n_pairs, n_left
 
 
-def recommend(state: State, params: components.NoParams) -> int:
+def recommend(state: State, params: NoParams) -> int:
     """The remaining arm that won the most duels."""
     return vector.first_most(state.victories)
 
 
-def idle_until(state: State, params: components.NoParams, t: int) -> int:
+def idle_until(state: State, params: NoParams, t: int) -> int:
     """The last arm is played to the end."""
     return NEVER
 

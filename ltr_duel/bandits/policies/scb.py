@@ -34,11 +34,11 @@ from ltr_duel.bandits.hooks import NEVER
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.state import Registers, registers
 from ltr_duel.bandits.statistics import coin_divergence, most_victorious
-from ltr_duel.core import IntMatrix, IntVector, components, kernel, random_below, shuffle
+from ltr_duel.core import IntMatrix, IntVector, NoParams, kernel, random_below, shuffle
 
 
 class Now:
-    """Where the round is."""
+    """The progress of the round."""
 
     n_alive: int  # remaining arms
     place: int  # of the next one in the sweep
@@ -51,7 +51,7 @@ class Now:
 
 
 class State(NamedTuple):
-    """What SCB knows in a round, about K arms."""
+    """The state of SCB in a round, with K arms."""
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels of this round that arm i won against arm j
     settled: IntMatrix  # (K, K) +1 where i is known to beat j, -1 where it is known to lose, 0 where that is open
@@ -61,7 +61,7 @@ class State(NamedTuple):
     now: Registers[Now]
 
 
-def init(n_arms: int, horizon: int, params: components.NoParams) -> State:
+def init(n_arms: int, horizon: int, params: NoParams) -> State:
     """Before the first round."""
     wins, settled = np.zeros((2, n_arms, n_arms), np.int64)
     unsettled, alive, rewards = np.zeros((3, n_arms), np.int64)
@@ -69,7 +69,7 @@ def init(n_arms: int, horizon: int, params: components.NoParams) -> State:
     return State(wins, settled, unsettled, alive, rewards, now)
 
 
-def select(state: State, params: components.NoParams, t: int, rng: Generator) -> tuple[int, int]:
+def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
     """The pair being settled, or the arm found."""
     now = state.now[0]
     if t - now.start >= now.length:
@@ -185,9 +185,7 @@ def divergence_bound(mean: float, end: float, limit: float) -> float:
     return near
 
 
-def update(
-    state: State, params: components.NoParams, t: int, first: int, second: int, outcome: int, rng: Generator
-) -> None:
+def update(state: State, params: NoParams, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Count a duel; settle the pair when it is clear which arm is better."""
     if outcome == 0:
         return
@@ -205,7 +203,7 @@ def update(
         reward(state, first, winner == first)
 
 
-def recommend(state: State, params: components.NoParams) -> int:
+def recommend(state: State, params: NoParams) -> int:
     """The arm found in this round; before that the one that beat the most arms in it."""
     now = state.now[0]
     if now.best >= 0:
@@ -213,7 +211,7 @@ def recommend(state: State, params: components.NoParams) -> int:
     return most_victorious(state.wins)
 
 
-def idle_until(state: State, params: components.NoParams, t: int) -> int:
+def idle_until(state: State, params: NoParams, t: int) -> int:
     """The arm found is played until the round ends."""
     now = state.now[0]
     if now.length == NEVER:

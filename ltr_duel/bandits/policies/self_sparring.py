@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from numpy.random import Generator
 
-from ltr_duel.bandits.cardinal import ThompsonBoxes, thompson_advance, thompson_boxes, thompson_feedback, thompson_most
+from ltr_duel.bandits.cardinal import ThompsonBoxes, advance, feedback, most_played, thompson_boxes
 from ltr_duel.bandits.policy import register
-from ltr_duel.core import IntVector, SignMatrix, components
+from ltr_duel.core import IntVector, NoParams, SignMatrix
 
 
 class SlateParams(NamedTuple):
@@ -25,7 +25,7 @@ class SlateParams(NamedTuple):
 
 
 class State(NamedTuple):
-    """What Self-Sparring knows about K arms: one Thompson box."""
+    """The state of Self-Sparring with K arms: one Thompson box."""
 
     boxes: ThompsonBoxes
 
@@ -34,7 +34,7 @@ class SlateState(State):
     """The same, for slates."""
 
 
-def init(n_arms: int, horizon: int, params: components.NoParams) -> State:
+def init(n_arms: int, horizon: int, params: NoParams) -> State:
     """Uniform priors."""
     return State(thompson_boxes(1, n_arms))
 
@@ -44,26 +44,24 @@ def slate_init(n_arms: int, horizon: int, params: SlateParams) -> SlateState:
     return SlateState(thompson_boxes(1, n_arms))
 
 
-def select(state: State, params: components.NoParams, t: int, rng: Generator) -> tuple[int, int]:
+def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
     """Two independent samples."""
-    first = thompson_advance(state.boxes, 0, rng)
-    return first, thompson_advance(state.boxes, 0, rng)
+    first = advance(state.boxes, 0, t, rng)
+    return first, advance(state.boxes, 0, t, rng)
 
 
-def update(
-    state: State, params: components.NoParams, t: int, first: int, second: int, outcome: int, rng: Generator
-) -> None:
+def update(state: State, params: NoParams, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """One success, one failure; both for an arm that met itself."""
     winner, loser = (first, second) if outcome > 0 else (second, first)
-    thompson_feedback(state.boxes, 0, winner, 1)
-    thompson_feedback(state.boxes, 0, loser, 0)
+    feedback(state.boxes, 0, winner, 1)
+    feedback(state.boxes, 0, loser, 0)
 
 
 def slate_select(state: SlateState, params: SlateParams, t: int, slate: IntVector, rng: Generator) -> int:
     """As many independent samples as there are places."""
     size = min(params.size, state.boxes.good.shape[1])
     for place in range(size):
-        slate[place] = thompson_advance(state.boxes, 0, rng)
+        slate[place] = advance(state.boxes, 0, t, rng)
     return size
 
 
@@ -74,33 +72,28 @@ def slate_update(
     for a in range(size):
         for b in range(a + 1, size):
             winner, loser = (slate[a], slate[b]) if won[a, b] > 0 else (slate[b], slate[a])
-            thompson_feedback(state.boxes, 0, winner, 1)
-            thompson_feedback(state.boxes, 0, loser, 0)
+            feedback(state.boxes, 0, winner, 1)
+            feedback(state.boxes, 0, loser, 0)
 
 
 def recommend(state: State, params: Any) -> int:
     """The arm that was compared most often (the paper names none)."""
-    return thompson_most(state.boxes, 0)
+    return most_played(state.boxes, 0)
 
 
-register(
-    __name__,
-    any_order=True,
-    assumes="an approximately linear order of the arms",
-    regret="no regret asymptotically",
-    cost="O(K): 2K coins, a few Beta draws",
-    cite="sui2017multidueling",
-    where="IndSelfSparring",
-)
+_FACTS: dict[str, Any] = {
+    "any_order": True,
+    "assumes": "an approximately linear order of the arms",
+    "regret": "no regret asymptotically",
+    "cite": "sui2017multidueling",
+    "where": "IndSelfSparring",
+}
+register(__name__, cost="O(K): 2K coins, a few Beta draws", **_FACTS)
 register(
     __name__,
     name="multi_self_sparring",
     prefix="slate",
-    any_order=True,
     limits={"size": (2, None)},
-    assumes="an approximately linear order of the arms",
-    regret="no regret asymptotically",
     cost="O(size K) coins, a few Beta draws",
-    cite="sui2017multidueling",
-    where="IndSelfSparring",
+    **_FACTS,
 )

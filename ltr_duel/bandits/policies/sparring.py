@@ -11,65 +11,83 @@ coin for each arm, many at a time, and draw few Beta samples (see `levels`).
 
 from __future__ import annotations
 
-from math import log, sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import numpy as np
 from numpy.random import Generator
 
 from ltr_duel.bandits.cardinal import (
+    Exp3Boxes,
     ThompsonBoxes,
     UcbBoxes,
-    exp3_advance,
-    thompson_advance,
+    advance,
+    exp3_boxes,
+    feedback,
+    most_played,
     thompson_boxes,
-    thompson_feedback,
-    thompson_most,
-    ucb_advance,
     ucb_boxes,
-    ucb_feedback,
 )
 from ltr_duel.bandits.policy import register
-from ltr_duel.core import FloatMatrix, IntVector, coin, components, kernel, vector
+from ltr_duel.core import IntVector, NoParams, coin, kernel
 
 LEFT, RIGHT = 0, 1  # the rows of the two boxes
 
 
-class UcbParams(NamedTuple):
+class Params(NamedTuple):
     """Parameters of sparring with UCB1 boxes."""
 
     alpha: float = 0.5  # exploration: 0.5 in Wolfenfeld's experiments, 2 in the textbook
 
 
-class UcbState(NamedTuple):
+class Exp3Params(NamedTuple):
+    """Parameters of sparring with Exp3 boxes."""
+
+    settle: int = 10_000  # until this step the mixing rate stays what it is there
+
+
+class State(NamedTuple):
     """Two UCB1 boxes over K arms, left in row 0 and right in row 1."""
 
     boxes: UcbBoxes
 
 
-def ucb_init(n_arms: int, horizon: int, params: UcbParams) -> UcbState:
+class ThompsonState(NamedTuple):
+    """Two Thompson boxes over K arms."""
+
+    boxes: ThompsonBoxes
+
+
+class Exp3State(NamedTuple):
+    """Two Exp3 boxes over K arms."""
+
+    boxes: Exp3Boxes
+
+
+def init(n_arms: int, horizon: int, params: Params) -> State:
     """Nothing has been played."""
-    return UcbState(ucb_boxes(2, n_arms))
+    return State(ucb_boxes(2, n_arms, params.alpha))
 
 
-def ucb_select(state: UcbState, params: UcbParams, t: int, rng: Generator) -> tuple[int, int]:
+def thompson_init(n_arms: int, horizon: int, params: NoParams) -> ThompsonState:
+    """Uniform priors."""
+    return ThompsonState(thompson_boxes(2, n_arms))
+
+
+def exp3_init(n_arms: int, horizon: int, params: Exp3Params) -> Exp3State:
+    """All weights are 1."""
+    return Exp3State(exp3_boxes(2, n_arms, params.settle))
+
+
+def select(state: Any, params: Any, t: int, rng: Generator) -> tuple[int, int]:
     """Advance both boxes."""
-    left = ucb_advance(state.boxes, LEFT, params.alpha, rng)
-    return left, ucb_advance(state.boxes, RIGHT, params.alpha, rng)
+    left = advance(state.boxes, LEFT, t, rng)
+    return left, advance(state.boxes, RIGHT, t, rng)
 
 
-def ucb_update(
-    state: UcbState, params: UcbParams, t: int, first: int, second: int, outcome: int, rng: Generator
-) -> None:
+def update(state: Any, params: Any, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Reward 1 for the box whose arm won; a coin where both chose the same arm."""
     won = right_won(outcome, rng)
-    ucb_feedback(state.boxes, LEFT, first, 1.0 - won)
-    ucb_feedback(state.boxes, RIGHT, second, won)
-
-
-def ucb_recommend(state: UcbState, params: UcbParams) -> int:
-    """The arm that the right box played most (the papers name none)."""
-    return vector.first_most(state.boxes.plays[RIGHT])
+    feedback(state.boxes, LEFT, first, 1 - won)
+    feedback(state.boxes, RIGHT, second, won)
 
 
 @kernel
@@ -80,98 +98,22 @@ def right_won(outcome: int, rng: Generator) -> int:
     return 1 if outcome < 0 else 0
 
 
-class ThompsonState(NamedTuple):
-    """Two Thompson boxes over K arms, left in row 0 and right in row 1."""
-
-    boxes: ThompsonBoxes
-
-
-def thompson_init(n_arms: int, horizon: int, params: components.NoParams) -> ThompsonState:
-    """Uniform priors."""
-    return ThompsonState(thompson_boxes(2, n_arms))
-
-
-def thompson_select(state: ThompsonState, params: components.NoParams, t: int, rng: Generator) -> tuple[int, int]:
-    """Take the largest sample of each box."""
-    left = thompson_advance(state.boxes, LEFT, rng)
-    return left, thompson_advance(state.boxes, RIGHT, rng)
-
-
-def thompson_update(
-    state: ThompsonState, params: components.NoParams, t: int, first: int, second: int, outcome: int, rng: Generator
-) -> None:
-    """One success and one failure."""
-    won = right_won(outcome, rng)
-    thompson_feedback(state.boxes, LEFT, first, 1 - won)
-    thompson_feedback(state.boxes, RIGHT, second, won)
-
-
-def thompson_recommend(state: ThompsonState, params: components.NoParams) -> int:
-    """The arm that the right box played most."""
-    return thompson_most(state.boxes, RIGHT)
-
-
-class Exp3Params(NamedTuple):
-    """Parameters of sparring with Exp3 boxes."""
-
-    settle: int = 10_000  # until this step the mixing rate stays what it is there
-
-
-class Exp3State(NamedTuple):
-    """Two Exp3 boxes over K arms, left in row 0 and right in row 1."""
-
-    log_weight: FloatMatrix  # (2, K) ln w_i
-    share: FloatMatrix  # (2, K) probability of each arm in the last step
-    plays: IntVector  # (K,) of the right box
-
-
-def exp3_init(n_arms: int, horizon: int, params: Exp3Params) -> Exp3State:
-    """All weights are 1."""
-    return Exp3State(np.zeros((2, n_arms)), np.zeros((2, n_arms)), np.zeros(n_arms, np.int64))
-
-
-def exp3_select(state: Exp3State, params: Exp3Params, t: int, rng: Generator) -> tuple[int, int]:
-    """Draw one arm from each box."""
-    mixing = exp3_mixing(state.log_weight.shape[1], t, params.settle)
-    left = exp3_advance(state.log_weight[LEFT], state.share[LEFT], mixing, rng)
-    return left, exp3_advance(state.log_weight[RIGHT], state.share[RIGHT], mixing, rng)
+def recommend(state: Any, params: Any) -> int:
+    """The arm that the right box played most (the papers name none)."""
+    return most_played(state.boxes, RIGHT)
 
 
 def exp3_chance(state: Exp3State, params: Exp3Params, arms: IntVector) -> float:
     """One arm by each box, either way round; the boxes draw independently."""
-    low, high = arms[0], arms[-1]
-    chance = state.share[LEFT, low] * state.share[RIGHT, high]
+    share, low, high = state.boxes.share, arms[0], arms[-1]
+    chance = share[LEFT, low] * share[RIGHT, high]
     if high > low:
-        chance += state.share[LEFT, high] * state.share[RIGHT, low]
+        chance += share[LEFT, high] * share[RIGHT, low]
     return float(chance)
-
-
-def exp3_update(
-    state: Exp3State, params: Exp3Params, t: int, first: int, second: int, outcome: int, rng: Generator
-) -> None:
-    """The winner's box raises its weight by the importance-weighted reward."""
-    won = right_won(outcome, rng)
-    n_arms = state.log_weight.shape[1]
-    mixing = exp3_mixing(n_arms, t, params.settle)
-    box, arm = (RIGHT, second) if won else (LEFT, first)
-    state.log_weight[box, arm] += mixing / (n_arms * state.share[box, arm])
-    state.plays[second] += 1
-
-
-def exp3_recommend(state: Exp3State, params: Exp3Params) -> int:
-    """The arm that the right box played most."""
-    return vector.first_most(state.plays)
-
-
-@kernel
-def exp3_mixing(n_arms: int, t: int, settle: int) -> float:
-    """Return the share of uniform exploration in step t."""
-    return min(1.0, sqrt(n_arms * log(n_arms) / max(t, settle)))
 
 
 register(
     __name__,
-    prefix="ucb",
     any_order=True,
     limits={"alpha": (0.0, None)},
     assumes="utilities behind the preferences",
@@ -184,6 +126,7 @@ register(
     __name__,
     name="thompson_sparring",
     prefix="thompson",
+    params=NoParams,
     any_order=True,
     assumes="utilities behind the preferences",
     regret="conjectured: that of two Thompson samplers",

@@ -35,7 +35,7 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """What Versatile-DB knows about K arms."""
+    """The state of Versatile-DB with K arms."""
 
     loss: FloatVector  # (K,) Lhat, estimated cumulative losses
     share: FloatVector  # (K,) p_t

@@ -20,7 +20,7 @@ from numpy.random import Generator
 from ltr_duel.bandits.hooks import NEVER
 from ltr_duel.bandits.policy import register
 from ltr_duel.bandits.state import Registers, registers
-from ltr_duel.core import IntVector, components, kernel, random_below, vector
+from ltr_duel.core import IntVector, NoParams, kernel, random_below, vector
 
 
 class StrongParams(NamedTuple):
@@ -30,7 +30,7 @@ class StrongParams(NamedTuple):
 
 
 class Now:
-    """Where the run is."""
+    """The progress of the run."""
 
     first: int  # the arms of the last duel, -1 before it
     second: int
@@ -39,7 +39,7 @@ class Now:
 
 
 class State(NamedTuple):
-    """What Winner Stays knows about K arms."""
+    """The state of Winner Stays with K arms."""
 
     ahead: IntVector  # (K,) duels won less duels lost
     now: Registers[Now]
@@ -49,17 +49,17 @@ class StrongState(State):
     """The same, for strong regret."""
 
 
-def init(n_arms: int, horizon: int, params: components.NoParams) -> State:
+def init(n_arms: int, horizon: int, params: NoParams) -> State:
     """No arm is ahead."""
     return State(np.zeros(n_arms, np.int64), registers(Now, first=-1, second=-1, number=1))
 
 
 def strong_init(n_arms: int, horizon: int, params: StrongParams) -> StrongState:
     """No arm is ahead."""
-    return StrongState(*init(n_arms, horizon, components.NoParams()))
+    return StrongState(*init(n_arms, horizon, NoParams()))
 
 
-def select(state: State, params: components.NoParams, t: int, rng: Generator) -> tuple[int, int]:
+def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
     """The arm that is most ahead, and the next one."""
     return leaders(state, rng)
 
@@ -85,18 +85,15 @@ def most_ahead(state: State, without: int, rng: Generator) -> int:
     for k in (state.now[0].first, state.now[0].second):
         if k >= 0 and k != without and state.ahead[k] == best:
             return k
-    skip = random_below(ties, rng)
+    n = random_below(ties, rng)
     for k in range(state.ahead.shape[0]):
-        if k != without and state.ahead[k] == best:
-            if skip == 0:
-                return k
-            skip -= 1
+        n -= k != without and state.ahead[k] == best
+        if n < 0:
+            return k
     return 0
 
 
-def update(
-    state: State, params: components.NoParams, t: int, first: int, second: int, outcome: int, rng: Generator
-) -> None:
+def update(state: State, params: NoParams, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
     """Count."""
     if outcome != 0:
         record(state, first, second, outcome)

@@ -15,7 +15,7 @@ from ltr_duel.clicks.fit.errors import Errors, standard_errors
 from ltr_duel.clicks.fit.evaluate import Score, score
 from ltr_duel.clicks.fit.forms import FORMS, Form
 from ltr_duel.clicks.fit.sessions import Sessions, check_sessions
-from ltr_duel.clicks.fit.walk import draw_clicks
+from ltr_duel.clicks.fit.walk import Lists, Model, draw_clicks
 from ltr_duel.clicks.model import ClickModel
 from ltr_duel.core import FloatVector, InputError, IntVector
 from ltr_duel.core import errors as core_errors
@@ -35,11 +35,10 @@ class Estimates(NamedTuple):
 class FittedClicks:
     """A click model that was fitted to sessions.
 
-    errors: standard errors of ``fit.theta``; nan where nothing is known.
-    users: that the errors take for independent of each other; 0 where they take sessions for that.
+    errors: standard errors of ``fit.theta``, robust to ``cluster`` (see `fit_clicks`); nan where they are unknown.
+    users: number of independent users; 0 if sessions count as independent.
     graded: whether items are relevance grades.
-    train, test: figures on the sessions it was fitted to, and on those held out (None where none are).
-    cluster: what the errors are robust to: see `fit_clicks`.
+    train, test: figures on the sessions it was fitted to, and on held-out sessions (None without any).
     """
 
     form: Form
@@ -98,7 +97,7 @@ class FittedClicks:
         ndarray of bool, as long as ``item``
         """
         click = np.zeros(len(item), np.bool_)
-        draw_clicks(self.form.code, self.fit.theta, self.fit.layout, item, ptr, click, rng)
+        draw_clicks(Model(self.form.code, self.fit.theta, self.fit.layout), Lists(ptr, item, click, np.zeros(0)), rng)
         return click
 
     def model(self, name: str = "fitted") -> ClickModel:
@@ -210,9 +209,6 @@ def fit_clicks(
     form = FORMS[model]
     fit = fit_by_em(form, sessions, iterations, tolerance, smoothing)
     found = standard_errors(form, fit, sessions, cluster) if errors else Errors(np.full(fit.layout.size, np.nan), 0)
-    figures = [
-        score(form.code, fit.theta, fit.layout, some) if some is not None and some.number else None
-        for some in (sessions, held_out)
-    ]
-    assert figures[0] is not None
-    return FittedClicks(form, fit, *found, sessions.graded, figures[0], figures[1], cluster)
+    users = Model(form.code, fit.theta, fit.layout)
+    test = score(users, held_out) if held_out is not None and held_out.number else None
+    return FittedClicks(form, fit, *found, sessions.graded, score(users, sessions), test, cluster)

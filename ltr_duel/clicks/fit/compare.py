@@ -1,4 +1,4 @@
-"""Several fitted models beside each other: which one foresees held-out sessions best, and what users do by each."""
+"""Comparison of fitted models: which one predicts held-out sessions best, and the behaviour of its users."""
 
 from __future__ import annotations
 
@@ -22,12 +22,10 @@ _PLACES = 10  # shown of a table
 def fit_click_models(
     sessions: Sessions, models: Sequence[str] = (), *, train: float = 0.75, **settings: Any
 ) -> list[FittedClicks]:
-    """Fit click models, by default all, to the first sessions, and judge them by the others.
+    """Fit click models, by default all, to a share of the sessions (``train``), and judge them by the others.
 
-    settings: as of `fit_clicks`.
-    train: share of the sessions to fit to, above 0. Of the rest, those count whose query occurs in the first.
-
-    Raises `InputError` as `fit_clicks` does, or if no session is left to judge by.
+    Of the others, sessions count whose query occurs in the first. Raises `InputError` as `fit_clicks` does, or if no
+    session is left to judge by.
     """
     for name in models:
         errors.require_one_of("click model to fit", name, FORMS)
@@ -44,11 +42,9 @@ def fit_click_models(
 
 
 def best_fit(fits: Sequence[FittedClicks], *, table: bool = False) -> FittedClicks:
-    """Return the model with the best log-likelihood on held-out sessions (on those it was fitted to, if none are).
+    """Return the model with the best log-likelihood on held-out sessions (without any, on those it was fitted to).
 
-    table: only among those that simulations can use.
-
-    Raises `InputError` if there is none.
+    table: only among the models that simulations can use. Raises `InputError` if there is none.
     """
     among = [one for one in fits if one.has_table or not table]
     if not among:
@@ -107,11 +103,9 @@ def places_table(fits: Sequence[FittedClicks]) -> pd.DataFrame:
 
 
 def models_table(names: Sequence[str]) -> pd.DataFrame:
-    """Return a table of text: what users do by each click model.
+    """Return a table of text: the probabilities of click models (files of fitted models, or names).
 
-    names: files of fitted models, or names. Beside them stand perfect, navigational and informational.
-
-    Raises `InputError` if there is no such model or file.
+    Perfect, navigational and informational users stand beside them. Raises `InputError` for an unknown model or file.
     """
     chosen = [CLICK_MODELS.configure(name) for name in dict.fromkeys((*names, *_BESIDE))]
     grades = max(chosen[0].component.tables)

@@ -1,26 +1,25 @@
-"""Expectation maximisation: entries of all sessions, summed and divided, until the likelihood stands still."""
+"""Expectation maximisation: entries of all sessions are summed and divided until the likelihood converges."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ltr_duel.clicks.fit.forms import CASCADE, Form, Layout, layout_of
 from ltr_duel.clicks.fit.sessions import Sessions
-from ltr_duel.clicks.fit.walk import TINY, Work, attention_cell, session_entries, work_for
-from ltr_duel.core import FloatVector, IntVector, kernel
+from ltr_duel.clicks.fit.walk import TINY, Lists, Model, Work, attention_cell, lists_of, session_entries, work_for
+from ltr_duel.core import FloatVector, kernel
 
 _BEGIN = 0.5  # every probability, before the first step
 
 
 class Fit(NamedTuple):
-    """What EM found."""
+    """The result of EM."""
 
     theta: FloatVector
     layout: Layout
-    asked: FloatVector  # how often each parameter was asked for, expected
+    asked: FloatVector  # expected number of trials of each parameter
     iterations: int
     reference: int  # the cell of attention that all others are relative to; -1 for none
 
@@ -33,38 +32,35 @@ def fit_by_em(form: Form, sessions: Sessions, iterations: int, tolerance: float,
     work = work_for(layout.places)
     if form.code == CASCADE:
         true[:], asked[:] = 0.0, 0.0
-        count_cascade(sessions.item, sessions.click, sessions.ptr, true, asked)
+        count_cascade(lists_of(sessions), true, asked)
         return Fit(divided(true, asked, smoothing), layout, asked, 1, -1)
-    different, weight = sessions.grouped() if iterations > 1 else (sessions, np.ones(sessions.number))
+    lists = lists_of(*sessions.grouped()) if iterations > 1 else lists_of(sessions)
     before, steps = -np.inf, 0
     while steps < iterations:
         steps += 1
         true[:], asked[:] = 0.0, 0.0
-        likelihood = add_entries(
-            form.code, theta, layout, different.item, different.click, different.ptr, weight, work, true, asked
-        )
+        likelihood = add_entries(Model(form.code, theta, layout), lists, work, true, asked)
         likelihood += smoothing * (np.log(theta).sum() + np.log1p(-theta).sum())
         theta = divided(true, asked, smoothing)
         if abs(likelihood - before) < tolerance * sessions.number:
             break
         before = likelihood
-    reference = -1
-    if "attention" in form.by_place:
-        reference = _scale(form, layout, sessions, theta)
+    reference = _scale(Model(form.code, theta, layout), sessions) if "attention" in form.by_place else -1
     return Fit(theta, layout, asked, steps, reference)
 
 
 def divided(true: FloatVector, asked: FloatVector, smoothing: float) -> FloatVector:
-    """Return how often each parameter came true of how often it was asked for."""
+    """Return the share of successes among the trials of each parameter."""
     whole = asked + 2 * smoothing
     theta = np.where(whole > 0, (true + smoothing) / np.where(whole > 0, whole, 1), _BEGIN)
     return np.clip(theta, TINY, 1 - TINY)
 
 
-def _scale(form: Form, layout: Layout, sessions: Sessions, theta: FloatVector) -> int:
+def _scale(model: Model, sessions: Sessions) -> int:
     """Make the attention of the cell with most clicks 1; only products of attention and attraction are known."""
+    theta, layout = model.theta, model.layout
     clicks = np.zeros(layout.size)
-    count_cells(form.code, layout, sessions.click, sessions.ptr, clicks)
+    count_cells(model, lists_of(sessions), clicks)
     reference = int(clicks.argmax())
     attention = theta[reference]
     theta[layout.place : layout.shared] /= attention
@@ -73,40 +69,36 @@ def _scale(form: Form, layout: Layout, sessions: Sessions, theta: FloatVector) -
 
 
 @kernel
-def add_entries(
-    form: int, theta: FloatVector, layout: Layout, item: IntVector, click: NDArray[np.bool_], ptr: IntVector,
-    weight: FloatVector, work: Work, true: FloatVector, asked: FloatVector,
-) -> float:  # fmt: skip
+def add_entries(model: Model, lists: Lists, work: Work, true: FloatVector, asked: FloatVector) -> float:
     """Add the entries of all sessions, each as often as it occurs; return the log-likelihood."""
     whole = 0.0
-    for s in range(ptr.shape[0] - 1):
-        count, likelihood = session_entries(form, theta, layout, item, click, ptr[s], ptr[s + 1], work)
-        whole += weight[s] * likelihood
+    for s in range(lists.ptr.shape[0] - 1):
+        count, likelihood = session_entries(model, lists, s, work)
+        weight = lists.weight[s]
+        whole += weight * likelihood
         for e in range(count):
-            true[work.which[e]] += weight[s] * work.true[e]
-            asked[work.which[e]] += weight[s] * work.asked[e]
+            true[work.which[e]] += weight * work.true[e]
+            asked[work.which[e]] += weight * work.asked[e]
     return whole
 
 
 @kernel
-def count_cascade(
-    item: IntVector, click: NDArray[np.bool_], ptr: IntVector, true: FloatVector, asked: FloatVector
-) -> None:
+def count_cascade(lists: Lists, true: FloatVector, asked: FloatVector) -> None:
     """Count how often each item was examined and clicked; the users of the cascade stop at their first click."""
-    for s in range(ptr.shape[0] - 1):
-        for k in range(ptr[s], ptr[s + 1]):
-            asked[item[k]] += 1.0
-            if click[k]:
-                true[item[k]] += 1.0
+    for s in range(lists.ptr.shape[0] - 1):
+        for k in range(lists.ptr[s], lists.ptr[s + 1]):
+            asked[lists.item[k]] += 1.0
+            if lists.click[k]:
+                true[lists.item[k]] += 1.0
                 break
 
 
 @kernel
-def count_cells(form: int, layout: Layout, click: NDArray[np.bool_], ptr: IntVector, clicks: FloatVector) -> None:
+def count_cells(model: Model, lists: Lists, clicks: FloatVector) -> None:
     """Count the clicks in each cell of attention."""
-    for s in range(ptr.shape[0] - 1):
-        last = -1
-        for k in range(ptr[s + 1] - ptr[s]):
-            if click[ptr[s] + k]:
-                clicks[attention_cell(form, layout, k, last)] += 1.0
+    for s in range(lists.ptr.shape[0] - 1):
+        start, last = lists.ptr[s], -1
+        for k in range(lists.ptr[s + 1] - start):
+            if lists.click[start + k]:
+                clicks[attention_cell(model, k, last)] += 1.0
                 last = k

@@ -1,12 +1,12 @@
-"""Standard errors of fitted parameters that hold although users come back, or the model is not quite theirs.
+"""Standard errors of fitted parameters that hold although users return, or the model is only approximate.
 
 The sandwich of Liang and Zeger (Biometrika 1986): the score, which is the derivative of the log-likelihood, is summed
 over the sessions of each user; users are independent of each other. Where no user is known, sessions are. The
-variance of these sums stands between two inverses of the curvature of the log-likelihood as it was observed. Only for
-independent sessions of users who behave exactly as the model says are both the same, and the inverse is enough.
+variance of these sums stands between two inverses of the observed curvature of the log-likelihood. Only for independent
+sessions of users who behave exactly like the model are both equal, and the inverse is enough.
 
-Errors by users are about other users with the same queries. Documents of one grade are not equally attractive, so other
-queries give other parameters; errors by queries, or by both, are about these.
+Errors by users apply to other users with the same queries. Documents of one grade are not equally attractive, so other
+queries give other parameters; errors by queries, or by both, cover them.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ltr_duel.clicks.fit.em import Fit
-from ltr_duel.clicks.fit.forms import Form, Layout
+from ltr_duel.clicks.fit.forms import Form
 from ltr_duel.clicks.fit.sessions import Sessions
-from ltr_duel.clicks.fit.walk import TINY, Work, session_entries, work_for
+from ltr_duel.clicks.fit.walk import TINY, Lists, Model, Work, lists_of, session_entries, work_for
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, kernel
 
 MOST_PARAMETERS = 1000  # of which the curvature is inverted
@@ -28,9 +28,9 @@ _STEP = 1e-5  # of the distance of a parameter from 0 or 1
 
 
 class Errors(NamedTuple):
-    """Standard errors of all parameters, and what they rest on."""
+    """Standard errors of all parameters, and the number of independent users."""
 
-    values: FloatVector  # nan where the sessions do not tell
+    values: FloatVector  # nan if the sessions do not determine it
     users: int  # that are independent; 0 where sessions are
 
 
@@ -43,10 +43,10 @@ class Scores(NamedTuple):
 
 
 def standard_errors(form: Form, fit: Fit, sessions: Sessions, cluster: str = "user") -> Errors:
-    """Return the standard error of each parameter; nan where the sessions do not tell it.
+    """Return the standard error of each parameter; nan if the sessions do not determine it.
 
-    Nothing is known of parameters that were never asked for, and no error is stated at the border of 0..1. Where there
-    are too many parameters (one for each document), or a single user or query, all are nan.
+    Parameters without trials, or at the border of 0..1, have no error. With too many parameters (one for each
+    document), or with a single user or query, all are nan.
 
     cluster: {"user", "query", "both"}; what other sessions would share: the queries, with other users; the users, with
         other queries; or neither.
@@ -59,21 +59,21 @@ def standard_errors(form: Form, fit: Fit, sessions: Sessions, cluster: str = "us
         return Errors(errors, users)
     curvature = np.zeros((n, n))
     theta, work = fit.theta.copy(), work_for(fit.layout.places)
+    model = Model(form.code, theta, fit.layout)
     scores = Scores(np.zeros(n), np.zeros(n, np.int64), np.zeros(n, np.bool_))
-    different, weight = sessions.grouped()
+    different, every = lists_of(*sessions.grouped()), lists_of(sessions)
     inside = (theta > 2 * TINY) & (np.abs(theta - 1) > 2 * TINY)
     if fit.reference >= 0:
         inside[fit.reference] = False
-    add_curvature(form.code, theta, fit.layout, *different[:3], weight, inside, work, scores, curvature)
+    add_curvature(model, different, inside, work, scores, curvature)
     inside &= curvature.diagonal() > 0
     known = np.ix_(inside, inside)
 
     def variance(clusters: IntVector | None, number: int) -> FloatVector:
         spread = np.zeros((n, n))
-        some, often = (different, weight) if clusters is None else (sessions, np.ones(sessions.number))
-        keys = np.arange(some.number) if clusters is None else clusters
-        order = np.argsort(keys, kind="stable")
-        add_spread(form.code, theta, fit.layout, *some[:3], often, keys, order, work, scores, spread)
+        lists = different if clusters is None else every
+        keys = np.arange(len(lists.weight)) if clusters is None else clusters
+        add_spread(model, lists, keys, np.argsort(keys, kind="stable"), work, scores, spread)
         return _sandwich(curvature[known], spread[known] * (number / max(number - 1, 1)))
 
     of_users = None if user is None else np.where(user < 0, -1 - np.arange(len(user)), user)
@@ -109,7 +109,7 @@ def _sandwich(curvature: FloatMatrix, spread: FloatMatrix) -> FloatVector:
 
 @kernel
 def add_scores(theta: FloatVector, work: Work, count: int, factor: float, scores: Scores, size: int) -> int:
-    """Add the score that a session's entries say, times a factor; return how many parameters are touched by now."""
+    """Add the score of a session's entries, times a factor; return the number of touched parameters."""
     for e in range(count):
         i = work.which[e]
         t = theta[i]
@@ -124,7 +124,7 @@ def add_scores(theta: FloatVector, work: Work, count: int, factor: float, scores
 
 @kernel
 def clear(scores: Scores, size: int) -> None:
-    """Forget all scores."""
+    """Reset all scores."""
     for a in range(size):
         scores.values[scores.touched[a]] = 0.0
         scores.is_touched[scores.touched[a]] = False
@@ -132,15 +132,15 @@ def clear(scores: Scores, size: int) -> None:
 
 @kernel
 def add_curvature(
-    form: int, theta: FloatVector, layout: Layout, ptr: IntVector, item: IntVector, click: NDArray[np.bool_],
-    weight: FloatVector, inside: NDArray[np.bool_], work: Work, scores: Scores, curvature: FloatMatrix,
-) -> None:  # fmt: skip
+    model: Model, lists: Lists, inside: NDArray[np.bool_], work: Work, scores: Scores, curvature: FloatMatrix
+) -> None:
     """Add the second derivatives of all sessions' log-likelihoods, negated: differences of scores a small step apart.
 
     A session touches few of the parameters, so a step is tried with these only; ``theta`` is as before in the end.
     """
-    for s in range(ptr.shape[0] - 1):
-        count, _ = session_entries(form, theta, layout, item, click, ptr[s], ptr[s + 1], work)
+    theta = model.theta
+    for s in range(lists.ptr.shape[0] - 1):
+        count, _ = session_entries(model, lists, s, work)
         size = add_scores(theta, work, count, 0.0, scores, 0)
         for a in range(size):
             i = scores.touched[a]
@@ -150,8 +150,8 @@ def add_curvature(
             step = _STEP * min(t, abs(1.0 - t))
             for sign in (-1.0, 1.0):
                 theta[i] = t + sign * step
-                count, _ = session_entries(form, theta, layout, item, click, ptr[s], ptr[s + 1], work)
-                add_scores(theta, work, count, -sign * weight[s] / (2.0 * step), scores, size)
+                count, _ = session_entries(model, lists, s, work)
+                add_scores(theta, work, count, -sign * lists.weight[s] / (2.0 * step), scores, size)
             theta[i] = t
             for b in range(size):
                 curvature[i, scores.touched[b]] += scores.values[scores.touched[b]]
@@ -161,20 +161,19 @@ def add_curvature(
 
 @kernel
 def add_spread(
-    form: int, theta: FloatVector, layout: Layout, ptr: IntVector, item: IntVector, click: NDArray[np.bool_],
-    weight: FloatVector, cluster: IntVector, order: IntVector, work: Work, scores: Scores, spread: FloatMatrix,
-) -> None:  # fmt: skip
+    model: Model, lists: Lists, cluster: IntVector, order: IntVector, work: Work, scores: Scores, spread: FloatMatrix
+) -> None:
     """Add the square of each cluster's score; sessions come in the ``order`` that puts those of a cluster together."""
     size = 0
     for o in range(order.shape[0]):
         s = order[o]
-        count, _ = session_entries(form, theta, layout, item, click, ptr[s], ptr[s + 1], work)
-        size = add_scores(theta, work, count, 1.0, scores, size)
+        count, _ = session_entries(model, lists, s, work)
+        size = add_scores(model.theta, work, count, 1.0, scores, size)
         if o + 1 < order.shape[0] and cluster[order[o + 1]] == cluster[s]:
             continue
         for a in range(size):
             for b in range(size):
                 i, j = scores.touched[a], scores.touched[b]
-                spread[i, j] += weight[s] * scores.values[i] * scores.values[j]
+                spread[i, j] += lists.weight[s] * scores.values[i] * scores.values[j]
         clear(scores, size)
         size = 0

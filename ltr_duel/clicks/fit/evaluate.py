@@ -1,22 +1,21 @@
-"""How well a fitted model foresees sessions that it has not seen."""
+"""How well a fitted model predicts held-out sessions."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ltr_duel.clicks.fit.forms import UBM, Layout
+from ltr_duel.clicks.fit.forms import UBM
 from ltr_duel.clicks.fit.sessions import Sessions
-from ltr_duel.clicks.fit.walk import SMALL, TINY, step
-from ltr_duel.core import FloatVector, IntVector, kernel
+from ltr_duel.clicks.fit.walk import SMALL, TINY, Lists, Model, lists_of, step
+from ltr_duel.core import FloatVector, kernel
 
 
 class Score(NamedTuple):
     """Figures on held-out sessions.
 
-    by_place: shape (places,); 2 to the mean of -log2 Pr(click or not), not knowing the clicks above, for each place.
+    by_place: shape (places,); 2 to the mean of -log2 Pr(click or not), without the clicks above, for each place.
     """
 
     log_likelihood: float  # the mean over sessions of the mean over places of log Pr(click or not | clicks above)
@@ -25,14 +24,11 @@ class Score(NamedTuple):
     sessions: int
 
 
-def score(code: int, theta: FloatVector, layout: Layout, sessions: Sessions) -> Score:
+def score(model: Model, sessions: Sessions) -> Score:
     """Return the figures of a model."""
-    bits, shown = np.zeros(layout.places), np.zeros(layout.places)
-    product = np.ones(layout.places)
-    chances = np.empty(layout.places)
-    likelihood = add_likelihoods(
-        code, theta, layout, sessions.item, sessions.click, sessions.ptr, chances, product, bits, shown
-    )
+    bits, shown, chances = np.zeros((3, model.layout.places))
+    product = np.ones(model.layout.places)
+    likelihood = add_likelihoods(model, lists_of(sessions), chances, product, bits, shown)
     bits -= np.log2(product)
     by_place = 2 ** (bits[shown > 0] / shown[shown > 0])
     return Score(likelihood / sessions.number, float(by_place.mean()), by_place, sessions.number)
@@ -40,17 +36,16 @@ def score(code: int, theta: FloatVector, layout: Layout, sessions: Sessions) -> 
 
 @kernel
 def add_likelihoods(
-    code: int, theta: FloatVector, layout: Layout, item: IntVector, click: NDArray[np.bool_], ptr: IntVector,
-    chances: FloatVector, product: FloatVector, bits: FloatVector, shown: FloatVector,
-) -> float:  # fmt: skip
+    model: Model, lists: Lists, chances: FloatVector, product: FloatVector, bits: FloatVector, shown: FloatVector
+) -> float:
     """Add the bits of each place; return the sum over sessions of the mean log-likelihood of a place."""
     whole = 0.0  # logarithms cost more than all the rest, so they are taken of products
-    for s in range(ptr.shape[0] - 1):
-        start, n = ptr[s], ptr[s + 1] - ptr[s]
-        click_chances(code, theta, layout, item, start, n, chances)
-        whole += log_likelihood(code, theta, layout, item, click, start, n) / n
+    for s in range(lists.ptr.shape[0] - 1):
+        start, n = lists.ptr[s], lists.ptr[s + 1] - lists.ptr[s]
+        click_chances(model, lists, s, chances)
+        whole += log_likelihood(model, lists, s) / n
         for k in range(n):
-            p = chances[k] if click[start + k] else 1.0 - chances[k]
+            p = chances[k] if lists.click[start + k] else 1.0 - chances[k]
             product[k] *= max(p, TINY * TINY)
             if product[k] < SMALL:
                 bits[k] -= np.log2(product[k])
@@ -60,15 +55,14 @@ def add_likelihoods(
 
 
 @kernel
-def log_likelihood(
-    code: int, theta: FloatVector, layout: Layout, item: IntVector, click: NDArray[np.bool_], start: int, n: int
-) -> float:
+def log_likelihood(model: Model, lists: Lists, s: int) -> float:
     """Return the log-likelihood of a session's clicks; one that cannot be has probability TINY given those above."""
     on, off, last, mean = 1.0, 0.0, -1, 0.0  # probability of the clicks so far and that the user goes on, or does not
-    for k in range(n):
-        attract, notice, after_click, after_skip = step(code, theta, layout, item[start + k], k, last)
+    start = lists.ptr[s]
+    for k in range(lists.ptr[s + 1] - start):
+        attract, notice, after_click, after_skip = step(model, lists.item[start + k], k, last)
         p = on * (attract * notice)
-        if click[start + k]:
+        if lists.click[start + k]:
             p = max(p, TINY * (on + off))
             on, off, last = p * after_click, p * (1.0 - after_click), k
         else:
@@ -81,23 +75,22 @@ def log_likelihood(
 
 
 @kernel
-def click_chances(
-    code: int, theta: FloatVector, layout: Layout, item: IntVector, start: int, n: int, chances: FloatVector
-) -> None:
-    """Write the probability to click each place, whatever was clicked above."""
-    if code == UBM:
+def click_chances(model: Model, lists: Lists, s: int, chances: FloatVector) -> None:
+    """Write the probability to click each place of session s, whatever was clicked above."""
+    start, n = lists.ptr[s], lists.ptr[s + 1] - lists.ptr[s]
+    if model.form == UBM:
         for k in range(n):
             chances[k] = 0.0
         for last in range(-1, n):  # the click before: its probability times that of none between
             between = 1.0 if last < 0 else chances[last]
             for k in range(last + 1, n):
-                attract, notice, _, _ = step(code, theta, layout, item[start + k], k, last)
+                attract, notice, _, _ = step(model, lists.item[start + k], k, last)
                 chances[k] += between * attract * notice
                 between *= 1.0 - attract * notice
         return
     reached = 1.0
     for k in range(n):
-        attract, notice, after_click, after_skip = step(code, theta, layout, item[start + k], k, -1)
+        attract, notice, after_click, after_skip = step(model, lists.item[start + k], k, -1)
         p = attract * notice
         chances[k] = reached * p
         reached *= p * after_click + (1.0 - p) * after_skip

@@ -19,7 +19,7 @@ _TABLES = ("click", "stop", "leave", "attention")
 
 
 def save_clicks(fitted: FittedClicks, path: str | Path, *, source: str = "") -> None:
-    """Write the table of a fitted click model to a ``.json`` file, for ``--clicks``; it keeps to what it was fitted.
+    """Write the table of a fitted click model to a ``.json`` file, for ``--clicks``, with the source of its sessions.
 
     Raises `InputError` if the model has no table by grade, the path does not end with .json, or the file cannot be
     written.
@@ -51,7 +51,7 @@ def _errors_by(fitted: FittedClicks) -> str:
 
 
 def check_clicks_path(path: Path) -> None:
-    """Refuse a name that would not be read again as that of a click model's file.
+    """Refuse a path that could not be read again as the name of a click model's file.
 
     Raises `InputError` if it does not end with .json, or holds a character that parts a click model's parameters.
     """

@@ -3,14 +3,11 @@
 `intervals`
     Student's interval of a mean, Clopper and Pearson's of a share, the normal and the bootstrap interval.
 `signs`
-    Exact tests of "the mean is 0" by flipping signs, of clusters or of paired differences.
-`families`
-    p-values corrected for the number of tests, also where the best of the same data is the reference.
+    Exact tests of "the mean is 0" by flipping signs, of clusters or of paired differences; p-values of several tests.
 `group_sequential`
     Boundaries for a few looks that are named before the experiment.
 """
 
-from ltr_duel.core.statistics.families import holm as holm
 from ltr_duel.core.statistics.group_sequential import look_boundaries as look_boundaries
 from ltr_duel.core.statistics.group_sequential import spent_error as spent_error
 from ltr_duel.core.statistics.intervals import bootstrap_interval as bootstrap_interval
@@ -19,6 +16,7 @@ from ltr_duel.core.statistics.intervals import normal_reach as normal_reach
 from ltr_duel.core.statistics.intervals import student_p as student_p
 from ltr_duel.core.statistics.intervals import student_quantile as student_quantile
 from ltr_duel.core.statistics.intervals import student_reach as student_reach
+from ltr_duel.core.statistics.signs import holm as holm
 from ltr_duel.core.statistics.signs import mean_test as mean_test
 from ltr_duel.core.statistics.signs import sign_flip_p as sign_flip_p
 from ltr_duel.core.statistics.signs import sign_p as sign_p

@@ -13,7 +13,7 @@ import numpy as np
 
 from ltr_duel.core import progress
 from ltr_duel.data.corpora.corpus import CORPORA
-from ltr_duel.data.text.chunks import Chunk, FileDigest, Pool, read_chunks
+from ltr_duel.data.text.chunks import Chunk, FileDigest, read_chunks
 from ltr_duel.data.text.dialects import dialect_named, read_sidecar, recognise_dialect
 from ltr_duel.data.text.options import ReadOptions
 from ltr_duel.data.text.parse import Parsed, Room, Rules, parse_chunk
@@ -37,7 +37,7 @@ class FileReport(NamedTuple):
 def check_file(file: Path, options: ReadOptions | None = None) -> FileReport:
     """Read a whole file, continue after bad lines, and compare its digests with the published ones.
 
-    Values allowed by the options are no faults, and neither is NULL. Raises `InputError` if the file cannot be read.
+    Values allowed by the options are no faults, and neither is NULL.
     """
     options = options or ReadOptions()
     chosen = dialect_named(options.dialect) if options.dialect else recognise_dialect(file)
@@ -149,7 +149,7 @@ def _pieces(chunk: Chunk, rules: Rules, lines_before: int) -> Iterator[tuple[Par
     """Yield the parts that can be parsed, starting again after each bad line, each with the number of lines before."""
     text = chunk.text
     while len(text):
-        parsed = parse_chunk(Chunk(text, chunk.finished), Room(), rules, Pool())
+        parsed = parse_chunk(Chunk(text, chunk.finished), Room(), rules)
         yield parsed, lines_before
         if parsed.state.code == DONE:
             return

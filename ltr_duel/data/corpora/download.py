@@ -28,12 +28,10 @@ class _UselessAddressError(Exception):
 
 
 def download(archive: Archive, folder: Path, *, pause: float = 1.0) -> Path:
-    """Download an archive, unless it has been downloaded already.
+    """Download an archive, unless it has been downloaded already, and check its digest if one was published.
 
     Its addresses are tried in order, each several times, with a ``pause`` in seconds that doubles. The part left by an
-    interrupted transfer (``<name>.part``) is resumed next time. The digest is checked if one was published.
-
-    Raises `InputError` if no address gives the right file; the message names the failure at each address.
+    interrupted transfer (``<name>.part``) is resumed next time.
     """
     folder.mkdir(parents=True, exist_ok=True)
     failures = []
@@ -97,11 +95,11 @@ class _Downloader:
                 return False
             if answer.status_code not in (200, 206):
                 raise _UselessAddressError(f"the server answers {answer.status_code} {answer.reason}")
-            if answer.status_code == 200 or not _continues(answer, have):
-                if answer.status_code == 206:
-                    self._part.unlink(missing_ok=True)
-                    return False
+            if answer.status_code == 200:
                 have = 0  # the server ignores ranges: receive from the start
+            elif not answer.headers.get("Content-Range", "").startswith(f"bytes {have}-"):
+                self._part.unlink(missing_ok=True)
+                return False
             self._refuse_other_things(answer, have)
             strong = answer.headers.get("ETag") or answer.headers.get("Last-Modified") or ""
             self._tag_file().write_text(f"{url}\n{'' if strong.startswith('W/') else strong}")
@@ -139,11 +137,6 @@ class _Downloader:
 
     def _tag_file(self) -> Path:
         return self._part.with_name(self._part.name + ".from")
-
-
-def _continues(answer: requests.Response, have: int) -> bool:
-    """Return whether the server continues after the received bytes."""
-    return answer.headers.get("Content-Range", "").startswith(f"bytes {have}-")
 
 
 def _pieces(answer: requests.Response) -> Iterator[bytes]:

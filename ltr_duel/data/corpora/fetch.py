@@ -27,11 +27,7 @@ _UNPACKED = "unpacked-"  # beginning of the name of a folder with an unpacked ar
 
 @dataclass(frozen=True)
 class FetchOptions:
-    """The user's decisions.
-
-    split, fold: the part to convert, see `load_dataset`; by default everything.
-    reading: options of `ReadOptions` from the user, which override the declaration of the corpus.
-    """
+    """The user's decisions."""
 
     accept_terms: bool = False  # whether the user has read and accepts the terms
     archive: Path | None = None  # the archive, if downloaded manually
@@ -43,15 +39,9 @@ class FetchOptions:
 
 
 def fetch(corpus: Corpus, options: FetchOptions, report: Callable[[str], object] = print) -> Path:
-    """Get a corpus and convert it. Earlier downloads and unpacked files of the same archive are reused.
+    """Get a corpus, convert it and return the converted corpus; ``report`` is called with a line of text for each step.
 
-    corpus: the corpus.
-    options: the user's decisions.
-    report: called with a line of text for each step.
-
-    Returns the converted corpus.
-
-    Raises `InputError` if the terms are not accepted, a reading option is not legal, or a step fails.
+    Earlier downloads and unpacked files of the same archive are reused.
     """
     report(f"{corpus.title}\n  licence  {corpus.licence}\n  terms    {corpus.terms_url}")
     if not options.accept_terms:
@@ -125,10 +115,7 @@ def _unpacked(corpus: Corpus, options: FetchOptions, folder: Path, report: Calla
 
 
 def locate(folder: Path, corpus: Corpus) -> Path:
-    """Return the path to convert in an unpacked archive.
-
-    Raises `InputError` if there is none; the message does not name the archive.
-    """
+    """Return the path to convert in an unpacked archive; an error does not name the archive."""
     declared = folder / corpus.main_part
     inside = sorted((p for p in folder.rglob("*") if p.is_dir()), key=lambda p: (len(p.parts), p))
     files = [p for p in folder.glob("*") if p.is_file()]

@@ -80,7 +80,11 @@ def convert(
     options = options or ReadOptions()
     files = feature_files(path, split, fold)
     naming = naming or Naming(default_name(path, split, fold))
-    workers, identity = parallel.checked_jobs(jobs), _identity(files)
+    workers = parallel.checked_jobs(jobs)
+    try:
+        identity = identity_of(files)
+    except OSError as error:
+        raise InputError(f"{error.filename}: cannot be read: {error.strerror}") from None
     size = _chunk_bytes(workers, memory)
     known = known_digest(files)
     if known and is_sound(folder := corpus_folder(naming.name, content_key(files, known, options))):
@@ -128,10 +132,7 @@ def keep_read(
     digests: Sequence[str],
     identity: Identity,
 ) -> Path | None:
-    """Write a corpus that was just read from text into the cache, if there is space and the files are unchanged.
-
-    Returns the folder; None if nothing was written.
-    """
+    """Cache a corpus just read from text, if there is space and the files are unchanged; return its folder or None."""
     digest = chunks.joined_digest(digests)
     folder = corpus_folder(dataset.name, content_key(files, digest, options))
     if not make_room(dataset.features.nbytes):
@@ -148,16 +149,12 @@ def keep_read(
     return folder
 
 
-def find_converted(path: Path, options: ReadOptions, split: str | None = None, fold: int | None = None) -> Path | None:
-    """Return the converted corpus of a path with unchanged files, or None; remove damaged conversions."""
-    try:
-        files = feature_files(path, split, fold)
-    except InputError:
-        return None
+def find_converted(files: Sequence[Path], options: ReadOptions) -> Path | None:
+    """Return the corpus that was converted or kept from these files, if they are unchanged; remove a damaged one."""
     digest = known_digest(files)
     if digest is None:
         return None
-    folder = corpus_folder(default_name(path, split, fold), content_key(files, digest, options))
+    folder = corpus_folder("", content_key(files, digest, options))
     ending = folder.name.rpartition("-")[2]
     for found in filter(is_converted, folder.parent.glob(f"*-{ending}")):
         if is_sound(found):
@@ -190,13 +187,6 @@ def _provenance(
     return {
         "corpus": naming.corpus, "declared_grades": naming.grades, "options": _kept(options), "parts": made_of,
     }  # fmt: skip
-
-
-def _identity(files: Sequence[Path]) -> Identity:
-    try:
-        return identity_of(files)
-    except OSError as error:
-        raise InputError(f"{error.filename}: cannot be read: {error.strerror}") from None
 
 
 def _kept(options: ReadOptions) -> dict[str, object]:

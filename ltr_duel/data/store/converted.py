@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ltr_duel.core import InputError, arguments, handed_over, mapped
-from ltr_duel.data.corpora.feature_names import is_ohsumed
 from ltr_duel.data.dataset import Dataset
+from ltr_duel.data.feature_names import is_ohsumed
 from ltr_duel.data.store.entries import is_sound
 from ltr_duel.data.text.chunks import joined_digest
 from ltr_duel.data.text.feature_buffers import npy_header
@@ -44,27 +44,7 @@ _META, _DOCUMENTS, _QUERIES = "corpus.json", "documents.arrow", "queries.arrow"
 
 
 def is_converted(path: str | Path) -> bool:
-    """Return whether this folder contains a converted corpus.
-
-    Parameters
-    ----------
-    path : str or Path
-        Any path.
-
-    Returns
-    -------
-    bool
-
-    Raises
-    ------
-    InputError
-        If the argument is not a path, or too long for one.
-
-    Examples
-    --------
-    >>> is_converted("no such folder")
-    False
-    """
+    """Return whether this folder contains a converted corpus."""
     try:
         return (arguments.as_path("a corpus", path) / _META).is_file()
     except OSError:  # no permission to read the folder

@@ -35,7 +35,7 @@ _DEFAULT_LIMIT = 30.0  # gigabytes
 _CHECKSUMS, _KEPT = "checksums.json", "kept"
 _BLOCK = 2**26  # bytes per checksum
 _PIECE = 2**20  # bytes per read
-_NAME = re.compile(r"[^.].*-[0-9a-f]{20}(\.npy)?")  # earlier versions kept arrays as files
+_NAME = re.compile(r"[^.].*-[0-9a-f]{20}")
 _UNFINISHED = re.compile(r"\..*(\.tmp|\.\d+\.\d+)")
 _ABANDONED = 86_400.0  # seconds; older unfinished entries belong to killed processes
 
@@ -51,12 +51,7 @@ class Entry(NamedTuple):
 
 @contextmanager
 def new_entry(path: Path) -> Iterator[Path]:
-    """Yield a temporary folder; when its files are written, it gets checksums and its final name.
-
-    A damaged entry of that name is replaced.
-
-    Raises `InputError` if the cache cannot be written to.
-    """
+    """Yield a temporary folder that gets checksums and its final name at the end; a damaged entry is replaced."""
     if path.exists() and not is_sound(path):
         remove(path)
     with core_files.replacing_folder(path) as temporary:
@@ -144,10 +139,7 @@ def make_room(size: int) -> bool:
 
 
 def limit() -> int:
-    """Return the limit in bytes of entries not converted by the user: ``LTR_DUEL_CACHE_GB``, by default 30 GB.
-
-    Raises `InputError` if the environment variable is not a number of gigabytes.
-    """
+    """Return the limit in bytes of entries not converted by the user: ``LTR_DUEL_CACHE_GB``, by default 30 GB."""
     text = os.environ.get(LIMIT) or str(_DEFAULT_LIMIT)
     with suppress(ValueError, OverflowError):
         if (size := int(float(text) * 1e9)) >= 0:
@@ -159,7 +151,7 @@ def usage() -> dict[str, tuple[int, int]]:
     """Return the number of entries and their bytes for each folder in the cache, including foreign folders."""
     home = cache_home()
     kinds = {*KINDS, *(f.name for f in home.iterdir() if f.is_dir())} if home.is_dir() else set(KINDS)
-    found = {kind: _visible(home / kind) for kind in sorted(kinds)}
+    found = {kind: [f for f in _listed(home / kind) if f.name[0] != "."] for kind in sorted(kinds)}
     return {kind: (len(paths), sum(map(_size, paths))) for kind, paths in found.items()}
 
 
@@ -173,8 +165,6 @@ def clear() -> int:
     """Delete corpora and arrays, including remains of killed processes; return the number of freed bytes.
 
     Files without the name of an entry stay, because they may be the user's.
-
-    Raises `InputError` if an entry could not be deleted, after all others were.
     """
     freed, stuck = 0, []
     for kind in KINDS:
@@ -198,10 +188,6 @@ def _own(folder: Path, *, unfinished: bool = False) -> list[Path]:
     """Return the entries of a folder, or the unfinished ones."""
     name = _UNFINISHED if unfinished else _NAME
     return [path for path in _listed(folder) if name.fullmatch(path.name)]
-
-
-def _visible(folder: Path) -> list[Path]:
-    return [path for path in _listed(folder) if not path.name.startswith(".")]
 
 
 def _listed(folder: Path) -> list[Path]:

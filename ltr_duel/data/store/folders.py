@@ -24,15 +24,10 @@ _LOOKED_FOR = "train.txt, vali.txt, test.txt (also .gz; trainingset, validations
 
 
 def feature_files(path: Path, split: str | None = None, fold: int | None = None) -> list[Path]:
-    """Return the feature files of a path, in the order of the corpus.
+    """Return the feature files of a path, in the order of the corpus; of one part or one fold, if it is given.
 
-    path: a feature file, a folder with some of the three parts, a folder with Fold1 to Fold5, or the common beginning
-    of the names of the parts: ``ltrc/set1`` for set1.train.txt, set1.valid.txt and set1.test.txt.
-    split, fold: only this part, only this fold of five.
-
-    Raises `InputError` if the path does not exist, no part (or not the requested one) exists, a part has two files, or
-    the folds are incomplete or not the usual rotation.
-    if the folds are not complete or not the usual rotation.
+    The path is a feature file, a folder with some of the three parts, a folder with Fold1 to Fold5, or the common
+    beginning of the names of the parts: ``ltrc/set1`` for set1.train.txt, set1.valid.txt and set1.test.txt.
     """
     if split is not None:
         errors.require_one_of("split", split, PARTS)

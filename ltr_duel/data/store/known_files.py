@@ -72,10 +72,7 @@ def remember_digest(identity: Identity, digest: str) -> None:
 
 
 def forget_digests() -> None:
-    """Delete all stored digests.
-
-    Raises `InputError` if the file cannot be deleted.
-    """
+    """Delete all stored digests."""
     path = cache_home() / _KNOWN_FILES
     with places.said_of(path):
         path.unlink(missing_ok=True)

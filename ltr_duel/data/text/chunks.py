@@ -1,7 +1,6 @@
 """Read a feature file, plain or gzipped, as chunks of whole lines in bounded memory.
 
-With a second core, the digest of the bytes is computed in parallel. The memory of the chunks is reused, because fresh
-memory costs a page fault every 4 kB, and threads wait for each other's page faults.
+With a second core, the digest of the bytes is computed in parallel.
 """
 
 from __future__ import annotations
@@ -13,13 +12,12 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
-from math import prod
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from ltr_duel.core import InputError, files
 from ltr_duel.data.text.other_formats import BYTE_ORDER_MARK, refuse_other_formats
@@ -53,9 +51,6 @@ def read_chunks(
 
     ``digest`` receives the bytes as stored on disk. A line that is longer than ``size`` makes its chunk longer.
     ``limit`` is the largest unpacked size of a gzipped file; by default `MOST_UNPACKED`, or `MOST_TIMES` its size.
-
-    Raises `InputError` if the file is missing, empty, a directory, an archive or a web page, or its gzip stream is
-    damaged or unpacks to more than the limit.
     """
     with files.reading(path, "a feature file") as raw:
         refuse_other_formats(path, raw.read(512))
@@ -72,9 +67,9 @@ def estimate_text_bytes(files: Iterable[Path]) -> int:
 
 
 def _whole_lines(path: Path, source: io.BufferedIOBase, size: ChunkSize) -> Iterator[Chunk]:
-    rest, pool = np.frombuffer(source.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK), np.uint8), Pool()
+    rest = np.frombuffer(source.read(len(BYTE_ORDER_MARK)).removeprefix(BYTE_ORDER_MARK), np.uint8)
     while True:
-        text = pool.empty((len(rest) + size.bytes + 1,), np.uint8)
+        text = np.empty(len(rest) + size.bytes + 1, np.uint8)
         text[: len(rest)] = rest
         end = len(rest)
         while end < len(text) - 1 and (read := source.readinto(text.data[end:-1])):
@@ -157,12 +152,9 @@ class _Hashed(io.BufferedIOBase):
 
 
 class FileDigest:
-    """The SHA-256 of files that are read one after the other; a context manager.
-
-    The data must not change after `update`.
+    """The SHA-256 of files that are read one after the other; a context manager. Data must not change after `update`.
 
     jobs: if above 1, the digest runs in a separate thread.
-    bar: a progress bar, advanced by the number of bytes.
     """
 
     def __init__(self, jobs: int = 1, bar: Any = None) -> None:
@@ -207,33 +199,3 @@ class FileDigest:
 def joined_digest(digests: Sequence[str]) -> str:
     """Return the digest of several files from their digests, so that parts of a corpus need not be read again."""
     return digests[0] if len(digests) == 1 else hashlib.sha256("\n".join(digests).encode()).hexdigest()
-
-
-class Pool:
-    """Makes arrays, and reuses their memory when no array refers to it; thread-safe."""
-
-    def __init__(self) -> None:
-        self._free: list[NDArray[np.uint8]] = []
-
-    def empty(self, shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-        """Return an uninitialised array."""
-        size = prod(shape) * np.dtype(dtype).itemsize
-        memory = np.empty(0, dtype=np.uint8)
-        while len(memory) < size:
-            try:
-                memory = self._free.pop()
-            except IndexError:
-                memory = np.empty(size + size // 8, dtype=np.uint8)
-        return np.asarray(_Lease(memory, self._free))[:size].view(dtype).reshape(shape)
-
-
-class _Lease:
-    """Returns its memory to the pool when the last array or view that uses it is gone."""
-
-    def __init__(self, memory: NDArray[np.uint8], free: list[NDArray[np.uint8]]) -> None:
-        self.__array_interface__ = memory.__array_interface__
-        self._memory = memory
-        self._free = free
-
-    def __del__(self) -> None:
-        self._free.append(self._memory)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ltr_duel.core import InputError, errors
-from ltr_duel.data.corpora.feature_names import RANK_LISTS
+from ltr_duel.data.feature_names import RANK_LISTS
 from ltr_duel.data.text.chunks import ChunkSize, read_chunks
 from ltr_duel.data.text.other_formats import BYTE_ORDER_MARK
 from ltr_duel.data.text.scan import IN_COMMENT, IN_SIDECAR, IN_TOKEN
@@ -49,10 +49,7 @@ def dialect_named(name: str) -> Dialect:
 
 
 def recognise_dialect(file: Path) -> Dialect:
-    """Recognise the dialect from the first line of a file that contains a document.
-
-    Raises `InputError` if the file cannot be read.
-    """
+    """Recognise the dialect from the first line of a file that contains a document."""
     for chunk in read_chunks(file, size=ChunkSize(2**16)):
         for line in chunk.text.tobytes().splitlines():
             if line.strip() and not line.lstrip().startswith(b"#"):
@@ -87,10 +84,7 @@ def sidecar_of(file: Path) -> Path | None:
 
 
 def read_sidecar(file: Path) -> list[int]:
-    """Return the sizes of the queries of a feature file.
-
-    Raises `InputError` if there is no such file, or a line is not a whole number of at least 1.
-    """
+    """Return the sizes of the queries of a feature file."""
     sidecar = sidecar_of(file)
     if sidecar is None:
         raise InputError(f"{file}: no line has a query, and there is no file {file.name}.query with their sizes")

@@ -23,10 +23,7 @@ def nothing_to_copy() -> None:
 
 
 def refuse_excess(rows: int, columns: int, most: int) -> None:
-    """Raise `InputError` if a matrix of float32 needs more than ``most`` bytes, before it is allocated.
-
-    The message names the size and a remedy.
-    """
+    """Raise `InputError` if a matrix of float32 needs more than ``most`` bytes, before it is allocated."""
     if 4 * rows * columns > most:
         raise InputError(
             f"{rows:,} documents or more with {columns:,} features need {gigabytes(4 * rows * columns)}, and"

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ltr_duel.data.text import scan
-from ltr_duel.data.text.chunks import Chunk, Pool
+from ltr_duel.data.text.chunks import Chunk
 from ltr_duel.data.text.tokens import LARGEST
 
 MOST_FEATURES = 10_000  # an undeclared id above this number is an error, not a column
@@ -23,6 +23,7 @@ class Rules(NamedTuple):
 
     grammar: scan.Grammar = scan.Grammar()
     features: int | None = None  # declared number of columns
+    limit: int | None = None  # see `read_chunks`
 
 
 class Room(NamedTuple):
@@ -55,10 +56,10 @@ class Parsed(NamedTuple):
             yield row, number, self.text[start:end].tobytes()
 
 
-def parse_chunk(chunk: Chunk, room: Room, rules: Rules, pool: Pool) -> Parsed:
+def parse_chunk(chunk: Chunk, room: Room, rules: Rules) -> Parsed:
     """Parse whole lines. An error in the text does not raise; ``state`` contains its position and code.
 
-    ``room`` is an estimate; a bad one only costs time. The memory of the features comes from ``pool``.
+    ``room`` is an estimate; a bad one only costs time.
     """
     text = chunk.text
     first_id = rules.grammar.first_id
@@ -68,7 +69,7 @@ def parse_chunk(chunk: Chunk, room: Room, rules: Rules, pool: Pool) -> Parsed:
     doubts = 64
     while True:
         block = scan.Block(
-            features=pool.empty((rows_wanted, columns), np.float32),
+            features=np.empty((rows_wanted, columns), np.float32),
             labels=np.empty(rows_wanted, dtype=np.float32),
             last_row=np.zeros(columns, dtype=np.int32),
             lines=np.recarray(rows_wanted, dtype=scan.LINE),

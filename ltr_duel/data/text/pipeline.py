@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ltr_duel.data.text.chunks import CHUNK_BYTES, Chunk, ChunkSize, FileDigest, Pool, read_chunks
+from ltr_duel.data.text.chunks import CHUNK_BYTES, Chunk, ChunkSize, FileDigest, read_chunks
 from ltr_duel.data.text.feature_buffers import Copy
 from ltr_duel.data.text.parse import Parsed, Room, Rules, parse_chunk
 
@@ -33,7 +33,6 @@ def parse_file(
     columns: int = 1,
     digest: FileDigest | None = None,
     chunk_bytes: int = 0,
-    limit: int | None = None,
 ) -> None:
     """Parse a file, and pass its chunks to ``add``, one at a time and in order.
 
@@ -43,15 +42,13 @@ def parse_file(
     jobs: number of threads. The result does not depend on it.
     columns: an estimate of the number of columns.
     chunk_bytes: bytes of text per chunk; 0: the default.
-    limit: see `read_chunks`.
     """
     room = Room(rules.features or columns)
     most = chunk_bytes or CHUNK_BYTES
     size = ChunkSize(min(_fitting(room, most), _FIRST_BYTES))
-    chunks = read_chunks(file, digest, size, limit)
-    memory = Pool()
+    chunks = read_chunks(file, digest, size, rules.limit)
     for chunk in chunks:
-        parsed = parse_chunk(chunk, room, rules, memory)
+        parsed = parse_chunk(chunk, room, rules)
         add(parsed)()
         room = _better(room, parsed)
         size.bytes = _fitting(room, most)
@@ -59,7 +56,7 @@ def parse_file(
             break  # the scanner is compiled (numba must not do that in two threads), and the sizes are known
     if jobs == 1:
         return
-    turns, waiting = _Turns(add, memory, 2 * jobs + 2), deque[Future[Room]]()
+    turns, waiting = _Turns(add, 2 * jobs + 2), deque[Future[Room]]()
     with ThreadPoolExecutor(jobs) as pool:
         try:
             for number, chunk in enumerate(chunks):
@@ -83,11 +80,10 @@ class _Turns:
     Callers acquire ``room`` before each `take`.
     """
 
-    def __init__(self, add: Callable[[Parsed], Copy], memory: Pool, most: int) -> None:
+    def __init__(self, add: Callable[[Parsed], Copy], most: int) -> None:
         self.room = threading.Semaphore(most)
         self.stopped = False
         self._add = add
-        self._memory = memory
         self._parsed: dict[int, Parsed] = {}  # chunks waiting for their turn
         self._next = 0
         self._busy = False
@@ -96,7 +92,7 @@ class _Turns:
     def take(self, number: int, chunk: Chunk, room: Room, rules: Rules) -> Room:
         """Parse a chunk, add and copy the chunks whose turn it is, and return better sizes for the next chunks."""
         try:
-            parsed = parse_chunk(chunk, room, rules, self._memory)
+            parsed = parse_chunk(chunk, room, rules)
             with self._lock:
                 self._parsed[number] = parsed
                 mine = not self._busy and not self.stopped

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from ltr_duel.core import InputError, handed_over
 from ltr_duel.core import digest as core_digest
-from ltr_duel.data.corpora.feature_names import OHSUMED_WITHOUT_MINIMUM, is_ohsumed, known_names
 from ltr_duel.data.dataset import Dataset
+from ltr_duel.data.feature_names import OHSUMED_WITHOUT_MINIMUM, is_ohsumed, known_names
 from ltr_duel.data.text import scan
 from ltr_duel.data.text.chunks import FileDigest
 from ltr_duel.data.text.dialects import Dialect, dialect_named, read_sidecar, recognise_dialect
@@ -57,30 +57,19 @@ def read_files(
     jobs: int,
     chunk_bytes: int = 0,
 ) -> tuple[Dataset, list[Part]]:
-    """Read files, one after the other, as one corpus; by default the first one determines the dialect.
-
-    All bytes of the files go through ``digest``. ``chunk_bytes`` is the size of a chunk of text (0: the default).
+    """Read files as one corpus, one after the other; by default the first one determines the dialect.
 
     Returns the corpus, whose features are the buffer's matrix, and a `Part` for each file.
     """
     dialect = dialect_named(options.dialect) if options.dialect else recognise_dialect(files[0])
     declared = options.features or dialect.features
     grammar = scan.Grammar(dialect.place, options.fill is not None, options.first_id, options.repeated == "last")
-    rules = Rules(grammar, declared)
+    rules = Rules(grammar, declared, options.limit_bytes)
     assembly = _Assembly(options, buffer)
     for file in files:
         assembly.start_file(file, read_sidecar(file) if dialect.place == scan.IN_SIDECAR else None)
-        guess = assembly.width
-        parse_file(
-            file,
-            rules,
-            assembly.add,
-            jobs=jobs,
-            columns=guess,
-            digest=digest,
-            chunk_bytes=chunk_bytes,
-            limit=options.limit_bytes,
-        )
+        columns = assembly.width  # an estimate
+        parse_file(file, rules, assembly.add, jobs=jobs, columns=columns, digest=digest, chunk_bytes=chunk_bytes)
         assembly.end_file(declared)
         digest.end_file()
     columns = declared or assembly.width
@@ -116,10 +105,7 @@ class _Assembly:
         self._rows_before_file = self._rows
 
     def add(self, parsed: Parsed) -> Copy:
-        """Add the next chunk; return a function that copies its features (see `FeatureBuffer.put`).
-
-        Raises `InputError` if the scanner stopped, or a query, a label or the last line is wrong.
-        """
+        """Add the next chunk; return a function that copies its features (see `FeatureBuffer.put`)."""
         check_labels(parsed, self._options, self._file, self._lines)
         if self._sizes is None:
             self._add_queries(parsed)

@@ -78,7 +78,7 @@ class KillableWorker:
             code = self.process.wait()
             error = f"its process died with {'signal' if code < 0 else 'exit code'} {abs(code)}"
         self.close()
-        return Outcome(RunKey(**task.key).digest, b"", time.perf_counter() - began, 0, error, "", environment())
+        return Outcome(RunKey(**task.key).digest, None, time.perf_counter() - began, 0, error, "", environment())
 
     def close(self) -> None:
         """Kill the process."""

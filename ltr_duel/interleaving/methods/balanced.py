@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.random import Generator
 
-from ltr_duel.core import MarkVector, components, kernel, random_below, vector
+from ltr_duel.core import MarkVector, components, random_below, vector
 from ltr_duel.interleaving.hooks import Lists, Shown, Size
 from ltr_duel.interleaving.registration import register
 
@@ -32,13 +32,10 @@ def init(size: Size, params: components.NoParams, outcome: str) -> State:
     return State(size.top, np.zeros(size.longest, np.uint8))
 
 
-@kernel
-def balanced_list(
-    used: MarkVector, top: int, lists: Lists, query: int, first: int, second: int, page: Shown, rng: Generator
-) -> int:
-    """Fill the page by balanced interleaving, and return its length."""
+def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Shown, rng: Generator) -> int:
+    """Merge the lists of two rankers."""
     start = lists.query_ptr[query]
-    length = min(top, lists.query_ptr[query + 1] - start)
+    length = min(state.top, lists.query_ptr[query + 1] - start)
     leader = random_below(2, rng)
     depth_of_first, depth_of_second, k = 0, 0, 0
     while k < length:
@@ -50,19 +47,14 @@ def balanced_list(
             owner = 1
             document = lists.order[second, start + depth_of_second]
             depth_of_second += 1
-        if used[document] == 0:
-            used[document] = 1
+        if state.used[document] == 0:
+            state.used[document] = 1
             page.shown[k] = document
             page.owner[k] = owner
             k += 1
     for m in range(length):
-        used[page.shown[m]] = 0
+        state.used[page.shown[m]] = 0
     return length
-
-
-def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Shown, rng: Generator) -> int:
-    """Merge the lists of two rankers."""
-    return balanced_list(state.used, state.top, lists, query, first, second, page, rng)
 
 
 def credit_pair(

@@ -14,11 +14,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.random import Generator
 
 from ltr_duel.core import MarkVector, kernel, vector
 from ltr_duel.interleaving.hooks import Lists, Shown, Size
-from ltr_duel.interleaving.methods.balanced import balanced_list
+from ltr_duel.interleaving.methods.balanced import draw_pair as draw_pair
 from ltr_duel.interleaving.registration import register
 
 
@@ -40,11 +39,6 @@ class State(NamedTuple):
 def init(size: Size, params: Params, outcome: str) -> State:
     """Allocate."""
     return State(size.top, params.constraints, np.zeros(size.longest, np.uint8), np.zeros(size.top, np.uint8))
-
-
-def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Shown, rng: Generator) -> int:
-    """Merge as balanced interleave does."""
-    return balanced_list(state.used, state.top, lists, query, first, second, page, rng)
 
 
 def credit_pair(

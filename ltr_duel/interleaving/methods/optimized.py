@@ -80,10 +80,7 @@ class State(NamedTuple):
 
 
 def init(size: Size, params: Params, outcome: str) -> State:
-    """Allocate.
-
-    Raises `InputError` if the lists are too long.
-    """
+    """Allocate."""
     length = min(size.top, size.longest)
     if length > _MOST_PLACES:
         raise InputError(

@@ -77,10 +77,8 @@ def sample_lists(orders: list[list[int]], length: int, count: int, rng: Generato
 
 
 def solve(sample: NDArray[np.int64], credits: NDArray[np.float64], rough: bool) -> Choice:
-    """Find the probabilities of the sampled lists.
+    """Find the probabilities of the sampled lists, shape (n_lists, length); credits: (rankers, documents), 1 / rank.
 
-    sample: shape (n_lists, length)
-    credits: shape (rankers, documents); 1 / rank.
     rough: whether to minimise the differences of credit without first trying to forbid them.
     """
     n_lists, length = sample.shape

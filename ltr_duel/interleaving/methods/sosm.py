@@ -17,11 +17,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.random import Generator
 
 from ltr_duel.core import SMALL_AT_ONCE, IntVector, SignMatrix, SmallIntVector, count_below, kernel
 from ltr_duel.interleaving.hooks import Lists, Shown, Size
-from ltr_duel.interleaving.methods.team_draft import Draft, draft_list, new_draft, rank_scores
+from ltr_duel.interleaving.methods.team_draft import Draft, new_draft, rank_scores
+from ltr_duel.interleaving.methods.team_draft import draw_slate as draw_slate
 from ltr_duel.interleaving.registration import register
 
 _LARGEST = 2**62
@@ -68,33 +68,11 @@ def init(size: Size, params: Params, outcome: str) -> State:
     )
 
 
-def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:
-    """Draft the list as in team draft."""
-    return draft_list(state.draft, state.top, 0, lists, query, slate, size, page, rng)
-
-
 @kernel
 def score_slate(
     state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, length: int, n_clicks: int
 ) -> None:
-    """Write the score of each ranker of the slate into ``state.scores``.
-
-    Parameters
-    ----------
-    state : State
-    lists, query, slate, size, page, length, n_clicks
-        The arguments of `credit_slate`.
-
-    Examples
-    --------
-    >>> order = np.array([[0, 1, 2], [2, 1, 0]], np.int16)
-    >>> lists = Lists(order, order + 1, np.array([0, 3]))  # each order is its own inverse
-    >>> page = Shown(np.array([2, 0, 1]), np.full(3, -1), np.array([0, 0, 0]))  # a click on document 2
-    >>> state = init(Size(top=3, longest=3, rankers=2), Params(), "credit")
-    >>> score_slate(state, lists, 0, np.arange(2), 2, page, 3, 1)
-    >>> (state.scores / state.points[1]).round(3).tolist()  # 1 / 3^3 and 1
-    [0.037, 1.0]
-    """
+    """Write the score of each ranker of the slate into ``state.scores``."""
     start = lists.query_ptr[query]
     for a in range(size):
         mine, given = a * state.room, lists.rank[slate[a], start:]

@@ -31,8 +31,10 @@ class Params(NamedTuple):
 
 
 class Draft(NamedTuple):
-    """Scratch of a draft."""
+    """Constants and scratch of a draft."""
 
+    top: int
+    prefix_credit: int
     used: MarkVector  # (longest,) documents already shown; all zero between calls
     turns: IntVector  # (rankers,) positions in the slate, in the order of their turns
     reached: IntVector  # (rankers,) search depth in the order of each ranker of the slate
@@ -41,35 +43,29 @@ class Draft(NamedTuple):
 class State(NamedTuple):
     """Constants and scratch."""
 
-    top: int
-    prefix_credit: int
     draft: Draft
     pair: IntVector  # (2,) the pair as a slate
     scores: IntVector  # (rankers,) clicks owned
 
 
-def new_draft(size: Size) -> Draft:
+def new_draft(size: Size, prefix_credit: int = 0) -> Draft:
     """Allocate the scratch of a draft."""
-    return Draft(np.zeros(size.longest, np.uint8), np.zeros(size.rankers, np.int64), np.zeros(size.rankers, np.int64))
+    turns, reached = np.zeros((2, size.rankers), np.int64)
+    return Draft(size.top, prefix_credit, np.zeros(size.longest, np.uint8), turns, reached)
 
 
 def init(size: Size, params: Params, outcome: str) -> State:
     """Allocate."""
-    return State(
-        size.top, params.prefix_credit, new_draft(size), np.zeros(2, np.int64), np.zeros(size.rankers, np.int64)
-    )
+    return State(new_draft(size, params.prefix_credit), np.zeros(2, np.int64), np.zeros(size.rankers, np.int64))
 
 
 @kernel
-def draft_list(
-    draft: Draft, top: int, prefix_credit: int, lists: Lists, query: int, slate: IntVector, size: int, page: Shown,
-    rng: Generator,
-) -> int:  # fmt: skip
+def draft_list(draft: Draft, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:
     """Fill the page by a draft, and return its length."""
     start = lists.query_ptr[query]
-    length = min(top, lists.query_ptr[query + 1] - start)
+    length = min(draft.top, lists.query_ptr[query + 1] - start)
     k = 0
-    if prefix_credit == 0:
+    if draft.prefix_credit == 0:
         k = common_prefix(lists, start, slate, size, page, length)
     for m in range(k):
         draft.used[page.shown[m]] = 1
@@ -117,12 +113,12 @@ def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, p
     """Draft a list for the slate of two."""
     state.pair[0] = first
     state.pair[1] = second
-    return draft_list(state.draft, state.top, state.prefix_credit, lists, query, state.pair, 2, page, rng)
+    return draft_list(state.draft, lists, query, state.pair, 2, page, rng)
 
 
 def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:
     """Draft a list for the slate."""
-    return draft_list(state.draft, state.top, state.prefix_credit, lists, query, slate, size, page, rng)
+    return draft_list(state.draft, lists, query, slate, size, page, rng)
 
 
 def credit_pair(

@@ -25,7 +25,7 @@ DRAWS = 2000
 
 
 class Missing(Exception):  # noqa: N818  # not an error: the table cannot answer
-    """The table does not hold what a measure needs; the message says what."""
+    """The table lacks data that a measure needs; the message names them."""
 
 
 class Reading(NamedTuple):
@@ -102,7 +102,7 @@ def measured_by(words: str, *, find: Find, aim: Aim) -> Callable[[Callable[..., 
 
 
 def in_words(name: str, settings: Mapping[str, Any]) -> str:
-    """Say how a claim is measured."""
+    """Return how a claim is measured, in words."""
     measure = MEASURES[name]
     given = {**(measure.gather.__kwdefaults__ or {}), **settings}
     words = re.sub(r"\[(.*?\{(\w+)\}.*?)\]", lambda part: part[1] if given[part[2]] is not None else "", measure.words)

@@ -56,7 +56,7 @@ def _marks(frame: pd.DataFrame, column: str, value: Any) -> Any:
 
 
 def is_policy(label: str, wanted: str) -> bool:
-    """Tell whether a label of a table is the policy that a claim names."""
+    """Return whether a label of a table is the policy that a claim names."""
     asked, _, parameters = "".join(wanted.split()).partition(":")
     if label.partition(":")[0] != asked:
         return False

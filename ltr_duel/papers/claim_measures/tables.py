@@ -1,7 +1,7 @@
 """Measures of tables and exact curves: the value of a cell, its distance from the printed one, a curve's shape.
 
-Such numbers carry their own ``standard_error`` if they have one; else they are exact. Columns say what noise does to
-the matrix that they come from: ``least`` and ``most``, the values between which the truth lies, and ``p_value``, how
+Such numbers carry their own ``standard_error`` if they have one; else they are exact. Columns give the effect of noise
+on the matrix that they come from: ``least`` and ``most``, the values between which the truth lies, and ``p_value``, how
 often a transitive world shows as much, with its own number, ``transitive``. What more than 5 % of the transitive worlds
 show is not told from theirs: the interval then reaches to their number.
 """
@@ -40,10 +40,7 @@ def _with_cell(worlds: Sample, population: Sample, target: float, *, take: str |
 
 @measured_by("[{take} ]{column}", find=_cell, aim=_with_cell)
 def value(panel: pd.DataFrame, *, column: str = "value", take: str | None = None) -> Sample:
-    """Read a cell, or the least, the greatest or the mean of several.
-
-    take: {"mean", "least", "greatest"}; without it there must be one row.
-    """
+    """Read a cell, or (``take``) the least, the greatest or the mean of several."""
     if take is None and len(panel) > 1:
         raise Missing(f"one cell was expected, there are {len(panel)}")
     sample = _numbers(panel, column)

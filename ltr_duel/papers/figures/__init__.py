@@ -30,8 +30,7 @@ DRAWINGS: dict[str, Callable[..., Figure]] = {
 
 
 def draw_figure(frame: pd.DataFrame, about: Mapping[str, Any]) -> Figure:
-    """Draw a figure as its file says: by the entries ``drawing`` and ``options`` of ``about["figure"]``."""
+    """Draw a figure by the entries ``drawing`` and ``options`` of ``about["figure"]``."""
     described = about["figure"]
-    if described["drawing"] not in DRAWINGS:
-        raise errors.unknown_name("drawing", described["drawing"], DRAWINGS)
+    errors.require_one_of("drawing", described["drawing"], DRAWINGS)
     return DRAWINGS[described["drawing"]](frame, about, **described.get("options", {}))

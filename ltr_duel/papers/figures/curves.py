@@ -18,11 +18,7 @@ from ltr_duel.papers.standings import SETS, standings
 
 
 def curves(frame: pd.DataFrame, about: Mapping[str, Any], *, line: str = "item") -> Figure:
-    """Draw values, a line for each item, with two standard errors to each side where the table has them.
-
-    frame: a measure's table: rankers, value, ``line``, and perhaps standard_error.
-    line: the column of the lines' names.
-    """
+    """Draw values against the number of rankers, a line for each item, with two standard errors to each side."""
     figure, axes = grid(1, height=3.8)
     ax = axes[0, 0]
     known = frame[frame["value"].notna()]
@@ -43,9 +39,6 @@ def frontier(frame: pd.DataFrame, about: Mapping[str, Any], *, column: str = col
     """Draw each policy's regret as a multiple of the best policy's: a row for each problem, a column for each policy.
 
     Best policies come first; pairs and sets are apart.
-
-    frame: as for `standings`.
-    column: which regret.
     """
     table = standings(frame, column)
     told = table[table["low"] == 1].groupby([col.PROBLEM, "compares"])[col.POLICY].agg(list)

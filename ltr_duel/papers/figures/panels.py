@@ -31,11 +31,7 @@ class Panel(NamedTuple):
 
 
 def split(frame: pd.DataFrame, about: Mapping[str, Any], by: str, titles: Sequence[str] = ()) -> list[Panel]:
-    """Return a panel for each value of a column, in order of appearance.
-
-    by: the column; if the table has none of that name, there is one panel.
-    titles: the panels' titles; by default the values.
-    """
+    """Return a panel for each value of a column, in order of appearance; one panel if the table has no such column."""
     if by not in frame:
         return [Panel(titles[0] if titles else "", "", source_of(frame, about), frame)]
     if by == col.STUDY and frame[by].nunique() == 1 and not titles:
@@ -60,7 +56,7 @@ def drawable(panel: Panel, column: str) -> tuple[Panel, str]:
 
 
 def source_of(rows: pd.DataFrame, about: Mapping[str, Any]) -> str:
-    """Return the source of these rows in words: the column ``source``, else what ``about`` says of the problems."""
+    """Return the source of these rows in words: the column ``source``, else the entry of the problems in ``about``."""
     if col.SOURCE in rows:
         words = [str(one) for one in rows[col.SOURCE].dropna().unique()]
     else:

@@ -23,11 +23,7 @@ def table(
 ) -> Figure:
     """Draw a table: unchanged, or with the values of ``rows`` down and those of ``columns`` across.
 
-    By default the items of several problems are the columns.
-
-    frame: a measure's table. A cell shows the value, its standard_error and what the paper ``printed``, where the table
-        has columns of these names.
-    rows, columns: columns of the frame.
+    By default the items of several problems are the columns. A cell shows value, error and what the paper printed.
     """
     if not rows and {col.PROBLEM, "item"} <= set(frame.columns) and frame[col.PROBLEM].nunique() > 1:
         rows, columns = [col.PROBLEM, col.RANKERS], ["item"]

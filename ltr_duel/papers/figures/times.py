@@ -31,42 +31,29 @@ def regret(
     about: Mapping[str, Any],
     *,
     column: str = col.REGRET,
-    panel: str = col.PROBLEM,
-    titles: Sequence[str] = (),
     columns: int | None = None,
     spread: str = "sd",
     start: float = 100,
-    log: str = "xy",
-    bound: bool = True,
     kinds: bool = False,
 ) -> Figure:
     """Draw cumulative regret against steps; the panels of a row have the same ordinate.
 
-    frame: columns policy, horizon, repetition, t and the regret.
-    column, spread, start, log, bound: see `ltr_duel.analysis.plot_regret`.
-    panel: the column whose values make the panels; ``titles`` are theirs.
     columns: panels side by side.
     kinds: tell policies that compare sets from those that compare pairs: by dashes and in the legend, where they come
-        last. Then each policy and each variant has a colour of its own, as far as there are colours.
+        last. Then each policy and each variant has a separate colour, as far as there are colours.
     """
-    parts, among = split(frame, about, panel, titles), list(frame[col.POLICY].unique())
+    parts, among = split(frame, about, col.PROBLEM), list(frame[col.POLICY].unique())
     figure, axes = grid(len(parts), columns=columns)
     marked = _marked_sets(among) if kinds else {}
     for ax, whole in zip(axes.flat, parts, strict=False):
         part, drawn = drawable(whole, column)
-        plot_regret(
-            part.rows, ax, column=drawn, spread=spread, start=start, log=log, bound=bound, legend=False, among=among,
-            **marked,
-        )  # fmt: skip
+        plot_regret(part.rows, ax, column=drawn, spread=spread, start=start, legend=False, among=among, **marked)
         for line in ax.get_lines() if kinds else ():
             if str(line.get_label()) in among:
                 line.set(linestyle="-", marker="")
             elif str(line.get_label()).endswith(_OF_SETS):
                 line.set(linestyle="--", marker="")
         head(ax, part)
-    for name in {"x", "y"} - set(log):
-        for ax in figure.axes:
-            plain_numbers(ax.xaxis if name == "x" else ax.yaxis)
     for row in axes:
         same_ordinate([ax for ax in row if ax in figure.axes])
     outer_labels(axes, len(parts))
@@ -74,34 +61,21 @@ def regret(
 
 
 def _marked_sets(policies: Sequence[str]) -> dict[str, Any]:
-    """Return colours, labels and an order by which pairs and sets are told apart."""
+    """Return colours, labels and an order that distinguish pairs from sets."""
     sets = [policy for policy in policies if kind_of(policy) == SETS]
     order = [*(policy for policy in policies if policy not in sets), *sets]
     colours = dict(zip(order, COLOURS, strict=False)) if len(order) <= len(COLOURS) else {}
     return {"order": order, "colors": colours, "labels": {policy: policy + _OF_SETS for policy in sets}}
 
 
-def regret_and_accuracy(
-    frame: pd.DataFrame,
-    about: Mapping[str, Any],
-    *,
-    column: str = col.REGRET,
-    panel: str = col.PROBLEM,
-    titles: Sequence[str] = (),
-    spread: str = "range",
-    start: float = 1000,
-    bound: bool = True,
-) -> Figure:
-    """Draw regret above and accuracy below, a column of panels for each problem (Zoghi et al. 2014, Figure 4).
-
-    frame, about, column, panel, titles, spread, start, bound: as for ``regret``.
-    """
-    parts, among = split(frame, about, panel, titles), list(frame[col.POLICY].unique())
+def regret_and_accuracy(frame: pd.DataFrame, about: Mapping[str, Any]) -> Figure:
+    """Draw regret above and accuracy below, a column of panels for each problem (Zoghi et al. 2014, Figure 4)."""
+    parts, among, start = split(frame, about, col.PROBLEM), list(frame[col.POLICY].unique()), 1000
     figure, axes = grid(len(parts), rows=2, columns=len(parts))
     for place, whole in enumerate(parts):
         above, below = axes[:, place]
-        part, drawn = drawable(whole, column)
-        plot_regret(part.rows, above, column=drawn, spread=spread, start=start, bound=bound, legend=False, among=among)
+        part, drawn = drawable(whole, col.REGRET)
+        plot_regret(part.rows, above, column=drawn, spread="range", start=start, legend=False, among=among)
         head(above, part)
         plot_accuracy(part.rows, below, start=start, legend=False, among=among).set_xlim(above.get_xlim())
         above.set_xlabel("")
@@ -109,11 +83,11 @@ def regret_and_accuracy(
             above.set_ylabel("")
             below.set_ylabel("")
     same_ordinate(list(axes[0]))
-    return finish(figure, figure.axes, about, runs_line(frame, spread))
+    return finish(figure, figure.axes, about, runs_line(frame, "range"))
 
 
 def runs_line(frame: pd.DataFrame, spread: str) -> str:
-    """Say how many runs a mean is of, and how their spread is drawn."""
+    """Return the number of runs behind a mean, and how their spread is drawn."""
     return describe_means(
         frame.groupby([col.PROBLEM, col.POLICY, col.HORIZON], sort=False)[col.REPETITION].nunique(), spread
     )
@@ -125,35 +99,25 @@ def size(
     *,
     x: str = col.RANKERS,
     label: str = "number of rankers K",
-    column: str = col.REGRET,
     panel: str = col.STUDY,
     titles: Sequence[str] = (),
-    columns: int | None = None,
-    spread: str = "sd",
     log: str = "xy",
 ) -> Figure:
-    """Draw the regret at the longest horizon against a property of the problem.
-
-    frame: columns problem, policy, horizon, repetition, t, the regret, and ``x``.
-    x, label: the column of the abscissa, and its name.
-    column, spread, log: see `ltr_duel.analysis.plot_against_arms`.
-    panel: the column whose values make the panels; ``titles`` are theirs.
-    columns: panels side by side.
-    """
+    """Draw the regret at the longest horizon against a property ``x`` of the problem; ``panel``: column of panels."""
     ends = final_rows(frame, [col.PROBLEM, col.POLICY])
     parts, among = split(ends, about, panel, titles), list(ends[col.POLICY].unique())
-    figure, axes = grid(len(parts), columns=columns, height=3.4)
+    figure, axes = grid(len(parts), height=3.4)
     for ax, whole in zip(axes.flat, parts, strict=False):
-        part, drawn = drawable(whole, column)
+        part, drawn = drawable(whole, col.REGRET)
         plot_against_arms(
-            part.rows, ax, x=x, xlabel=label, column=drawn, spread=spread, log=log, legend=False, among=among
+            part.rows, ax, x=x, xlabel=label, column=drawn, spread="sd", log=log, legend=False, among=among
         )
         if "y" not in log:
             plain_numbers(ax.yaxis)
         head(ax, part)
     outer_labels(axes, len(parts))
     steps = " or ".join(f"{one:,}" for one in sorted(ends[col.HORIZON].unique()))
-    means = describe_means(ends.groupby([col.POLICY, x], sort=False).size(), spread)
+    means = describe_means(ends.groupby([col.POLICY, x], sort=False).size(), "sd")
     return finish(figure, figure.axes, about, f"after {steps} steps, {means}")
 
 

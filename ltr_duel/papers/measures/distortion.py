@@ -30,18 +30,12 @@ def measure(
     without: int | None = None,
     **sampled: Any,
 ) -> pd.DataFrame:
-    """Return the percentage of rankers that beat the Condorcet winner in sets of several sizes.
+    """Return the percentage of rankers that beat the Condorcet winner in sets of each size that the corpus has.
 
-    found: a corpus.
-    corpus: what it is called in the table.
-    sizes: see `measure_distortion`; those for which the corpus has too few rankers are left out.
-    printed: the paper's percentages for each click model, one for each size.
+    corpus: its name in the table.
+    printed: the paper's percentages for each click model, one for each size; NaN where the paper has none.
     without: the position (from 0) of a feature that is left out.
     **sampled: other parameters of `measure_distortion`.
-
-    Returns ``corpus``, ``of`` (rankers of the corpus), ``rankers`` (in a set), ``clicks``, ``value`` (percent),
-    ``standard_error`` (over sets), ``clear`` (percent that beat the winner by more than two standard errors of a fair
-    coin), ``printed`` (NaN where the paper does not say) and ``source``.
     """
     dataset = load_corpus(found, jobs=jobs)
     left_out = set(constant_features(dataset))

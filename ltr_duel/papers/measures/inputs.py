@@ -14,10 +14,7 @@ from ltr_duel.rankers import feature_rankers
 
 
 def load_corpus(found: Found, *, jobs: int) -> Dataset:
-    """Return the corpus that was found.
-
-    Raises `InputError` if what was found is no corpus.
-    """
+    """Return the corpus that was found."""
     if "path" in found.entry:
         return load_dataset(found.entry["path"], jobs=jobs, **found.reading)
     if "synthetic" in found.entry:

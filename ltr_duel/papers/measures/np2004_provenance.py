@@ -2,7 +2,7 @@
 
 Rankers are not named in the published matrix, so profiles are compared that do not need them: the sorted row means, and
 the quantiles of ``|p - 1/2|``. The corpus at hand may hold only some of the paper's queries; so the estimate is made
-query by query, and the error of each number is that of drawing the queries anew (bootstrap).
+query by query, and the error of each number is its spread over resampled queries (bootstrap).
 
 Zoghi, Whiteson, Munos, de Rijke. RUCB. ICML 2014, section 6: probabilistic interleave, 4,000 comparisons of each pair
 of the 64 feature rankers of NP2004. Neither the click model nor the treatment of ties is named there.
@@ -34,16 +34,11 @@ _CHOICE = ("clicks", "ties", "outcome", "top")  # what a variant chooses
 def measure(
     *, found: Found, jobs: int, variants: Sequence[Mapping[str, Any]], comparisons: int, seed: int = 0
 ) -> pd.DataFrame:
-    """Return how near each variant comes to the published matrix.
+    """Return how near each variant comes to the published matrix, by sorted row means ("rmse") and gaps.
 
     found: both a corpus, ``path``, and the published matrix, ``file``.
     variants: ``clicks``, ``ties``, and if wanted ``outcome`` and ``top``.
     comparisons: of each pair, spread evenly over the queries.
-
-    Returns ``clicks``, ``ties``, ``outcome``, ``top``, ``rankers``, ``item`` ("rmse" of the sorted row means, and
-    "quantile q" of ``|p - 1/2|``), ``value``, ``standard_error``, ``printed`` (the published matrix's) and ``source``.
-
-    Raises `InputError` if the corpus or the published matrix is not there, or they have different numbers of rankers.
     """
     if "path" not in found.entry or "file" not in found.entry:
         raise InputError("this measure needs both the feature files of NP2004 and the published matrix of its rankers")

@@ -60,23 +60,19 @@ def measure(
     compared: Sequence[str] = (),
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Return the items asked for, of each matrix.
+    """Return the items (names of `ITEMS`) of each matrix; of utilities also the best, the second and the last.
 
-    found: a matrix, or a corpus to estimate one on, unless ``matrices`` are named.
-    items: names of `ITEMS`; a set of utilities gives its best, second and last utility besides.
-    matrices: "arxiv" and names of `SYNTHETIC`.
-    problem: what the matrix that was found is called.
+    matrices: "arxiv" and names of `SYNTHETIC`; without them the matrix that was found, called ``problem``, or an
+        estimate on the corpus that was found, by ``clicks`` and ``comparisons``.
     printed: what the paper prints, a number for each label, for all matrices; or a mapping for each matrix.
-    subset_sizes: ``rankers``, and ``printed``: the gamma that the paper gives for one subset of that size.
-    subsets: how many are drawn of each size.
-    clicks, comparisons: of the estimate; of a matrix without standard errors as many comparisons are assumed.
+    subset_sizes: ``rankers``, and ``printed``, the gamma of one subset of that size in the paper; ``subsets`` are
+        drawn.
     compared: items that are compared with those of transitive worlds with the noise of the matrix: "strong_violations",
-        or "gamma_btm quantile 0.05" of the subsets.
+        or "gamma_btm quantile 0.05" of the subsets. Without standard errors so many ``comparisons`` are assumed.
 
-    Returns ``problem`` (the matrix), ``item``, ``rankers``, ``value``, ``standard_error``, ``printed`` (NaN where the
-    paper does not say), ``p_value`` (share of transitive worlds that look at least as intransitive; NaN for what is not
-    compared), ``transitive`` (the item's number in such a world, without noise) and ``source``. For each of
-    ``subset_sizes`` the items are "gamma_rucb share up to printed", "gamma_rucb quantile q" and "gamma_btm quantile q".
+    Columns: ``problem``, ``item``, ``rankers``, ``value``, ``standard_error``, ``printed`` (or NaN), ``p_value`` (share
+    of transitive worlds that look at least as intransitive; NaN for what is not compared), ``transitive`` (the item's
+    number in such a world, without noise), ``source``.
     """
     rows: list[tuple[Any, ...]] = []
     chances: dict[tuple[str, str, int], float] = {}
@@ -124,8 +120,7 @@ def _low_gamma(matrix: PreferenceMatrix, *, size: int, seed: int) -> float:
 
 
 def _matrix(name: str) -> PreferenceMatrix:
-    if name != "arxiv" and name not in SYNTHETIC:
-        raise errors.unknown_name("matrix", name, ["arxiv", *SYNTHETIC])
+    errors.require_one_of("matrix", name, ["arxiv", *SYNTHETIC])
     return arxiv() if name == "arxiv" else SYNTHETIC[name]()
 
 
@@ -207,11 +202,6 @@ def _mean_gap(matrix: PreferenceMatrix) -> float | None:
     return None if gap is None or len(gap) < 2 else float(gap.sum() / (len(gap) - 1))
 
 
-def _multiduel_bound(matrix: PreferenceMatrix) -> float | None:
-    bound = multiduel_bound(matrix)
-    return None if bound is None else bound.constant
-
-
 _NUMBERS: dict[str, Callable[[PreferenceMatrix], float | None]] = {
     "pairs_in_order": lambda matrix: float(np.triu(matrix.p > 0.5, 1).sum()),  # in which the ranker named first wins
     "even_pairs": lambda matrix: float(np.triu(matrix.p == 0.5, 1).sum()),
@@ -222,7 +212,7 @@ _NUMBERS: dict[str, Callable[[PreferenceMatrix], float | None]] = {
     "gamma_rucb": gamma_rucb,
     "mean_gap": _mean_gap,
     "lower_bound": lower_bound,
-    "multiduel_bound": _multiduel_bound,
+    "multiduel_bound": lambda matrix: getattr(multiduel_bound(matrix), "constant", None),
 }
 ITEMS: dict[str, Item] = {
     "pairs": _pairs,

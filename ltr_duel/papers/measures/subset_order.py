@@ -33,15 +33,10 @@ def measure(
     comparisons: int = 4000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Return both shares for every size of set.
+    """Return for every size of set the share with a Condorcet winner and with a total order, and the share's bounds.
 
-    found: a matrix, or a corpus to estimate one on.
-    subsets: how many are drawn of each size.
+    subsets: how many are drawn of each size; where there are no more, all are counted and the error is 0.
     clicks, comparisons: of the estimate; of a published matrix as many comparisons are assumed.
-
-    Returns ``item`` ("condorcet winner" or "total order"), ``rankers`` (the size), ``value`` (the share),
-    ``standard_error`` (zero where all sets were counted), ``least`` and ``most`` (between which the truth lies; of
-    total orders only the latter) and ``source``.
     """
     matrix = load_matrix(found, clicks=clicks, comparisons=comparisons, seed=seed, jobs=jobs)
     sizes = range(1, len(matrix) + 1)

@@ -40,11 +40,7 @@ class Reproduced(NamedTuple):
 
 
 def reproduction_page(figures: Sequence[Reproduced], ledger: pd.DataFrame, *, title: str) -> str:
-    """Return the page as HTML.
-
-    figures: in the order in which they are shown; grouped by paper.
-    ledger: from `ltr_duel.papers.claims.check_claims`; may be empty.
-    """
+    """Return the page as HTML: the figures in their order, by paper, each with its claims from the ledger."""
     shown = [str(figure.about["name"]) for figure in figures]
     claims: dict[str, list[dict[str, Any]]] = {}
     for row in ledger.to_dict("records"):
@@ -80,7 +76,7 @@ def _figures(n: int) -> str:
 
 
 def _origin(abouts: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Say how many figures rest on which data."""
+    """Return how many figures use which data."""
     found = [dict.fromkeys(str(one["source"]) for one in about.get("sources", [])) for about in abouts]
     kinds, counts = [kind for one in found for kind in one], []
     for kind in dict.fromkeys(kinds):
@@ -145,7 +141,7 @@ def _figure(figure: Reproduced, claims: Sequence[Mapping[str, Any]]) -> dict[str
 
 
 def _sources(about: Mapping[str, Any]) -> str:
-    """Say which problems come from which source, with the notes on it."""
+    """Return which problems come from which source, with its notes."""
     groups: dict[tuple[str, str], list[str]] = {}
     for one in about.get("sources", []):
         groups.setdefault((str(one["source"]), str(one.get("note") or "")), []).append(str(one.get("problem") or ""))
@@ -166,8 +162,7 @@ def _scale(about: Mapping[str, Any]) -> str:
 def data_csv(frame: pd.DataFrame, about: Mapping[str, Any]) -> tuple[bytes, str]:
     """Return a figure's data as CSV, and a description.
 
-    Of runs: mean, standard deviation, least and largest for each problem, policy, horizon and checkpoint, and the share
-    of runs that name the winner. If that is more than `MOST_ROWS` rows, only every n-th checkpoint and the last.
+    Of runs: mean, spread and accuracy of each line and checkpoint; above `MOST_ROWS` rows only every n-th checkpoint.
     """
     if not {col.POLICY, col.T, col.REPETITION} <= set(frame.columns):
         table, words = frame.head(MOST_ROWS), "the table"

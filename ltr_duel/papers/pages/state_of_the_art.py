@@ -69,11 +69,7 @@ class StateOfTheArt(NamedTuple):
 
 
 def state_of_the_art(frame: pd.DataFrame, about: Mapping[str, Any]) -> StateOfTheArt:
-    """Compare the policies on each problem, those that compare pairs and those that compare sets apart.
-
-    frame: as for `standings`.
-    about: what ``about.json`` says of the figure: its column of regret, and the references of its problems.
-    """
+    """Compare the policies on each problem, those that compare pairs and those that compare sets apart."""
     column = str(about["figure"].get("options", {}).get("column", col.REGRET))
     ranked, references = standings(frame, column), about.get("references", {})
     tables, told = [], set[str]()
@@ -97,12 +93,7 @@ def state_of_the_art(frame: pd.DataFrame, about: Mapping[str, Any]) -> StateOfTh
 
 
 def state_of_the_art_markdown(frame: pd.DataFrame, about: Mapping[str, Any], circumstances: str = "") -> str:
-    """Return the comparison as Markdown.
-
-    frame: as for `standings`.
-    about: what ``about.json`` says of the figure.
-    circumstances: a sentence on machine, date and scale, for the top.
-    """
+    """Return the comparison as Markdown, with a sentence on machine, date and scale at the top."""
     found, described, name = state_of_the_art(frame, about), about["figure"], str(about["name"])
     lines = [f"# {name.replace('_', ' ').capitalize()}", "", f"{described['title']}. {described['shows']}", ""]
     lines += [f"```\nltr-duel reproduce {name} --scale {about['scale']} --data DIR --out figures\n```", ""]
@@ -118,7 +109,7 @@ def state_of_the_art_markdown(frame: pd.DataFrame, about: Mapping[str, Any], cir
 
 
 def best_lines(ranked: pd.DataFrame) -> list[str]:
-    """Say for each problem which policy is the best, or which may be where the runs do not tell them apart."""
+    """Return for each problem the best policy, or the policies that may be the best."""
     lines, unknown, fewest = [], [], []
     for (name, compares), rows in ranked.groupby([col.PROBLEM, "compares"], sort=False):
         place = f"{name} (K = {rows[col.RANKERS].iloc[0]}, {compares})"
@@ -197,7 +188,7 @@ def _texts(rows: pd.DataFrame) -> pd.DataFrame:
     texts = {
         col.POLICY: [_sign(one) + marked(one[col.POLICY]) for one in records],
         "regret": [format_number(one) for one in rows["regret"]],
-        "± reference": [_moved(one) for one in rows["reference_error"]],
+        "± reference": [f"± {format_number(one)}" if one > 0 else "" for one in rows["reference_error"]],
         "median": [format_number(float(one)) for one in rows["median"]],
         "× best": [_ratio(one) for one in rows["to_best"]],
         "bounds": [_bounds(one["low"], one["high"]) if one["low"] > 0 else "" for one in records],
@@ -230,10 +221,6 @@ def _ratio(value: float) -> str:
     if math.isnan(value):
         return ""
     return f"{value:.2f}" if value < 9.995 else f"{value:,.1f}" if value <= _LARGE else "> 1,000"
-
-
-def _moved(error: float) -> str:
-    return f"± {format_number(error)}" if error > 0 else ""
 
 
 def _share(value: float) -> str:

@@ -8,17 +8,12 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
-
-import numpy as np
 
 from ltr_duel.clicks import ClickModel
-from ltr_duel.core import InputError, IntVector, errors, parallel
-from ltr_duel.preferences.compare import renumbered
-from ltr_duel.preferences.estimate.blocks import BLOCK
-from ltr_duel.preferences.estimate.sampling import PairSampler, PieceStore, Share
+from ltr_duel.core import InputError, errors, parallel
+from ltr_duel.preferences.estimate.goals import Goal, grown
+from ltr_duel.preferences.estimate.sampling import PairSampler, PieceStore
 from ltr_duel.preferences.estimate.settings import Settings, make_settings
-from ltr_duel.preferences.estimate.until_winner import search_winner
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.tally import Tally
 from ltr_duel.rankers import Rankings, require_rankings
@@ -109,10 +104,9 @@ def estimate_preferences(
     np.int64(100)
     """
     settings = make_settings(rankings, clicks, method, outcome, top, seed, variance_reduction)
-    comparisons = settings.checked_count(settings.usual_count if comparisons is None else comparisons)
-    sampler = _sampler(settings, jobs, store, share)
-    tally = Tally.empty(len(rankings))
-    return _grown(settings, sampler, tally, _Goal(comparisons, against, target_error, until_winner, at_most))
+    comparisons = settings.checked_count(comparisons)
+    goal = Goal(comparisons, against, target_error, until_winner, at_most)
+    return grown(_sampler(settings, jobs, store, share), Tally.empty(len(rankings)), goal)
 
 
 def extend_preferences(
@@ -145,131 +139,57 @@ def extend_preferences(
     about = matrix.provenance
     if matrix.tally is None:
         raise InputError("this matrix has no counts to add to: it was not estimated here")
-    if "pooled" in about:  # earlier versions added matrices up
-        raise InputError("a pooled matrix has no random stream of its own to continue")
     settings = _settings_of(matrix, rankings, clicks)
     for key, value in {"numbers": {}, **settings.provenance}.items():
         before = about.get(key, {} if key == "numbers" else None)
         if before != value:
-            versions = f"another numbers version of {renumbered(before, value)}" if key == "numbers" else ""
-            said = versions or f"{key} = {before}, not {value}"
-            raise InputError(f"the matrix was estimated with {said}; they must not be mixed")
+            other = f"{key} = {before}, not {value}"
+            if key == "numbers":
+                differ = sorted(name for name in {**before, **value} if before.get(name) != value.get(name))
+                other = f"another numbers version of {', '.join(differ)}"
+            raise InputError(f"the matrix was estimated with {other}; they must not be mixed")
     if comparisons:
         comparisons = settings.checked_count(comparisons)
-    sampler = _sampler(settings, jobs, store, None)
-    against = about.get("against")
     tally = Tally(*(part.copy() for part in matrix.tally))
-    before = int(about.get("comparisons", 0))
-    goal = _Goal(max(comparisons, before), against, target_error, until_winner, at_most)
-    return _grown(settings, sampler, tally, goal)
+    most = max(comparisons, int(about.get("comparisons", 0)))
+    goal = Goal(most, about.get("against"), target_error, until_winner, at_most)
+    return grown(_sampler(settings, jobs, store, None), tally, goal)
 
 
 def _settings_of(matrix: PreferenceMatrix, rankings: Rankings, clicks: ClickModel | None) -> Settings:
     """Rebuild the settings of a matrix from its provenance, which may come from any file."""
-    try:
-        return _rebuilt_settings(matrix, rankings, clicks)
-    except (KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"the provenance of the matrix does not say how it was estimated ({error})") from None
-
-
-def _rebuilt_settings(matrix: PreferenceMatrix, rankings: Rankings, clicks: ClickModel | None) -> Settings:
     about = matrix.provenance
     if matrix.names != rankings.names:
         raise InputError("the matrix and the rankings hold different rankers, or the same in another order")
-    parameters = ",".join(f"{key}={value}" for key, value in about.get("method_parameters", {}).items())
-    model = clicks or ClickModel(
-        about["clicks"],
-        tuple(about["p_click"]),
-        tuple(about["p_stop"]),
-        stop_on=about.get("stop_on", "click"),
-        position_bias=about.get("position_bias", 0.0),
-        p_leave=tuple(about.get("p_leave", ())),
-        p_notice=tuple(about.get("p_notice", ())),
-    )
-    return make_settings(
-        rankings,
-        model,
-        about["method"] + (f":{parameters}" if parameters else ""),
-        about["outcome"],
-        about["top"],
-        about["seed"],
-        about.get("variance_reduction", ()),
-    )
-
-
-class _Goal(NamedTuple):
-    """How far comparisons go; see `estimate_preferences`."""
-
-    comparisons: int
-    against: str | None
-    target_error: float | None
-    until_winner: float | None
-    at_most: int
-
-
-def _grown(settings: Settings, sampler: PairSampler, tally: Tally, goal: _Goal) -> PreferenceMatrix:
-    """Add comparisons to a tally as asked for, and return the matrix."""
-    comparisons, against, target_error, until_winner, at_most = goal
-    if target_error is not None:
-        errors.require_between("the target of the standard error", target_error, 1e-5, 0.5)
-    if until_winner is not None:
-        errors.require_between("the confidence", until_winner, 0.5, 0.999999)
-    if target_error is not None or until_winner is not None:
-        at_most = settings.checked_count(at_most)
-    if until_winner is not None and against is not None:
-        raise InputError("the Condorcet winner cannot be found from comparisons with one ranker alone")
-    first, second = _pairs(settings, against)
-    sampler.add(tally, first, second, np.full(len(first), comparisons))
-    said = {"comparisons": comparisons, **({"against": against} if against is not None else {})}
-    if target_error is not None:
-        _reach_error(settings, sampler, tally, (first, second), target_error, at_most)
-        said["target_error"] = target_error
-    if until_winner is not None:
-        said["until_winner"] = until_winner
-        said["search"] = search_winner(settings, sampler, tally, until_winner, at_most)
-    return settings.matrix(tally, said)
-
-
-def _pairs(settings: Settings, against: str | None) -> tuple[IntVector, IntVector]:
-    names = settings.rankings.names
-    first, second = np.triu_indices(len(names), 1)
-    if against is None:
-        return first, second
-    errors.require_one_of("ranker", against, names)
-    one = names.index(against)
-    with_it = (first == one) | (second == one)
-    return first[with_it], second[with_it]
-
-
-def _reach_error(
-    settings: Settings,
-    sampler: PairSampler,
-    tally: Tally,
-    pairs: tuple[IntVector, IntVector],
-    target: float,
-    at_most: int,
-) -> None:
-    """Add blocks to the pairs whose error is above the target, as many as their spread so far asks for."""
-    while True:
-        error = settings.matrix(tally, {}).standard_error[pairs]
-        lists = tally.lists[pairs]
-        open_ = (error > target) & (lists < at_most)
-        if not open_.any():
-            return
-        wanted = lists[open_] * np.minimum((error[open_] / target) ** 2, 8.0)
-        blocks = np.maximum(np.ceil(wanted / BLOCK).astype(np.int64), lists[open_] // BLOCK + 1)
-        sampler.add(tally, pairs[0][open_], pairs[1][open_], np.minimum(blocks * BLOCK, at_most))
+    try:
+        parameters = ",".join(f"{key}={value}" for key, value in about["method_parameters"].items())
+        model = clicks or ClickModel(
+            about["clicks"],
+            tuple(about["p_click"]),
+            tuple(about["p_stop"]),
+            stop_on=about["stop_on"],
+            position_bias=about["position_bias"],
+            p_leave=tuple(about.get("p_leave", ())),
+            p_notice=tuple(about.get("p_notice", ())),
+        )
+        method = about["method"] + (f":{parameters}" if parameters else "")
+        reductions = about.get("variance_reduction", ())
+        return make_settings(rankings, model, method, about["outcome"], about["top"], about["seed"], reductions)
+    except (KeyError, TypeError, AttributeError) as error:
+        raise InputError(f"the provenance of the matrix does not say how it was estimated ({error})") from None
 
 
 def _sampler(settings: Settings, jobs: int, store: str | Path | None, share: tuple[int, int] | None) -> PairSampler:
     if store is not None and not isinstance(store, str | os.PathLike):
         raise InputError(f"the store must be the path of a folder, not {errors.shown(store)}")
-    place = PieceStore(Path(store), settings.digest) if store is not None else None
-    part = None
+    start, step = 0, 1
     if share is not None:
         if not isinstance(share, tuple | list) or len(share) != 2:
             raise InputError(f"a share of the work is two numbers, such as (2, 5), not {errors.shown(share)}")
-        of = errors.require_whole("the number of shares", share[1], 1, 10**9)
-        part = Share(errors.require_whole("the number of a share", share[0], 1, of) - 1, of)
+        step = errors.require_whole("the number of shares", share[1], 1, 10**9)
+        start = errors.require_whole("the number of a share", share[0], 1, step) - 1
     parallel.checked_jobs(jobs)
-    return PairSampler(settings, jobs, place, part)
+    if step > 1 and store is None:
+        raise InputError("a share of the work needs a store, where the shares meet")
+    pieces = PieceStore(Path(store), settings.digest) if store is not None else None
+    return PairSampler(settings, jobs, pieces, slice(start, None, step))

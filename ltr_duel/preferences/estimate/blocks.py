@@ -52,11 +52,19 @@ def _play(evaluator: Played, query: int, first: int, second: int, rng: np.random
 implement(evaluate, Played, _play)
 
 
-class Worker:
-    """What one thread needs to count comparisons: scratch arrays, made once.
+class Piece(NamedTuple):
+    """Comparisons ``begin`` to ``end`` of some pairs: a task of one thread."""
 
-    evaluator: turns a query and two rankers into an outcome; not shared with other threads.
-    taken: shape (K, n_queries) or (0, 0); what is taken off outcomes.
+    first: IntVector
+    second: IntVector
+    begin: IntVector
+    end: IntVector
+
+
+class Worker:
+    """Counts comparisons in one thread, with scratch arrays that are made once.
+
+    taken: shape (K, n_queries) or (0, 0); is subtracted from outcomes.
     """
 
     def __init__(self, settings: Settings, evaluator: Any, taken: FloatMatrix = NOTHING) -> None:
@@ -65,20 +73,23 @@ class Worker:
         self._evaluator = evaluator
         self._count = count_block if settings.comparer.compiled else interpreted(count_block)
 
-    def count(self, first: int, second: int, begin: int, end: int, row: IntVector) -> None:
-        """Add comparisons number ``begin`` to ``end`` of a pair to (lists, total, square, within)."""
-        names, seed = self._settings.rankings.names, self._settings.seed
-        for block in range(begin // BLOCK, -(-end // BLOCK)):
-            offset = block * BLOCK
-            rng = stream(seed, "preferences", names[first], names[second], block)
-            here = BlockPlan(
-                self._evaluator,
-                queries_of(block, self._settings),
-                self._taken,
-                self._settings.lists_of_an_evaluation,
-                self._settings.evaluations_of_a_unit,
-            )
-            self._count(here, first, second, max(begin - offset, 0), min(end - offset, BLOCK), rng, row)
+    def count(self, piece: Piece) -> IntMatrix:
+        """Return a row (lists, total, square, within) for each pair of a piece."""
+        settings, names = self._settings, self._settings.rankings.names
+        rows = np.zeros((len(piece.first), 4), np.int64)
+        for row, first, second, begin, end in zip(rows, *(column.tolist() for column in piece), strict=True):
+            for block in range(begin // BLOCK, -(-end // BLOCK)):
+                offset = block * BLOCK
+                rng = stream(settings.seed, "preferences", names[first], names[second], block)
+                plan = BlockPlan(
+                    self._evaluator,
+                    queries_of(block, settings),
+                    self._taken,
+                    settings.lists_of_an_evaluation,
+                    settings.evaluations_of_a_unit,
+                )
+                self._count(plan, first, second, max(begin - offset, 0), min(end - offset, BLOCK), rng, row)
+        return rows
 
 
 def queries_of(block: int, settings: Settings) -> IntVector:
@@ -144,25 +155,3 @@ def count_block(
             row[1] += int(np.floor(lists * mean * SCALE + 0.5))
             row[2] += int(np.floor(mean * mean * SCALE + 0.5))
             row[3] += int(np.floor(spread * SCALE + 0.5))
-
-
-class Piece(NamedTuple):
-    """Comparisons ``begin`` to ``end`` of some pairs: what one worker does in one go."""
-
-    first: IntVector
-    second: IntVector
-    begin: IntVector
-    end: IntVector
-
-    @property
-    def size(self) -> int:
-        """How many comparisons these are."""
-        return int((self.end - self.begin).sum())
-
-
-def count_piece(worker: Worker, piece: Piece) -> IntMatrix:
-    """Return a row (lists, total, square, within) for each pair of a piece."""
-    rows = np.zeros((len(piece.first), 4), np.int64)
-    for row, i, j, begin, end in zip(rows, *(column.tolist() for column in piece), strict=True):
-        worker.count(i, j, begin, end, row)
-    return rows

@@ -10,12 +10,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from ltr_duel.core import InputError, IntMatrix, IntVector, files, parallel, places
-from ltr_duel.preferences.estimate.blocks import NOTHING, Piece, Worker, count_piece
+from ltr_duel.preferences.estimate.blocks import NOTHING, Piece, Worker
 from ltr_duel.preferences.estimate.control import taken_off
 from ltr_duel.preferences.estimate.integrated import open_evaluator
 from ltr_duel.preferences.estimate.settings import Settings
@@ -24,21 +23,10 @@ from ltr_duel.preferences.tally import Tally
 _COMPARISONS_IN_A_PIECE = 400_000  # a fraction of a second: progress moves, Ctrl-C is heard, a kill costs little
 
 
-class Share(NamedTuple):
-    """Which part of the work is ours: pieces number, number + of, number + 2 of, ..."""
-
-    number: int = 0
-    of: int = 1
-
-
 class PieceStore:
-    """A folder of counted pieces of one estimate.
+    """A folder of counted pieces of one estimate; it need not exist. A kill at any moment leaves whole pieces.
 
-    A piece is named by its comparisons and by the digest of the settings: the same question finds its answer, however
-    often it is asked. A kill at any moment leaves whole pieces.
-
-    folder: need not exist.
-    key: digest of the settings.
+    A piece is named by its comparisons and ``key``, the digest of the settings.
     """
 
     def __init__(self, folder: Path, key: str) -> None:
@@ -61,14 +49,11 @@ class PieceStore:
             with files.replacing(self._path(piece)) as temporary:
                 np.save(temporary, rows, allow_pickle=False)
         except BaseException:
-            self._remove_if_empty()
+            with suppress(OSError):  # not empty
+                self._folder.rmdir()
+                if self._is_new:
+                    self._root.rmdir()
             raise
-
-    def _remove_if_empty(self) -> None:
-        with suppress(OSError):
-            self._folder.rmdir()
-            if self._is_new:
-                self._root.rmdir()
 
     def check(self) -> None:
         """Refuse a place that cannot be written to, before work is spent."""
@@ -90,24 +75,18 @@ class PieceStore:
 
 
 class PairSampler:
-    """Counts comparisons for one estimate, on some threads, with or without a store.
+    """Counts comparisons for one estimate, on some threads, with or without a store of counted pieces.
 
-    jobs: threads; -1 for all cores.
-    store: where pieces are kept and looked up.
-    share: for several machines that fill one store: only every ``of``-th piece is counted, the rest is left alone.
+    share: selects the pieces to count, where several machines fill one store.
     """
 
-    def __init__(
-        self, settings: Settings, jobs: int, store: PieceStore | None = None, share: Share | None = None
-    ) -> None:
-        self._settings = settings
+    def __init__(self, settings: Settings, jobs: int, store: PieceStore | None, share: slice) -> None:
+        self.settings = settings
         self._jobs = jobs
         self._store = store
-        self._share = share or Share()
+        self._share = share
         self._local = threading.local()
         self._taken = NOTHING
-        if self._share.of > 1 and store is None:
-            raise InputError("a share of the work needs a store, where the shares meet")
         if store is not None:
             store.check()
 
@@ -115,12 +94,11 @@ class PairSampler:
         """Make comparisons of pairs ``first[n] < second[n]`` until each pair has ``upto[n]``; add them to ``tally``."""
         if self._store:
             self._store.prepare()
-        if self._settings.controlled and self._taken is NOTHING:
-            self._taken = taken_off(self._settings)
+        if "control" in self.settings.reductions and self._taken is NOTHING:
+            self._taken = taken_off(self.settings)
         begin = tally.lists[first, second]
         more = upto > begin
-        pieces = list(_pieces(first[more], second[more], begin[more], upto[more]))
-        ours = pieces[self._share.number :: self._share.of]
+        ours = list(_pieces(first[more], second[more], begin[more], upto[more]))[self._share]
         answers = parallel.run_tasks(
             self._count,
             ours,
@@ -138,8 +116,8 @@ class PairSampler:
         if known is not None:
             return known
         if not hasattr(self._local, "worker"):
-            self._local.worker = Worker(self._settings, open_evaluator(self._settings), self._taken)
-        rows = count_piece(self._local.worker, piece)
+            self._local.worker = Worker(self.settings, open_evaluator(self.settings), self._taken)
+        rows: IntMatrix = self._local.worker.count(piece)
         if self._store:
             self._store.put(piece, rows)
         return rows

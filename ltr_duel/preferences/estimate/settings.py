@@ -10,11 +10,10 @@ from typing import Any, Literal
 import numpy as np
 
 from ltr_duel.clicks import ClickModel, click_model
-from ltr_duel.core import InputError, checked_seed, errors, machine, mapped, numbered
+from ltr_duel.core import InputError, checked_seed, errors, mapped, numbered
 from ltr_duel.core import digest as core_digest
 from ltr_duel.interleaving import METHODS, Comparer
-from ltr_duel.preferences.matrix import PreferenceMatrix
-from ltr_duel.preferences.tally import MOST_COMPARISONS, Tally, errors_of, preferences_of
+from ltr_duel.preferences.tally import MOST_COMPARISONS
 from ltr_duel.rankers import Rankings, require_rankings
 
 Reduction = Literal["common", "stratified", "integrated", "antithetic", "control"]
@@ -26,8 +25,7 @@ REDUCTIONS: dict[str, str] = {
     "control": "what the query alone says about the outcome is taken off, and its mean over all queries given back",
 }
 # Versions of the numbers (`ltr_duel.core.numbering`) of the blocks, and of each reduction.
-NUMBERS = {"blocks": 1, "common": 1, "stratified": 1, "integrated": 1, "antithetic": 1, "control": 1}
-
+NUMBERS = dict.fromkeys(("blocks", *REDUCTIONS), 1)
 
 MANY, FEW = 4000, 1000  # comparisons of a pair by default: without and with variance reduction
 AUTO, NONE = "auto", "none"
@@ -98,11 +96,6 @@ class Settings:
         return "antithetic" in self.reductions
 
     @property
-    def controlled(self) -> bool:
-        """Whether outcomes are corrected for the query that was met."""
-        return "control" in self.reductions
-
-    @property
     def provenance(self) -> dict[str, Any]:
         """Everything that determines the law and the numbers of an estimate but its size, as JSON."""
         reduced = {"variance_reduction": sorted(self.reductions)} if self.reductions else {}
@@ -120,13 +113,10 @@ class Settings:
             mapped.release_pages(row)
         return digest.hexdigest()
 
-    @property
-    def usual_count(self) -> int:
-        """Comparisons of a pair where their number is not given."""
-        return FEW if self.reductions else MANY
-
-    def checked_count(self, comparisons: int) -> int:
-        """Return a number of comparisons, rounded up to whole units, at least two; refuse one that cannot be made."""
+    def checked_count(self, comparisons: int | None) -> int:
+        """Return a number of comparisons, by default the usual one, rounded up to whole units, at least two."""
+        if comparisons is None:
+            comparisons = FEW if self.reductions else MANY
         comparisons = errors.require_whole("the number of comparisons", comparisons)
         errors.require_between("the number of comparisons", comparisons, 2)
         comparisons = max(2, -(-comparisons // self.lists_of_a_unit)) * self.lists_of_a_unit
@@ -135,17 +125,6 @@ class Settings:
                 f"at most {MOST_COMPARISONS:,} comparisons of a pair are possible, not {errors.shown(comparisons)}"
             )
         return comparisons
-
-    def matrix(self, tally: Tally, comparisons: dict[str, Any]) -> PreferenceMatrix:
-        """Return the matrix that a tally says, with what ``comparisons`` says of its size in the provenance."""
-        queries = self.rankings.n_queries if self.queries == "stratified" else 0
-        error = errors_of(tally, self.lists_of_a_unit, queries)
-        counts = tally.lists + tally.lists.T
-        versions = machine.versions_of(("ltr-duel", "numba", "numpy"))  # for people: an upgrade changes no numbers
-        share = self.rankings.tied_share
-        tied = {} if share is None else {"tied_share": round(share, 4)}  # follows from the corpus and the rankers
-        provenance = {**self.provenance, **tied, "versions": versions, **comparisons}
-        return PreferenceMatrix(preferences_of(tally), self.rankings.names, error, counts, provenance, tally)
 
 
 def make_settings(
@@ -179,8 +158,7 @@ def make_settings(
 def usual_reductions(comparer: Comparer) -> tuple[Reduction, ...]:
     """Return the variance reductions of an estimate that names none: all that fit, as measured in docs/preferences.md.
 
-    Rankings whose ties are ordered a second time before clicks are credited get none: a list then has no fixed outcome.
-    Users of a method in plain Python are drawn.
+    None fits if ties are ordered a second time before clicks are credited: a list then has no fixed outcome.
     """
     if comparer.rankings.provenance.get("ties") == REDRAWN_RULE:
         return ()

@@ -28,13 +28,10 @@ def effective_counts(p: FloatMatrix, error: FloatMatrix, counts: IntMatrix) -> F
 def interval(
     p: FloatMatrix, n: FloatMatrix, *, confidence: float = 0.95, rule: IntervalRule = "wilson"
 ) -> tuple[FloatMatrix, FloatMatrix]:
-    """Return the lower and upper ends of two-sided intervals, element by element.
+    """Return the lower and upper ends of two-sided intervals, element by element; ``n`` as in `effective_counts`.
 
-    n: effective number of comparisons, see `effective_counts`; infinite where p is exact.
-    confidence: between 0 and 1.
-    rule: {"wilson", "exact", "normal"}; Wilson (Probable Inference, the Law of Succession, and Statistical Inference,
-        JASA 1927); Clopper and Pearson (Biometrika 1934), exact for comparisons without ties and cautious with them; or
-        p plus and minus z errors.
+    Wilson (Probable Inference, the Law of Succession, and Statistical Inference, JASA 1927); Clopper and Pearson
+    (Biometrika 1934), exact for comparisons without ties and cautious with them; or p plus and minus z errors.
     """
     errors.require_between("confidence", confidence, 0, 1)
     errors.require_one_of("interval rule", rule, INTERVAL_RULES)

@@ -12,6 +12,13 @@ may be higher by s. The second fit starts from a smoother matrix, so 2 s are add
 The null hypothesis is strong transitivity. Transitive preferences without strong transitivity, for example an order
 with many nearly even pairs, can show any number of cycles, so no number of cycles disproves an order. A circle of wins
 that are all beyond noise (`circle_beyond_noise`) disproves an order without assumptions about the preferences.
+
+The fit: preferences are strongly transitive exactly if, with the rankers in their order, p[i, j] >= 1/2 for i before j,
+and p[i, j] does not fall as j goes down or i goes up the order. The fit uses the order of the Borda scores: strongly
+transitive preferences have the same order, and means over rivals have much smaller errors than single pairs.
+Given the order, the closest such matrix by weighted least squares is an isotonic regression in two directions (Dykstra
+and Robertson, An Algorithm for Isotonic Regression for Two or More Independent Variables, Annals of Statistics 1982).
+Bradley-Terry and Thurstone models are special cases; the fit assumes no form of the preferences.
 """
 
 from __future__ import annotations
@@ -27,7 +34,6 @@ from ltr_duel.core import FloatMatrix, FloatVector, InputError, errors
 from ltr_duel.preferences.matrix import PreferenceMatrix, require_matrix
 from ltr_duel.preferences.properties.bounds import lower_bound
 from ltr_duel.preferences.properties.subsets import condorcet_shares
-from ltr_duel.preferences.properties.transitive_fit import strongly_transitive_fit
 from ltr_duel.preferences.properties.transitivity import (
     cyclic_triples,
     gamma_btm,
@@ -40,6 +46,9 @@ from ltr_duel.preferences.properties.transitivity import (
 
 _REFITS, _REFITTED = 12, 600  # least number of refits, and of refitted rankers
 _OUTSIDE = 0.05  # intervals are of 95%
+_SWEEPS = 60
+_CLOSE = 1e-4  # a sweep that changes every probability by less is the last
+_LEAST_ERROR = 1e-6  # least standard error, for pairs whose outcomes were all equal
 
 
 class Statistic(NamedTuple):
@@ -139,11 +148,7 @@ def transitive_null(
 
 
 def noise_of(matrix: PreferenceMatrix, comparisons: int = 0) -> FloatMatrix:
-    """Return the standard errors of a matrix, or of ``comparisons`` coins for each pair if the matrix has none.
-
-    Raises `InputError` if the matrix has no standard errors and no comparisons are assumed, or some pairs were never
-    compared.
-    """
+    """Return the standard errors of a matrix, or of ``comparisons`` coins for each pair if the matrix has none."""
     error = matrix.standard_error
     if not error.any():
         if not comparisons:
@@ -164,29 +169,7 @@ def redrawn(p: FloatMatrix, error: FloatMatrix, rng: np.random.Generator) -> Flo
 
 
 def wins_beyond_noise(matrix: PreferenceMatrix, comparisons: int = 0, confidence: float = 0.95) -> FloatMatrix:
-    """Return 1 where a ranker beats another beyond noise, else 0; all are true wins with this confidence (Bonferroni).
-
-    Parameters
-    ----------
-    matrix : PreferenceMatrix
-    comparisons : int
-        Number for each pair, assumed if the matrix has no standard errors.
-    confidence : float
-
-    Returns
-    -------
-    ndarray of float64, shape (K, K)
-
-    Raises
-    ------
-    InputError
-        If the matrix has no standard errors and no comparisons are assumed, or some pairs were never compared.
-
-    Examples
-    --------
-    >>> wins_beyond_noise(PreferenceMatrix(np.array([[0.5, 0.6], [0.4, 0.5]])), comparisons=100).tolist()
-    [[0.0, 1.0], [0.0, 0.0]]
-    """
+    """Return 1 where a ranker beats another beyond noise, else 0; all are true with this confidence (Bonferroni)."""
     error, size = noise_of(matrix, comparisons), len(matrix)
     reach = scipy.special.ndtri(1 - (1 - confidence) / max(1, size * (size - 1)))
     wins: FloatMatrix = (matrix.p - 0.5 > reach * error).astype(np.float64)
@@ -196,12 +179,52 @@ def wins_beyond_noise(matrix: PreferenceMatrix, comparisons: int = 0, confidence
 def circle_beyond_noise(matrix: PreferenceMatrix, comparisons: int = 0, confidence: float = 0.95) -> int:
     """Return the size of the largest set of rankers that beat each other in circles, each win beyond noise; 1 if none.
 
-    If the size is 1, some total order agrees with all wins beyond noise. If it is larger, no order agrees with them,
-    with this confidence and without assumptions about the preferences.
+    A larger set contradicts every total order, with this confidence and without assumptions about the preferences.
     """
     wins = wins_beyond_noise(matrix, comparisons, confidence)
     _, label = scipy.sparse.csgraph.connected_components(wins, directed=True, connection="strong")
     return int(np.bincount(label).max())
+
+
+def strongly_transitive_fit(p: FloatMatrix, error: FloatMatrix) -> FloatMatrix:
+    """Return the strongly transitive matrix that is closest to ``p``, in squared standard errors, which are finite.
+
+    The result is strongly transitive exactly, and within about 1e-4 of the closest such matrix.
+    """
+    size = len(p)
+    order = np.argsort(-p.sum(axis=1), kind="stable")
+    sorted_ = np.ix_(order, order)
+    fitted = _isotonic(p[sorted_], 1 / np.maximum(error[sorted_], _LEAST_ERROR) ** 2)
+    above = np.triu(np.ones((size, size), dtype=bool), 1)
+    rising = np.maximum.accumulate(np.where(above, fitted, 0.5), axis=1)  # remove what the last sweep left unordered
+    rising = np.maximum.accumulate(rising[::-1], axis=0)[::-1]
+    best = np.full((size, size), 0.5)
+    best[above] = np.clip(rising[above], 0.5, 1.0)
+    best.T[above] = 1 - best[above]
+    result = np.empty_like(best)
+    result[sorted_] = best
+    return result
+
+
+def _isotonic(p: FloatMatrix, weight: FloatMatrix) -> FloatMatrix:
+    """Fit rows that rise and columns that fall, above the diagonal, by Dykstra's alternating projections."""
+    size, isotonic = len(p), scipy.optimize.isotonic_regression
+    fitted, by_rows, by_columns = p.copy(), np.zeros_like(p), np.zeros_like(p)
+    for _ in range(_SWEEPS):
+        before = fitted
+        given = fitted - by_rows
+        fitted = given.copy()
+        for i in range(size - 2):
+            fitted[i, i + 1 :] = isotonic(given[i, i + 1 :], weights=weight[i, i + 1 :]).x
+        by_rows = fitted - given
+        given = fitted - by_columns
+        fitted = given.copy()
+        for j in range(2, size):
+            fitted[:j, j] = isotonic(given[:j, j], weights=weight[:j, j], increasing=False).x
+        by_columns = fitted - given
+        if np.abs(np.triu(fitted - before, 1)).max() < _CLOSE:
+            break
+    return fitted
 
 
 def _number(value: float | None, worse: int) -> float:

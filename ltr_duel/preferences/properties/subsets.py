@@ -96,30 +96,7 @@ def _ordered(beats: BoolMatrix, picks: IntMatrix) -> int:
 
 
 def random_condorcet_subset(matrix: PreferenceMatrix, size: int, seed: int = 0) -> PreferenceMatrix:
-    """Return the matrix of a random subset, uniform among those of that size with a Condorcet winner.
-
-    Parameters
-    ----------
-    matrix : PreferenceMatrix
-    size : int
-        Rankers in the subset.
-    seed : int
-
-    Returns
-    -------
-    PreferenceMatrix
-
-    Raises
-    ------
-    InputError
-        If the size is out of range, or no such subset has a winner.
-
-    Examples
-    --------
-    >>> from ltr_duel.preferences import synthetic_preferences
-    >>> random_condorcet_subset(synthetic_preferences("cyclic"), 3, seed=1).condorcet_winner
-    '0'
-    """
+    """Return the matrix of a random subset, uniform among those of that size with a Condorcet winner."""
     require_matrix(matrix)
     size = errors.require_whole("the size of the subset", size, 1, len(matrix))
     picks = draw_winner_set(matrix, size, stream(seed, "subset", size))
@@ -131,10 +108,7 @@ def random_condorcet_subset(matrix: PreferenceMatrix, size: int, seed: int = 0) 
 def draw_winner_set(matrix: PreferenceMatrix, size: int, rng: np.random.Generator) -> IntVector:
     """Draw uniformly from the sets of ``size`` rankers that have a Condorcet winner.
 
-    size: at least 1.
-
-    Returns positions of the rankers, the winner first, the others in the order of the matrix; empty if no set of this
-    size has a winner.
+    Returns positions, the winner first and the others in the order of the matrix; empty if no such set has a winner.
     """
     beats = matrix.p > 0.5
     ways = [math.comb(int(count), size - 1) for count in beats.sum(axis=1)]

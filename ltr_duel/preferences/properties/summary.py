@@ -142,8 +142,7 @@ def von_neumann_winner(matrix: PreferenceMatrix) -> FloatVector:
     """Return weights, adding up to 1, whose mixture beats or ties each ranker.
 
     Dudik, Hofmann, Schapire, Slivkins, Zoghi. Contextual Dueling Bandits. COLT 2015. It is a maximin strategy of the
-    game ``p - 1/2``, whose value is 0; found as a linear program with HiGHS. Where several mixtures do, one of them is
-    returned. A Condorcet winner has all the weight.
+    game ``p - 1/2``, whose value is 0. Of several mixtures one is returned; a Condorcet winner has all the weight.
     """
     size = len(matrix)
     cost = np.append(np.zeros(size), -1.0)  # maximise v

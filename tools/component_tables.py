@@ -1,4 +1,4 @@
-"""The tables of docs/ that list components, made from the registries: ``python -m ltr_duel.cli._tables [FOLDER]``.
+"""The tables of docs/ that list components, made from the registries: ``python tools/component_tables.py [FOLDER]``.
 
 A table stands between ``<!-- begin: policies -->`` and ``<!-- end: policies -->``, in whatever page.
 """

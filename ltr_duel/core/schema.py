@@ -1,7 +1,6 @@
-"""Read a TOML file, and its tables into frozen dataclasses: every error names the key path and what is legal.
+"""Read a TOML file, and its tables into frozen dataclasses: every error names the key path and the legal values.
 
-A dataclass says how each of its fields is read by `value`, `axis` (one value or a list of them), `listing`, `table` and
-`tables`.
+A dataclass declares each of its fields by `value`, `axis` (one value or a list), `table` or `tables`.
 """
 
 from __future__ import annotations
@@ -14,7 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ltr_duel.core import InputError, components, errors
+from ltr_duel.core import components, errors
+from ltr_duel.core.errors import InputError
 
 Table = TypeVar("Table")
 Reader = Callable[[Any], Any]
@@ -24,10 +24,7 @@ _LONG_KEY = re.compile(r"(?<![\w-])(?:[\w-]++\s*+\.\s*+){50}")  # tomllib takes 
 
 
 def read_toml(path: Path, content: str | None = None) -> tuple[str, dict[str, Any]]:
-    """Return the text of a TOML file, which may be given, and what it says.
-
-    Raises `InputError` if the file cannot be read, or is not TOML.
-    """
+    """Return the text of a TOML file, which may be given, and its tables. Raises `InputError` if it is not TOML."""
     try:
         content = path.read_text(encoding="utf-8") if content is None else content
         if _LONG_KEY.search(content):
@@ -43,28 +40,25 @@ def read_toml(path: Path, content: str | None = None) -> tuple[str, dict[str, An
         raise InputError(f"{path}: not TOML: {error}") from None
 
 
+def _field(read: Callable[[Any, str], Any], default: dict[str, Any], such_as: str = "") -> Any:
+    return dataclasses.field(metadata={"read": read, "such_as": such_as}, **default)
+
+
 def value(read: Reader, such_as: str = "", **default: Any) -> Any:
-    """Declare a field that holds one value; a field that must be given has an example, as TOML."""
-    metadata = {"read": lambda given, where: _one(read, given, where), "such_as": such_as}
-    return dataclasses.field(metadata=metadata, **default)
+    """Declare a field of one value; a field without a default has an example, as TOML."""
+    return _field(lambda given, where: _one(read, given, where), default, such_as)
 
 
-def axis(read: Reader, such_as: str = "", **default: Any) -> Any:
-    """Declare a field that holds a tuple; one value may be written without the brackets. Lists mean a product."""
-    metadata = {"read": lambda given, where: several(read, given, where), "such_as": such_as}
-    return dataclasses.field(metadata=metadata, **default)
-
-
-def listing(read: Reader, **default: Any) -> Any:
-    """Declare a field that holds a tuple whose values hold together: one of them, or a list, which may be empty."""
-    return dataclasses.field(
-        metadata={"read": lambda given, where: () if given == [] else several(read, given, where)}, **default
+def axis(read: Reader, such_as: str = "", *, empty: bool = False, **default: Any) -> Any:
+    """Declare a field of a tuple, by one value or a list, which may be empty only if so declared."""
+    return _field(
+        lambda given, where: () if empty and given == [] else one_or_more(read, given, where), default, such_as
     )
 
 
 def table(cls: type, **default: Any) -> Any:
-    """Declare a field that is a table of its own."""
-    return dataclasses.field(metadata={"read": lambda given, where: read_table(cls, given, where)}, **default)
+    """Declare a field that is a table."""
+    return _field(lambda given, where: read_table(cls, given, where), default)
 
 
 def tables(cls: type, **default: Any) -> Any:
@@ -75,15 +69,11 @@ def tables(cls: type, **default: Any) -> Any:
             raise InputError(f"{where}: must be written as [[{where.rpartition(' ')[2]}]]")
         return tuple(read_table(cls, one, f"{where}[{k}]") for k, one in enumerate(given))
 
-    return dataclasses.field(metadata={"read": read}, **default)
+    return _field(read, default)
 
 
 def read_table(cls: type[Table], given: Any, where: str) -> Table:
-    """Build a dataclass from a TOML table.
-
-    Raises `InputError` for an unknown or missing key, or a value that is not legal; the sentence begins with the key
-    path.
-    """
+    """Build a dataclass from a TOML table; ``where`` begins the sentences of `InputError`."""
     if not isinstance(given, dict):
         raise InputError(f"{where}: must be a table, not {_shown(given)}")
     declared = dataclasses.fields(cls)  # type: ignore[arg-type]  # only dataclasses are given
@@ -94,12 +84,12 @@ def read_table(cls: type[Table], given: Any, where: str) -> Table:
             errors.require_one_of("key", key, fields)
         for name, field in fields.items():
             if field.default is dataclasses.MISSING and name not in given:
-                raise missing(f"the key '{name}'", field.metadata.get("such_as", ""))
+                raise missing(f"the key '{name}'", field.metadata["such_as"])
         return cls(**{key: fields[key].metadata["read"](one, inside + key) for key, one in given.items()})
 
 
 def missing(what: str, such_as: str) -> InputError:
-    """Return the error for a key or a table that is not there, with an example of it."""
+    """Return the error for a missing key or table, with an example of it."""
     return InputError(f"{what} is missing" + f"; for example: {such_as}" * bool(such_as))
 
 
@@ -115,12 +105,12 @@ def located(where: str) -> Iterator[None]:
 
 def whole(low: int, high: int | None = None) -> Reader:
     """Read a whole number, also written as 1e6."""
-    return lambda given: int(_number(given, low, high, "a whole number", lambda one: one % 1 == 0))
+    return lambda given: int(_number(given, low, high, whole=True))
 
 
 def number(low: float, high: float | None = None) -> Reader:
     """Read a number."""
-    return lambda given: float(_number(given, low, high, "a number", lambda one: True))
+    return lambda given: float(_number(given, low, high, whole=False))
 
 
 def flag(given: Any) -> bool:
@@ -139,13 +129,8 @@ def text(given: Any) -> str:
     return given
 
 
-def text_or(other: Reader) -> Reader:
-    """Read a string, or what another reader reads."""
-    return lambda given: text(given) if isinstance(given, str) else other(given)
-
-
 def component(registry: components.Registry[Any]) -> Reader:
-    """Read the name of a registered component with its parameters, ``"rucb:alpha=0.51"``; the label, checked."""
+    """Read the name of a registered component with its parameters, ``"rucb:alpha=0.51"``, as its checked label."""
 
     def read(given: Any) -> str:
         if not isinstance(given, str) or not given.strip():
@@ -168,16 +153,7 @@ def one_of(kind: str, legal: Iterable[str] | Callable[[], Iterable[str]]) -> Rea
     return read
 
 
-def square(given: Any) -> tuple[tuple[float, ...], ...]:
-    """Read a square of numbers, row by row."""
-    rows = given if isinstance(given, list) else []
-    entry = number(0, 1)
-    if not rows or not all(isinstance(row, list) and len(row) == len(rows) for row in rows):
-        raise InputError("must be a square of numbers, [[0.5, 0.6], [0.4, 0.5]]")
-    return tuple(tuple(entry(one) for one in row) for row in rows)
-
-
-def several(read: Reader, given: Any, where: str) -> tuple[Any, ...]:
+def one_or_more(read: Reader, given: Any, where: str) -> tuple[Any, ...]:
     """Read one value or a list of them, none twice."""
     if not isinstance(given, list):
         return (_one(read, given, where),)
@@ -195,9 +171,9 @@ def _one(read: Reader, given: Any, where: str) -> Any:
         return read(given)
 
 
-def _number(given: Any, low: float, high: float | None, kind: str, legal: Callable[[float], bool]) -> float:
-    if not isinstance(given, (int, float)) or isinstance(given, bool) or not legal(given):
-        raise InputError(f"must be {kind}, not {_shown(given)}")
+def _number(given: Any, low: float, high: float | None, *, whole: bool) -> float:
+    if not isinstance(given, (int, float)) or isinstance(given, bool) or (whole and given % 1 != 0):
+        raise InputError(f"must be {'a whole number' if whole else 'a number'}, not {_shown(given)}")
     errors.require_between("the value", given, low, high)
     return given
 

@@ -1,0 +1,121 @@
+"""The newest row of each run in a store, and the bytes that are no runs; updated while other processes append."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+import pyarrow as pa
+
+from ltr_duel.core import InputError
+from ltr_duel.experiment.runs_file import HEX, SUFFIX, Gap, Message, decode_batch, find_messages
+
+if TYPE_CHECKING:
+    from ltr_duel.experiment.store import Store
+
+
+class Place(NamedTuple):
+    """The position of a run's row. Sorted places are in the order in which files are read fastest."""
+
+    file: str
+    offset: int  # of the row's batch
+    size: int
+    row: int
+    generation: int
+
+
+class Index:
+    """An index of the files of runs of a store; `update` adds what was written since."""
+
+    def __init__(self, store: Store) -> None:
+        self.done: dict[str, Place] = {}  # the newest row of each run, by the run's digest
+        self.broken: dict[str, str] = {}  # a sentence for each file that is damaged or cannot be read
+        self.foreign: list[str] = []  # names of files that are no files of runs
+        self.sizes: dict[str, int] = {}  # bytes of each file at the last update
+        self.lost = False  # whether a file was joined with others meanwhile, so its runs have another file
+        self._store = store
+        self._ends: dict[str, int] = {}  # how far each file has been read
+        self._closed: set[str] = set()  # files of ended processes that have been read to their ends
+
+    def generation(self, digest: str) -> int:
+        """Return the generation that a new row of a run must have to replace the present one."""
+        return self.done[digest].generation + 1 if digest in self.done else 0
+
+    def forget(self) -> None:
+        """Forget all runs, but not how far files have been read: later updates add only new rows."""
+        self.done = {}
+
+    def update(self, but: str = "") -> None:
+        """Read what has been written since the last update, except in one file."""
+        alive = set(os.listdir(self._store.drivers)) if self._store.drivers.is_dir() else set()
+        self.foreign = []
+        for name in sorted(os.listdir(self._store.runs)):
+            if name in self._closed or name == but:
+                continue
+            stem, _, suffix = name.partition(".")
+            if f".{suffix}" == SUFFIX and HEX.issuperset(stem):
+                try:
+                    self._follow(name, growing=stem in alive)
+                except FileNotFoundError:
+                    self.lost = True
+                except OSError as error:
+                    why = error.strerror or "not an ordinary file"
+                    self.broken[name] = f"{self._store.runs / name}: cannot be read: {why}"
+            else:
+                self.foreign.append(name)
+
+    def _follow(self, name: str, *, growing: bool) -> None:
+        """Read on in one file."""
+        path, end = self._store.place("runs", name), self._ends.get(name, 0)
+        size = os.stat(path).st_size
+        if size > end:
+            with pa.OSFile(path, "rb") as file:
+                for one in find_messages(file, size, end):
+                    if isinstance(one, Message):
+                        self._add(one, name)
+                        end = one.offset + one.size
+                    elif one.torn or (growing and one.stop == size):
+                        break  # cut off, or not yet written to its end
+                    else:
+                        self._damaged(name, one)
+                        end = one.stop
+        self._ends[name], self.sizes[name] = end, size
+        if not growing:
+            self._closed.add(name)
+
+    def _damaged(self, name: str, gap: Gap) -> None:
+        what = f"bytes {gap.start:,} to {gap.stop:,} are no runs"
+        self.broken[name] = f"{self._store.runs / name}: damaged: {what}"
+
+    def _add(self, message: Message, name: str) -> None:
+        for row, (digest, generation) in enumerate(zip(message.runs, message.generations, strict=True)):
+            there = self.done.get(digest)
+            if there is None or there.generation <= generation:
+                self.done[digest] = Place(name, message.offset, message.size, row, generation)
+
+    def batches(self, digests: Iterable[str]) -> Iterator[tuple[list[str], pa.RecordBatch | InputError]]:
+        """Yield runs in the order in which they lie: digests and their rows, or why these cannot be decoded.
+
+        Raises `InputError` if a file cannot be read.
+        """
+        wanted = sorted((self.done[digest], digest) for digest in digests if digest in self.done)
+        name = ""
+        try:
+            for name, of_file in groupby(wanted, key=lambda one: one[0].file):
+                with open(self._store.place("runs", name), "rb", buffering=0) as file:
+                    for (offset, size), together in groupby(of_file, key=lambda one: (one[0].offset, one[0].size)):
+                        file.seek(offset)
+                        places, names = zip(*together, strict=True)
+                        yield list(names), _rows(file.read(size), [place.row for place in places])
+        except OSError as error:
+            raise InputError(f"{self._store.runs / name}: cannot be read: {error.strerror}") from None
+
+
+def _rows(raw: bytes, rows: list[int]) -> pa.RecordBatch | InputError:
+    try:
+        batch = decode_batch(raw)
+    except InputError as error:
+        return error
+    return batch if rows == list(range(len(batch))) else batch.take(pa.array(rows, pa.int64()))

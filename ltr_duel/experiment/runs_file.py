@@ -1,0 +1,242 @@
+"""Files of runs: Arrow IPC streams with a row for each run, which `pyarrow.ipc.open_stream` and pandas read.
+
+A process appends a record batch whenever it has finished some runs. A file is readable up to any cut: a message that is
+cut off counts as not written. Arrow has no checksums, so the metadata of each batch contain the SHA-256 of its message,
+computed with zeros in place of the digest itself. Where bytes are no sound message, reading continues at the next sound
+one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import struct
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, BinaryIO, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from ltr_duel.core import InputError, host
+
+SUFFIX = ".arrows"
+HEX = frozenset("0123456789abcdef")
+FORMAT = "ltr_duel.runs/1"
+SCHEMA = pa.schema(
+    [
+        pa.field("run", pa.string(), nullable=False),
+        pa.field("repetition", pa.int64(), nullable=False),
+        pa.field("generation", pa.uint32(), nullable=False),
+        pa.field("seconds", pa.float64(), nullable=False),
+        pa.field("finished", pa.float64(), nullable=False),
+        pa.field("origin", pa.string(), nullable=False),
+        pa.field("decisions", pa.int64(), nullable=False),
+        pa.field("checkpoints", pa.int32(), nullable=False),
+        pa.field("steps", pa.list_(pa.int64()), nullable=False),
+        pa.field("exposure", pa.list_(pa.float64())),
+    ],
+    {
+        "format": FORMAT,
+        "run": "SHA-256 of the run's key; its row in plans/*.parquet says which run it is",
+        "generation": "of several rows of one run the one with the highest number counts",
+        "finished": "seconds since 1970",
+        "origin": "origins/<origin>.json: experiment, program, libraries, machine",
+        "steps": "rows t, recommended, outcomes, then pulls, best and worst of each arm; in each row the difference"
+        " between a checkpoint and the one before it",
+        "exposure": "of each arm at each checkpoint, row by row of checkpoints; null: half of the pulls",
+    },
+)
+HEADER = SCHEMA.serialize().to_pybytes()
+_OPTIONS = pa.ipc.IpcWriteOptions(compression="zstd", use_threads=False)
+_MARK, _ZEROS = f"{FORMAT} sha256:".encode(), b"0" * 64
+_CONTINUED = b"\xff\xff\xff\xff"  # the beginning of each message
+_IS_BATCH = 3  # a type of messages
+_INDEXED = ["run", "generation"]
+_BATCH = 1 << 20  # bytes of a batch of joined runs
+
+
+class Row(NamedTuple):
+    """A finished run: the columns of `SCHEMA`."""
+
+    run: str
+    repetition: int
+    generation: int
+    seconds: float
+    finished: float
+    origin: str
+    decisions: int
+    checkpoints: int
+    steps: Any
+    exposure: Any
+
+
+class Message(NamedTuple):
+    """A whole record batch of a file: its position, the digests of its runs, and their generations."""
+
+    offset: int
+    size: int
+    runs: list[str]
+    generations: list[int]
+
+
+class Gap(NamedTuple):
+    """Bytes that are no sound message. They are torn if they can be the rest of a write that did not finish."""
+
+    start: int
+    stop: int
+    torn: bool
+
+
+def encode_rows(rows: Sequence[Row]) -> bytes:
+    """Return the message of a record batch."""
+    columns = zip(*rows, strict=True)
+    arrays = [pa.array(values, field.type) for values, field in zip(columns, SCHEMA, strict=True)]
+    return encode_batch(pa.RecordBatch.from_arrays(arrays, schema=SCHEMA))
+
+
+def encode_batch(batch: pa.RecordBatch) -> bytes:
+    """Return the message of a record batch, compressed, with its checksum."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, SCHEMA, options=_OPTIONS) as writer:
+        writer.write_batch(batch, custom_metadata={"checksum": _MARK + _ZEROS})
+        end = sink.tell()
+    raw = sink.getvalue().to_pybytes()[len(HEADER) : end]
+    at = raw.index(_MARK) + len(_MARK)
+    return raw[:at] + hashlib.sha256(raw).hexdigest().encode() + raw[at + len(_ZEROS) :]
+
+
+def write_batches(file: BinaryIO, batches: Iterable[pa.RecordBatch]) -> None:
+    """Write a whole file of runs, with small batches joined."""
+    file.write(HEADER)
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        waiting.append(batch)
+        if sum(one.nbytes for one in waiting) > _BATCH:
+            file.write(_joined(waiting))
+            waiting = []
+    if waiting:
+        file.write(_joined(waiting))
+
+
+def _joined(batches: Sequence[pa.RecordBatch]) -> bytes:
+    (batch,) = pa.Table.from_batches(batches).combine_chunks().to_batches()
+    return encode_batch(batch)
+
+
+def decode_batch(raw: bytes, columns: Sequence[str] = tuple(SCHEMA.names)) -> pa.RecordBatch:
+    """Return columns of a batch from its message.
+
+    Raises `InputError` with a part of a sentence if the message is not as it was written, or is not a batch of runs.
+    """
+    if not _is_sound(raw):
+        raise InputError("it is not as it was written")
+    fields = [SCHEMA.get_field_index(name) for name in columns]
+    options = pa.ipc.IpcReadOptions(included_fields=fields, use_threads=False)
+    try:
+        host.require_memory("its batch", _expanded(raw))
+        batch = pa.ipc.open_stream(pa.py_buffer(HEADER + raw), options=options).read_next_batch()
+        batch.validate(full=True)
+    except (pa.ArrowException, OSError, ValueError, IndexError, struct.error) as error:
+        raise InputError(f"its batch cannot be decoded: {(str(error).splitlines() or [''])[0]}") from None
+    if any(column.null_count for column, field in zip(batch, batch.schema, strict=True) if not field.nullable):
+        raise InputError("its batch has missing values")
+    return batch
+
+
+def find_messages(file: pa.NativeFile, size: int, start: int = 0) -> Iterator[Message | Gap]:
+    """Yield the batches of a file of runs, and the gaps between them.
+
+    size: bytes of the file to look at; another process may be appending more.
+    start: the offset of a message.
+    """
+    here = start
+    while here < size:
+        end = _end(file, here, size)
+        message = _message(file, here, end) if end else None
+        if message is not None:
+            yield from [message] * bool(message.runs)
+            here += message.size
+            continue
+        rest = _read(file, here, size - here)
+        found = _next_message(file, rest, here)
+        begun = rest.startswith(_CONTINUED) or _CONTINUED.startswith(rest)
+        yield Gap(here, found, torn=found == size and not end and (begun or not any(rest)))
+        here = found
+
+
+def _end(file: pa.NativeFile, offset: int, size: int) -> int:
+    """Return the end of the message at an offset; 0 if there is no message, or no whole message."""
+    try:
+        file.seek(offset)
+        pa.ipc.read_message(file)
+        return int(file.tell()) if file.tell() <= size else 0
+    except (pa.ArrowException, EOFError, OSError, ValueError):
+        return 0
+
+
+def _message(file: pa.NativeFile, offset: int, end: int) -> Message | None:
+    """Return the runs in a message, None if it is not sound. The schema, at the beginning, contains no runs."""
+    raw = _read(file, offset, end - offset)
+    try:
+        if offset == 0 and pa.ipc.read_schema(pa.py_buffer(raw)).equals(SCHEMA, check_metadata=True):
+            return Message(offset, len(raw), [], [])
+        batch = decode_batch(raw, _INDEXED)
+    except (InputError, pa.ArrowException, OSError, ValueError):
+        return None
+    return Message(offset, len(raw), batch["run"].to_pylist(), batch["generation"].to_pylist())
+
+
+def _next_message(file: pa.NativeFile, rest: bytes, offset: int) -> int:
+    """Return the offset of the next sound message behind the one at an offset, or the end of the file."""
+    at = rest.find(_CONTINUED, 1)
+    while at >= 0:
+        end = _end(file, offset + at, offset + len(rest))
+        if end and _message(file, offset + at, end):
+            return offset + at
+        at = rest.find(_CONTINUED, at + 1)
+    return offset + len(rest)
+
+
+def _read(file: pa.NativeFile, offset: int, count: int) -> bytes:
+    file.seek(offset)
+    return bytes(file.read(count))
+
+
+def _is_sound(raw: bytes) -> bool:
+    """Whether a message is as it was written."""
+    at = raw.find(_MARK) + len(_MARK)
+    found, zeroed = raw[at : at + len(_ZEROS)], raw[:at] + _ZEROS + raw[at + len(_ZEROS) :]
+    return at >= len(_MARK) and hashlib.sha256(zeroed).hexdigest().encode() == found
+
+
+def _expanded(raw: bytes) -> int:
+    """Return the bytes that the buffers of a batch claim to need when they are decompressed.
+
+    pyarrow allocates them unchecked, so they are read from the metadata of the message, a flatbuffer.
+    """
+    start = 8 + struct.unpack_from("<i", raw, 4)[0]
+    metadata = raw[8:start]
+    message = _target(metadata, 0)
+    if metadata[_field(metadata, message, 1)] != _IS_BATCH:
+        raise ValueError("no record batch")
+    batch = _target(metadata, _field(metadata, message, 2))
+    if not _field(metadata, batch, 3):
+        raise ValueError("not compressed")
+    vector = _target(metadata, _field(metadata, batch, 2))
+    count = struct.unpack_from("<I", metadata, vector)[0]
+    places = np.frombuffer(metadata, "<i8", 2 * count, vector + 4).reshape(-1, 2)
+    sizes = (struct.unpack_from("<q", raw, start + offset)[0] for offset, length in places.tolist() if length)
+    return sum(max(0, size) for size in sizes)
+
+
+def _target(data: bytes, at: int) -> int:
+    """Follow the reference at a position."""
+    return at + int(struct.unpack_from("<I", data, at)[0])
+
+
+def _field(data: bytes, table: int, number: int) -> int:
+    """Return the position of a field of a table, 0 if the field is absent."""
+    names = table - struct.unpack_from("<i", data, table)[0]
+    if 4 + 2 * number >= struct.unpack_from("<H", data, names)[0]:
+        return 0
+    offset = int(struct.unpack_from("<H", data, names + 4 + 2 * number)[0])
+    return table + offset if offset else 0

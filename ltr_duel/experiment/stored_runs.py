@@ -1,0 +1,179 @@
+"""The runs of a store together with its plans, which contain their keys."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import json
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
+
+import pyarrow as pa
+
+from ltr_duel.core import InputError
+from ltr_duel.experiment.counts import decode_run
+from ltr_duel.experiment.plan_file import StoredPlan
+from ltr_duel.experiment.store import Store
+from ltr_duel.preferences import load_preferences
+from ltr_duel.simulation import RunKey, RunResult, key_fields
+
+
+class Planned(NamedTuple):
+    """A run in a plan."""
+
+    plan: int  # number of the plan
+    label: str
+    problem: int  # number of the problem in the plan
+    horizon: int
+    repetition: int
+
+
+class StoredRuns:
+    """Reads runs of a store."""
+
+    def __init__(self, store: Store, plans: Sequence[StoredPlan]) -> None:
+        self.store, self.plans, self.index = store, plans, store.scan()
+        self._origin = functools.cache(store.origin)
+        self._groups: dict[tuple[int, str, int, int], tuple[dict[str, Any], Callable[[int], str]]] = {}
+
+    @functools.cached_property
+    def planned(self) -> dict[str, Planned]:
+        """The planned runs by digest, each as the first plan has it."""
+        found: dict[str, Planned] = {}
+        for number, plan in enumerate(self.plans):
+            digests, *columns = (plan.runs[name].to_pylist() for name in ("digest", *Planned._fields[1:]))
+            for digest, *run in zip(digests, *columns, strict=True):
+                found.setdefault(digest, Planned(number, *run))
+        return found
+
+    def where(self, digest: str) -> str:
+        """Return the file and the digest of a run, for a message."""
+        return f"{self.store.runs / self.index.done[digest].file}: run {digest}"
+
+    def batches(self, digests: Iterable[str]) -> Iterator[tuple[list[str], pa.RecordBatch]]:
+        """Yield runs in the order in which they lie: digests and their rows.
+
+        Raises `InputError` with a whole sentence if a batch cannot be read.
+        """
+        for names, rows in self._batches(digests):
+            if isinstance(rows, InputError):
+                self.refuse_run(names[0], str(rows))
+            yield names, rows
+
+    def refuse_run(self, digest: str, why: str) -> NoReturn:
+        """Raise an error about one run."""
+        self.refuse(f"{self.where(digest)}: damaged: {why}")
+
+    def refuse(self, wrong: str) -> NoReturn:
+        """Raise an error about damage that `verify_store` repairs."""
+        raise InputError(f"{wrong}; 'ltr-duel verify --repair {self.store.folder}' does the run again")
+
+    def wrong_with(self, digests: Iterable[str]) -> dict[str, str]:
+        """Check runs, their names and their origins: by digest, a sentence that says what is wrong, or nothing.
+
+        A run that no plan contains is sound if its checksum is right.
+        """
+        wrong = {}
+        for names, rows in self._batches(digests):
+            for k, digest in enumerate(names):
+                try:
+                    if isinstance(rows, InputError):
+                        raise rows
+                    if digest in self.planned:
+                        self.result(digest, rows.slice(k, 1))
+                        self._origin(rows["origin"][k].as_py())
+                    wrong[digest] = ""
+                except InputError as error:
+                    wrong[digest] = f"{self.where(digest)}: damaged: {error}"
+        return wrong
+
+    def result(self, digest: str, row: pa.RecordBatch) -> RunResult:
+        """Return a planned run from its row. Raises `InputError` with a part of a sentence if it is another run."""
+        planned, (repetition,) = self.planned[digest], row["repetition"].to_pylist()
+        key, digest_of = self._group(planned)
+        if (own := digest_of(repetition)) != digest:
+            raise InputError(f"it is of another run, {own}")
+        return decode_run(row, RunKey(**key, repetition=repetition), planned.label)
+
+    def matrix_of(self, planned: Planned) -> str:
+        """Return the digest of the matrix that the regret of a planned run is measured by."""
+        key = self._group(planned)[0]
+        return str(key["measured_by"] or key["oracle"].get("matrix"))
+
+    def digest_of(self, planned: Planned, repetition: int) -> str:
+        """Return the digest of another repetition of a planned run."""
+        return self._group(planned)[1](repetition)
+
+    def manifest(self, digest: str) -> dict[str, Any]:
+        """Return the origin and the cost of a run. Raises `InputError` if the run is damaged, or in no plan."""
+        if digest not in self.planned:
+            raise InputError(f"{self.store.folder}: no plan here contains the run {digest}")
+        ((_, rows),) = self.batches([digest])
+        planned, (row,) = self.planned[digest], rows.select(_FACTS).to_pylist()
+        about = self.plans[planned.plan].about
+        problem, seconds, decisions = about["problems"][planned.problem], row["seconds"], row["decisions"]
+        return {
+            "run": digest,
+            **self._origin(row["origin"]),
+            **{name: problem[name] for name in ("data_sha256", "matrix_sha256")},
+            "policy": planned.label,
+            "problem": problem["name"],
+            "horizon": planned.horizon,
+            "seed": about["key"]["seed"],
+            "repetition": row["repetition"],
+            "seconds": seconds,
+            "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(row["finished"])),
+            "decisions": decisions,
+            "steps_per_second": planned.horizon / max(seconds, 1e-9),
+            "duels_per_second": decisions / max(seconds, 1e-9),
+        }
+
+    def _batches(self, digests: Iterable[str]) -> Iterator[tuple[list[str], pa.RecordBatch | InputError]]:
+        left = dict.fromkeys(digests)
+        try:
+            for names, rows in self.index.batches(list(left)):
+                yield names, rows
+                for digest in names:
+                    del left[digest]
+        except InputError:  # another process has joined files meanwhile, so the runs are in another file
+            self.index = self.store.scan()
+            yield from self.index.batches(left)
+
+    def _group(self, planned: Planned) -> tuple[dict[str, Any], Callable[[int], str]]:
+        """Return the key of the repetitions of a run, and the function that returns their digests."""
+        name = planned[:-1]
+        if name not in self._groups:
+            key = self.plans[planned.plan].key(planned.label, planned.problem, planned.horizon)
+            self._groups[name] = key, digests(key)
+        return self._groups[name]
+
+
+_FACTS = ["repetition", "seconds", "finished", "origin", "decisions"]
+
+
+def digests(key: dict[str, Any]) -> Callable[[int], str]:
+    """Return a function that returns `RunKey.digest` of each repetition; the text of the key is made once for all."""
+    whole = key_fields(RunKey(**key, repetition=0))
+    before, after = (
+        json.dumps({name: one for name, one in whole.items() if early(name)}, sort_keys=True)
+        for early in ("repetition".__gt__, "repetition".__lt__)
+    )
+    begun, end = hashlib.sha256(f'{before[:-1]}, "repetition": '.encode()), f", {after[1:]}".encode()
+
+    def digest(repetition: int) -> str:
+        one = begun.copy()
+        one.update(b"%d" % repetition + end)
+        return one.hexdigest()
+
+    return digest
+
+
+def wrong_with_problem(path: Path, digest: str) -> str:
+    """Compare the matrix of a problem with its digest: return what is wrong, or nothing."""
+    try:
+        found = load_preferences(path).digest
+    except InputError as error:
+        return str(error)
+    return "" if found == digest else f"{path}: damaged: not the matrix that its runs were measured by"

@@ -1,0 +1,143 @@
+"""How far the comparisons of an estimate go: a number, a target for the error, or until the winner is known.
+
+The search for the Condorcet winner spends comparisons where it is still in doubt. After each round, pair (i, j) is
+decided if the confidence interval of p[i, j] excludes 1/2. A ranker that a rival beats for certain is no candidate any
+more. The most promising candidate's undecided pairs get as many comparisons again. The search ends when one ranker
+beats all others for certain, when no candidate is left (then there is no Condorcet winner), or when no pair may get
+more comparisons.
+
+In round r an interval may miss on one side with probability ``(1 - confidence) / (K r (r + 1))``. A wrong answer
+needs one of at most K particular intervals to miss: the winner's against the others if there is a winner, and else,
+for each ranker, one that it does not beat. So all answers of a search together are right with the given confidence,
+as far as the normal approximation of Wilson's interval goes.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ltr_duel.core import InputError, IntVector, errors, machine
+from ltr_duel.preferences.estimate.blocks import BLOCK
+from ltr_duel.preferences.estimate.sampling import PairSampler
+from ltr_duel.preferences.estimate.settings import Settings
+from ltr_duel.preferences.matrix import PreferenceMatrix
+from ltr_duel.preferences.tally import Tally, errors_of, preferences_of
+
+
+class Goal(NamedTuple):
+    """How far comparisons go; see `estimate_preferences`."""
+
+    comparisons: int
+    against: str | None
+    target_error: float | None
+    until_winner: float | None
+    at_most: int
+
+
+def grown(sampler: PairSampler, tally: Tally, goal: Goal) -> PreferenceMatrix:
+    """Add comparisons to a tally until the goal is reached, and return the matrix."""
+    settings, at_most = sampler.settings, goal.at_most
+    if goal.target_error is not None:
+        errors.require_between("the target of the standard error", goal.target_error, 1e-5, 0.5)
+    if goal.until_winner is not None:
+        errors.require_between("the confidence", goal.until_winner, 0.5, 0.999999)
+    if goal.target_error is not None or goal.until_winner is not None:
+        at_most = settings.checked_count(at_most)
+    if goal.until_winner is not None and goal.against is not None:
+        raise InputError("the Condorcet winner cannot be found from comparisons with one ranker alone")
+    first, second = _pairs(settings.rankings.names, goal.against)
+    sampler.add(tally, first, second, np.full(len(first), goal.comparisons))
+    reached: dict[str, Any] = {"comparisons": goal.comparisons}
+    if goal.against is not None:
+        reached["against"] = goal.against
+    if goal.target_error is not None:
+        _reach_error(sampler, tally, (first, second), goal.target_error, at_most)
+        reached["target_error"] = goal.target_error
+    if goal.until_winner is not None:
+        reached["until_winner"] = goal.until_winner
+        reached["search"] = _search_winner(sampler, tally, goal.until_winner, at_most)
+    return matrix_of(settings, tally, reached)
+
+
+def matrix_of(settings: Settings, tally: Tally, reached: dict[str, Any]) -> PreferenceMatrix:
+    """Return the matrix of a tally; ``reached`` describes its size in the provenance."""
+    queries = settings.rankings.n_queries if settings.queries == "stratified" else 0
+    error = errors_of(tally, settings.lists_of_a_unit, queries)
+    versions = machine.versions_of(("ltr-duel", "numba", "numpy"))  # for people: an upgrade changes no numbers
+    share = settings.rankings.tied_share
+    tied = {} if share is None else {"tied_share": round(share, 4)}  # follows from the corpus and the rankers
+    provenance = {**settings.provenance, **tied, "versions": versions, **reached}
+    counts = tally.lists + tally.lists.T
+    return PreferenceMatrix(preferences_of(tally), settings.rankings.names, error, counts, provenance, tally)
+
+
+def _pairs(names: tuple[str, ...], against: str | None) -> tuple[IntVector, IntVector]:
+    first, second = np.triu_indices(len(names), 1)
+    if against is None:
+        return first, second
+    errors.require_one_of("ranker", against, names)
+    one = names.index(against)
+    with_it = (first == one) | (second == one)
+    return first[with_it], second[with_it]
+
+
+def _reach_error(
+    sampler: PairSampler, tally: Tally, pairs: tuple[IntVector, IntVector], target: float, at_most: int
+) -> None:
+    """Add blocks to the pairs whose error is above the target, as many as their spread so far requires."""
+    while True:
+        error = matrix_of(sampler.settings, tally, {}).standard_error[pairs]
+        lists = tally.lists[pairs]
+        open_ = (error > target) & (lists < at_most)
+        if not open_.any():
+            return
+        wanted = lists[open_] * np.minimum((error[open_] / target) ** 2, 8.0)
+        blocks = np.maximum(np.ceil(wanted / BLOCK).astype(np.int64), lists[open_] // BLOCK + 1)
+        sampler.add(tally, pairs[0][open_], pairs[1][open_], np.minimum(blocks * BLOCK, at_most))
+
+
+def _search_winner(sampler: PairSampler, tally: Tally, confidence: float, at_most: int) -> dict[str, Any]:
+    """Add comparisons until the winner is known; return how the search ended, as JSON."""
+    names = sampler.settings.rankings.names
+    size = len(names)
+    for number in range(1, 1000):
+        miss = (1 - confidence) / (size * number * (number + 1))
+        beats = beaten_for_certain(matrix_of(sampler.settings, tally, {}), miss)
+        candidates = np.flatnonzero(~beats.any(axis=0))
+        known = np.flatnonzero(beats.sum(axis=1) == size - 1)
+        pairs = _next_pairs(tally, beats, candidates, at_most) if not known.size else None
+        if pairs is None:
+            break
+        sampler.add(tally, *pairs, np.minimum(2 * np.maximum(tally.lists[pairs], 2), at_most))
+    return {
+        "winner": names[known[0]] if known.size else None,
+        "known": bool(known.size or not candidates.size),
+        "rounds": number,
+        "candidates": [names[k] for k in candidates],
+    }
+
+
+def beaten_for_certain(matrix: PreferenceMatrix, miss: float) -> NDArray[np.bool_]:
+    """Return a matrix of booleans: i beats j, but for a chance ``miss``."""
+    low, _ = matrix.intervals(1 - 2 * miss)
+    return np.asarray(low > 0.5)
+
+
+def _next_pairs(
+    tally: Tally, beats: NDArray[np.bool_], candidates: IntVector, at_most: int
+) -> tuple[IntVector, IntVector] | None:
+    """Return the undecided pairs of the most promising candidate that may still get comparisons; None if none has."""
+    lists = tally.lists + tally.lists.T
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ahead = np.where(lists > 0, (tally.total - tally.total.T) / lists, 0.0)
+    np.fill_diagonal(ahead, np.inf)
+    for leader in sorted(candidates.tolist(), key=lambda k: -ahead[k].min()):
+        open_ = ~beats[leader] & ~beats[:, leader] & (lists[leader] < at_most)
+        open_[leader] = False
+        rivals = np.flatnonzero(open_)
+        if rivals.size:
+            return np.minimum(leader, rivals), np.maximum(leader, rivals)
+    return None

@@ -159,7 +159,7 @@ def stored_runs(folder: Path) -> StoredRuns:
 
 
 def runs_in(folder: Path) -> list[str]:
-    """Return the digests of the runs of a store in the order of the files; an empty list if the store does not exist."""
+    """Return the digests of the runs of a store in the order of the files; none without a store."""
     found = Store(folder).scan().done if (folder / "runs").is_dir() else {}
     return sorted(found, key=found.__getitem__)
 

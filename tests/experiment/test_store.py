@@ -124,7 +124,7 @@ def test_verify_finds_a_run_under_the_name_of_another(store):
 
 
 def test_any_byte_that_is_changed_is_seen_and_can_be_mended(store, tmp_path):
-    """Every byte counts, except in the padding of the schema; damage at the end may count as runs that were not written."""
+    """Every byte counts, except in the padding of the schema; damage at the end may count as missing runs."""
     expected, path = results_of(store.folder), segment(store)
     whole, last = path.read_bytes(), max(store.scan().done.values())
     for place in range(8, len(whole), 61):

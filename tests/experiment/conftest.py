@@ -165,13 +165,13 @@ def runs_in(folder: Path) -> list[str]:
 
 
 def row_of(folder: Path, digest: str) -> Row:
-    """Return a run as it is stored."""
+    """Return a stored run."""
     ((_, rows),) = stored_runs(folder).batches([digest])
     return Row(**rows.to_pylist()[0])
 
 
 def add_row(folder: Path, row: Row, name: str = "abc.arrows", **changed) -> None:
-    """Write a run behind those of a file."""
+    """Append a run to a file."""
     Store(folder).append(name, encode_rows([row._replace(**changed)]))
 
 
@@ -186,7 +186,7 @@ def damage(folder: Path, digest: str, at: int = -40) -> None:
 
 @pytest.fixture
 def apart(monkeypatch):
-    """Give each run a batch of its own."""
+    """Give each run a separate batch."""
     monkeypatch.setattr("ltr_duel.experiment.pace._MOMENT", 0.0)
 
 

@@ -132,7 +132,7 @@ def forged(**change):
 
 
 def resealed(change):
-    """Change the bytes of the first batch, and give it a checksum that fits."""
+    """Change the bytes of the first batch, with a matching checksum."""
 
     def damage(folder):
         path, place = one(folder, "runs", ".arrows"), min(Store(folder).scan().done.values())
@@ -177,7 +177,7 @@ def two_arms(steps):
 
 
 def of_key(key):
-    """Change what a plan says about the keys of its runs."""
+    """Change the keys of the runs in a plan."""
     return about("plans", lambda plan: plan | {"key": plan["key"] | key})
 
 
@@ -198,7 +198,7 @@ def other_matrix(p):
 
 
 def failure(text):
-    """Cut off the last run, and say that it failed."""
+    """Cut off the last run, and mark it as failed."""
 
     def damage(folder):
         path, before = one(folder, "runs", ".arrows"), Store(folder).scan().done

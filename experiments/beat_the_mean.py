@@ -51,7 +51,7 @@ def beat_the_mean_table_1():
     """
     claimed = {"gamma_btm": 1.5, "total_order": 1, "pairs_in_order": 15, "even_pairs": 0, "triangle_violations": 0}
     gaps = {f"e[{i}, {j}]": gap for i, row in TABLE_1.items() for j, gap in zip(TABLE_1, row, strict=True) if i != j}
-    assumed = {"compared": ["strong_violations"], "comparisons": 10_000}  # the paper names no number
+    assumed = {"compared": ["strong_violations"], "comparisons": 10_000}  # the paper states no number of comparisons
     more = ["strong_violations", "cyclic_triples", "smallest_gap", "lower_bound", "pairs"]
     return [
         measured(

@@ -1,4 +1,4 @@
-"""The data of the papers, declared once: where a corpus or matrix may lie, and what replaces one that is missing."""
+"""The data of the papers, declared once: possible paths of a corpus or matrix, and replacements for missing data."""
 
 from functools import partial
 
@@ -78,7 +78,7 @@ NP2004_FOR_MEASURES = [
     ),
 ]
 
-REAL_CORPORA = [  # all that the catalogue has, each if it is there, whole or in part; rules are those of the package
+REAL_CORPORA = [  # all corpora of the catalogue that exist, whole or in part; with the rules of the package
     any_corpus(name, *sources, optional=True, comparisons=20_000, quick={"comparisons": 1000})
     for name, *sources in (
         ("NP2004", excerpt("NP2004/Fold1", note="15 of the 75 queries of NP2004")),

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # An array job for Slurm: each task of the array does its part of an experiment.
 #   sbatch --array=1-16 experiments/slurm_array.sh SPEC.toml /shared/results
-# Other batch systems: set the two numbers from what yours calls them.
+# For other batch systems, set the two numbers from the variables of your system.
 #SBATCH --job-name=ltr-duel
 #SBATCH --cpus-per-task=8
 #SBATCH --time=12:00:00

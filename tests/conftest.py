@@ -90,7 +90,7 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Put the files that take longest first; within a file, and among the others, the order stays."""
+    """Put the slowest files first; keep the order of the other files, and the order within files."""
     places = {Path(__file__).parent / name: place for place, name in enumerate(LONGEST)}
     items.sort(key=lambda item: places.get(item.path, len(places)))
 
@@ -135,7 +135,7 @@ def bradley_terry(n_arms, span=2.0) -> PreferenceMatrix:
 
 
 def coins(matrix: PreferenceMatrix) -> FromMatrix:
-    """Accept that each pair of a set is an independent coin: policies of sets run on no matrix without the word."""
+    """Return an oracle with independent coins for the pairs of a set; policies of sets reject a plain matrix."""
     return FromMatrix(matrix, sets="independent_coins")
 
 

@@ -1,6 +1,6 @@
 """Digests of the numbers of every sampler, at sizes that are feasible in plain Python.
 
-A row is a name and a function that returns the arrays of a result. What is hashed is their bytes, no text of them.
+A row is a name and a function that returns the arrays of a result. Their bytes are hashed, not their text.
 Beside the digest stand the numbers versions above 1 that the provenance of the result names.
 ``python -m tests.golden`` renews ``tests/golden.toml``, and refuses a row whose digest changed while its versions did
 not.
@@ -77,7 +77,7 @@ def line_of(made: Made) -> str:
 
 
 def seven_arms() -> PreferenceMatrix:
-    """Return a matrix with a Condorcet winner in the middle, and two arms that are alike."""
+    """Return a matrix with a Condorcet winner in the middle and two identical arms."""
     worth = np.array([3, 0, 5, 6, 1, 1, 4])
     return PreferenceMatrix(0.5 + (worth[:, None] - worth) / 16)
 
@@ -95,25 +95,25 @@ def corpus(grades: int) -> Dataset:
 
 @cache
 def rankings(grades: int = 3, ties: Any = "fixed_random") -> Rankings:
-    """Return the rankers that the features of the corpus are."""
+    """Return the feature rankers of the corpus."""
     return feature_rankers(corpus(grades), ties=ties, seed=1, jobs=1)
 
 
 def ranked(ties: Any) -> Made:
-    """Return the orders that a tie rule gives."""
+    """Return the orders under a tie rule."""
     made = rankings(3, ties)
     return {"order": made.order, "tied": made.tied, VERSIONS: " ".join(_words(made.provenance))}
 
 
 def users() -> ClickModel:
-    """Return users with all that a table fitted to a log may have."""
+    """Return a click model with every parameter that a fitted table may contain."""
     return ClickModel(
         "fitted", (0.0625, 0.5, 0.875), (0.125, 0.25, 0.75), p_leave=(0.0625, 0.125, 0.25), p_notice=(1.0, 0.75, 0.5)
     )
 
 
 def runs(source: Any, *policies: str, horizon: int = 2000, repetitions: int = 2) -> Made:
-    """Return what is left of runs, and the digests that name them."""
+    """Return the arrays of runs, keyed by label and repetition, and the numbers versions."""
     if isinstance(source, PreferenceMatrix):
         source = FromMatrix(source, sets="independent_coins")
     results = simulate(
@@ -174,7 +174,7 @@ def log(policy: str, **given: Any) -> Made:
 
 
 def study() -> Made:
-    """Return the runs of an experiment with two problems, by the digests that name them."""
+    """Return the runs of an experiment with two problems, by digest."""
     with tempfile.TemporaryDirectory() as folder:
         spec = Path(folder) / "study.toml"
         spec.write_text(STUDY, encoding="utf-8")
@@ -188,7 +188,7 @@ def study() -> Made:
 
 
 def rows() -> dict[str, Callable[[], Made]]:
-    """Return what makes the numbers of each row."""
+    """Return the function of each row."""
     matrix, toy = seven_arms(), rankings()
     policies = [policy for policy in POLICIES if policy.select.__module__.startswith("ltr_duel.")]  # no test's
     methods = [method for method in METHODS if method.init.__module__.startswith("ltr_duel.interleaving.methods.")]

@@ -1,4 +1,4 @@
-"""The benchmarks measure public calls by name, and every printed figure was measured by them."""
+"""The benchmarks measure public calls by name, and every printed number is a measurement."""
 
 from __future__ import annotations
 

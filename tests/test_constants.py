@@ -1,8 +1,8 @@
 """Every default of every policy, comparison method and click model, with its source.
 
-The table is written from the sources, not from the code. Where a source names no value, or the page departs from it,
-the row says so; a star marks papers whose value is known from the programs and papers that quote it. A default that is
-changed, or a component that is new, makes the test fail until its row is right.
+The table is written from the sources, not from the code. The row states if a source
+names no value, or if the module departs from it; a star marks papers whose value is known from programs and papers that
+quote it. After a changed default or a new component, the test fails until the row is correct.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def shipped(registry):
 
 
 def same_table(rows, expected):
-    """Compare {(component, parameter): value} of the code with the rows of the sources, and name what differs."""
+    """Compare {(component, parameter): value} of the code with the rows of the sources, and return the differences."""
     written = {(row.component, row.parameter): row.value for row in rows}
     assert len(written) == len(rows)
     assert {key: (expected.get(key), written.get(key)) for key in expected.keys() ^ written.keys()} == {}

@@ -1,4 +1,4 @@
-"""A new policy, comparison method, click model or corpus is one new file and no edit elsewhere: tried in a copy.
+"""A new policy, comparison method, click model or corpus is one new file without further edits, tested in a copy.
 
 The copy runs interpreted, so that nothing has to be compiled; interpreted and compiled give the same bytes.
 """
@@ -100,7 +100,7 @@ def example(page: str, marker: str) -> str:
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory):
-    """Copy what is needed, with seven new files in it; return a function that runs Python there."""
+    """Copy the required files, add seven new files, and return a function that runs Python in the copy."""
     folder = tmp_path_factory.mktemp("copy")
     for path in (Path(ltr_duel.__file__).parent, ROOT / "docs", ROOT / "tests", ROOT / "tools"):
         unwanted = shutil.ignore_patterns("__pycache__", "_build", "generated")
@@ -130,7 +130,7 @@ def copy(tmp_path_factory):
 
 
 def test_the_tests_of_the_copy_pass_for_what_is_new(copy):
-    """Contracts, looks that differ, tables that are up to date: all go through the registries."""
+    """Contracts, distinguishable lines, and current tables all use the registries."""
     found = copy(
         "-m", "pytest", "-vv", "-p", "no:cacheprovider", "-o", "filterwarnings=default",
         "-k", "novel or hasty or look or tables",

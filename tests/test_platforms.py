@@ -1,4 +1,4 @@
-"""The package needs nothing that only Linux has: no module, function, file or signal. Simulated here, on Linux."""
+"""The package needs no module, function, file or signal that only Linux has. Other systems are simulated on Linux."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ print("all done")
 
 
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run Python in which ltr_duel finds no more than on Windows."""
+    """Run Python in which ltr_duel finds only the features of Windows."""
     path = os.pathsep.join((str(PLATFORMS), str(PACKAGE.parent)))
     environment = {**os.environ, "PYTHONPATH": path, "LTR_DUEL_PROGRESS": "0"}
     return subprocess.run([sys.executable, *words], cwd=folder, env=environment, capture_output=True, text=True)

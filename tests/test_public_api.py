@@ -48,7 +48,7 @@ def documented() -> list[tuple[str, str]]:
 
 
 def value_of(package: str, name: str) -> Any:
-    """Return a public object; of a kernel its Python text."""
+    """Return a public object; for a kernel, its Python function."""
     value = getattr(importlib.import_module(f"ltr_duel.{package}"), name)
     return inspect.unwrap(getattr(value, "py_func", value))
 
@@ -92,7 +92,7 @@ def test_a_public_name_has_a_docstring_with_parameters_and_an_example(package, n
 
 @pytest.mark.parametrize("package", EXPORTING)
 def test_no_exported_name_is_that_of_its_module(package):
-    """Whoever imports the module first would be given the module instead."""
+    """Otherwise, an earlier import of the module would replace the public object."""
     tree = ast.parse((PACKAGE / package / "__init__.pyi").read_text())
     imported = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module]
     assert not [node.module for node in imported if node.module in {alias.name for alias in node.names}]
@@ -151,7 +151,7 @@ def test_the_example_of_a_public_name_runs(package, name, tmp_path, monkeypatch)
 
 
 def clients() -> list[Path]:
-    """Return the files that stand outside the library."""
+    """Return the files outside the library."""
     pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *ROOT.glob("CONTRIBUTING.md")]
     return sorted([*(ROOT / "benchmarks").rglob("*.py"), *(ROOT / "experiments").glob("*.py"), *pages])
 

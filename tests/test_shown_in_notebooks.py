@@ -117,7 +117,7 @@ def test_advice_shows_its_sentences_and_candidates(advice):
 
 
 def all_with(names) -> dict[str, object]:
-    """Return one object of each kind, with these names of rankers, documents and policies."""
+    """Return one object of each kind, with the given names of rankers, documents and policies."""
     rankings = feature_rankers(replace(make_corpus(queries=4, features=4, dead=0, constant=0), name=names[0]))
     return {
         "Dataset": replace(CORPUS, name=names[0]),

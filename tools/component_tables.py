@@ -1,6 +1,6 @@
-"""The tables of docs/ that list components, made from the registries: ``python tools/component_tables.py [FOLDER]``.
+"""Update the tables of components in docs/ from the registries: ``python tools/component_tables.py [FOLDER]``.
 
-A table stands between ``<!-- begin: policies -->`` and ``<!-- end: policies -->``, in whatever page.
+A table is between ``<!-- begin: policies -->`` and ``<!-- end: policies -->``, on any page.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from ltr_duel.core import components
 
-# What is tabulated, from which registry; and the facts that a table has no room for.
+# The registry of each table, and the facts that a table omits.
 TABLES = {
     "policies": "ltr_duel.bandits:POLICIES",
     "methods": "ltr_duel.interleaving:METHODS",
@@ -27,7 +27,7 @@ _PLACE = re.compile(r"(<!-- begin: ([\w ]+) -->\n).*?(<!-- end: \2 -->)", re.S)
 
 
 def table_of(name: str) -> str:
-    """Return the table of that name in Markdown."""
+    """Return a table by name, in Markdown."""
     registry: components.Registry[Any] = pkgutil.resolve_name(TABLES[name])
     rows = []
     for component in registry:
@@ -45,12 +45,12 @@ def table_of(name: str) -> str:
 
 
 def with_tables(page: str) -> str:
-    """Return the text of a page with its tables as they should be."""
+    """Return the text of a page with current tables."""
     return _PLACE.sub(lambda place: place[1] + table_of(place[2]) + place[3], page)
 
 
 def outdated(folder: Path) -> Iterator[tuple[Path, str]]:
-    """Yield each page of a folder that has an outdated table, and what it should say."""
+    """Yield each page of a folder with an outdated table, and the current text."""
     for path in sorted(folder.glob("*.md")):
         page = path.read_text(encoding="utf-8")
         if with_tables(page) != page:
@@ -58,7 +58,7 @@ def outdated(folder: Path) -> Iterator[tuple[Path, str]]:
 
 
 def main() -> None:
-    """Bring all tables up to date."""
+    """Update all tables."""
     for path, page in outdated(Path(sys.argv[1] if len(sys.argv) > 1 else "docs")):
         path.write_text(page, encoding="utf-8")
         print(path)

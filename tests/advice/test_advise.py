@@ -61,7 +61,7 @@ def test_the_fresh_runs_are_the_last_look_of_the_race(advice):
 
 
 def test_the_table_shows_what_it_is_sorted_by_and_no_round_of_the_race_comes_twice(rankings):
-    """A row with the smaller loss on the way stood below one with the larger, and its sum was nowhere."""
+    """Before, rows were sorted by a sum that no column showed."""
     users = {"clicks": ("perfect", "informational"), "simulations": 16}
     advice = advise(rankings, candidates=(*FEW, "double_thompson/team_draft"), **EASY | users)
     table = advice.table()
@@ -148,7 +148,7 @@ MISSED = SMALL | {"budget": 150, "confidence": 0.9, "margin": 0.001, "candidates
 
 
 def test_what_came_to_the_confidence_in_the_race_is_run_anew_where_the_advised_missed_it(rankings):
-    """The answer was "too few for 90%" above a row that had 100% of 15 runs, and less loss."""
+    """Before, the answer was "too few for 90%" although one row had 100% of 15 runs and less loss."""
     given = MISSED | {"seed": 6}
     advice = advise(rankings, **given)
     assert advice.verdict == "deploy" and advice.surest == "" and advice.enough is None
@@ -185,7 +185,7 @@ def test_what_comes_to_the_confidence_in_too_few_runs_is_named_where_nothing_is_
 
 
 def test_pairs_are_simulated_and_deployed_by_the_rule_that_random_clicks_do_not_move(rankings, tmp_path):
-    """live.toml named no rule, so the service took the papers', by which random clicks may win."""
+    """Before, live.toml named no rule, so the service used the papers' rule, by which random clicks may win."""
     advice = advise(rankings, candidates=("winner_stays_strong/probabilistic",), **EASY)
     advice.save(tmp_path)
     assert read_settings(tmp_path / "live.toml").outcome == "marginal_bernoulli"
@@ -246,7 +246,7 @@ def test_the_files_say_the_same_and_the_settings_can_be_deployed(advice, tmp_pat
 
 
 def steps_and_outcomes(monkeypatch, rankings, budget, names):
-    """Return how many impressions advice simulates, and how many outcomes it plays for that."""
+    """Return the number of impressions that advice simulates, and the number of outcomes."""
     players = []
     start = Source.start
 
@@ -263,7 +263,7 @@ def steps_and_outcomes(monkeypatch, rankings, budget, names):
 
 @pytest.mark.parametrize("names", [("round_robin/team_draft",), ("mdb/sosm",)])
 def test_the_work_grows_no_faster_than_the_budget(monkeypatch, rankings, names):
-    """Impressions that are simulated, and outcomes that are played ahead; larger budgets are not run more often."""
+    """Counts simulated impressions and outcomes; larger budgets do not get more runs."""
     few, played = steps_and_outcomes(monkeypatch, rankings, 100, names)
     many, more = steps_and_outcomes(monkeypatch, rankings, 400, names)
     assert 0 < many <= 4 * few and more <= 4 * played
@@ -329,7 +329,7 @@ def test_advice_for_batches_says_so(tmp_path):
 
 
 def test_a_runner_up_that_lost_less_in_its_runs_is_said_to_have(advice):
-    """As by few simulations: the candidates of the race are advised, and fresh runs show the other ahead."""
+    """With few simulations, the race selects one candidate, and the fresh runs favour the other."""
     first, second = (row for row in advice.rows if row.fresh and row.may_be_deployed)
     ahead, behind = sorted((first, second), key=lambda row: row.dearest.loss.value)
     wide = behind.dearest._replace(loss=behind.dearest.loss._replace(low=0.0))

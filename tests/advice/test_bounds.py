@@ -28,7 +28,7 @@ def test_the_interval_of_a_mean_is_students():
 
 
 def test_a_loss_that_was_never_seen_is_within_the_upper_bound():
-    """Of runs that each go wrong with probability 0.05, most samples of ten see no such run."""
+    """If each run goes wrong with probability 0.05, most samples of ten contain no such run."""
     rng, n, error = stream(1, "losses"), 10, 0.01
     missed = surprised = 0
     for _ in range(2000):

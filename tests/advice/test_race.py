@@ -11,7 +11,7 @@ SIZES = (8, 16, 32, 64)
 
 
 def shooting(rng, way, wrong, cost=1.0, log=None):
-    """Return candidates whose loss is about ``way``, and ``cost`` more where a run goes wrong."""
+    """Return candidates with a loss of about ``way``, plus ``cost`` in runs that go wrong."""
 
     def shoot(wishes):
         if log is not None:
@@ -43,7 +43,7 @@ def test_what_is_plainly_worse_is_dropped_and_the_rest_is_in_order():
 
 
 def test_the_best_is_dropped_no_more_often_than_allowed():
-    """Rare and dear mistakes, each candidate tried to the end: the chance allowed is 10 %, of 400 times at most 57."""
+    """Mistakes are rare and costly. At most 10 % of races may drop the best, so at most 57 of 400 in this test."""
     way, wrong = [0.20, 0.20, 0.21, 0.24, 0.30], [0.02, 0.04, 0.03, 0.02, 0.0]
     assert sum(best_is_dropped(seed, way, wrong) for seed in range(400)) <= 57  # in 99.9 %
 
@@ -63,7 +63,7 @@ def best_is_dropped(seed, way, wrong):
 
 
 def test_without_the_correction_the_best_would_be_dropped_too_often(monkeypatch):
-    """The test above can fail: bounds that hold one time in two are not enough."""
+    """The test above can fail: bounds that hold with probability 1/2 are not sufficient."""
     way, wrong = [0.20, 0.20, 0.21, 0.24, 0.30], [0.02, 0.04, 0.03, 0.02, 0.0]
     monkeypatch.setattr("ltr_duel.advice.race.upper_mean", lambda values, surprise, error: values.mean())
     monkeypatch.setattr("ltr_duel.advice.race.lower_mean", lambda values, error: values.mean())
@@ -71,7 +71,7 @@ def test_without_the_correction_the_best_would_be_dropped_too_often(monkeypatch)
 
 
 def test_a_winner_whose_mistakes_show_late_is_left_for_the_next():
-    """The first looks best, and costs 0.1 more as soon as one run in ten goes wrong; few samples of eight show that."""
+    """The first looks best, but one run in ten goes wrong and costs 0.1 more; few samples of eight show this."""
     way, wrong = [0.20, 0.24, 0.6], [0.1, 0.0, 0.0]
     first = [finish(seed, way, wrong).left[0] for seed in range(60)]
     assert first.count(1) >= 52  # by the first eight runs alone it would be about a fifth of them

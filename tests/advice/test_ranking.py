@@ -35,7 +35,7 @@ def test_the_halves_are_those_that_were_drawn_before_any_tuning():
 
 
 def test_each_matrix_of_the_suite_has_an_arm_that_is_worse_than_another():
-    """Else every policy would pay nothing, and no multiple of that is known."""
+    """Otherwise the regret of every policy would be zero, and ratios would be undefined."""
     for one in suite():
         if not one.is_live:
             scores = one.make().copeland_scores
@@ -58,7 +58,7 @@ def test_a_score_is_the_geometric_mean_of_multiples_of_the_best():
 
 
 def test_noise_alone_makes_no_policy_worse_than_the_best_and_intervals_hold():
-    """33 problems, 11 policies alike, 10 runs: the smallest of noisy means would be a quarter below all others."""
+    """33 problems, 11 equal policies, 10 runs: the smallest of the noisy means would be a quarter below the others."""
     held, scores = 0, []
     for seed in range(20):
         rng = stream(seed, "alike")

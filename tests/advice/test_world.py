@@ -34,7 +34,7 @@ def streams(seed=0):
 
 
 def shares(world, method="team_draft", length=2000):
-    """Return how often the first of each pair wins, and what users lose by the lists, on a tape."""
+    """Return how often the first ranker of each pair wins, and the loss of users by the lists, on a tape."""
     tape = new_tape(len(world.ndcg), length)
     comparison = Comparer(world.rankings, world.users, method, "", world.top).open()
     interpreted(fill_tape)(tape, comparison, world.yardstick, world.turned, streams())
@@ -93,7 +93,7 @@ def test_a_tape_is_used_in_order_and_filled_up_behind():
 
 
 def ideal_random_and_worst():
-    """Return three rankers of five queries of six documents: by the grades, at random, by the grades upside down."""
+    """Return three rankers on five queries of six documents: by grade, at random, by reversed grade."""
     some = random_rankings(3, 5, 6, grades=3, seed=1)
     order = some.order.copy()
     for start, stop in zip(some.query_ptr[:-1], some.query_ptr[1:], strict=True):
@@ -118,7 +118,7 @@ def test_harder_worlds_take_half_of_a_lead_or_turn_it_round():
 
 @pytest.mark.parametrize("name", ["rucb/team_draft", "mdb/sosm", "a/b"])
 def test_what_users_saw_adds_up(rankings, name):
-    """Exposure is one for each impression, and lists lie between the worst list and the ideal one."""
+    """Exposure is one per impression, and the quality of a list is between the worst and the ideal list."""
     (candidate,) = [one for one in candidates_named((name, "rucb/probabilistic")) if one.label == name]
     world = world_of(rankings)
     found = Source.of(candidate, world, 300, compiled=False).start(0, "test").play(np.array([50, 300]))
@@ -130,7 +130,7 @@ def test_what_users_saw_adds_up(rankings, name):
 
 @pytest.mark.parametrize("name", ["rucb/team_draft", "mdb/sosm", "a/b"])
 def test_no_ranker_is_named_for_its_row(rankings, name):
-    """Rankers that are all the same, and users who have seen a single list: each is named as often as another."""
+    """With identical rankers and a single shown list, all rankers are named equally often."""
     (candidate,) = [one for one in candidates_named((name, "rucb/probabilistic")) if one.label == name]
     order, rank = (np.repeat(rows[:1], 4, axis=0) for rows in (rankings.order, rankings.rank))
     same = type(rankings)(

@@ -26,7 +26,7 @@ TOLD_APART = 12.0  # distance in CIELAB; 2.3 is just noticeable side by side, th
 
 
 def as_seen(colour: str, eye: str) -> np.ndarray:
-    """Return a colour in CIELAB, as that eye sees it."""
+    """Return a colour in CIELAB as perceived by this kind of eye."""
     share = np.array([int(colour[k : k + 2], 16) / 255 for k in (1, 3, 5)])
     linear = np.where(share <= 0.04045, share / 12.92, ((share + 0.055) / 1.055) ** 2.4)
     xyz = TO_XYZ @ np.clip(np.array(SEEN_BY[eye]) @ linear, 0, 1) / [0.95047, 1, 1.08883]
@@ -35,7 +35,7 @@ def as_seen(colour: str, eye: str) -> np.ndarray:
 
 
 def alike(looks: dict[str, Look], eye: str) -> list[tuple[str, str]]:
-    """Return the pairs that this eye cannot tell apart, neither by colour nor by dashes nor by markers."""
+    """Return the pairs of lines that this kind of eye cannot distinguish by colour, dashes, or markers."""
     return [
         (one, other)
         for one, other in combinations(looks, 2)
@@ -71,7 +71,7 @@ def test_methods_and_the_first_lines_of_other_figures_can_be_told_apart_in_a_gre
 
 @pytest.mark.parametrize("count", [6, len(PATTERNS), 34])
 def test_policies_of_one_figure_differ_without_any_colour(count):
-    """By dashes alone while there are enough, whichever policies meet; then by dashes and markers."""
+    """Any policies differ by dashes alone while there are enough dashes, then by dashes and markers."""
     names = sorted(POLICIES.names())
     for first in range(0, len(names), 3):
         looks = looks_of((names + names)[first : first + count])

@@ -1,4 +1,4 @@
-"""One figure of a study: a panel for each problem and regret, one legend, one colour for a policy in all of them."""
+"""One figure of a study: a panel for each problem and regret, one legend, and one colour per policy in all panels."""
 
 from __future__ import annotations
 

@@ -223,7 +223,7 @@ def test_the_page_escapes_names(tmp_path):
 
 
 def test_names_at_the_ends_stand_beside_a_sample_of_their_line_and_are_led_to_it_where_they_were_moved(results):
-    """In a grey print only dashes tell the lines; a name stood where another line ended, without a sample."""
+    """In grey print only dashes distinguish lines; a name without a sample once stood at the end of another line."""
     axes = plot_regret(results)
     axes.figure.draw_without_rendering()
     samples = [one.offsetbox.get_children()[0] for one in axes.artists]
@@ -242,7 +242,7 @@ def test_names_at_the_ends_stand_beside_a_sample_of_their_line_and_are_led_to_it
 
 
 def test_a_second_study_in_the_same_figure_writes_each_name_once(results):
-    """Before, names and remarks of the first call were written below those of the second."""
+    """Before, names and remarks of the first call were written under the names and remarks of the second."""
     axes = plot_regret(results)
     once = [text.get_text() for text in axes.texts]
     other = simulate(coins(bradley_terry(5)), "rmed1", horizon=2000, repetitions=3)
@@ -257,7 +257,7 @@ def test_a_study_of_several_problems_is_told_of_its_table():
 
 
 def test_pages_break_no_number_option_or_name_within_a_word(tmp_path):
-    """At 1,200 pixels names broke anywhere, at 390 '2.6e-|06' and '--|stop-at' after their hyphens."""
+    """Before, names broke anywhere at 1,200 pixels, and '2.6e-|06' and '--|stop-at' broke at 390 pixels."""
     body = "{% from 'macros.html' import paragraphs, table %}{{ paragraphs(lines) }}{{ table(frame) }}"
     (tmp_path / "mine.html").write_text("{% extends 'page.html' %}{% block main %}" + body + "{% endblock %}")
     lines = ["one look, (p = 2.6e-06); use --stop-at to look <b>", "a well-known e-mail, -3 and x--y"]
@@ -270,7 +270,7 @@ def test_pages_break_no_number_option_or_name_within_a_word(tmp_path):
 
 
 def test_the_legend_of_measures_covers_no_interval():
-    """It stood in the lower right corner, on the interval of the worst ranker."""
+    """Before, the legend in the lower right corner covered the interval of the worst ranker."""
     rankings = feature_rankers(make_corpus(queries=30, documents=8, features=4))
     axes = plot_measures(evaluate_rankers(rankings, ["NDCG@10"]))
     axes.figure.draw_without_rendering()

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def bradley_terry(n_arms, spread=1.5):
-    """Arms with utilities falling evenly from ``spread`` to 0, and the logistic link."""
+    """Return the matrix of arms with evenly spaced utilities from ``spread`` to 0, by the logistic link."""
     utility = np.linspace(spread, 0.0, n_arms)
     return 1 / (1 + np.exp(utility - utility[:, None]))
 

@@ -38,7 +38,7 @@ def test_a_favourite_that_one_arm_beats_is_not_the_winner():
 
 
 def test_without_a_winner_the_answer_beats_the_most():
-    """Arm 0 beats 1, 2 and 3 and loses to 4; each of the others beats two at most."""
+    """Arm 0 beats 1, 2 and 3 and loses to 4; every other arm beats at most two arms."""
     wins = [(0, 1), (0, 2), (0, 3), (4, 0), (1, 2), (1, 4), (2, 3), (2, 4), (3, 1), (3, 4)]
     p = np.full((5, 5), 0.5)
     for i, j in wins:

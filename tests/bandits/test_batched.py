@@ -1,4 +1,4 @@
-"""Outcomes that come in batches, or with a delay, against a slow loop that copies whole policies."""
+"""Outcomes in batches or with a delay equal those of a slow loop that copies whole policies."""
 
 from __future__ import annotations
 

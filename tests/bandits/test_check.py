@@ -40,7 +40,7 @@ class Params(NamedTuple):
 
 
 def broken(**changes):
-    """Make a policy that plays random pairs and recommends the arm with most wins, with something changed."""
+    """Make a policy that plays random pairs and recommends the arm with most wins, with the given changes."""
 
     class State(NamedTuple):
         wins: np.ndarray
@@ -103,7 +103,7 @@ def fond_of_the_first(state, params, t, rng):
 
 
 def sure_of_the_first_two(state, params, t, rng):
-    """For 40 steps the pulls are not random."""
+    """The pulls of the first 40 steps are not random."""
     n_arms = state.wins.shape[0]
     if t > 40:
         return int(rng.random() * n_arms), int(rng.random() * n_arms)

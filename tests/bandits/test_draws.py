@@ -87,7 +87,7 @@ def many_above(level, a, b, rng, values):
 
 @pytest.mark.parametrize("a, b, level", [(1, 1, 0.5), (3, 8, 0.2), (8, 3, 0.9), (40, 60, 0.42), (5000, 4400, 0.53)])
 def test_many_draws_known_to_be_above_a_level_are_those_of_the_beta_distribution(a, b, level):
-    """So many that a wrong term in the bounds by which most of them are decided is seen."""
+    """Enough samples to reveal a wrong term in the bounds that decide most samples."""
     law, values = stats.beta(a + 1, b + 1), np.empty(1_000_000)
     many_above(level, a, b, stream(7, "many", a, b), values)
     assert stats.kstest(law.sf(values) / law.sf(level), "uniform").pvalue > 1e-5
@@ -108,7 +108,7 @@ class TwoAlreadyError(Exception):
 
 
 class Scripted:
-    """Two given numbers, and no more."""
+    """A generator of exactly two given numbers."""
 
     def __init__(self, *numbers):
         self._numbers = list(numbers)
@@ -123,7 +123,7 @@ class Scripted:
     "a, b, level, reach", [(1, 1, 0.3, 0.4), (3, 2, 0.5, 0.3), (40, 9, 0.8, 0.1), (2, 60, 0.04, 0.02)]
 )
 def test_a_point_counts_if_it_lies_under_the_density(a, b, level, reach):
-    """Regardless of the bounds of the logarithm."""
+    """The bounds of the logarithm do not change the result."""
     touch = level + reach
     left, slope = 1 - touch, b / (1 - touch) - a / touch
     rng, accepted = np.random.default_rng(1), 0

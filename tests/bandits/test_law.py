@@ -82,7 +82,7 @@ def test_choices_have_the_literal_law_where_winners_and_losers_are_known(text, n
 @pytest.mark.long
 @pytest.mark.parametrize("text", LITERAL)
 def test_whole_runs_have_the_literal_law(text):
-    """Two thousand runs each: how often each pair was compared in 60 steps, pair by pair."""
+    """Two thousand runs of each: the number of comparisons of every pair in 60 steps."""
     given = POLICIES.configure(text)
     p, runs, steps = bradley_terry(K, spread=3), 2000, 60
     counts = np.zeros((2, runs, K, K))

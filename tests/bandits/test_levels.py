@@ -21,7 +21,7 @@ LEVELS = (None, 0.02, 0.3, 0.5, 0.7, 0.98)
 
 
 def box_after(good, bad, level=None):
-    """Return a box after these plays, with its present threshold or a given one."""
+    """Return a box after these plays, with its current threshold or a given threshold."""
     good, bad = np.array(good), np.array(bad)
     boxes = thompson_boxes(1, good.size)
     for k in range(good.size):

@@ -1,4 +1,4 @@
-"""A live policy makes the choices of the simulated one, and goes on from a snapshot as if nothing had happened."""
+"""A live policy makes the choices of the simulated policy, and continues unchanged from a snapshot."""
 
 import io
 from dataclasses import replace
@@ -16,7 +16,7 @@ P = bradley_terry(4, spread=3)
 
 
 def live_on(policy, steps, coins, slates=False):
-    """Run a live policy on P; return what it asked."""
+    """Run a live policy on P; return its choices."""
     path = []
     for _ in range(steps):
         arms = policy.ask()

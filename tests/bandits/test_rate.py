@@ -1,4 +1,4 @@
-"""Over long horizons regret grows no slower than the lower bound allows, and RMED2's grows about as fast."""
+"""Over long horizons regret grows at least as fast as the lower bound, and RMED2's regret about as fast."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def lower_bound(p):
 
 
 def slope(name, seed):
-    """Regret between two far steps, divided by the growth of ln t. Arms that met themselves do not count."""
+    """Return regret between two late steps per growth of ln t, without comparisons of an arm with itself."""
     run = Run.on_matrix(POLICIES[name], P, seed=seed, horizon=LATE)
     gap, regret = P[0] - 0.5, []
     for stop in (EARLY, LATE):

@@ -77,7 +77,7 @@ def most_of_all(p, draws, rng):
 
 @pytest.mark.parametrize("p", [0.0, 1e-9, 1 / 3, 0.5, 0.7, 1 - 1e-12, 1.0])
 def test_a_coin_has_exactly_its_probability(p):
-    """All leading words are enumerated; where they leave the coin open, the number that decides it is bisected."""
+    """All leading words are enumerated; if the words leave the coin undecided, the deciding number is bisected."""
     odds, every, won = np.full(32, odds_of(p)), np.arange(32), 0
     toss, ones = plain_text(toss_block), (1 << 32) - 1
     for start in range(0, 65536, 32):
@@ -111,7 +111,7 @@ def test_gathered_odds_stand_in_the_order_of_the_arms():
 
 @pytest.mark.parametrize("n", [1, 2, 31, 32, 33, 64, 150])
 def test_certain_coins_rank_the_arms(n):
-    """The better of two arms always wins, so an arm loses as often as there are arms before it."""
+    """The better of two arms always wins, so the losses of an arm equal the number of better arms."""
     p, lost = np.triu(np.ones((n, n)), 1), np.zeros((1, n), np.int64)
     meet_all(told(p), p, lost, stream(1, "certain"))
     assert lost.tolist() == [list(range(n))]

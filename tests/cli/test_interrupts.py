@@ -48,7 +48,7 @@ def place(tmp_path_factory):
 
 @pytest.fixture
 def here(place, monkeypatch):
-    """Work in that folder; a process that would be ended at once, as threads still run, ends like others."""
+    """Work in this folder; replace the immediate end of a process with running threads by a normal end."""
     monkeypatch.chdir(place)
     monkeypatch.setattr("ltr_duel.core.threads.abandoned_threads_run", lambda: False)
     monkeypatch.setattr("ltr_duel.cli._signals._heard", [])
@@ -167,7 +167,7 @@ def test_a_policy_that_raises_or_exits_is_named_with_its_file(name, content, sai
 
 
 def test_an_interrupt_that_a_compiler_swallows_comes_again(here, capsys, monkeypatch):
-    """As in ctypes: an error raised in a callback is printed and does not reach the caller."""
+    """For example in ctypes, an error in a callback is printed and does not reach the caller."""
 
     class Callback:
         def __del__(self):

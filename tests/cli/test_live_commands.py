@@ -75,7 +75,7 @@ def test_a_user_whom_no_page_knows_is_named(ltr_duel, tmp_path):
 
 
 def test_a_switch_prints_what_holds_and_when_a_service_follows(ltr_duel, tmp_path):
-    """The search after 'live winner' may still be one of the experiment, within a second."""
+    """A search within a second after 'live winner' may still belong to the experiment."""
     with opened(tmp_path) as experiment:
         winner = experiment.settings.rankers[0]
     for words in (("pause",), ("resume",), ("winner", winner)):

@@ -1,4 +1,4 @@
-"""The commands of click logs: simulate one, look at it, decide."""
+"""The commands of click logs: simulate, check, compare."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.site.snippets import DOCS
 
 @pytest.fixture(autouse=True)
 def few_draws(monkeypatch):
-    """Simulate few sequences for a plan: here are its words."""
+    """Simulate only a few sequences for a plan; these tests check the words."""
     monkeypatch.setitem(plan_impressions.__kwdefaults__, "draws", 200)
 
 
@@ -204,7 +204,7 @@ def test_the_terminal_and_the_page_say_the_same(ltr_duel, tmp_path):
 
 
 def test_parts_of_a_log_of_one_part_are_a_note_of_the_terminal(ltr_duel, tmp_path):
-    """Users who come once are all alike, so there is nothing to put on the page."""
+    """Users who come once all belong to one part, so the page shows no parts."""
     clear(tmp_path / "log.jsonl")
     answer = ltr_duel("logs", "compare", tmp_path / "log.jsonl", "--by", "heavy", "--report", tmp_path / "page.html")
     assert "--by heavy: the log has one part only" in answer.out
@@ -212,7 +212,7 @@ def test_parts_of_a_log_of_one_part_are_a_note_of_the_terminal(ltr_duel, tmp_pat
 
 
 def test_several_outcomes_have_one_primary(ltr_duel, tmp_path):
-    """Clicks are all at b, purchases nearly all; the first outcome decides, unless another one is named."""
+    """All clicks favour b, and nearly all purchases a; the first outcome decides unless another outcome is named."""
     exposures = [
         {"impression": f"i{k}", "time": k, "user": f"u{k}", "query": "q", "shown": ["a", "b"]}
         | {"rankers": ["new", "old"], "owners": [0, 1] if k % 2 else [1, 0], "device": "phone" if k % 3 else "desk"}
@@ -310,7 +310,7 @@ def test_a_log_by_a_rule_that_random_clicks_move_says_so_everywhere_and_the_docu
 
 
 def test_files_are_written_before_anything_is_printed(ltr_duel, log, tmp_path, monkeypatch):
-    """Piped into head, the command ended at its first lines, without the page."""
+    """Before, the command piped into head ended after the first lines and wrote no page."""
     page, matrix, picture = (tmp_path / name for name in ("page.html", "m.parquet", "p.svg"))
     there = []
     echo = click.echo

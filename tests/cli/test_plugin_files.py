@@ -34,7 +34,7 @@ CLICK_MODELS.add(ClickFamily(name="{name}", tables=TABLES))
 
 @pytest.fixture
 def write(tmp_path, monkeypatch):
-    """Return a function that writes a plug-in file; what it registers is forgotten afterwards."""
+    """Return a function that writes a plug-in file; its components are unregistered afterwards."""
     monkeypatch.setattr(plugins, "_loaded", {})
     before = {registry: registry.names() for registry in KINDS}
 

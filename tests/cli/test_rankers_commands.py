@@ -17,14 +17,14 @@ from tests.rankers.test_sources import lightgbm_model
 
 @pytest.fixture
 def model(corpus, tmp_path):
-    """Train a model on the small corpus, and return the word for it."""
+    """Train a model on the small corpus, and return its ranker word."""
     lightgbm_model(load_dataset(corpus), tmp_path / "model.txt", rounds=5)
     return f"lightgbm:{tmp_path / 'model.txt'}"
 
 
 @pytest.fixture
 def run(tmp_path):
-    """Write a run about one query, with a document that the corpus does not have."""
+    """Write a run for one query, with a document that the corpus lacks."""
     path = tmp_path / "bm25.trec"
     path.write_text("0 Q0 D0-3 1 9 t\n0 Q0 D0-1 2 8 t\n0 Q0 nobody 3 7 t\n")
     return f"run:{path}"

@@ -34,7 +34,7 @@ def own_home(tmp_path, monkeypatch):
 
 @pytest.fixture
 def odd(tmp_path):
-    """Write a folder that no command can read without four options, and return them too."""
+    """Write a folder that can be read only with four options; return the folder and the options."""
     (tmp_path / "odd").mkdir()
     for part in ("train", "test"):
         (tmp_path / "odd" / f"{part}.txt").write_text(NULLS)

@@ -1,4 +1,4 @@
-"""All code of the README runs, in its order; the links and the picture exist.
+"""All code of the README runs in order; the links and the picture exist.
 
 The first snippet and its commands are compared with each other in `test_words`.
 """

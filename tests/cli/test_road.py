@@ -235,7 +235,7 @@ def test_all_policies_and_those_of_a_file_can_be_simulated(ltr_duel, tmp_path):
 
 @pytest.fixture
 def forgetting():
-    """Forget, after the test, the policies that plug-in files added."""
+    """Unregister the policies of plug-in files after the test."""
     from ltr_duel.bandits.policy import POLICIES
 
     before = POLICIES.names()

@@ -183,7 +183,7 @@ def test_a_folder_without_results_is_refused(ltr_duel, spec, tmp_path):
 
 
 def test_the_one_subset_with_a_winner_is_found(ltr_duel, tmp_path):
-    """Of the 6 x 10^10 sets of 24 of these 40 rankers, one has a Condorcet winner: ranker 0 and all it beats."""
+    """Of the 6 x 10^10 sets of 24 of these 40 rankers, one has a Condorcet winner: ranker 0 and all beaten rankers."""
     n, size = 40, 24
     p = [[0.5] * n for _ in range(n)]
     for first in range(n):  # each ranker beats the next 19 on a circle

@@ -184,7 +184,7 @@ def test_errors_of_counts_are_binomial_and_users_who_repeat_themselves_count_onc
 
 
 def returning_users(form, users, visits, seed):
-    """Draw sessions of users who see the same list each time, and half of the times do just what they did first."""
+    """Sample sessions of users who see the same list each time, and half of the time repeat their first behaviour."""
     rng = stream(seed, "returning", form)
     lists = np.repeat(lists_of(6, users, seed), visits, axis=0)
     sessions = drawn(form, TRUTHS[form], lists, None, rng)
@@ -213,7 +213,7 @@ def test_errors_by_user_cover_where_those_by_session_do_not():
 
 
 def test_errors_by_both_are_those_of_each_kind_less_those_of_their_cells():
-    """With one session of each user and query alone, all three agree; if queries repeat, so do the errors by query."""
+    """With one session per user and query, all three agree; if queries repeat, errors by query still agree."""
     n = 300
     sessions = drawn("cascade", TRUTHS["cascade"], lists_of(6, 12), n, stream(12, "both"))
     alone = sessions._replace(query=np.arange(n), user=np.arange(n))

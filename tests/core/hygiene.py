@@ -1,6 +1,6 @@
-"""A script that prints, as JSON, what ltr_duel changes in its process for other users of numba.
+"""A script that prints, as JSON, the changes by ltr_duel that affect other users of numba in the process.
 
-With the argument ``texts`` it prints the LLVM text of functions of others that are compiled after ltr_duel was used.
+With the argument ``texts`` it prints the LLVM text of foreign functions that are compiled after using ltr_duel.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ register(__name__, assumes="nothing", regret="linear in T", cost="O(1)", where="
 
 
 def use_ltr_duel() -> type:
-    """Load a corpus, estimate a matrix, simulate a built-in policy and another one, and interleave."""
+    """Load a corpus, estimate a matrix, simulate a built-in policy and a custom policy, and interleave."""
     import ltr_duel
 
     with TemporaryDirectory() as folder:
@@ -67,7 +67,7 @@ def use_ltr_duel() -> type:
 
 
 class Tables:
-    """The objects by which numba types, lowers, boxes and caches, and its settings, at one moment."""
+    """A snapshot of the settings of numba, and of its objects for typing, lowering, boxing and caching."""
 
     def __init__(self) -> None:
         self.lists = {(i, name): (table, list(table)) for i, name, table in _lists()}
@@ -77,7 +77,7 @@ class Tables:
         self.builtins = {function: _templates(function) for function in (min, max, int, float, abs, len)}
 
     def changed(self) -> Iterator[str]:
-        """Yield each difference since, except what ltr_duel adds to a table under its own functions and classes."""
+        """Yield each difference to a snapshot, except table entries for ltr_duel's functions and classes."""
         for (_, name), (table, before) in self.lists.items():
             after = list(table)
             yield from (f"{name}: {old!r}" for old, new in zip(before, after, strict=False) if old is not new)
@@ -114,7 +114,7 @@ def _dictionaries() -> Iterator[tuple[str, dict[Any, Any]]]:
 
 
 def _code() -> Iterator[tuple[str, Any]]:
-    """Yield all functions and classes of numba's modules, and what stands in the classes."""
+    """Yield all functions and classes of numba's modules, and the members of the classes."""
     for module in _MODULES:
         for name, value in list(vars(module).items()):
             if callable(value):
@@ -131,7 +131,7 @@ def _templates(function: Any) -> list[Any]:
 
 
 def _is_ours(entry: Any) -> bool:
-    """Whether an entry of a table has a key that belongs to ltr_duel."""
+    """Return whether the key of a table entry belongs to ltr_duel."""
     if isinstance(entry, tuple):  # (function, its type), or (lowering, function or (class, method), types of arguments)
         entry = entry[0] if isinstance(entry[1], numba.types.Type) else entry[1]
         entry = entry[0] if isinstance(entry, tuple) else entry
@@ -141,7 +141,7 @@ def _is_ours(entry: Any) -> bool:
 
 
 class OtherThread(threading.Thread):
-    """Decorates a cached function again and again, and collects the folders of its cache."""
+    """A thread that decorates a cached function repeatedly, and collects the folders of its cache."""
 
     def __init__(self) -> None:
         super().__init__(daemon=True)

@@ -21,7 +21,7 @@ def brownian(times):
 
 
 def spent_on_a_grid(times, bounds, points=2001):
-    """Return the chance to have crossed at each look, by integration over the last sum (Armitage and others 1969)."""
+    """Return the probability of a crossing up to each look, by integration (Armitage and others 1969)."""
     spent, crossed = [], 0.0
     grid, density = np.zeros(1), np.ones(1)
     for k, (time, bound) in enumerate(zip(times, bounds, strict=True)):
@@ -69,7 +69,7 @@ def test_one_look_is_a_single_test_and_a_look_without_an_error_to_spend_stops_no
 
 
 def test_estimates_that_are_alike_need_less_and_any_covariance_keeps_the_error():
-    """Users with a taste who come at each of four looks: sums are t + t^2 tau in variance, s t tau across."""
+    """Users with individual tastes come at each of four looks: variances t + t^2 tau, covariances s t tau."""
     times = np.arange(1.0, 5.0)
     covariance = brownian(times) + 2.0 * np.multiply.outer(times, times)
     spent = spent_error(times / 4, 0.05, shape="pocock")

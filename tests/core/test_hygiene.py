@@ -60,7 +60,7 @@ def test_the_state_class_of_a_policy_keeps_its_name(found):
 
 @pytest.mark.skipif(numba.version_info.short < (0, 63), reason="numba 0.62 gives a function another text each time")
 def test_functions_of_others_compile_to_the_same_text_with_and_without_ltr_duel(found, run):
-    """Without it: by the process that found the rest, before it knew of ltr_duel."""
+    """The reference texts come from a process before it imported ltr_duel."""
     without, used = found["texts"], printed(run(found["compiler"], "hygiene.py", "texts"))
     assert len(without) == 20
     assert [name for name, text in without.items() if used[name] != text] == []

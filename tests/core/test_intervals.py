@@ -20,7 +20,7 @@ def test_the_examples_run(module):
 
 
 def enumerated(x):
-    """Return the share of all signs whose sum is as far from 0."""
+    """Return the share of all sign patterns whose sum is at least as far from 0."""
     sums = [abs(np.dot(signs, x)) for signs in itertools.product((-1, 1), repeat=len(x))]
     return np.mean(np.array(sums) >= abs(np.sum(x)) - 1e-9)
 

@@ -59,7 +59,7 @@ def files(home, ending):
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
 @pytest.mark.parametrize("killed", [False, True])
 def test_each_kind_of_damage_is_removed_and_the_kernel_is_compiled_again_and_kept(hits, tmp_path, ending, killed):
-    """Also where the process that compiled was killed: without a table, a byte that is changed inside is not seen."""
+    """Damage is found even if the compiler's process was killed; without a table, changed bytes stay unnoticed."""
     kinds = DAMAGE if killed else (*DAMAGE, "changed_inside")
     names = (*kinds, "whole")
     assert hits(KILLED if killed else KEPT, names) == [0] * len(names)
@@ -95,7 +95,7 @@ def test_files_that_were_copied_elsewhere_are_used(hits, tmp_path):
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    """Return a new home; nothing is remembered of another."""
+    """Return a new home folder, and clear the state of the previous one."""
     monkeypatch.setattr(kernel_cache, "cache_home", lambda: tmp_path)
     for function in (kernel_folder, kernel_cache._warn_once):
         function.cache_clear()
@@ -130,7 +130,7 @@ def test_a_folder_that_others_can_write_to_is_not_used_and_one_sentence_says_so(
 
 @pytest.fixture
 def file(home):
-    """Return a file of compiled code in the folder, where others may enter."""
+    """Return a file of compiled code in a folder that other users may enter."""
     for place in PLACES:
         (home / place).mkdir(0o755)
     file = home / PLACES[-1] / "mine.nbi"

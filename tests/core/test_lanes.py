@@ -71,7 +71,7 @@ def test_numbers_are_compared_with_a_level(numbers: list[float], at: int, level:
 
 
 def test_a_product_is_rounded_before_it_is_added() -> None:
-    """One instruction that multiplies and adds would round once, and find other ties than plain Python."""
+    """A fused instruction would round only once, and find different ties from plain Python."""
     rng = np.random.default_rng(0)
     values, width = rng.random(LANES), rng.random(LANES)
     for k in range(LANES):

@@ -10,7 +10,7 @@ from ltr_duel.core import files
 
 @pytest.fixture
 def order(monkeypatch):
-    """Return what is done with files, in order: ("sync", name) and ("name", name)."""
+    """Return the file operations in order: ("sync", name) and ("name", name)."""
     done = []
     sync, replace, rename = os.fsync, os.replace, os.rename
 

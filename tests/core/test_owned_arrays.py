@@ -112,7 +112,7 @@ def test_results_own_their_arrays():
 
 
 def test_kernels_see_arrays_that_they_are_compiled_for_already():
-    """A read-only array is another type for numba, which would compile every loop a second time."""
+    """numba treats a read-only array as a different type, and would compile every loop a second time."""
     assert FromMatrix(arxiv()).open().p.flags.writeable
     assert as_writable(arxiv().p).flags.writeable and not arxiv().p.flags.writeable
     asked = Comparer(random_rankings(2, 2, 4), click_model("perfect", 5)).open()

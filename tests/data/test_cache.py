@@ -26,7 +26,7 @@ FILES = ("features.npy", "documents.arrow", "queries.arrow", "corpus.json")
 
 @pytest.fixture(autouse=True)
 def corpora(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Keep all text, however quickly it was read, and return where."""
+    """Cache all text, however quickly it was read, and return the folder."""
     monkeypatch.setenv("LTR_DUEL_HOME", str(tmp_path / "home"))
     monkeypatch.delenv("LTR_DUEL_CACHE_GB", raising=False)
     monkeypatch.setattr(load, "KEPT_AFTER", 0.0)
@@ -334,7 +334,7 @@ def test_clearing_the_cache_while_arrays_are_written_loses_none(corpora: Path) -
 
 
 def test_arrays_that_the_disk_has_no_space_for_are_not_kept(corpora: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without the space being reserved, a write to the mapped file would end the process."""
+    """Without reserved space, a write to the mapped file would kill the process."""
 
     def full(file: int, size: int) -> None:
         assert size == os.fstat(file).st_size > 12

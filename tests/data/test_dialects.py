@@ -174,7 +174,7 @@ def test_real_files_of_the_other_dialects() -> None:
     ],
 )
 def test_another_reader_agrees_on_real_files(path: str) -> None:
-    """scikit-learn refuses string queries and NULL, and does not see queries in comments; the numbers it can read."""
+    """scikit-learn rejects string queries and NULL, and ignores queries in comments; it can read the numbers."""
     from sklearn.datasets import load_svmlight_file
 
     ours = load_dataset(SHARED / path, labels="distinct")

@@ -1,7 +1,7 @@
 """Damaged and strange text: never a crash, a hang, a wrong number or a missing error.
 
-Every input goes through the reader and through `reference_reader`; they must agree on what is legal, on the line that
-is not, and on every value.
+Every input goes through the reader and through `reference_reader`; both must agree on the validity, on the invalid
+line, and on every value.
 """
 
 from __future__ import annotations

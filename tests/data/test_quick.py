@@ -1,4 +1,4 @@
-"""Tokens of the usual form are read at once and exactly; all others are left alone."""
+"""Tokens in the usual form are read directly and exactly; all other tokens are left to the slow reader."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def read(token: str, rest: str = " " * 64) -> tuple[int, float, int]:
 
 
 def check(token: str) -> None:
-    """Compare with the definition; 1 stands before the token."""
+    """Compare with the definition; a 1 precedes the token."""
     usual = USUAL.match(token + " ")
     if usual:
         assert read(token) == (int(usual[1]), float(usual[2]), 1 + usual.end())

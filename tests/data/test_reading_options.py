@@ -82,7 +82,7 @@ def test_ids_above_ten_thousand_need_a_declared_number(tmp_path: Path) -> None:
 
 
 def test_the_last_value_of_a_repeated_feature_counts(tmp_path: Path) -> None:
-    """Also where a number is left to Python to round: the one that is replaced must not come back."""
+    """This also holds for numbers that Python rounds: the replaced number must not return."""
     unsure = "1.00000017881393432617187500"  # halfway between two float32
     for text, expected in (
         (f"0 qid:1 1:{unsure} 1:2\n", 2.0),
@@ -126,7 +126,7 @@ def test_a_strange_blank_is_no_separator_and_is_named(tmp_path: Path, line: str,
 
 
 def test_letters_whose_bytes_look_like_blanks_are_letters(tmp_path: Path) -> None:
-    """The second byte of an a with grave accent is that of a no-break space in Latin-1."""
+    """The second byte of "à" equals a no-break space in Latin-1."""
     file = written(tmp_path, "0 qid:voilà 1:1\n")
     assert load_dataset(file).query_ids.tolist() == ["voilà"]
 
@@ -142,7 +142,7 @@ def test_queries_that_start_anew_in_each_part_are_told_apart_by_split(tmp_path: 
 
 
 def test_what_is_read_in_another_way_is_another_corpus(tmp_path: Path) -> None:
-    """Orders, matrices and runs are kept by this digest: what `NULL` becomes must not be mixed up."""
+    """This digest is the key of orders, matrices and runs, so it must include the value for `NULL`."""
     file = written(tmp_path, "1 qid:1 1:NULL 2:3\n0 qid:1 1:0 2:1\n2 qid:1 1:4 2:2\n")
     low, high = (open_converted(convert(file, ReadOptions(fill=fill))) for fill in (-1, 9))
     assert low.sha256 != high.sha256

@@ -14,7 +14,7 @@ class Server:
     """Serves bytes by path. The part of a path before the first ``/`` names the fault.
 
     good: with ranges; cut: closes the connection half way, but serves ranges; stubborn: cuts twice and ignores ranges;
-    short: says it has all, and has only half; html: a web page; gone: 404; busy: 503 once, then good.
+    short: announces the full length, and sends only half; html: a web page; gone: 404; busy: 503 once, then good.
     """
 
     def __init__(self) -> None:

@@ -31,7 +31,7 @@ SCRIPTS = sorted((Path(__file__).resolve().parents[2] / "data_scripts").glob("*.
 
 @pytest.fixture
 def made_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The members of archives made by these tests are not the published ones."""
+    """Skip the check of published members, because these tests make the archives."""
     monkeypatch.setattr("ltr_duel.data.corpora.check.published", dict)
 
 
@@ -44,7 +44,7 @@ def part(tmp_path: Path, features: int, seed: int, first_query: int) -> bytes:
 
 
 def mslr_layout(tmp_path: Path) -> bytes:
-    """Five folds with the usual rotation, at the top of a zip."""
+    """Return a zip with five folds at the top, in the usual rotation."""
     parts = [part(tmp_path, 136, seed, 10 * seed) for seed in range(5)]
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:

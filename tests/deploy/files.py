@@ -1,4 +1,4 @@
-"""The files of `deploy/`, as their programs read them."""
+"""Parsers for the files of `deploy/`."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ COMPOSE = yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"]
 
 
 def dockerfile():
-    """Return instructions and what follows each, in the order of the file."""
+    """Return the instructions with their arguments, in the order of the file."""
     text = re.sub(r"\\\n", " ", re.sub(r"^#.*\n", "", (DEPLOY / "Dockerfile").read_text(), flags=re.M))
     return [tuple(line.split(None, 1)) for line in text.splitlines() if line]
 
 
 def image(instruction):
-    """Return what follows the last such instruction; a list where it is one."""
+    """Return the argument of the last such instruction, as a list if it is a list."""
     said = [rest for name, rest in dockerfile() if name == instruction][-1]
     return json.loads(said) if said.startswith("[") else said
 
@@ -38,7 +38,7 @@ def health_check():
 
 
 def unit(name):
-    """Return the sections of a unit of systemd."""
+    """Return the sections of a systemd unit."""
     parser = configparser.ConfigParser(interpolation=None, strict=False)
     parser.optionxform = str
     parser.read(DEPLOY / name)
@@ -46,7 +46,7 @@ def unit(name):
 
 
 def unit_command(name, key="ExecStart"):
-    """Return the words of a unit's command, with what systemd replaces in them."""
+    """Return the words of a unit's command, after systemd's replacements."""
     return [word.replace("$$", "$").replace("%%", "%") for word in shlex.split(unit(name)["Service"][key])]
 
 
@@ -56,6 +56,6 @@ def seconds(text):
 
 
 def timeouts(name):
-    """Return the times of a proxy's file by their names."""
+    """Return the time-outs in a proxy's file by name."""
     found = re.findall(r"^\s*(\w+) (\d+[sm])\b", (DEPLOY / name).read_text(), flags=re.M)
     return {key: seconds(value) for key, value in found}

@@ -34,7 +34,7 @@ def free_port():
 
 
 class Machine:
-    """A folder in which paths of `deploy/` are, and ports for its services."""
+    """A folder with the paths of `deploy/`, and ports for the services."""
 
     def __init__(self, folder):
         self.folder, self.port, self.site = folder, free_port(), free_port()
@@ -59,13 +59,13 @@ class Machine:
         return text
 
     def words(self, words):
-        """Return a command as it runs here."""
+        """Return a command adapted to this machine."""
         first = {"ltr-duel": [sys.executable, "-m", "ltr_duel.cli.main"], "python": [sys.executable]}
         return [*first.get(words[0], [self.here(words[0])]), *map(self.here, words[1:])]
 
     @contextlib.contextmanager
     def running(self, name, words, variables, answers):
-        """Run a process until it has got SIGTERM; begin when a command answers, and see that it ends in time."""
+        """Run a process, wait until a command succeeds, end it by SIGTERM, and check that it ends in time."""
         with (self.folder / f"{name}.log").open("wb") as log:
             process = subprocess.Popen(
                 self.words(words),
@@ -129,7 +129,7 @@ def test_the_composed_processes_search_and_count_clicks(machine):
         before = clicked()
 
         def is_counted():
-            """Search and click; a slow machine answers some searches by the list of the ranker of today."""
+            """Search and click; on a slow machine some searches get the incumbent's list."""
             found = json.loads(ask(url, "/search", {"query": "sea"})[1])
             assert found["books"]
             said = {"token": found["token"], "clicks": [found["books"][0][0]], "final": True}
@@ -200,7 +200,7 @@ def test_what_a_killed_backup_left_is_removed_an_hour_later(tmp_path):
 
 
 def proxied(url, context=None):
-    """Ask for a page, report it, and be refused with a body that is too large."""
+    """Request a page, report it, and check that a too large body is rejected."""
     status, body = ask(url, "/decide", {"query": "by proxy", "rankings": LISTS}, context=context)
     assert status == 200
     said = {"token": json.loads(body)["token"], "clicks": [], "final": True}
@@ -248,7 +248,7 @@ def test_nginx_leads_to_the_service(machine, tmp_path):
 
 @contextlib.contextmanager
 def proxy(words, folder, url, context=None):
-    """Run a proxy of a machine until the end."""
+    """Run a proxy until the end of the test."""
     with (folder / "proxy.log").open("wb") as log:
         process = subprocess.Popen(words, stdout=log, stderr=log, env={**os.environ, "HOME": str(folder)})
 

@@ -1,4 +1,4 @@
-"""Several services as in the guide: each user at one of them, and one joined log."""
+"""Several services as in the guide: each user belongs to one service, and the logs are joined."""
 
 from __future__ import annotations
 

@@ -141,7 +141,7 @@ def plan_of(path, *plugins) -> Plan:
 
 
 def results_of(folder: Path) -> dict[str, str]:
-    """Return the digests of everything that is a result: runs, plans and matrices, but no manifests."""
+    """Return the digests of all results: runs, plans and matrices, without manifests."""
     files = [path for name in ("plans", "problems") for path in sorted((folder / name).glob("*.parquet"))]
     found = {path.relative_to(folder).as_posix(): sha256(path.read_bytes()).hexdigest() for path in files}
     runs = stored_runs(folder)
@@ -159,19 +159,19 @@ def stored_runs(folder: Path) -> StoredRuns:
 
 
 def runs_in(folder: Path) -> list[str]:
-    """Return the digests of the runs of a store in the order in which they lie; none if it is not there."""
+    """Return the digests of the runs of a store in the order of the files; none without a store."""
     found = Store(folder).scan().done if (folder / "runs").is_dir() else {}
     return sorted(found, key=found.__getitem__)
 
 
 def row_of(folder: Path, digest: str) -> Row:
-    """Return a run as it is stored."""
+    """Return a stored run."""
     ((_, rows),) = stored_runs(folder).batches([digest])
     return Row(**rows.to_pylist()[0])
 
 
 def add_row(folder: Path, row: Row, name: str = "abc.arrows", **changed) -> None:
-    """Write a run behind those of a file."""
+    """Append a run to a file."""
     Store(folder).append(name, encode_rows([row._replace(**changed)]))
 
 
@@ -186,7 +186,7 @@ def damage(folder: Path, digest: str, at: int = -40) -> None:
 
 @pytest.fixture
 def apart(monkeypatch):
-    """Give each run a batch of its own."""
+    """Give each run a separate batch."""
     monkeypatch.setattr("ltr_duel.experiment.pace._MOMENT", 0.0)
     monkeypatch.setattr("ltr_duel.experiment.scheduler._TOGETHER", 1)
 
@@ -215,7 +215,7 @@ def kill_group(process: subprocess.Popen) -> None:
 
 
 def wait_for(condition, seconds=60.0):
-    """Wait until something is so."""
+    """Wait until a condition is true."""
     end = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > end:

@@ -1,4 +1,4 @@
-"""Stores of development versions before 0.3.0 are refused with a sentence that says how to export them."""
+"""Stores of development versions before 0.3.0 are rejected with a sentence that explains how to export them."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ SLOW = "slow:seconds=0.05"
 
 
 def assert_whole(folder):
-    """Every run in the store is as it was written, and has a manifest; whatever else is there is a torn end."""
+    """Every run in the store is unchanged and has a manifest; all other bytes are incomplete last records."""
     if (folder / "runs").is_dir():
         runs = stored_runs(folder)
         assert not runs.index.broken and not runs.index.foreign

@@ -1,4 +1,4 @@
-"""Files of runs that are joined: nothing is lost, nothing that is in use is touched."""
+"""Files of runs are joined without losing runs or changing files in use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Leases of drivers on other machines, whose clocks differ, and claims that cannot be made."""
+"""Leases of drivers on other machines with different clocks, and failing claims."""
 
 from __future__ import annotations
 

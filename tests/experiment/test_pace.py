@@ -15,7 +15,7 @@ def planned(count, label="rucb", start=0):
 
 
 def taken(pace, runs, seconds):
-    """Take all runs; each takes so long."""
+    """Claim all runs; each run takes the given time."""
     sizes = []
     for together in pace.together(runs):
         sizes.append(len(together))

@@ -109,7 +109,7 @@ def test_a_digest_is_that_of_the_whole_key():
 
 
 def test_runs_in_batches_and_with_delays_are_read_as_they_were_written(tmp_path):
-    """With every setting that a key has only where it is not as ever."""
+    """The runs have every setting that a key contains only if it differs from the default."""
     spec = 'policies = ["rucb"]\nhorizon = 200\nrepetitions = 1\nbatch = 50\ndelay = 7\n'
     (tmp_path / "study.toml").write_text(spec + '[[matrices]]\nfamily = "equal_gaps"\nsize = 3\n')
     plan = plan_of(tmp_path / "study.toml")

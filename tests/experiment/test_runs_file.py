@@ -1,4 +1,4 @@
-"""Files of runs that are cut off anywhere, or changed anywhere."""
+"""Files of runs that are cut off or changed at any position."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from ltr_duel.simulation import simulate
 
 
 def made(count=5, seed=0):
-    """Return messages of a few random runs each."""
+    """Return messages with a few random runs each."""
     rng = random.Random(seed)
 
     def row():
@@ -49,7 +49,7 @@ def found(data, start=0):
 
 
 def whole(data):
-    """Return the messages that are found."""
+    """Return the found messages."""
     return [data[one.offset : one.offset + one.size] for one in found(data) if isinstance(one, Message)]
 
 
@@ -115,7 +115,7 @@ def test_a_message_that_claims_to_expand_to_more_than_the_memory_is_refused_befo
 
 
 def forge(raw, size):
-    """Let the first compressed buffer claim a size, with a checksum that fits."""
+    """Change the stated size of the first compressed buffer, with a matching checksum."""
     start = 8 + struct.unpack_from("<i", raw, 4)[0]
     changed = bytearray(raw[:start] + struct.pack("<q", size) + raw[start + 8 :])
     at = raw.index(runs_file._MARK) + len(runs_file._MARK)

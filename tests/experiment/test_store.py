@@ -1,4 +1,4 @@
-"""The store: what is in it is whole, what is not trusted is named, and nothing in it has to be unpickled."""
+"""The store: its runs are complete, untrusted content is reported, and nothing is unpickled."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def test_verify_finds_a_run_under_the_name_of_another(store):
 
 
 def test_any_byte_that_is_changed_is_seen_and_can_be_mended(store, tmp_path):
-    """Every byte counts, but in the padding of the schema, and at the end what is lost may count as not written."""
+    """Every byte counts, except in the padding of the schema; damage at the end may count as missing runs."""
     expected, path = results_of(store.folder), segment(store)
     whole, last = path.read_bytes(), max(store.scan().done.values())
     for place in range(8, len(whole), 61):

@@ -83,7 +83,7 @@ def tarred(*members: tuple[str, bytes]) -> bytes:
 
 
 def converted(**changes: Any) -> Callable[[Path], None]:
-    """Return what writes a folder that looks like a converted corpus, with forged facts."""
+    """Return a function that writes a folder like a converted corpus, with forged facts."""
 
     def write(path: Path) -> None:
         path.mkdir()

@@ -46,7 +46,7 @@ def sound() -> Path:
 
 
 def store(*damages):
-    """Return what copies the store to a place, and damages it there."""
+    """Return a function that copies the store to a path and damages the copy."""
 
     def write(path):
         shutil.copytree(sound(), path)
@@ -61,7 +61,7 @@ def one(folder, kind, suffix=".parquet"):
 
 
 def content(kind, data, suffix=".parquet"):
-    """Replace a file by this text, or these bytes."""
+    """Replace a file by the given text or bytes."""
     raw = data if isinstance(data, bytes) else data.encode()
     return lambda folder: one(folder, kind, suffix).write_bytes(raw)
 
@@ -79,7 +79,7 @@ def gone(kind, suffix=".parquet"):
 
 
 def about(kind, change):
-    """Change the JSON in a Parquet file's metadata: a function of the object, or what to put in its place."""
+    """Change the JSON in a Parquet file's metadata, by a function or to the given object."""
 
     def damage(folder):
         path = one(folder, kind)
@@ -104,7 +104,7 @@ def columns(kind, change):
 
 
 def stripped(kind):
-    """Take the metadata away."""
+    """Remove the metadata."""
 
     def damage(folder):
         path = one(folder, kind)
@@ -118,7 +118,7 @@ def put(table, name, values):
 
 
 def forged(**change):
-    """Write the first run once more, with a checksum that fits: other values, or functions of those in its columns."""
+    """Write the first run again with a matching checksum: other values, or functions of the values in its columns."""
 
     def damage(folder):
         store = Store(folder)
@@ -132,7 +132,7 @@ def forged(**change):
 
 
 def resealed(change):
-    """Change the bytes of the first batch, and give it a checksum that fits."""
+    """Change the bytes of the first batch, with a matching checksum."""
 
     def damage(folder):
         path, place = one(folder, "runs", ".arrows"), min(Store(folder).scan().done.values())
@@ -177,7 +177,7 @@ def two_arms(steps):
 
 
 def of_key(key):
-    """Change what a plan says about the keys of its runs."""
+    """Change the keys of the runs in a plan."""
     return about("plans", lambda plan: plan | {"key": plan["key"] | key})
 
 
@@ -198,7 +198,7 @@ def other_matrix(p):
 
 
 def failure(text):
-    """Cut off the last run, and say that it failed."""
+    """Cut off the last run, and mark it as failed."""
 
     def damage(folder):
         path, before = one(folder, "runs", ".arrows"), Store(folder).scan().done

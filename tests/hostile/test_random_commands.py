@@ -116,7 +116,7 @@ mutations = st.none() | st.tuples(
 
 @pytest.fixture(autouse=True)
 def no_policies_of_other_tests(monkeypatch):
-    """Tests of this process may have loaded policies that fail or never end, and `warm-up` would try all."""
+    """Unload policies of other tests that fail or never end, because `warm-up` would run them."""
     POLICIES.names()
     own = {name: item for name, item in POLICIES._items.items() if item.init.__module__.startswith("ltr_duel.")}
     monkeypatch.setattr(POLICIES, "_items", own)
@@ -124,7 +124,7 @@ def no_policies_of_other_tests(monkeypatch):
 
 @pytest.fixture(scope="module")
 def template(tmp_path_factory) -> Path:
-    """A folder with a good file of each kind, and a store of results."""
+    """A folder with a valid file of each kind, and a store of results."""
     folder = tmp_path_factory.mktemp("template") / "files"
     for name, content in FILES.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -181,7 +181,7 @@ def mutate(folder: Path, mutation) -> None:
 
 
 def typed(words: list[str]) -> tuple[object, str]:
-    """Run the command; nothing may leave the process but by `SystemExit`."""
+    """Run the command; only `SystemExit` may be raised."""
     out, err = io.StringIO(), io.StringIO()
     with (
         contextlib.redirect_stdout(out),

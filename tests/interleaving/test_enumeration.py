@@ -66,7 +66,7 @@ def same_law(found, expected):
 
 
 def patterns(length):
-    """All non-empty sets of clicked places."""
+    """All non-empty sets of clicked positions."""
     for count in range(1, length + 1):
         yield from itertools.combinations(range(length), count)
 
@@ -202,7 +202,7 @@ def test_the_leads_of_probabilistic_multileave_are_exact():
 
 
 def test_many_rankers_of_probabilistic_multileave_are_credited_as_pairs_of_few():
-    """Most pairs are settled by bounds; two of the rankers are twins."""
+    """Bounds decide most pairs; two of the rankers are identical."""
     rng = np.random.default_rng(3)
     orders = [tuple(rng.permutation(12).tolist()) for _ in range(40)]
     orders[17] = orders[3]
@@ -225,7 +225,7 @@ MODELS = [click_model(name, 2) for name in ("perfect", "navigational", "informat
 
 
 def expected_pair_outcome(c, lists, relevance, model):
-    """E[outcome] over lists and clicks, the credit by the package, lists and clicks by enumeration."""
+    """E[outcome]: the package computes the credit, and enumeration gives all lists and clicks."""
     total = 0.0
     for key, p in lists.items():
         shown, owners = key if isinstance(key[0], tuple) else (key, None)

@@ -1,4 +1,4 @@
-"""Pages read in batches equal pages read one by one, and unusual texts are left to the single reader."""
+"""Pages read in batches equal pages read one by one; unusual texts are left to the reader of single pages."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def pages(number=40, seed=0):
 
 
 def scanned(texts, shown):
-    """Return what is read of each text, for it to be compared with a page; None where it is left alone."""
+    """Return the values read from each text, comparable with a page; None if the text is left to the other reader."""
     column, (ids, ptr) = texts_of(pa.array(texts)), ragged(pa.array(shown, pa.list_(pa.string())))
     begin, stop, ends = column.ptr[:-1], column.ptr[1:], np.empty(len(texts), np.int64)
     head_ends(column.data, begin, stop, ends)

@@ -60,14 +60,14 @@ def able(method, lists):
 
 
 def numbered(lists):
-    """The lists as numbers, in the order in which documents are met, and -1 for what they lack."""
+    """The lists as numbers in the order of first occurrence; -1 for missing documents."""
     ids = list(dict.fromkeys(itertools.chain(*lists)))
     rows = [[ids.index(d) for d in one] + [-1] * (len(ids) - len(one)) for one in lists]
     return ids, np.array(rows, np.int16)
 
 
 class Simulation:
-    """The kernels as the simulation opens them, for the same lists and generator."""
+    """The kernels in the form of the simulation, for the same lists and generator."""
 
     def __init__(self, lists, method, outcome, top, rng):
         self.ids, orders = numbered(lists)
@@ -168,7 +168,7 @@ def test_credit_is_what_the_definitions_say(method, case):
 
 
 def completions(lists):
-    """All orders of all documents that begin with each ranker's list, one tuple of orders for each."""
+    """All orders of all documents that begin with a ranker's list: one tuple of orders per ranker."""
     ids = list(dict.fromkeys(itertools.chain(*lists)))
     each = [[(*one, *rest) for rest in itertools.permutations([d for d in ids if d not in one])] for one in lists]
     return list(itertools.product(*each))
@@ -355,7 +355,7 @@ def test_a_method_that_is_registered_anew_under_its_name_replaces_the_old_one():
 
 
 class _State(NamedTuple):
-    """Of a method that cannot be compiled."""
+    """State of a method that cannot be compiled."""
 
     top: int
 

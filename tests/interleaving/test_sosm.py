@@ -82,7 +82,7 @@ def test_all_twins_tie_and_show_their_common_list():
 
 
 def test_long_pages_are_scored_like_short_ones():
-    """More shown documents than are compared at once; pages of different lengths, one after the other, of query 1."""
+    """More shown documents than one block of comparisons; pages of different lengths in turn for query 1."""
     rankings = random_rankings(6, 2, 40, grades=2)
     c = Comparer(rankings, CLICK_ALL, method="sosm", top=37).open()
     orders, rng, won = (

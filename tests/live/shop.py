@@ -11,7 +11,7 @@ KEYS = Keys({"one": bytes(range(32))})
 
 
 class Clock:
-    """The time, as a test wants it."""
+    """A clock that the test sets."""
 
     def __init__(self):
         self.now = 1_000_000.0
@@ -21,7 +21,7 @@ class Clock:
 
 
 class Watched:
-    """A policy whose path and outcomes are written down."""
+    """A policy that records its path and outcomes."""
 
     def __init__(self, policy):
         self.policy, self.path, self.outcomes = policy, [], []

@@ -15,7 +15,7 @@ from tests.live.shop import KEYS, RANKINGS, Clock, opened
 
 
 def use(experiment, pages):
-    """Show pages and report them."""
+    """Show pages and report their clicks."""
     for _ in range(pages):
         experiment.record(experiment.decide("q", RANKINGS).token, [])
 
@@ -64,7 +64,7 @@ def test_a_backup_replaces_nothing(tmp_path):
 
 @pytest.mark.parametrize("pages", [0, 1, 5, 600])
 def test_a_file_that_was_copied_without_its_log_is_refused(tmp_path, pages):
-    """At 500 pages and their events the log is put into the file, and later ones are in the log again."""
+    """After 500 pages and their events, SQLite moves the log into the file; later pages are in the log again."""
     with opened(tmp_path) as experiment:
         use(experiment, pages)
         shutil.copy(tmp_path / "shop.db", tmp_path / "copy.db")
@@ -89,7 +89,7 @@ def test_a_copy_of_a_store_that_is_closed_is_the_store(tmp_path, pages):
 
 
 def test_a_check_notices_a_copy_that_another_program_helped_to_pass_for_the_store(tmp_path):
-    """A foreign checkpoint puts the log into the file; what is acknowledged later is in the log alone again."""
+    """A foreign checkpoint moves the log into the file; later acknowledged calls are only in the log again."""
     with opened(tmp_path) as experiment:
         use(experiment, 3)
         with closing(sqlite3.connect(tmp_path / "shop.db")) as db:
@@ -110,7 +110,7 @@ def test_a_check_notices_a_copy_that_another_program_helped_to_pass_for_the_stor
 
 @pytest.mark.parametrize("pages", [1, 499, 500, 501])
 def test_a_killed_process_leaves_a_store_that_opens(tmp_path, pages):
-    """Whether or not another program has put the log into the file since."""
+    """The store opens whether or not another program has moved the log into the file."""
     words = (
         "from tests.live.shop import *; from pathlib import Path; import os; from tests.live.test_backup import use; "
     )

@@ -1,4 +1,4 @@
-"""One damaged row harms no other page, refuses no store, and is quoted to no client."""
+"""A damaged row affects no other page, does not prevent opening the store, and is not shown to clients."""
 
 import sqlite3
 from contextlib import closing
@@ -20,7 +20,7 @@ def spoiled(folder, words):
 
 
 def three_pages(folder, clock):
-    """Show three pages, and report the second."""
+    """Show three pages, and report the clicks of the second."""
     with opened(folder, clock=clock) as experiment:
         pages = [experiment.decide(SECRET, RANKINGS, user=f"u{k}") for k in range(3)]
         experiment.record(pages[1].token, pages[1].shown[:1])

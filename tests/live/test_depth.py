@@ -79,7 +79,7 @@ def test_a_page_that_reached_no_user_is_not_shown_again_after_a_restart_and_take
 
 
 def test_after_its_deadline_no_token_shows_a_page_again(tmp_path):
-    """Documents removed from the index would be shown, and the clicks on them rejected."""
+    """Otherwise, documents removed from the index would be shown, and their clicks rejected."""
     with opened(tmp_path) as experiment:
         first = experiment.decide("q", RANKINGS)
         closed = experiment.decide("q", RANKINGS)

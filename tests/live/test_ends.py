@@ -1,4 +1,4 @@
-"""How pages end: in the order of their deadlines, whatever clocks do, and however damaged their rows are."""
+"""Pages end in the order of their deadlines, with any clock and any damaged rows."""
 
 import io
 import sqlite3
@@ -21,7 +21,7 @@ def open_with(folder, clock, **other):
 
 
 def test_a_shorter_deadline_helps_at_once(tmp_path):
-    """A page that was shown under the long deadline does not keep those under the short one open."""
+    """A page with the long deadline does not keep pages with the short deadline open."""
     clock = Clock()
     with open_with(tmp_path, clock, deadline=86400.0) as experiment:
         experiment.decide("q", RANKINGS)
@@ -115,7 +115,7 @@ def test_after_a_jump_pages_end_a_deadline_later_and_then_as_always(tmp_path):
 
 
 def test_after_jumps_forth_and_back_a_closed_page_ends_at_its_deadline_too(tmp_path):
-    """The page is shown again only until then, and a later report gets the reason."""
+    """The page is shown again only until its deadline; a later report gets the reason."""
     clocks, lists = TwoClocks(), {name: ["x", "y"] for name in RANKINGS}
     given = settings(sticky=60.0)
     clock = {"clock": lambda: clocks.now, "monotonic": lambda: clocks.steady}
@@ -137,7 +137,7 @@ def test_after_jumps_forth_and_back_a_closed_page_ends_at_its_deadline_too(tmp_p
 @pytest.mark.parametrize("step", [7200, 86_400, -7200, -86_400])
 @pytest.mark.parametrize("killed", [False, True])
 def test_a_clock_that_jumps_while_the_store_is_closed_moves_deadlines(tmp_path, step, killed):
-    """Time without a service is no time of a page either."""
+    """Time without a running service does not count for a page."""
     clocks = TwoClocks()
     experiment = stepping(tmp_path, clocks)
     first = experiment.decide("q", RANKINGS)
@@ -269,7 +269,7 @@ def test_a_damaged_snapshot_is_refused_before_a_kernel_reads_it(tmp_path, monkey
 
 
 def test_a_sheet_whose_numbers_are_no_documents_is_refused(tmp_path):
-    """Before, the comparison read memory that was not its own."""
+    """Before, the comparison read foreign memory."""
     page = interleave({"a": DOCUMENTS, "b": DOCUMENTS[::-1]}, "team_draft", top=10, rng=np.random.default_rng(0))
     given, names = settings(rankers=("a", "b")), ("a", "b")
     sheet = pack_page(page)

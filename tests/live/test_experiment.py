@@ -12,7 +12,7 @@ from tests.live.shop import DOCUMENTS, KEYS, NAMES, RANKINGS, Clock, opened, set
 
 
 def use(experiment, pages, seed=0, batch=7, users=False):
-    """Show pages, some at once, and click on them in another order; some are never clicked on."""
+    """Show pages, some of them together, and click on them in a different order; some get no clicks."""
     rng = np.random.default_rng(seed)
     for _ in range(0, pages, batch):
         calls = [Decide("q", RANKINGS, f"user {rng.integers(20)}" if users else "") for _ in range(batch)]
@@ -100,7 +100,7 @@ def test_deciding_closes_what_is_past_its_deadline(tmp_path):
 
 
 def test_a_page_that_was_closed_to_make_room_is_not_said_to_be_counted(tmp_path):
-    """A client takes "counted already" for its own first try, whose answer was lost."""
+    """A client interprets "counted already" as the success of its first try, whose answer was lost."""
     clock = Clock()
     with opened(tmp_path, settings(max_open=2), clock=clock) as experiment:
         pages = [experiment.decide("q", RANKINGS) for _ in range(2)]

@@ -19,7 +19,7 @@ _BATCH = 6
 
 
 def work(folder, seed, pipe):
-    """Use an experiment for ever, and acknowledge what is answered."""
+    """Use an experiment without end, and print each acknowledged call."""
     rng = random.Random(seed)
     with opened(folder, settings(policy=POLICY), clock=time.time) as experiment:
         shown = []

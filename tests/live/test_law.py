@@ -20,7 +20,7 @@ STEPS, RUNS, OPEN = 120, 120, 12
 
 
 def pulls_of(settings, folder, run):
-    """Return the pulls of an experiment whose pages are answered in any order, some never.
+    """Return the pulls of an experiment whose pages are reported in any order, some never.
 
     With a window in which pages are shown again, users also load them again, read them in three parts, report their
     clicks in several calls, some late and some twice, and buy something on pages that are open or closed.

@@ -1,4 +1,4 @@
-"""A long experiment opens as fast as a short one, and takes no more memory."""
+"""A long experiment opens as fast as a short one, and needs no more memory."""
 
 import sqlite3
 import time

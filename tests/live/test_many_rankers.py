@@ -1,4 +1,4 @@
-"""The state of many rankers: what takes a moment for three must not take minutes for a hundred."""
+"""The state of a hundred rankers must not take minutes."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Outcomes beyond clicks are kept once and exported; they change neither policy nor state, unless they are credited."""
+"""Outcomes other than clicks are stored once and exported; they change policy and state only if they are credited."""
 
 import json
 import sqlite3

@@ -1,4 +1,4 @@
-"""A page that is shown again, or in parts, is one observation: as a slow reference shows each page once, and whole."""
+"""A page that is shown again or in parts is one observation, as in a slow reference that shows each page once."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ STICKY, DEADLINE, TICKS = 30.0, 50.0, 400
 
 
 def visits(seed, ticks=TICKS):
-    """Yield the searches of a few users: tick, user, query, clicked places, whether they report at once, and how."""
+    """Yield the searches of a few users: tick, user, query, clicked positions, and time and form of the report."""
     rng = np.random.default_rng(seed)
     for tick in range(ticks):
         user, query = f"user {rng.integers(6)}", f"query {rng.integers(4)}"
@@ -21,7 +21,7 @@ def visits(seed, ticks=TICKS):
 
 
 def first_of(tick, user, query, begun, ticks):
-    """Return the tick of the page that a search belongs to, by looking at all earlier searches."""
+    """Return the tick of the page of a search, from all earlier searches."""
     for earlier in ticks:
         if begun.get(earlier) == (user, query) and tick < earlier + STICKY:
             return earlier
@@ -29,7 +29,7 @@ def first_of(tick, user, query, begun, ticks):
 
 
 def whole_pages(folder, seed, policy):
-    """Show each page once and whole, and report each visit's clicks together: the reference."""
+    """The reference: show each page once and completely, and report all clicks of a visit together."""
     given, clock, begun, pages = settings(deadline=DEADLINE, policy=policy), Clock(), {}, {}
     start = clock.now
     with Experiment.open(folder / "whole.db", given, keys=KEYS, clock=clock) as experiment:
@@ -91,7 +91,7 @@ def in_parts(folder, seed, policy, restarts):
     "policy, restarts", [("rucb", False), ("rucb", True), ("rmed1", False), ("double_thompson", True)]
 )
 def test_pages_in_parts_shown_again_and_clicked_late_are_the_pages_shown_once(tmp_path, policy, restarts):
-    """State, intervals and log are the same to the last bit, whatever the policy does; late sales change nothing."""
+    """State, intervals and log are the same to the last bit for any policy; late sales change nothing."""
     whole, pages = whole_pages(tmp_path, 3, policy)
     parts, shown = in_parts(tmp_path, 3, policy, restarts)
     assert pages == shown < TICKS - 50 and parts == whole and whole["clicked"] > 100

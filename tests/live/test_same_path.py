@@ -1,6 +1,6 @@
-"""One page at a time, an experiment takes the path of `simulate` with the same seed: lists, clicks, coins and arms.
+"""With one open page at a time, an experiment follows `simulate` with the same seed: lists, clicks, coins and arms.
 
-Also where users load pages again, read them in parts, click late and buy something days later.
+This also holds if users reload pages, read them in parts, click late, and buy something days later.
 """
 
 import numpy as np

@@ -1,4 +1,4 @@
-"""The store: whole or not at all, one writer, nothing acknowledged is lost, anything else is refused in a sentence."""
+"""The store: complete transactions, one writer, no lost acknowledged data, and one sentence for anything else."""
 
 import os
 import sqlite3
@@ -82,7 +82,7 @@ def test_a_store_with_two_names_is_refused(tmp_path):
 
 
 def test_a_second_writer_without_the_lock_is_noticed_and_nothing_counts_twice(tmp_path, monkeypatch):
-    """The lock file was removed, as programs that tidy up do."""
+    """The lock file was removed, for example by a clean-up program."""
     monkeypatch.setattr("ltr_duel.live.running._PAUSE", 0.0)
     with opened(tmp_path) as one:
         pages = [one.decide("q", RANKINGS) for _ in range(4)]

@@ -36,7 +36,7 @@ def switched(experiment, *switches):
 
 
 def served(experiment, users):
-    """Return how each user is served, by the name of the user."""
+    """Return {user: the reason for the served list}."""
     return {user: experiment.decide("q", RANKINGS, user=user).served for user in users}
 
 
@@ -188,7 +188,7 @@ def test_searches_without_a_user_are_shared_out_too(tmp_path):
 
 
 def path_of(experiment, users):
-    """Return rankers and lists of the pages of the experiment, each clicked on its first document."""
+    """Return the rankers and lists of the experiment's pages, each with a click on the first document."""
     path = []
     for user in users:
         page = experiment.decide("q", RANKINGS, user=user)
@@ -211,7 +211,7 @@ def test_users_outside_leave_the_path_of_the_policy_as_it_is(tmp_path):
 
 
 def outcomes(folder):
-    """Return for each pair of arms, in their order, the outcomes in the order in which they came."""
+    """Return the outcomes of each pair of arms in the order of arrival."""
     found = {}
     with closing(sqlite3.connect(folder / "shop.db")) as db:
         for arms, signs in db.execute("SELECT arms, signs FROM events JOIN pages USING (page) ORDER BY event"):
@@ -222,7 +222,7 @@ def outcomes(folder):
 
 @pytest.mark.parametrize("policy", ["rucb", "double_thompson", "interleaved_filter"])
 def test_a_dropped_ranker_is_never_shown_and_the_others_have_the_path_of_a_policy_without_it(tmp_path, policy):
-    """The reference: a policy of four arms that takes each pair's outcomes from their stack, the first one first."""
+    """The reference: a policy of four arms that takes each pair's outcomes from a queue."""
     given, clock = settings(policy=policy, horizon=2000), Clock()
     with opened(tmp_path, given, clock=clock) as experiment:
         use(experiment, 80)
@@ -339,7 +339,7 @@ def test_the_command_answers_with_what_was_done_and_what_holds(tmp_path):
 
 
 def test_a_use_from_beside_holds_no_call_up_while_it_looks_whether_a_policy_can_go_on(tmp_path, monkeypatch):
-    """A policy loads a compiler, for which no search may wait; rows are replayed without one."""
+    """Loading a policy starts a compiler, and no search may wait for it; rows are replayed without a policy."""
     built = []
 
     def slow(given, left):
@@ -411,7 +411,7 @@ def test_a_use_says_of_shares_only_where_it_is_one(tmp_path):
 
 
 def test_two_services_on_one_store_agree(tmp_path, monkeypatch):
-    """The lock file was removed, as programs that tidy up do."""
+    """The lock file was removed, for example by a clean-up program."""
     monkeypatch.setattr("ltr_duel.live.running._PAUSE", 0.0)
     with opened(tmp_path) as one:
         use(one, 20)

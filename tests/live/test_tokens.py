@@ -49,7 +49,7 @@ def copied(folder):
 
 @pytest.mark.parametrize("opening", ["the same", "another"])
 def test_after_a_restore_a_token_of_a_lost_page_closes_no_other_page(tmp_path, opening):
-    """Clocks stand still: page and deadline of both tokens are the same."""
+    """The clock stands still, so page and deadline of both tokens are the same."""
     with opened(tmp_path) as experiment:
         kept = experiment.decide("q", RANKINGS)
         if opening == "the same":

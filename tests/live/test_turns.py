@@ -1,4 +1,4 @@
-"""Outcomes reach a policy in turn, each once: without delay the same path, with any delay the same distribution."""
+"""Each outcome reaches a policy once: without delay on the same path, with any delay with the same distribution."""
 
 import json
 
@@ -128,7 +128,7 @@ def test_what_waits_can_be_taken_back(in_order):
 
 
 def final(name, runs, in_order, delays):
-    """Return the pulls of arm 0 in 60 steps, and the lost duels among the first twelve, of many runs."""
+    """Return, for many runs, the pulls of arm 0 in 60 steps and the lost duels among the first twelve."""
     found = []
     for run in range(runs):
         users, late = stream(run, "users", name), stream(run, "delays")

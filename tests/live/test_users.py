@@ -1,4 +1,4 @@
-"""Users that are hashed by another key would count again."""
+"""The hashes of users need the same key at each start; with another key, users would count again."""
 
 import pytest
 

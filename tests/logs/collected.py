@@ -31,13 +31,13 @@ class Case(NamedTuple):
 
     @property
     def means(self) -> FloatMatrix:
-        """The mean outcome of the row against the column."""
+        """Return the mean outcomes of the row rankers against the column rankers."""
         utility = -0.1 * np.arange(self.rankers) * self.separated
         return np.clip(utility[:, None] - utility[None, :], -0.6, 0.6)
 
 
 class Held(NamedTuple):
-    """Pairs shown, and how many of their intervals hold the mean outcome."""
+    """Number of shown pairs, and number of their intervals that contain the mean outcome."""
 
     pairs: NDArray[np.int64]
     plain: NDArray[np.int64]  # Student's, as if the number of outcomes had been fixed
@@ -46,14 +46,14 @@ class Held(NamedTuple):
 
 
 class Outcomes(NamedTuple):
-    """Of the pairs i < j: how often each was tied (0), won (1) and lost (-1); weighted sums, if chances are known."""
+    """For the pairs i < j: numbers of ties (0), wins (1) and losses (-1); weighted sums, if probabilities are known."""
 
     score: np.ndarray  # (4, K, K)
     sums: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float, float] | None  # fields of `Weighed`
 
 
 class TiedCoins(NamedTuple):
-    """Outcomes that may tie; the policy gets a coin's sign then."""
+    """Outcomes with ties; the policy gets the sign of a coin for a tie."""
 
     means: FloatMatrix
     score: np.ndarray  # (4, K, K), counted here
@@ -136,21 +136,21 @@ def experiment(case: Case, seed: int, *, compiled: bool = False) -> tuple[int, .
 
 
 def coverage(case: Case, experiments: int, *, compiled: bool = False) -> Held:
-    """Return what experiments found; each field has one entry an experiment."""
+    """Return the results of experiments; each field has one entry per experiment."""
     found = [experiment(case, seed, compiled=compiled) for seed in range(experiments)]
     return Held(*map(np.array, zip(*found, strict=True)))
 
 
 def share(found: NDArray[np.int64], of: NDArray[np.int64]) -> tuple[float, float]:
-    """Return a share and its standard error, from numbers for each experiment: the pairs of one go together."""
+    """Return a share and its standard error, clustered by experiment."""
     mean, error, _ = clustered_means(of[None].astype(np.float64), found[None].astype(np.float64))
     return float(mean[0]), float(error[0])
 
 
 def calibration(experiments: int, ties: float, observations: int, seed: int = 0) -> list[tuple[float, float, int]]:
-    """Return the probability of the winner as it is given, how often it is true, and of how many, in five bins.
+    """Return, in five bins, the stated probability of the winner, the share of true statements, and their number.
 
-    The share of decided pages that the first of two rankers wins is uniform, as the posterior takes it to be.
+    The share of decided pages that the first of two rankers wins is uniform, as in the prior.
     """
     rng = stream(seed, "calibration", str(ties))
     share = rng.random(experiments)
@@ -164,10 +164,10 @@ def calibration(experiments: int, ties: float, observations: int, seed: int = 0)
 
 
 def misses_of_a_pair_left_to_chance(often, seldom, steps, others, experiments, *, dropped=False, seed=0):
-    """Return how often the interval printed of equal rankers is above 0, below 0, and by weights.
+    """Return how often the printed interval of equal rankers is above 0, below 0, and computed by weights.
 
-    Their pair is shown by a chance of ``often`` while it is ahead (or until it is dropped, two errors behind), then by
-    ``seldom``; other pairs share the rest.
+    Their pair is shown with probability ``often`` while it is ahead (or until it is dropped, two errors behind), then
+    with probability ``seldom``; the other pairs share the rest.
     """
     rng, size = stream(seed, "chance", f"{often} {seldom} {steps} {others} {dropped}"), experiments
     score, sums, lost = np.zeros((3, size)), np.zeros((2, size)), np.zeros(size, np.bool_)

@@ -1,4 +1,4 @@
-"""A server of Postgres, where it is installed."""
+"""A Postgres server, if Postgres is installed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 @pytest.fixture(scope="module")
 def postgres(tmp_path_factory):
-    """Start a server, as another user where the tests run as root."""
+    """Start a server, as a separate user if the tests run as root."""
     programs = next((p for p in Path("/usr/lib/postgresql").glob("*/bin") if (p / "initdb").exists()), None)
     if programs is None and shutil.which("initdb"):
         programs = Path(shutil.which("initdb")).parent

@@ -1,7 +1,7 @@
-"""Logs drawn as the sums that are kept of them, and how often tests and intervals of such logs are wrong.
+"""Simulated sums of logs, and the error rates of tests and intervals on such logs.
 
-Returning users: 5 % of them make half of the impressions, and 55 % of a user's outcomes of a pair repeat one that is
-his alone (correlation .3).
+Returning users: 5 % of the users make half of the impressions, and 55 % of a user's outcomes of a pair repeat an
+individual outcome of the user (correlation .3).
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ _LOOKS = 30
 
 
 class DrawnLog(NamedTuple):
-    """A log as rows: pair and user of each impression, and its outcome."""
+    """A log as rows: the pair, the user and the outcome of each impression."""
 
     pair: np.ndarray
     user: np.ndarray
     y: np.ndarray
 
     def sums(self, pairs, ends=()):
-        """Return numbers and sums of outcomes by pair and user, and sums of squares by pair, until each look.
+        """Return numbers and sums of outcomes by pair and user, and sums of squares by pair, up to each look.
 
         Shapes (looks * pairs, users of a pair) and (looks * pairs,). By default there is one look, at the end.
         """
@@ -75,7 +75,7 @@ def users_of(n, kind, users, rng):
 
 
 def drawn_log(pairs, n, ties, kind, rng, mean=0.0, users=0):
-    """Draw a log whose first pair has this mean outcome, others 0; by default a user returns five times on average."""
+    """Sample a log whose first pair has this mean outcome, others 0; by default users return five times on average."""
     user = users_of(n, kind, users or max(20, n // 5), rng)
     pair = rng.integers(0, pairs, n)
     u = rng.random(n)
@@ -108,7 +108,7 @@ def false_stop(log, pairs, limits):
 
 
 def false_alarms(rankers, n, ties, kind, experiments):
-    """Return how often identical rankers differ, by the fixed and by the sequential test."""
+    """Return how often the fixed and the sequential test find a difference between identical rankers."""
     pairs = rankers * (rankers - 1) // 2
     limits = boundary(n, LEVEL / pairs)
     found = np.zeros(2)
@@ -132,9 +132,9 @@ def coverage(users, kind, ties, mean, experiments):
 
 
 def winner_found(rankers, effect, experiments, square=0.5):
-    """Return how often a ranker is ahead of a named other by the plan of a pair, and of all by the plan of a winner.
+    """Return how often a ranker beats a named one under a pair's plan, and all others under a winner's plan.
 
-    The third number is how often it is ahead of all by the plan of a pair.
+    The third number is how often the ranker beats all others under a pair's plan.
     """
     pairs, found = rankers * (rankers - 1) // 2, np.zeros(3)
     spread = Spread("a", "b", effect, square, each=float(pairs))
@@ -156,7 +156,7 @@ def winner_found(rankers, effect, experiments, square=0.5):
 
 
 def drawn_users(users, visits, correlation, effect, rng):
-    """Draw sums of outcomes of 1 and -1 of users who come equally often."""
+    """Sample sums of outcomes of 1 and -1 of users who come equally often."""
     mean = effect + correlation**0.5 * rng.choice([-1.0, 1.0], users)
     return 2.0 * rng.binomial(visits, (1 + mean) / 2) - visits
 
@@ -188,7 +188,7 @@ def plan_from_a_log_kept(users, visits, correlation, experiments, effect=0.1, ea
 
 
 def parts_that_differ(n, parts, experiments):
-    """Return how often parts of a log of identical rankers differ, by outcomes of 1 and -1 of users who come once."""
+    """Return how often parts of a log of identical rankers differ, with outcomes of 1 and -1, users coming once."""
     found, nothing = 0, np.zeros(parts, np.int64)
     whole = naive_means(np.array([n + 2.0]), np.zeros(1), np.array([n + 2.0])).freedom
     for k in range(experiments):
@@ -241,7 +241,7 @@ def plan_kept(rankers, effect, experiments):
 
 
 def looked_at(count, total, square, alpha=1.0):
-    """Return what a test sees of sums by pair and user; signs are counted where they could matter at that error."""
+    """Return the input of a test from sums by pair and user; signs are counted if they could matter at that error."""
     cautious = cautious_means(count, total, square)
     p = statistics.student_p(*cautious)
     for k in np.flatnonzero(p < 2 * special.ndtr(-np.sqrt(-2 * np.log(alpha)))):
@@ -270,7 +270,7 @@ def false_stops(rankers, n, ties, kind, experiments):
 
 @kernel
 def may_be_decided(pair, cell, y, ends, cells, sums, least):
-    """Whether a pair's squared deviation and number of users may be enough at a look, whatever clusters are added."""
+    """Return whether a pair's squared deviation and users may suffice at a look, with any further clusters."""
     look = 0
     for t in range(len(y)):
         p, c = pair[t], cell[t]
@@ -292,7 +292,7 @@ def may_be_decided(pair, cell, y, ends, cells, sums, least):
 
 
 def false_named_looks(n, ties, kind, experiments):
-    """Return how often two identical rankers differ at one of four even looks, and at the first of them."""
+    """Return how often two identical rankers differ at one of four evenly spaced looks, and at the first look."""
     spent = statistics.spent_error(np.arange(1, 5) / 4, LEVEL)  # as `look_at_days` spends it
     found = np.zeros(2)
     for k in range(experiments):
@@ -311,7 +311,7 @@ def false_named_looks(n, ties, kind, experiments):
 
 
 def false_winners_asked_hourly(days, experiments, an_hour=100):
-    """Return how often planned looks, computed every hour, ever have a winner of two identical rankers."""
+    """Return how often planned looks, computed every hour, ever name a winner of two identical rankers."""
     spent, found, hours = statistics.spent_error(np.array(days) / days[-1], LEVEL), 0, int(24 * days[-1])
     for k in range(experiments):
         lead = stream(k, "hourly", str(days)).choice([-1, 1], (hours, an_hour)).sum(axis=1).cumsum()
@@ -334,7 +334,7 @@ def _winner_until(ends, lead, an_hour, days, spent):
 
 
 def users_needed(effect, experiments, visits=20, correlation=0.1, square=0.5):
-    """Return the users until the test of first impressions stops, and until that of all does; (experiments, 2)."""
+    """Return the numbers of users until the tests of first and of all impressions stop; (experiments, 2)."""
     limits = boundary(int(60 / effect**2), LEVEL)
     stops = np.zeros((experiments, 2))
     for k in range(experiments):
@@ -358,9 +358,9 @@ def users_needed(effect, experiments, visits=20, correlation=0.1, square=0.5):
 
 
 def visits_of_users(n, visits, heavy, pairs, rng):
-    """Return how often users come to one of the pairs, until it has n impressions.
+    """Return the visits of users to one pair, until the pair has n impressions.
 
-    All come equally often; or each is one of the 5 % who make half of the impressions, by chance.
+    All users come equally often, or each is with probability 5 % one of those who make half of the impressions.
     """
     size = np.full(int(2 * n * pairs / visits) + 200, visits)
     if heavy:
@@ -375,7 +375,7 @@ def visits_of_users(n, visits, heavy, pairs, rng):
 def plan_of_returning_users_kept(rankers, effect, heavy, experiments, visits=20, correlation=0.3, square=0.5):
     """Return how often the fixed and the sequential test find the effect with the impressions that were planned.
 
-    How often users come is known from two million impressions of the pair. Then users come one after the other.
+    The plan knows the visits of users from two million impressions of the pair. Then users come one after the other.
     """
     pairs, square = rankers * (rankers - 1) // 2, max(square, effect)
     sizes = visits_of_users(2_000_000, visits, heavy, pairs, stream(0, "returning", f"{rankers} {heavy}"))

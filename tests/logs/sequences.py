@@ -1,4 +1,4 @@
-"""Many simulated sequences of outcomes, looked at after every observation."""
+"""Many simulated sequences of outcomes, with a look after every observation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.conftest import random_rankings
 
 
 def boundary(length, alpha, tuned_at=1000.0):
-    """Return by how much wins must lead to stop, for each number of wins and losses up to the length."""
+    """Return the lead of wins that stops the test, for each number of decided outcomes up to the length."""
     return Bets.tuned(tuned_at, alpha / 2).lead_needed(np.arange(length + 1), np.log(2 / alpha))
 
 
@@ -37,16 +37,16 @@ def compared(logs, length, seed, at_once=500):
 
 @kernel
 def compare_often(comparison, rng, out):
-    """Fill in outcomes of a ranker against itself."""
+    """Fill in the outcomes of a ranker against itself."""
     n_queries = comparison.lists.query_ptr.shape[0] - 1
     for n in range(out.shape[0]):
         out[n] = np.int8(compare_pair(comparison, random_below(n_queries, rng), 0, 0, rng, rng))
 
 
 def first_alarm(y, limits, z=1.959964, burn_in=10):
-    """Return, for each log, after how many observations the sequence stops, and when a repeated z-test would.
+    """Return, for each log, the number of observations until the sequence stops, and until a repeated z-test stops.
 
-    The length plus one where it does not.
+    The number is the length plus one if the test does not stop.
     """
     logs, length = y.shape
     lead, square = np.zeros(logs), np.zeros(logs)

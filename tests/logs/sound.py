@@ -1,4 +1,4 @@
-"""Sound logs of users who come often, and how often each check of `logs check` fails for them."""
+"""Correct logs with frequent users, and the error rates of the checks of `logs check` on such logs."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ SIMULATED = {"pairs": "team_draft", "horizon": 3000}
 
 
 def write_sound_log(path, rankers, users, drawn, seed, n=3000):
-    """Write team drafts of two rankers whose coins are fair, on users who click, and find nothing, in their own ways.
+    """Write a log of team drafts with fair coins; users differ in clicks, and rankers in empty lists.
 
-    Of 100 users or more 5 % make half of the pages. Pairs are drawn for each page, for each user, or for each visit of
-    five pages; then users come one after the other with odd seeds. Or a policy shifts the pages to a pair, while more
-    and more are empty. Or pairs come in runs of a hundred pages, there is an outage of all for 1 % of the time, and all
-    pages of one user fail. The first two rankers agree on half of the queries; each ranker finds nothing for a fifth,
-    and a page is empty if neither finds anything. Some queries fail more often than others.
+    If there are at least 100 users, 5 % of them make half of the pages. Pairs are sampled for each page, for each
+    user, or for each visit of five pages; with odd seeds, users then come one after the other. Or a policy shifts the
+    pages to one pair while the share of empty pages grows. Or pairs come in runs of a hundred pages, all pages fail for
+    1 % of the time, and all pages of one user fail. The first two rankers agree on half of the queries. Each ranker
+    finds nothing for a fifth of the queries, and a page is empty if neither ranker finds anything. Some queries fail
+    more often than others.
     """
     rng = stream(seed, "sound log", f"{rankers} {users} {drawn}")
     often = (rng.random(n) < 0.5) & (users >= 100)
@@ -86,15 +87,15 @@ def write_sound_log(path, rankers, users, drawn, seed, n=3000):
 
 
 def failed(path, **settings):
-    """Return the checks that were made, and those that fail."""
+    """Return the executed checks, and the failed checks."""
     found = [one for one in check_log(ClickLog(path, skip_bad=None), **settings) if one.verdict != "not checked"]
     return [one.name for one in found], [one.name for one in found if one.verdict == "fails"]
 
 
 def false_alarms_of_checks(kind, rankers, users, experiments, **settings):
-    """Return how often each check is made, and fails; ``kind`` is how pairs are drawn, or a policy.
+    """Return how often each check is executed, and fails; ``kind`` is the way to sample pairs, or a policy.
 
-    With a policy ``rankers`` may be `Rankings`, and further settings are those of `simulate_log`.
+    With a policy, ``rankers`` may be `Rankings`, and further settings are passed to `simulate_log`.
     """
     made, alarms = Counter(), Counter()
     with tempfile.TemporaryDirectory() as folder:

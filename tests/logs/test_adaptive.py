@@ -24,7 +24,7 @@ RANKINGS = random_rankings(3, 20, 6)
 
 
 def log_of(path, outcomes, **given):
-    """Write impressions of two rankers, each won (1), lost (-1) or tied by the first."""
+    """Write impressions of two rankers that the first ranker wins (1), loses (-1) or ties."""
     rows = []
     for k, y in enumerate(outcomes):
         row = {"impression": k, "time": k, "query": k, "user": k, "shown": ["a", "b"], "rankers": ["old", "new"]}
@@ -70,7 +70,7 @@ def test_a_log_of_a_policy_that_does_not_react_is_like_one_without(tmp_path, pol
 
 
 def differing_queries(n=2500, queries=30):
-    """Return a log of which impressions show a difference, and few unlike queries do not."""
+    """Return a log that shows a difference by impressions, but not by its few dissimilar queries."""
     rng = np.random.default_rng(1)
     query = rng.integers(0, queries, n)
     wins = (1 + np.clip(0.1 + rng.normal(0, 0.5, queries), -1, 1)) / 2
@@ -156,7 +156,7 @@ def test_tables_of_adaptive_logs_name_what_a_mean_is_of_and_give_no_counts_of_an
     ],
 )
 def test_intervals_of_logs_with_propensities_hold_on_both_sides(often, seldom, steps, others, dropped, weighed):
-    """Of a pair that is dropped for good, 12 % were below the truth if weights were used from 30 users on."""
+    """If weights were used from 30 users on, 12 % of the intervals of a dropped pair would be below the truth."""
     above, below, weights = misses_of_a_pair_left_to_chance(often, seldom, steps, others, 300, dropped=dropped)
     assert max(above, below) <= 300 * 0.025 + 2.5 * (300 * 0.025) ** 0.5
     assert weighed[0] <= weights <= weighed[1]
@@ -196,7 +196,7 @@ def test_weighted_outcomes_that_are_all_equal_are_not_certain(tmp_path, y):
     (399, [0.5] * 400, "some pair was at times less likely than its rows say"),
 ])  # fmt: skip
 def test_the_note_names_the_one_reason_for_which_there_are_no_weights(tmp_path, users, propensity, why):
-    """Before, it named small propensities and few users, whichever it was; in the last log a pair has ten rows."""
+    """Before, the note always named both small propensities and few users; in the last log a pair has ten rows."""
     rankers = [["old", "other" if users == 399 and k < 10 else "new"] for k in range(400)]
     y, who = np.random.default_rng(1).choice([-1, 0, 1], 400), (np.arange(400) % users).tolist()
     found = compare_log(

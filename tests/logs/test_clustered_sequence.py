@@ -1,4 +1,4 @@
-"""The sequence of all impressions: values of the authors' library, its expectation, and what it needs."""
+"""The sequence of all impressions: values of the authors' library, its expectation, and its requirements."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_the_tuned_part_has_the_values_of_the_authors_library():
 
 @pytest.mark.parametrize("variance", [3.0, 200.0, 50_000.0])
 def test_the_e_value_is_the_ratio_of_normal_densities_mixed_over_the_drift(variance):
-    """If a drift is drawn with variance 1 / rho, S at the time V has the variance V + V^2 / rho."""
+    """If the drift is sampled with variance 1 / rho, S at time V has variance V + V^2 / rho."""
     rho = np.concatenate([[_rho(0.01, 1000.0)], _EVEN])
     weight = np.concatenate([[0.5], np.full(len(_EVEN), 0.5 / len(_EVEN))])
     for deviation in (0.0, 1.5, 4.0):
@@ -51,7 +51,7 @@ def test_the_boundary_is_where_the_e_value_reaches_the_level(alpha):
 
 
 def test_at_no_variance_does_the_boundary_cost_half_as_much_again_as_the_best_one():
-    """The best one for a variance is tuned there; its squared deviation is 9.2. At 10 the tuned part alone has 82."""
+    """The best boundary for a variance is tuned to it: squared deviation 9.2. At 10, the tuned part alone has 82."""
     ratio = 1000 / _rho(0.05, 1000.0)
     best = (1 + 1 / ratio) * (np.log1p(ratio) + 2 * np.log(20))
     assert best == pytest.approx(9.2, abs=0.05)

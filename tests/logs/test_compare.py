@@ -57,7 +57,7 @@ def write(tmp_path, rows):
 
 
 def outcomes_of(path, **settings):
-    """Return the outcome of each impression and pair, pairs by name in the order of the alphabet."""
+    """Return the outcome of each impression and pair; pairs are in alphabetical order."""
     log = ClickLog(path)
     outcomes, rows, creditor, _ = credited(log, **settings)
     named, found = rows.select("line", "impression"), {}
@@ -231,7 +231,7 @@ def test_sums_of_all_users_are_kept_apart_however_many_there_are():
 
 
 def reference(path):
-    """Return wins, losses and ties of the first of each pair, first outcomes of users, and users' sums: row by row."""
+    """Return wins, losses and ties of each pair's first ranker, users' first outcomes and sums, row by row."""
     score, fresh, users = {}, {}, {}
     for batch in ClickLog(path).batches():
         for row in batch.table.to_pylist():
@@ -298,7 +298,7 @@ def test_a_simulated_log_tells_its_truth_and_any_cluster_can_be_named(tmp_path):
 
 
 def test_a_log_is_the_run_that_the_simulation_makes(tmp_path):
-    """The same lists, users and coins: the policy meets the same rankers as in `simulate`."""
+    """With the same lists, users and coins, the policy compares the same rankers as in `simulate`."""
     rankings = random_rankings(4, 10, 8)
     path = tmp_path / "clicks.parquet"
     plain = {"horizon": 300, "seed": 3, "compiled": False}
@@ -353,7 +353,7 @@ def test_an_interval_leaves_out_0_just_where_the_test_does(tmp_path):
 
 
 def test_a_plan_is_not_made_from_the_pair_that_looks_clearest_by_chance(tmp_path):
-    """Two of two impressions of a and c, and a pair with a clear effect."""
+    """a wins both of its impressions against c; another pair has a clear effect."""
     row = {"shown": ["x", "y"], "owners": [0, 1]}
     some = [row | {"rankers": ["a", "b"], "clicks": [1 + (k % 4 == 0)], "user": k} for k in range(400)]
     few = [row | {"rankers": ["a", "c"], "clicks": [1], "user": 400 + k} for k in range(2)]
@@ -366,7 +366,7 @@ def test_a_plan_is_not_made_from_the_pair_that_looks_clearest_by_chance(tmp_path
 
 
 def visited(tmp_path, means, visits, days=30, seed=0):
-    """Return the comparison of a log whose users have these mean outcomes and come so often, evenly over the days."""
+    """Return the comparison of a log whose users have these mean outcomes and visits, evenly over the days."""
     rng = np.random.default_rng(seed)
     at = np.concatenate([rng.random(n) for n in visits])
     user = np.repeat(np.arange(len(visits)), visits)
@@ -381,7 +381,7 @@ def visited(tmp_path, means, visits, days=30, seed=0):
 
 
 def test_users_who_come_often_decide_the_mean_over_impressions_and_the_answer_names_both(tmp_path):
-    """5 % of the users come twenty times as often and like B; the others like A."""
+    """5 % of the users come twenty times as often and prefer B; the others prefer A."""
     often = np.arange(4000) < 200
     found = visited(tmp_path, np.where(often, -0.2, 0.05), np.where(often, 20, 1), days=28)
     (decision,) = decisions = stopping_decisions(found, 0.95)
@@ -482,7 +482,7 @@ def test_how_long_to_go_on_is_not_said_after_a_handful_of_impressions(n):
 
 
 def test_users_decide_the_cluster_wherever_in_the_log_they_are(tmp_path):
-    """10,000 rows without a user, then 1,200 of one robot: more rows than were ever read at once."""
+    """10,000 rows without a user, then 1,200 rows of one robot: more rows than one batch."""
     rows = [ROW | {"clicks": [[1], [2], []][k % 3]} for k in range(10_000)]
     rows += [ROW | {"clicks": [1], "user": "robot"} for _ in range(1200)]
     path = write(tmp_path, rows)
@@ -574,7 +574,7 @@ def test_a_pair_that_was_never_shown_is_named_and_the_page_counts_the_pairs_that
 
 
 def test_a_log_that_is_clustered_by_queries_is_looked_at_so_too(tmp_path):
-    """Queries that return are like users who do: the same numbers, whichever column names the cluster."""
+    """Repeated queries are like returning users: the same numbers for either column as the cluster."""
     rng = np.random.default_rng(0)
     rows = [ROW | {"clicks": [1 + int(won)]} for won in rng.random(600) < 0.4]
     ids = [f"c{k}" for k in rng.integers(0, 60, 600)]
@@ -591,7 +591,7 @@ def test_a_log_that_is_clustered_by_queries_is_looked_at_so_too(tmp_path):
 def test_where_errors_rest_on_queries_further_ones_are_needed_however_often_the_same_are_asked(
     tmp_path, cluster, limits
 ):
-    """60 queries (or users) have a taste, and a wins 5 of 8; with four times the impressions it takes as many more."""
+    """60 queries (or users) have a taste, and a wins 5 of 8; with four times the impressions, as many are missing."""
     said = []
     for times in (1, 4):
         n = 60 * 40 * times
@@ -619,7 +619,7 @@ def test_where_errors_rest_on_queries_further_ones_are_needed_however_often_the_
 
 
 def test_too_few_are_those_of_which_there_are_too_few(tmp_path):
-    """15 queries and 200 users: it is not the users."""
+    """With 15 queries and 200 users, the message names the queries, not the users."""
     rows = [ROW | {"query": k % 15, "user": k % 200, "clicks": [1 + (k % 15 > 8)]} for k in range(3000)]
     for turned, said in ((False, "queries"), (True, "users")):
         turn = {"query": "user", "user": "query"} if turned else {}
@@ -629,7 +629,7 @@ def test_too_few_are_those_of_which_there_are_too_few(tmp_path):
 
 
 def test_where_few_queries_hide_what_their_impressions_show_the_way_to_see_it_is_named(tmp_path):
-    """Each of ten queries has a taste; together new wins 60 % of 1,000 impressions of these."""
+    """Each of ten queries has a taste; in total, new wins 60 % of their 1,000 impressions."""
     hint = "a and b: no difference is shown for queries in general"
     for shares, hints in (([0.9] * 6 + [0.15] * 4, 1), ([0.6] * 10, 0), ([0.5] * 10, 0)):
         rows = [ROW | {"query": k % 10, "clicks": [1 + (k // 10 >= 100 * shares[k % 10])]} for k in range(1000)]
@@ -704,7 +704,7 @@ def test_texts_are_told_apart_some_at_a_time(monkeypatch, twice):
 
 
 def test_each_user_counts_once_for_the_ranker_with_more_credit(tmp_path):
-    """a wins users u and v, b wins w, x is a tie, and so is the impression without a user and a click."""
+    """Users u and v prefer a, w prefers b, x is a tie, and the impression without a user and a click is a tie."""
     seen = {"u": "aab", "v": "a", "w": "bb-", "x": "ab", None: "-"}
     rows = [
         ROW | {"user": user, "clicks": {"a": [1], "b": [2], "-": []}[y]} for user, y in seen.items() for y in seen[user]

@@ -18,8 +18,8 @@ SQUARE = 0.5  # mean squared outcome: half of the impressions are ties
 def logs_of_users(logs, users, visits, correlation, mean, seed):
     """Return visits and sums of outcomes of each log's users; shape (logs, users).
 
-    Half of the users like the first ranker more than the mean, half less, so that two outcomes of a user have the
-    correlation that is asked for. Some users come often: visits are geometric, with that mean.
+    Half of the users prefer the first ranker more than average, half less, so that two outcomes of a user
+    have the given correlation. Some users come often: visits are geometric with the given mean.
     """
     rng = stream(seed, "users", str(correlation))
     taste = np.sqrt(correlation * (SQUARE - mean**2)) * rng.choice([-1.0, 1.0], (logs, users))
@@ -31,7 +31,7 @@ def logs_of_users(logs, users, visits, correlation, mean, seed):
 
 
 def coverage(correlation, users=300, visits=5, mean=0.05, logs=2000, seed=0):
-    """Return how often the clustered, and the naive, 95 % interval holds the truth."""
+    """Return how often the clustered and the naive 95 % interval contain the truth."""
     count, total, decided = logs_of_users(logs, users, visits, correlation, mean, seed)
     found = clustered_means(count, total)
     naive = naive_means(count.sum(axis=1), total.sum(axis=1), decided.sum(axis=1).astype(float))
@@ -56,14 +56,14 @@ def regressed(y, groups):
 
 
 def test_the_error_of_clusters_is_that_of_statsmodels():
-    """For clusters of one size the corrections are the same: G / (G - 1)."""
+    """For clusters of equal size the corrections are the same: G / (G - 1)."""
     y = np.random.default_rng(0).choice([-1.0, 0.0, 1.0], (40, 5))
     found = clustered_means(np.full((1, 40), 5.0), y.sum(axis=1)[None])
     assert (found.mean[0], found.error[0]) == pytest.approx(regressed(y.ravel(), np.repeat(np.arange(40), 5)))
 
 
 def test_the_error_of_unequal_clusters_is_that_of_statsmodels_but_for_the_correction():
-    """Clusters of one to nine: CR2 divides each square by one less its share, statsmodels all by (G - 1) / G."""
+    """Sizes are one to nine: CR2 divides each square by 1 minus its share, statsmodels all squares by (G - 1) / G."""
     sizes = np.tile(np.arange(1, 10), 60)
     groups = np.repeat(np.arange(len(sizes)), sizes)
     y = np.random.default_rng(1).choice([-1.0, 0.0, 1.0], len(groups))
@@ -94,7 +94,7 @@ def test_the_bootstrap_gives_the_same_interval():
 
 
 def test_one_observation_a_user_keeps_the_sequence_right_where_all_impressions_do_not():
-    """Users of opposite tastes come in runs of visits: then earlier outcomes tell of the next one."""
+    """Users of opposite tastes come in runs of visits, so that earlier outcomes predict the next outcome."""
     rng = stream(3, "runs")
     logs, users, visits = 1000, 150, 12
     taste = 0.45 * rng.choice([-1.0, 1.0], (logs, users))
@@ -122,7 +122,7 @@ def sums_of_users(count, total):
 
 def test_the_net_share_of_users_is_covered_where_it_differs_from_the_mean_over_impressions():
     def users(number, seed):
-        """Two of three users come once and like the first ranker; the others come nine times and do not."""
+        """Two of three users come once and prefer the first ranker; others come nine times and prefer the second."""
         rng = stream(seed, "net share")
         heavy = rng.random(number) < 1 / 3
         count = np.where(heavy, 9, 1)

@@ -1,4 +1,4 @@
-"""The promises of pages and commands about the engine in the process, and about logs of search records."""
+"""The statements of pages and commands about the engine in the process, and about logs of search records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A quick part of `python -m benchmarks.studies.errors`: error rates of what is printed."""
+"""A quick part of `python -m benchmarks.studies.errors`: error rates of the printed results."""
 
 from __future__ import annotations
 
@@ -80,14 +80,14 @@ def test_all_impressions_of_returning_users_need_a_third_of_the_users(effect, ex
 
 @pytest.mark.parametrize(("rankers", "heavy"), [(2, False), (2, True), (10, True)])
 def test_what_is_planned_for_returning_users_is_found(rankers, heavy):
-    """With users of one kind, of whom each makes as much as the mean impression's, a third is not found."""
+    """A plan for equal users with the same mean visits per impression would miss a third of the effects."""
     found = plan_of_returning_users_kept(rankers, 0.3, heavy, 200)
     assert (abs(found - 200 * 0.8) < 3 * (200 * 0.16) ** 0.5).all()
 
 
 @pytest.mark.parametrize(("effect", "square"), [(0.6, 0.8), (0.9, 1.0)])
 def test_of_few_returning_users_at_least_what_is_planned_is_found(effect, square):
-    """Six or seven users: one more adds much."""
+    """With six or seven users, one further user adds much power."""
     found = plan_of_returning_users_kept(2, effect, False, 60, correlation=0.1, square=square)
     assert (found >= 60 * 0.8 - 3 * (60 * 0.16) ** 0.5).all()
 

@@ -1,4 +1,4 @@
-"""Logs of other shapes: a row for each item or click, columns to slice by in files of text, and many bad lines."""
+"""Logs of other shapes: a row for each item or click, slicing columns in text files, and many bad lines."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ item = "doc"
 
 
 def flat(search, docs, teams, clicks):
-    """Return a row for each item of a list, the last place first."""
+    """Return a row for each item of a list, the last position first."""
     rows = [
         {"search": search, "moment": 5.0, "words": "q", "who": "u", "doc": doc, "place": k, "team": team}
         for k, (doc, team) in enumerate(zip(docs, teams, strict=True), 1)

@@ -228,7 +228,7 @@ def test_yandex_sessions_of_both_contests(tmp_path):
 
 @pytest.mark.parametrize("texts", ["{}", "user-{:08d}", "{:x}@example.org"])
 def test_different_texts_are_hashed_evenly(texts):
-    """Names that people really use are in a row, which a poor hash turns into patterns."""
+    """Typical names are consecutive, and a poor hash turns consecutive names into patterns."""
     names = [texts.format(7 * k) for k in range(200_000)]
     hashes = hash_texts(pa.array(names))
     assert len(np.unique(hashes)) == 200_000

@@ -23,7 +23,7 @@ def written(folder, rows, name):
 
 
 def impressions(method, rankers, number=400, outcome="", seed=0, queries=6, fixed=False):
-    """Yield rows with rankings, and the page of each: clicks favour the first ranker, users return."""
+    """Yield rows with rankings, and their pages; clicks favour the first ranker, and users return."""
     rng = np.random.default_rng(seed)
     pools = [[f"{query}/{k}" for k in range(rng.integers(3, 24))] for query in range(queries)]
     orders = [{name: list(rng.permutation(pool)) for name in RANKERS} for pool in pools]
@@ -43,7 +43,7 @@ def impressions(method, rankers, number=400, outcome="", seed=0, queries=6, fixe
 
 
 def forms(rows, token=lambda page: page.to_json()):
-    """Return the same impressions with rankings, and with tokens."""
+    """Return the same impressions with rankings and with tokens."""
     rankings = [row for row, _ in rows]
     common = ("impression", "time", "query", "user", "clicks", "shown")
     return rankings, [{name: row[name] for name in common} | {"page": token(page)} for row, page in rows]
@@ -121,7 +121,7 @@ def test_tokens_written_in_another_way_count_the_same_and_say_what_is_wrong(tmp_
 
 @pytest.mark.parametrize("alone", [False, True])
 def test_weights_from_tokens_are_those_from_rankings(tmp_path, monkeypatch, alone):
-    """Pairs (a, b) and (b, c) were shown, never (a, c); tokens of a query are joined by b."""
+    """Pairs (a, b) and (b, c) were shown, but never (a, c); ranker b connects the tokens of a query."""
     rows = [one for one in impressions("probabilistic:tau=0.5", 2, 900, fixed=True) if "b" in one[0]["rankers"]]
     if alone:
         rows = rows[:200]

@@ -1,4 +1,4 @@
-"""Outcomes less what the coin of each list decided: the same mean, with less error."""
+"""Outcomes minus the effect of each list's coin: the same mean with a smaller error."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ MEAN = 0.1
 
 
 def drawn(users, visits, seed):
-    """Return user, coin, outcome (of A) of impressions, and who clicks on place 1 always: half of the users.
+    """Return user, coin and outcome (of A) of impressions, and the half of users who always click on position 1.
 
-    The others click for A in 55 %, for B in 45 %, so that half of the variance is explained by the coin of the first.
+    The other users click for A in 55 %, for B in 45 %, so the coins of the first half explain half of the variance.
     """
     rng = np.random.default_rng(seed)
     top = rng.random(users) < 0.5
@@ -31,7 +31,7 @@ def drawn(users, visits, seed):
 
 
 def written(folder, user, coin, y, more=()):
-    """Write a log whose place 1 is A's where the coin is 1."""
+    """Write a log in which A owns position 1 if the coin is 1."""
     rows = []
     for k in range(len(user)):
         owners = [0, 1] if coin[k] == 1 else [1, 0]
@@ -71,7 +71,7 @@ def test_half_of_the_variance_explained_is_half_of_the_impressions(tmp_path):
 
 
 def test_the_coin_alone_takes_out_what_all_users_have_in_common(tmp_path):
-    """Cov(y, c) = 1/2, so its square, a quarter of the variance, is explained without knowing who is who."""
+    """Cov(y, c) = 1/2, so the coin explains its square, a quarter of the variance, without covariates of users."""
     user, coin, y, _ = drawn(1500, 1, 1)
     log = written(tmp_path, user, coin, y)
     plain, found = compare_log(log, bootstrap=0), compare_log(log, bootstrap=0, history=History())
@@ -99,7 +99,7 @@ def less_noise(y, coin, columns, user):
 
 
 def test_intervals_of_adjusted_outcomes_hold_the_mean():
-    """2,000 experiments of 100 users who come twice, slopes fitted to each; three errors are 1.5 %."""
+    """2,000 experiments of 100 users who come twice, with slopes fitted to each experiment; three errors are 1.5 %."""
     hits = 0
     for seed in range(2000):
         user, coin, y, top = drawn(100, 2, 100 + seed)
@@ -110,7 +110,7 @@ def test_intervals_of_adjusted_outcomes_hold_the_mean():
 
 @pytest.mark.parametrize("visits", [1, 3])
 def test_columns_of_noise_neither_shrink_a_large_mean_nor_the_doubt_of_it(visits):
-    """100 users, five columns: slopes without an intercept would take six hundredths of the mean for noise."""
+    """With 100 users and five columns, slopes without an intercept would explain six hundredths of the mean."""
     rng, found = np.random.default_rng(0), []
     user = np.repeat(np.arange(100), visits)
     for _ in range(2000):
@@ -122,14 +122,14 @@ def test_columns_of_noise_neither_shrink_a_large_mean_nor_the_doubt_of_it(visits
 
 
 def left_of(y, coin, columns, user, intercept):
-    """Return users' sums of what slopes leave of outcomes."""
+    """Return users' sums of the residuals of outcomes."""
     z = np.stack([coin, *(coin * column for column in columns)])
     products = np.stack([np.ones(len(y)), *z, y])
     return np.bincount(user, y - slopes_of(products @ products.T, intercept=intercept) @ z)
 
 
 def test_p_of_adjusted_outcomes_is_that_of_all_signs_of_outcomes_and_coins_together():
-    """Eight users who come twice: for each of the 256 signs the slopes are fitted again."""
+    """Eight users come twice; the slopes are fitted again for each of the 256 sign patterns."""
     user, coin, y, top = drawn(8, 2, 12)
     column = ((top - top.mean()) / top.std())[user]
     found = []
@@ -142,7 +142,7 @@ def test_p_of_adjusted_outcomes_is_that_of_all_signs_of_outcomes_and_coins_toget
 
 
 def test_few_users_with_identical_rankers_differ_in_one_log_of_twenty_at_most():
-    """2,000 logs of 30 users, most of whom click on place 1, and two columns; slopes with an intercept: 8 %."""
+    """2,000 logs of 30 users, most of whom click on position 1, and two columns; with intercepts, 8 % would differ."""
     rng, alarms = np.random.default_rng(0), np.zeros(2)
     user = np.arange(30)
     for _ in range(2000):
@@ -155,7 +155,7 @@ def test_few_users_with_identical_rankers_differ_in_one_log_of_twenty_at_most():
 
 @pytest.mark.parametrize("users", [12, 20])
 def test_intervals_of_few_users_hold_the_mean_and_leave_out_0_only_where_the_test_does(users):
-    """The coin alone is fitted; half of the users click on place 1."""
+    """Only the coin is fitted; half of the users click on position 1."""
     hits = 0
     for seed in range(1000):
         user, coin, y, _ = drawn(users, 2, 5000 + seed)

@@ -19,7 +19,7 @@ def opened(folder, exposures, events, **settings):
 
 
 def said(log):
-    """Return verdicts and sentences of the checks of events, and what the comparison notes of them."""
+    """Return the verdicts and sentences of the checks of events, and the notes of the comparison."""
     found = {one.name: (one.verdict, one.sentence) for one in check_log(log) if one.name.startswith("events")}
     return found, [one for one in compare_log(log, bootstrap=0).warnings if "have no impression" in one]
 
@@ -30,7 +30,7 @@ def said(log):
     ({"within": "1h", "which": "all"}, "not checked", ": 2 count for an exposure of their user and item, 1 for none"),
 ])  # fmt: skip
 def test_events_without_an_impression_are_counted_aloud(tmp_path, settings, verdict, more):
-    """Before, the check was sound by the events that have one, and the comparison silent."""
+    """Before, the check used only events with an impression and passed, and the comparison had no note."""
     exposures = [exposure(n, time=100.0 * n) for n in range(4)]
     buys = [event(name, "a", "purchase", time=500.0, user=user) for name, user in (
         ("i0", "u"), ("", "u"), (None, "u"), (None, "stranger"),
@@ -44,7 +44,7 @@ def test_events_without_an_impression_are_counted_aloud(tmp_path, settings, verd
 
 
 def test_events_that_all_find_their_exposure_are_sound_and_of_others_nothing_is_tested(tmp_path):
-    """Before, "0 of 1 events" were without exposure where no event named one."""
+    """Before, "0 of 1 events" were without exposure if no event named an exposure."""
     log = opened(tmp_path, [exposure(0), exposure(1)], [event(None, "a", time=None), event(None, "b")], within="1h")
     found, notes = said(log)
     assert found["events without impression"][0] == "not checked" and len(notes) == 1, "one has no time"
@@ -87,7 +87,7 @@ def test_purchases_of_ubi_without_a_query_id_are_counted_aloud(tmp_path):
 
 @pytest.mark.parametrize("again", [0, 5])
 def test_events_of_an_impression_that_is_there_several_times_are_those_of_its_first_row(tmp_path, again):
-    """Before, each event counted once for each row: more events were out of order than there were."""
+    """Before, each event counted once per row, so more events were out of order than existed."""
     users = [exposure(n, f"u{n % 4}", time=100.0 * n) for n in range(20)]
     shown_again = [one | {"time": 5000.0 + 100 * k} for k in range(again) for one in users]
     clicks = [event(f"i{n}", "a", time=100.0 * n + 1) for n in range(20)]

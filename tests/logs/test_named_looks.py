@@ -39,7 +39,7 @@ def test_a_look_that_has_been_stays_as_it_was_when_the_log_grows(tmp_path):
 
 
 def test_a_look_is_made_once_its_day_is_reached_and_says_the_same_ever_after(tmp_path):
-    """Asked every six hours, also just before the day: no answer until then, and one answer from then on."""
+    """The look is computed every six hours: without an answer before the day, afterwards with the same answer."""
     y, time, user = drawn(1200, 10, 0.1)
     answers = {}
     for hours in [*range(6, 240, 6), 167.9]:
@@ -51,7 +51,7 @@ def test_a_look_is_made_once_its_day_is_reached_and_says_the_same_ever_after(tmp
 
 @pytest.mark.parametrize("days", [[0.25], [1.0], [0.5, 1.0]])
 def test_a_look_asked_for_hourly_is_wrong_in_one_experiment_of_twenty_at_most(days):
-    """As many as there are false winners at a single look, however short: 11 % if a look could be six hours early."""
+    """The rate equals that of false winners at a single look; it would be 11 % if a look could be six hours early."""
     assert false_winners_asked_hourly(days, 300) <= 300 * 0.05 + 2.5 * (300 * 0.05) ** 0.5
 
 
@@ -86,7 +86,7 @@ def test_the_pairs_of_three_rankers_share_the_error(tmp_path):
 
 @pytest.mark.parametrize("kind", ["independent", "returning"])
 def test_identical_rankers_differ_at_one_of_four_looks_in_one_experiment_of_twenty(kind):
-    """Users who return have a taste; as each look spends what it may, not much less than one in twenty."""
+    """Returning users have a taste; each look spends its whole error, so the rate is not much below one in twenty."""
     experiments, users, alarms = 150, 300, 0
     spent = statistics.spent_error(np.arange(1, 5) / 4, 0.05, shape="pocock")
     for k in range(experiments):

@@ -121,7 +121,7 @@ def test_weights_of_the_pair_itself_are_one(tmp_path):
 
 @pytest.mark.parametrize("share", [1.0, 0.2])
 def test_lists_that_are_kept_for_a_query_are_refused(tmp_path, share):
-    """The mean weight is about right where one list of each query and pair is shown again and again."""
+    """The mean weight is approximately right even if one list per query and pair is shown repeatedly."""
     rankings = random_rankings(3, 20, 8)
     rows = [row for batch in ClickLog(log_of(tmp_path, rankings, 1500, 4)).batches() for row in batch.table.to_pylist()]
     first = {}
@@ -175,7 +175,7 @@ def test_far_rankers_are_refused_and_so_are_other_logs(tmp_path):
 
 
 def test_lists_that_agree_on_half_of_the_queries_do_not_hide_the_others():
-    """The demonstration: at tau 3 the log of A:B, A:C and B:D holds hardly any list of C:D where rankers differ."""
+    """The demonstration: at tau 3 the log of A:B, A:C and B:D contains hardly any list of C:D if the rankers differ."""
     for answer in answers(DEMONSTRATION, 3, [(2, 3)]):
         assert "of what the two would show is out of reach of the log" in answer.found.refused
         assert answer.found.expected_weight < 0.75
@@ -185,7 +185,7 @@ def test_lists_that_agree_on_half_of_the_queries_do_not_hide_the_others():
 
 @pytest.mark.parametrize("model", ["", "ubm"])
 def test_intervals_that_are_given_hold_the_mean_outcome_they_name(model):
-    """At most 5 of 24 may miss: intervals that hold 70 % pass in one of six; `make test-long` has 400."""
+    """At most 5 of 24 intervals may miss: 70 % coverage would pass in one of six cases; `make test-long` has 400."""
     given = [one for one in answers(CASE, 4, comparisons=4000, click_model=model) if not one.found.refused]
     held = [one.found.low <= one.truth <= one.found.high for one in given]
     assert len(given) >= 20 and np.mean(held) > 0.93 - 3 * np.sqrt(0.93 * 0.07 / len(given))
@@ -198,7 +198,7 @@ def test_a_click_model_narrows_the_interval():
 
 
 def test_a_model_that_predicts_every_outcome_leaves_no_residual():
-    """If credit depends on the list alone, the prediction is the outcome, and the estimate its mean over the draws."""
+    """If credit depends only on the list, the prediction is the outcome, and the estimate is the mean outcome."""
     orders = [[0, 1, 2, 3], [3, 1, 0, 2], [2, 3, 1, 0]]
     given = mixture(orders, [(0, 1)], [1.0], wanted=(0, 2), tau=1.0)
     state = METHODS["probabilistic"].init(Size(3, 4, 2), METHODS["probabilistic"].params(1.0), "expectation")
@@ -226,7 +226,7 @@ def test_marks_of_clicks_become_places():
 
 @pytest.mark.long
 def test_twenty_pairs_and_the_coverage_of_their_intervals(tmp_path):
-    """Each pair from the impressions of all pairs of seven rankers, of which one in 21 is its own."""
+    """Each pair is estimated from the impressions of all pairs of seven rankers, of which one in 21 shows the pair."""
     rankings = random_rankings(7, 30, 6)
     names = rankings.names
     truth = estimate_preferences(

@@ -1,4 +1,4 @@
-"""The page of a comparison: decision, soundness, outcomes, days and method, in the words of the terminal."""
+"""The page of a comparison: decision, checks, outcomes, days and method, in the words of the terminal."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_the_page_begins_with_the_decision_and_names_failed_checks_first(tmp_pat
 
 
 def test_a_page_has_one_family_of_intervals(tmp_path):
-    """At all looks, or at one; the other one's intervals and tests are not there."""
+    """The intervals and tests hold at all looks or at one look; the page shows only one kind."""
     log = clear(tmp_path / "log.jsonl")
     for stop, said, other in (
         (True, "the chance that any decision is ever wrong, at any number of looks, is at most 0.05", "p, corrected"),
@@ -110,7 +110,7 @@ def test_the_caption_of_the_picture_says_of_what_the_curve_is(tmp_path):
 
 
 def test_a_picture_has_no_band_where_nothing_is_known_and_names_the_margin(tmp_path):
-    """Bands from -1 to 1 of several pairs hid each other."""
+    """Before, bands from -1 to 1 of several pairs covered each other."""
     found = evidence_of(clear(tmp_path / "log.jsonl")).found
     seen = plot_comparison(found, margin=0.02)
     assert "margin" in seen.get_legend_handles_labels()[1]
@@ -190,7 +190,7 @@ def test_a_page_without_checks_says_so(tmp_path):
 
 @pytest.mark.parametrize(("width", "stop"), [(390, False), (390, True), (1200, True)])
 def test_a_browser_shows_every_cell_of_the_page(tmp_path, width, stop):
-    """With users who return the table has two means, and was wider than the page."""
+    """With returning users the table has two means, and was wider than the page before."""
     names = ("LM Jelinek-Mercer title+abstract", "covered_term_ratio document")
     users, times = np.arange(len(CLEAR)) % 250, 60.0 * np.arange(len(CLEAR))
     log = written(tmp_path / "log.jsonl", CLEAR, users, times, rankers=[names] * len(CLEAR))

@@ -1,4 +1,4 @@
-"""How unequal users are, in a plan."""
+"""The inequality of users in a plan."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_plan_from_a_log_knows_how_often_its_users_come(tmp_path):
 
 
 def test_how_often_users_come_is_the_median_of_users_of_the_log(tmp_path):
-    """Half of the 60 impressions are of users with 6 or more; a node of the quadrature between the sizes was named."""
+    """Users with 6 or more make half of the 60 impressions; before, a quadrature node between sizes was printed."""
     sizes = [1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 7, 8, 9]
     users = np.repeat(np.arange(len(sizes)), sizes).tolist()
     (spread,) = spreads_in_log(compare_log(log_of(tmp_path / "log.jsonl", [1, 1, -1] * 20, range(60), users)))
@@ -82,7 +82,7 @@ def test_how_often_users_come_is_the_median_of_users_of_the_log(tmp_path):
 
 @pytest.mark.parametrize(("users", "visits"), [(6, 200), (40, 20)])
 def test_a_plan_takes_the_upper_end_of_the_design_effect_that_the_users_leave_open(tmp_path, users, visits):
-    """Of f + 1 users the estimate is the truth times chi-squared / f: below its fifth in one log of five."""
+    """With f + 1 users, the estimate is the truth times chi-squared / f: below the 20 % quantile in one log of five."""
     rng = np.random.default_rng(3)
     user = np.tile(np.arange(users), visits)
     y = np.where(rng.random(users * visits) < (0.5 + 0.3 * rng.choice([-1, 1], users))[user], 1, -1)
@@ -98,7 +98,7 @@ def test_a_plan_takes_the_upper_end_of_the_design_effect_that_the_users_leave_op
 
 @pytest.mark.parametrize(("users", "visits", "correlation"), [(6, 200, 0.05), (10, 20, 0.1), (20, 20, 0.3)])
 def test_plans_from_logs_of_few_users_find_the_effect_and_are_not_much_too_long(users, visits, correlation):
-    """Before, plans from six users were five times as long as the best, and found it always."""
+    """Before, plans from six users were five times as long as the best plan, and always found the effect."""
     found, plans = plan_from_a_log_kept(users, visits, correlation, 1000, each=50)
     assert found.mean() >= 0.8 * 50 and (found >= 0.7 * 50).mean() >= 0.8
     spread = Spread("a", "b", 0.1, 1.0, 1 + correlation * (visits - 1), ((float(visits), 1.0),))
@@ -107,7 +107,7 @@ def test_plans_from_logs_of_few_users_find_the_effect_and_are_not_much_too_long(
 
 
 def test_outcomes_in_between_may_have_a_mean_above_their_mean_square():
-    """All outcomes .5: mean .5, mean square .25."""
+    """If all outcomes are .5, the mean is .5 and the mean square .25."""
     between = Spread("a", "b", 0.1, 0.25, between=True)
     assert plan_impressions(between, [0.5], draws=10)[0].fixed > 0
     with pytest.raises(InputError, match=r"whose root, 0\.5, is the mean outcome if all are won by the same credit"):

@@ -38,7 +38,7 @@ def test_a_ranker_that_is_named_by_a_number_is_not_taken_for_one(tmp_path, numbe
 
 
 def test_a_matrix_of_a_log_is_undecided_where_the_log_is(tmp_path):
-    """Before, a winner with P = 0.957, beside p = 0.0853 of the same log: one side of two."""
+    """Before, the matrix named a winner with P = 0.957 although p = 0.0853: a one-sided and a two-sided test."""
     found = compare_log(log_of(tmp_path / "log.jsonl", outcomes(42, 26, 60)))
     (p,) = found.p_corrected
     assert 0.06 < p < 0.1

@@ -1,4 +1,4 @@
-"""Memory and disk that the engine may take: limits by the size of the log, sentences, and folders that are left."""
+"""Memory and disk for the engine: limits by the size of the log, sentences, and remaining folders."""
 
 from __future__ import annotations
 

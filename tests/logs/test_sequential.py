@@ -1,4 +1,4 @@
-"""Peeking: the published values of the mixture, the error over whole sequences, and what is decided."""
+"""Peeking: the published values of the mixture, the error over whole sequences, and the decisions."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_the_mixture_has_the_values_of_the_authors():
 @pytest.mark.parametrize("m", [0.0, 0.1, 0.2])
 @pytest.mark.parametrize("seen", [(0, 0, 0, 0, 0, 0), (40, 20, 90, 0, 0, 0), (9, 4, 1, 30, 5.5, 6.0)])
 def test_the_capital_is_the_integral_over_the_shares(seen, m):
-    """Half of the shares come from the published density, half are even over log l from 1e-4 to .49."""
+    """Half of the prior is the published density, half is uniform over log l from 1e-4 to .49."""
     wins, losses, ties, others, lead, square = seen
     spread = 500.0
     bets = Bets.tuned(spread, 0.025)
@@ -100,7 +100,7 @@ def test_the_interval_holds_what_the_e_value_does_not_refute():
 
 
 def test_the_interval_is_no_wider_than_the_published_one_anywhere():
-    """Half the width of Howard et al. with the empirical variance, tuned at 1,000, where half of the outcomes tie."""
+    """Half the width of Howard et al. with the empirical variance, tuned at 1,000, if half of the outcomes tie."""
     n = np.array([100, 1000, 10_000, 10_000_000.0])
     published = np.array([0.38056, 0.07463, 0.02307, 0.00091])
     now = confidence_sequence(0.25 * n, 0.25 * n, 0.5 * n)
@@ -118,7 +118,7 @@ def test_observations_needed_are_where_the_interval_leaves_zero():
 
 
 def needed_by_halving(each, margin):
-    """Return `observations_needed` of one pair by trying numbers of observations."""
+    """Return `observations_needed` of one pair by trying all numbers of observations."""
 
     def decided(n):
         now = confidence_sequence(*(np.array([part * n]) for part in each))
@@ -160,7 +160,7 @@ def test_the_interval_of_wins_losses_and_ties_is_the_one_that_halving_finds():
 
 
 def alarms(logs, length, seed=0):
-    """Return the shares of logs of two identical rankers in which a look at any impression cries out."""
+    """Return the shares of logs of two identical rankers in which any look finds a difference."""
     limits = boundary(length, 0.05)
     naive = sequential = 0
     for y in compared(logs, length, seed):
@@ -187,7 +187,7 @@ CASES = [(0.1, 0.5), (0.05, 0.3), (0.2, 0.9), (0.15, 0.4), (0.3, 0.6), (0.08, 0.
 
 
 def found_by_simulation(effect, square, plan, experiments, seed):
-    """Return with what chance each test finds the effect with the impressions that were planned for."""
+    """Return the probability that each test finds the effect with the planned impressions."""
     fixed, late = int(np.ceil(plan.fixed)), int(plan.sequential_power)
     limits = boundary(late, 0.05)
     hits, stopped = 0, 0
@@ -218,7 +218,7 @@ def test_plans_of_many_rankers_count_all_impressions_and_share_the_error():
 
 
 def test_a_fixed_plan_knows_that_users_are_few():
-    """Ten impressions a user that are all alike: as many users, of whom at least six must agree (2 / 2^6 < .05)."""
+    """Each user has ten equal impressions, so at least six users must agree (2 / 2^6 < .05)."""
     ten = 10.0, ((10.0, 1.0),)
     plain, clustered = (plan_impressions(Spread("a", "b", 0.3, 0.6, *more))[0].fixed for more in ((), ten))
     assert clustered == pytest.approx(10 * plain, rel=0.15)
@@ -227,14 +227,14 @@ def test_a_fixed_plan_knows_that_users_are_few():
 
 
 def test_impressions_of_a_pair_come_by_chance():
-    """Of ten, a win is found by six or more (2 / 2^6 < .05): binomial; at a share of 1 the plan is six itself."""
+    """Of ten impressions, six must show the pair (2 / 2^6 < .05): binomial; with a share of 1 the plan is six."""
     alone, shared = (fixed_test(1.0, 1.0, 0.8, 0.05, share) for share in (1.0, 0.1))
     assert alone == 6
     assert stats.binom.sf(5, shared, 0.1) >= 0.8 > stats.binom.sf(5, shared - 1, 0.1)
 
 
 def test_the_chance_to_find_an_effect_is_that_of_all_numbers_of_wins():
-    """Of eight impressions, all decided, eight must be won or seven: 2 x 9 / 256 > .05, so eight: .9^8."""
+    """Seven wins of eight decided impressions are not significant (2 x 9 / 256 > .05), so eight are needed: .9^8."""
     assert found_by(0.8, 1.0, 8, 0.05) == pytest.approx(0.9**8)
     assert found_by(0.8, 1.0, 9, 0.05) == pytest.approx(0.9**9 + 9 * 0.9**8 * 0.1)  # 2 x 10 / 512 < .05
 
@@ -316,7 +316,7 @@ def test_a_winner_against_all_is_found_where_each_pair_was_planned_for_its_share
 
 
 def test_no_number_of_impressions_of_the_same_clusters_finds_less_than_their_own_variance_allows():
-    """Clusters of ten outcomes with a correlation of .2: design 1 + 9 * .2. N of them have a variance of .2 / N."""
+    """Clusters of ten outcomes with correlation .2: design effect 1 + 9 * .2; N clusters have variance .2 / N."""
     spread = Spread("a", "b", 0.0, 1.0, design=2.8, users=((10.0, 1.0),))
     least = least_effect(spread, 4000, power=0.8, confidence=0.95, tests=1)
     assert least == pytest.approx((1.959964 + 0.841621) * (0.2 / 400) ** 0.5, rel=1e-5)

@@ -1,4 +1,4 @@
-"""Parts of a log by day, by user and by column, and secondary outcomes: beside the primary outcome."""
+"""Parts of a log by day, user and column, and secondary outcomes in addition to the primary outcome."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ START = 20_000 * DAY + 6 * 3600  # 2024-10-04, six in the morning
 
 
 def written(path, y, users, times, **more):
-    """Write a log of these outcomes of A against B, in the order of time."""
+    """Write a log of the given outcomes of A against B, in the order of time."""
     clicks = {1: [1], -1: [2], 0: []}
     rows = []
     for k in np.argsort(times, kind="stable"):
@@ -146,12 +146,12 @@ def test_the_test_of_interaction_is_that_of_welch_where_parts_share_no_user():
 
 
 def test_many_small_parts_that_are_the_same_seldom_differ():
-    """Means without the two outcomes that are added, beside errors with them, differed in 11 of 100 logs."""
+    """Before, means omitted the two added outcomes and errors included them, so parts differed in 11 of 100 logs."""
     assert parts_that_differ(400, 20, 300) <= 300 * 0.05 + 2 * (300 * 0.05 * 0.95) ** 0.5
 
 
 def test_parts_with_the_same_users_differ_by_what_they_do_not_have_in_common():
-    """Two means with correlation r: the difference has the variance 2 (1 - r)."""
+    """The difference of two means with correlation r has variance 2 (1 - r)."""
     mean, error, freedom = np.array([0.0, 0.05]), np.array([0.02, 0.02]), np.array([1e6, 1e6])
     for r in (0.0, 0.5, 0.9):
         z = 0.05 / (0.02 * np.sqrt(2 * (1 - r)))
@@ -168,7 +168,7 @@ def noted(path, y, users, times, by="new"):
 
 
 def test_a_novelty_that_wears_off_is_found_and_tastes_of_users_are_not_taken_for_one(tmp_path):
-    """200 users come three times on each of two days; a taste, the same on both days, decides most outcomes."""
+    """200 users come three times on each of two days; a taste that is equal on both days decides most outcomes."""
     rng = np.random.default_rng(3)
     users, day = np.repeat(np.arange(200), 6), np.tile(np.repeat([0, 1.5], 3), 200)
     taste = rng.choice([-0.6, 0.6], 200)[users]
@@ -193,7 +193,7 @@ def test_the_test_of_interaction_is_that_of_hotelling_where_each_user_is_in_all_
 
 
 def test_equal_parts_of_returning_users_differ_in_one_log_of_twenty():
-    """1,000 experiments of 60 users in three parts, half of an outcome being taste; two errors are 1.4 %."""
+    """1,000 experiments of 60 users in three parts; taste makes half of an outcome, and two errors are 1.4 %."""
     rng = np.random.default_rng(4)
     alarms = 0
     for _ in range(1000):
@@ -218,7 +218,7 @@ def test_secondary_outcomes_share_an_error_and_are_those_of_the_ranker_ahead(tmp
 
 @pytest.fixture
 def two_experiments(tmp_path):
-    """Return the log of a folder of two experiments: B against C on two days, and then, clearer, A against B."""
+    """Return the log of a folder with two experiments: B against C on two days, then, clearer, A against B."""
     y = np.concatenate([np.tile([1, -1, 0], 100), np.tile([1, 1, 0], 100)])
     times = np.concatenate([np.linspace(0, 2 * DAY, 300), np.linspace(9 * DAY, 11 * DAY, 300)])
     rankers = [["B", "C"]] * 300 + [["A", "B"]] * 300
@@ -251,7 +251,7 @@ def test_rows_that_are_not_shown_are_counted_and_tests_are_those_of_the_pairs_in
 
 
 def test_a_folder_of_two_experiments_is_said_to_be_two(two_experiments, tmp_path):
-    """Sets of rankers that change, but are there before and after, are one experiment."""
+    """If sets of rankers change in frequency but occur before and after, the log is one experiment."""
     said = "give each experiment its own folder"
     (pairs,) = (one for one in check_log(two_experiments) if one.name == "pairs over time")
     assert pairs.verdict == "fails" and said in pairs.sentence

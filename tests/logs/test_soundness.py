@@ -1,4 +1,4 @@
-"""Damaged experiments are found, and sound ones are left alone."""
+"""The checks find damaged experiments, and pass correct ones."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_sound_logs_pass(tmp_path):
 @pytest.mark.parametrize("drawn", ["anew", "by user", "by visit", SHIFTING, RUNS])
 @pytest.mark.parametrize(("rankers", "users"), [(5, 600), (10, 40)])
 def test_sound_logs_of_users_who_come_often_pass(tmp_path, rankers, users, drawn):
-    """Before, where pairs are drawn for users or visits, pairs and empty pages failed in nearly each such log."""
+    """Before, the checks of pairs and empty pages failed in nearly all such logs with pairs per user or visit."""
     for seed in range(2):
         write_sound_log(tmp_path / f"{seed}.parquet", rankers, users, drawn, seed)
         found = failed(tmp_path / f"{seed}.parquet", planned="" if drawn in (SHIFTING, RUNS) else "even")[1]
@@ -54,7 +54,7 @@ def test_sound_logs_of_users_who_come_often_pass(tmp_path, rankers, users, drawn
 
 
 def test_few_users_cannot_tell(tmp_path):
-    """Half of the late pages are moved to one pair: with eight users no signs of them are an alarm."""
+    """Half of the late pages are moved to one pair; with only eight users, no sign pattern can raise an alarm."""
     verdicts = {}
     for users in (8, 12):
         rows = sound(3000)
@@ -69,7 +69,7 @@ def test_few_users_cannot_tell(tmp_path):
 
 
 def test_shares_may_change_with_propensities(tmp_path):
-    """As in the log of plans, each of which has drawn its own shares."""
+    """As in the log of plans, each of which has separate sampled shares."""
     rows = sound()
     for k, row in enumerate(rows):
         late = k > 1500 and k % 2
@@ -85,7 +85,7 @@ def test_shares_may_change_with_propensities(tmp_path):
 
 
 def test_clicks_of_a_list_do_not_say_what_its_own_owners_are_worth(tmp_path):
-    """One ranker has all clicks: by these alone "identical rankers" would differ to its favour in each log."""
+    """One ranker has all clicks: with only these clicks, "identical rankers" would fail in its favour in each log."""
     farthest = []
     for seed in range(12):
         rows = sound(300, seed=seed)
@@ -110,7 +110,7 @@ def rankers_that_find_nothing(rows, k):
 
 @pytest.mark.parametrize("change", [rankers_that_agree, rankers_that_find_nothing])
 def test_two_rankers_may_agree_on_queries_or_find_nothing_for_them(tmp_path, change):
-    """Before, "empty pages" failed: a pair of similar rankers has more pages without an owned place than others."""
+    """Before, "empty pages" failed: similar rankers have more pages without an owned position than other rankers."""
     rows = sound()
     for k, row in enumerate(rows):
         if set(row["rankers"]) == {"a", "b"} and row["query"].endswith("7"):
@@ -122,7 +122,7 @@ def test_two_rankers_may_agree_on_queries_or_find_nothing_for_them(tmp_path, cha
     ("ranker", True, "fails"), ("ranker", False, "not checked"), ("all", True, "sound"), ("user", True, "sound"),
 ])  # fmt: skip
 def test_empty_pages_of_queries_that_come_back_are_accidents(tmp_path, of, back, verdict):
-    """A twentieth of the pages of one ranker, of all pages, or all pages of three users who are shown one set."""
+    """A twentieth of one ranker's pages, of all pages, or all pages of three users with one set are empty."""
     rows = sound()
     for k, row in enumerate(rows):
         row["query"] = row["query"] if back else f"q{k}"
@@ -138,7 +138,7 @@ def test_empty_pages_of_queries_that_come_back_are_accidents(tmp_path, of, back,
 
 @pytest.mark.parametrize("where", ["time", "query"])
 def test_a_pair_may_be_shown_more_often_when_all_pages_fail_more_often(tmp_path, where):
-    """In a tenth of the time, or on a tenth of the queries, most pages are one pair's, and half of all are empty."""
+    """In a tenth of the time, or on a tenth of the queries, one pair has most pages, and half of all are empty."""
     rows = sound()
     for k, row in enumerate(rows):
         often = k >= 2700 if where == "time" else row["query"].endswith("7")
@@ -151,13 +151,13 @@ def test_a_pair_may_be_shown_more_often_when_all_pages_fail_more_often(tmp_path,
 
 @pytest.mark.parametrize("policy", ["rucb", "random"])
 def test_simulated_users_who_come_often_are_no_robots(policy):
-    """Before, users of 40 failed as robots in nearly all such logs: most searches have a click."""
+    """Before, logs with 40 users failed because of robots in nearly all cases: most searches have a click."""
     made, alarms = false_alarms_of_checks(policy, 5, 40, 3)
     assert made["robots"] == 3 and not alarms
 
 
 def test_who_has_a_few_queries_on_which_everybody_clicks_is_no_robot(tmp_path):
-    """One of 200 users searches one query 60 times and always clicks: a robot only if others do not."""
+    """One of 200 users searches one query 60 times and always clicks: a robot only if others click less."""
     for k, (query, clicks, expected) in enumerate((("easy", 0, set()), ("easy", 6, set()), ("q0", 0, {"robots"}))):
         rows = sound(1500, 3)
         for n, row in enumerate(rows):
@@ -214,7 +214,7 @@ def swapped_owners_of_the_third_place(rows):
 
 
 def three_places_are_drawn_together(rows):
-    """Each place alone is fair, but a user who clicks on all three favours the ranker whose name comes later."""
+    """Each position alone is fair, but a user who clicks on all three favours the ranker with the later name."""
     rng = np.random.default_rng(3)
     for row in rows[::2]:
         low = row["rankers"].index(min(row["rankers"]))
@@ -300,7 +300,7 @@ def test_the_heaviest_user_is_stated_among_how_many(tmp_path, users, sentence):
 
 
 def test_coins_of_sets_of_three_are_not_called_sound(tmp_path):
-    """Before, all of their checks were sound, of which none was made."""
+    """Before, their checks counted as passed although none was executed."""
     rows = [row | {"rankers": ["a", "b", "c"]} for row in sound(300)]
     with write_log(tmp_path / "clicks.parquet", COLUMNS) as log:
         log.write({name: [row[name] for row in rows] for name in COLUMNS})
@@ -309,7 +309,7 @@ def test_coins_of_sets_of_three_are_not_called_sound(tmp_path):
 
 
 def test_owners_that_are_fair_place_by_place_may_still_favour_a_ranker(tmp_path):
-    """Clicks on all three places win under one of four patterns: identical rankers differ by -1/2 on half the lists."""
+    """Clicks on all three win under one of four patterns: identical rankers differ by -1/2 on half the lists."""
     rows = sound()
     three_places_are_drawn_together(rows)
     assert failing(tmp_path, rows) == {"A/A by exchanged owners"}
@@ -317,7 +317,7 @@ def test_owners_that_are_fair_place_by_place_may_still_favour_a_ranker(tmp_path)
 
 @pytest.mark.parametrize(("stale", "expected"), [(0, set()), (20, set()), (60, {"events out of order"})])
 def test_clicks_that_carry_the_name_of_an_old_list_are_found(tmp_path, stale, expected):
-    """Each of 20 users sees 20 lists; of 400 clicked lists 5 % are usual, and 60 have a chance below 1e-9."""
+    """Each of 20 users sees 20 lists; 5 % of 400 clicked lists is usual, and 60 have a probability below 1e-9."""
     exposures = [
         {name: value for name, value in row.items() if name != "clicks"} | {"user": f"u{k % 20}"}
         for k, row in enumerate(sound(400))
@@ -338,7 +338,7 @@ def test_clicks_that_carry_the_name_of_an_old_list_are_found(tmp_path, stale, ex
     (0, 0, 8, {"events to come"}), (0, 0, 3, set()),
 ])  # fmt: skip
 def test_events_that_belong_nowhere_and_events_to_come_are_found(tmp_path, lost, early, missing, expected):
-    """Of 400 events as many may be missing at the end as are by chance in one log of a hundred: ln 100 = 4.6."""
+    """Of 400 events, ln 100 = 4.6 may be missing at the end, as by chance in one log of a hundred."""
     rows = sound(400)
     exposures = [{name: value for name, value in row.items() if name != "clicks"} for row in rows]
     events = [{"impression": f"i{k}", "item": "d0", "time": 10.0 * k + 5} for k in range(400)]

@@ -1,4 +1,4 @@
-"""Exposures and events: what other programs write, and what other engines hold."""
+"""Exposures and events from other programs and in other engines."""
 
 from __future__ import annotations
 
@@ -86,8 +86,8 @@ def test_many_impressions_of_one_user_are_added_up_by_value(tmp_path):
 def test_exposures_in_pieces_and_in_files_have_the_clicks_of_their_own_row(
     tmp_path, monkeypatch, shuffled, named, ends
 ):
-    """Of 25 exposures each but every fifth has clicks on its own place; pieces end within files, and files within
-    pieces, and threads read 4 rows or more each.
+    """Four of five exposures (of 25) have clicks on an individual position; pieces end within files, files end within
+    pieces, and each thread reads at least 4 rows.
     """
     order = np.random.default_rng(1).permutation(25) if shuffled else np.arange(25)
     exposures = [exposure(int(n), time=float(n)) for n in order]
@@ -109,7 +109,7 @@ def test_exposures_in_pieces_and_in_files_have_the_clicks_of_their_own_row(
 
 
 def test_a_guardrail_holds_if_its_one_sided_limit_is_within_the_margin(tmp_path):
-    """By clicks the old ranker wins everywhere; by purchases it loses 10 of 100 users."""
+    """By clicks, the old ranker always wins; by purchases, it loses 10 of 100 users."""
     exposures = [exposure(n, f"u{n}") for n in range(100)]
     events = [event(f"i{n}", "a") for n in range(100)] + [event(f"i{n}", "b", "purchase") for n in range(10)]
     paths = [parquet(tmp_path, name, rows) for name, rows in (("exposures", exposures), ("events", events))]
@@ -145,7 +145,7 @@ def test_late_events_go_to_the_last_the_first_or_all_exposures_of_that_user_and_
 
 @pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet"])
 def test_a_folder_of_exposures_has_files_of_any_one_format(tmp_path, kind):
-    """The row of day 10 is the second of the third file, so day 2 comes before it."""
+    """The row of day 10 is the second row of the third file, so day 2 comes first."""
     for name in ("shown", "clicked"):
         (tmp_path / name).mkdir()
     days = {"day1": [exposure(0)], "day2": [exposure(1, time=1)], "day10": [exposure(2, time=2), exposure(0, time=3)]}
@@ -194,7 +194,7 @@ owner = "ranking_function"
 
 
 def test_wikimedia_logs_name_the_owners_of_clicked_places_only(real_data, tmp_path):
-    """1,000 searches, of which its own library counts 754 for A, 81 for B and 71 as ties, 94 having no click."""
+    """In 1,000 searches, Wikimedia's library counts 754 for A, 81 for B and 71 ties; 94 have no click."""
     (tmp_path / "wikimedia.toml").write_text(WIKIMEDIA)
     log = ClickLog(real_data / "logs" / "wikimedia_interleaved_a.csv.gz", source=tmp_path / "wikimedia.toml")
     found = compare_log(log)
@@ -213,7 +213,7 @@ def test_ubi_records_of_three_applications_are_read(real_data):
 
 
 def test_records_without_rankers_are_refused_for_that_and_not_for_a_line(real_data, tmp_path):
-    """Lines that are mended would be in vain."""
+    """Repaired lines would not help."""
     path = real_data / "logs" / "ubi_queries_events.ndjson.gz"
     for skipped in (0, 1000):
         with pytest.raises(InputError) as error:
@@ -288,7 +288,7 @@ def tables(number=1500, seed=0):
 
 
 def numbers(log, cluster):
-    """Return everything that is whole, of all pairs by name."""
+    """Return all whole numbers of all pairs by name."""
     found = summed(log, cluster)
     classes = [[part.tolist() for part in kind] for kind in found.sums.kinds]
     looks = [(look.time, look.impressions, [s.tolist() for s in look.sequences]) for look in found.looks]
@@ -409,7 +409,7 @@ def test_outcomes_that_are_all_ties_leave_a_guardrail_in_doubt(tmp_path):
 
 
 def test_a_position_that_is_no_whole_number_is_refused_and_a_log_without_a_click_is_no_sound_one(tmp_path, monkeypatch):
-    """A list as position was lost without a word: no click, all sound."""
+    """Before, a list as a position was ignored without a message, and all checks passed without clicks."""
     monkeypatch.chdir(tmp_path)
     row = {"id": 0, "ts": 0, "shown": ["a", "b"], "own": [0, 1], "clicked": [2], "half": 1.5, "word": "top", "no": None}
     Path("my.jsonl").write_text("\n".join(json.dumps(row | {"id": k, "ts": k}) for k in range(4)))

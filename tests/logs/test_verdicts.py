@@ -1,4 +1,4 @@
-"""One decision: table, last line and page agree, whatever the log, the checks, the guardrails and the day."""
+"""One decision: table, last line and page agree for any log, checks, guardrails and day."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ CLEAR, EVEN = [1, 1, 1, -1, 0], [1, -1, 0, 1, -1]
 
 
 def log_of_three(path, days):
-    """Write A ahead of B and C, and B even with C."""
+    """Write a log in which A is ahead of B and C, and B is even with C."""
     y = np.array([CLEAR * 60, CLEAR * 60, EVEN * 60]).T.ravel()
     rankers = [["A", "B"], ["A", "C"], ["B", "C"]] * 300
     return written(path, y, np.arange(900), np.linspace(0, days * DAY, 900), rankers=rankers)
@@ -54,7 +54,7 @@ LOGS = {  # outcomes of A, users, days
 
 @pytest.fixture(scope="module")
 def comparisons(tmp_path_factory):
-    """Compare the logs once."""
+    """Return comparisons that are computed once."""
     folder, found = tmp_path_factory.mktemp("verdicts"), {}
     for name, (y, users, days) in LOGS.items():
         n = len(y)
@@ -152,7 +152,7 @@ def test_the_page_has_the_verdicts_of_the_table_and_the_last_line(comparisons, t
 
 
 def test_a_pair_whose_guardrail_is_broken_is_not_decided_though_there_is_no_winner(comparisons):
-    """The pairs with C are taken to be open, so that A does not win against both."""
+    """The pairs with C count as open, so A does not win against both."""
     found = comparisons["three"]
     decisions = [
         one._replace(verdict="go on", winner="", more=100.0, more_to_win=100.0) if "C" in one[:2] else one
@@ -165,7 +165,7 @@ def test_a_pair_whose_guardrail_is_broken_is_not_decided_though_there_is_no_winn
 
 
 def test_a_verdict_is_what_the_interval_beside_it_says(comparisons):
-    """A ranker wins just where 0 is outside, of two rankers and of three, at all confidences."""
+    """A ranker wins exactly if 0 is outside the interval, with two or three rankers, at all confidences."""
     seen = set()
     for found in comparisons.values():
         for confidence in (0.5, 0.95, 1 - 1e-6):

@@ -16,12 +16,12 @@ pytestmark = pytest.mark.filterwarnings("default::DeprecationWarning")  # of the
 
 
 def other(row, *names):
-    """Return a row whose columns of these names are called otherwise."""
+    """Return a row in which the given columns have other names."""
     return {f"my_{name}" if name in names else name: value for name, value in row.items()}
 
 
 def opened(folder, form, shown, seen):
-    """Return the log of exposures and events, and what sentences call the two."""
+    """Return the log of exposures and events, and the names of both in sentences."""
     if form != "table":
         paths = [write(folder / f"{name}.{form}", rows) for name, rows in (("shown", shown), ("seen", seen))]
         return ClickLog(paths[0], events=paths[1], skip_bad=None), *paths
@@ -84,7 +84,7 @@ def test_a_column_of_csv_that_is_empty_is_missing_in_its_lines(tmp_path):
 
 @pytest.mark.parametrize("form", FORMS)
 def test_events_without_owners_are_no_credit_of_exposures_without_lists(tmp_path, form):
-    """It was a log of ties, and "no impression has a click"."""
+    """Before, this was a log of ties with the message "no impression has a click"."""
     log, *_ = opened(tmp_path, form, [SHOWN], [other(SEEN, "owner")])
     with pytest.raises(
         InputError, match=r"^nothing says whose an item is: add 'owner' to the events, or 'shown' with "

@@ -1,1 +1,1 @@
-"""One-line mutants of the package: a habit, not a test. See docs/testing.md for the last table of `make mutants`."""
+"""One-line mutants of the package, run occasionally. docs/testing.md has the last table of `make mutants`."""

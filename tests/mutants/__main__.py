@@ -1,6 +1,7 @@
-"""``python -m tests.mutants [--count 200] [--only ltr_duel/bandits/policies/rucb.py]``: who survives, and a table.
+"""``python -m tests.mutants [--count 200] [--only ltr_duel/bandits/policies/rucb.py]``: run the tests on mutants.
 
-The same mutants are drawn each time, as long as their lines stand: those with the smallest digests on each floor.
+The program prints the survivors and a table. The same mutants are sampled each time while their lines are unchanged:
+the mutants with the smallest digests on each floor.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ Outcome = tuple[Mutant, Verdict]
 def draw(count: int, only: str, skip: int) -> tuple[list[Mutant], list[Mutant]]:
     """Return the mutants to run, floor by floor, and the skipped equivalent mutants.
 
-    ``only`` restricts them to paths that begin with it; so many as ``skip`` are left out on each floor.
+    ``only`` restricts the mutants to paths with this prefix; ``skip`` mutants are skipped on each floor.
     """
     drawn, passed_over = [], []
     for floor, share in FLOORS.items():
@@ -74,7 +75,7 @@ def main() -> int:
 
 
 def failing_anyway(outcomes: list[Outcome]) -> tuple[str, ...]:
-    """Run the tests that saw a mutant once more, without one: none may fail."""
+    """Run the tests that detected a mutant again without a mutant: none may fail."""
     tests = sorted({test for _, verdict in outcomes for test in verdict.by if "::" in test})
     return run_tests(tests, until_first_failure=False).by if tests else ()
 

@@ -1,4 +1,4 @@
-"""Make all one-line mutants of a source file: one operator, comparison, constant or word changed for its neighbour."""
+"""Make all one-line mutants of a source file: one operator, comparison, constant or word replaced by its neighbour."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Mutant:
 
     @property
     def digest(self) -> str:
-        """The order in which mutants are drawn: it stays when other lines of the file change."""
+        """Return the sort key of a mutant, which does not depend on other lines of the file."""
         return hashlib.sha256(f"{self.path}\n{self.before.strip()}\n{self.after.strip()}".encode()).hexdigest()
 
     def of(self, text: str) -> str:
@@ -63,7 +63,7 @@ def mutants(path: str, text: str) -> Iterator[Mutant]:
 
 
 def changes(tree: ast.AST, lines: list[str]) -> Iterator[tuple[int, int, int, str]]:
-    """Yield the line, the columns and the new text of every change; all source is ASCII where code is."""
+    """Yield the line, the columns and the new text of every change; all code is ASCII."""
     for node in worth_changing(tree):
         match node:
             case ast.BinOp(left=left, op=op, right=right) | ast.Compare(left=left, ops=[op], comparators=[right]):
@@ -93,7 +93,7 @@ def other_numbers(value: float) -> tuple[str, ...]:
 def between(
     left: ast.expr, right: ast.expr, op: ast.AST, lines: list[str], suffix: str = ""
 ) -> Iterator[tuple[int, int, int, str]]:
-    """Yield the changes of an operator that stands between two expressions on one line."""
+    """Yield the changes of an operator between two expressions on one line."""
     if type(op) not in OPERATORS or left.end_lineno != right.lineno:
         return
     old, news = OPERATORS[type(op)]
@@ -103,7 +103,7 @@ def between(
 
 
 def called(node: ast.Call) -> str:
-    """Return the last name of what is called."""
+    """Return the last name of the called function."""
     return node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
 
 

@@ -41,7 +41,7 @@ OUT_OF_TIME = "it took too long"
 
 @dataclass(frozen=True)
 class Verdict:
-    """How a run of tests ended."""
+    """The result of a run of tests."""
 
     died: bool
     by: tuple[str, ...]  # the tests that failed, or why the run ended
@@ -49,7 +49,7 @@ class Verdict:
 
 
 def preload() -> None:
-    """Load what every child needs, but nothing of this package."""
+    """Load the libraries that every child needs, but no module of this package."""
     for name in LARGE:
         importlib.import_module(name)
 
@@ -60,12 +60,12 @@ class Replaced(importlib.machinery.SourceFileLoader):
     text = ""
 
     def get_code(self, fullname: str) -> CodeType:
-        """Compile the text; there is no byte code on disk to be mistaken for it."""
+        """Compile the text, without byte code on disk."""
         return compile(self.text, self.path, "exec")
 
 
 class OneModule(importlib.abc.MetaPathFinder):
-    """Finds one module, and leaves all others to Python."""
+    """Finds one module; Python finds all others."""
 
     def __init__(self, path: str, text: str) -> None:
         self.path, self.text = path, text
@@ -74,7 +74,7 @@ class OneModule(importlib.abc.MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        """Return where the module comes from, if it is the one."""
+        """Return the spec of the module, or None for other modules."""
         if fullname != self.module:
             return None
         loader = Replaced(fullname, str(ROOT / self.path))
@@ -83,7 +83,7 @@ class OneModule(importlib.abc.MetaPathFinder):
 
 
 def run_tests(tests: Sequence[str], replaced: OneModule | None = None, until_first_failure: bool = True) -> Verdict:
-    """Run tests, with a module replaced if one is given; a run that needs too much time of the processor has failed."""
+    """Run tests, with a module replaced if one is given; a run with too much processor time counts as failed."""
     start = time.monotonic()
     with tempfile.TemporaryFile("w+") as output:
         child = os.fork()

@@ -1,4 +1,4 @@
-"""Which files are mutated, and which tests have to see a change of each: few, so that a mutant takes seconds."""
+"""The mutated files, and the tests that must detect a change of each: few tests, so that a mutant takes seconds."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def page_of(path: str) -> str:
 
 
 def tests_of(path: str) -> list[str]:
-    """Return the arguments of pytest that select the tests which should see a change of this file."""
+    """Return the pytest arguments that select the tests for this file."""
     page = page_of(path)
     name = page.split("/")[-1]
     if page in SEEN_BY:

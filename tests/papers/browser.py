@@ -37,7 +37,7 @@ _PROBE = """<script>addEventListener("load", () => {
 def look_at(page: str, folder: Path, width: int) -> dict:
     """Open a page and return the console messages; then open it with a probe, and return the results of the probe.
 
-    The second time it stands in a frame, as no window is narrower than 500 pixels.
+    The second time, the page is in a frame, because no window is narrower than 500 pixels.
     """
     plain, framed = folder / "page.html", folder / "framed.html"
     plain.write_text(page, encoding="utf-8")

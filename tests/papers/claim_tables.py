@@ -1,6 +1,6 @@
 """Synthetic results for any claim: tables in which it is true, and tables in which it is false.
 
-Everything follows from the claim's own entry: which rows it selects, which panels it has, which numbers are in range.
+Everything follows from the claim's entry: the selected rows, the panels, and the numbers in range.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ JITTER = np.array([-2, 2, -1, 1, -1, 1]) / 100  # of six runs: mean 0, so means 
 
 
 def target(claim, truth):
-    """Return a number well inside the range of the criterion, or well outside it and the weaker one."""
+    """Return a number well inside the range of the criterion, or well outside both the range and the weaker range."""
     low, high = claim.criterion
     if truth:
         if np.isfinite(low) and np.isfinite(high):
@@ -31,7 +31,7 @@ def target(claim, truth):
 
 
 def satisfying(condition, other=None):
-    """Return values that a condition of a selection lets through."""
+    """Return values that match a condition of a selection."""
     if isinstance(condition, dict):
         low, high = condition.get("at_least"), condition.get("at_most")
         return [low, low * 2] if low is not None else [high / 2, high]
@@ -45,7 +45,7 @@ def as_selection(side):
 
 
 def frames_for(claim, truth, source="real data"):
-    """Return the frames that the claim needs."""
+    """Return the tables that the claim needs."""
     made = BUILDERS[claim.measure](claim, target(claim, truth), truth)
     made["source"] = source
     if "figure" not in made:
@@ -57,7 +57,7 @@ def frames_for(claim, truth, source="real data"):
 
 
 def panel_facts(claim):
-    """Yield the facts of each panel: what the claim's rows let through, and the values that each panel must have."""
+    """Yield the columns of each panel: values that match the claim's selection, and required values."""
     columns = {key: satisfying(one)[:1] for key, one in claim.rows.items()} | claim.panels
     for values in product(*columns.values()):
         yield dict(zip(columns, values, strict=True))
@@ -81,7 +81,7 @@ def jittered(mean):
 
 
 def two_sides(claim, of, to):
-    """Put two lots of final regrets where the claim's two sides are, in each panel."""
+    """Write the final regrets of the claim's two sides into each panel."""
     parts = []
     for facts in panel_facts(claim):
         for side, finals in ((claim.settings["of"], of), (claim.settings["to"], to)):
@@ -99,7 +99,7 @@ def spread(claim, number, truth):
 
 
 def place(claim, number, truth):
-    """Put the policy where it should be among four others; if the claim is false, at the other end."""
+    """Rank the policy among four others as claimed; if the claim is false, at the opposite end."""
     settings = claim.settings
     others = settings.get("among") or ["uniform", "self_sparring", "rmed2", "winner_stays"]
     standing = np.linspace(1000, 2000, len(others))
@@ -119,7 +119,7 @@ def late(claim, number, truth):
 
 
 def along(claim, heights, points):
-    """Put a curve of mean regrets over an axis in each panel; it is a multiple of that of a second policy, if any."""
+    """Write a curve of mean regrets into each panel: a multiple of the second policy's curve, if there is one."""
     settings, axis = claim.settings, claim.settings["along"]
     parts = []
     for facts in panel_facts(claim):
@@ -144,7 +144,7 @@ def transition(claim, number, truth):
 
 
 def time_ratio(claim, number, truth):
-    """One policy names the winner from step 1,000 on, the other later or sooner by the factor."""
+    """One policy names the winner from step 1,000 on, the other policy later or earlier by the factor."""
     parts, settings = [], claim.settings
     steps = np.geomspace(1000, 1_000_000, 7)
     for facts in panel_facts(claim):

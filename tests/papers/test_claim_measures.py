@@ -58,7 +58,7 @@ def one_problem(values):
 
 
 def test_fixed_problems_are_kept_and_drawn_ones_are_drawn():
-    """Two problems, at 0 and 10, of four runs each, that differ by 1 at most: an error of 10 or of 1."""
+    """Two problems, at 0 and 10, have four runs each that differ by at most 1: the error is 10 or 1."""
     values = np.array([0, 1, 0, 1, 10, 11, 10, 11.0])[:, None]
     problem = np.repeat([0, 1], 4)
     fixed, drawn = (means(Sample((Group(values, problem, one),)))[1:, 0] for one in (False, True))
@@ -68,7 +68,7 @@ def test_fixed_problems_are_kept_and_drawn_ones_are_drawn():
 
 
 def test_the_interval_has_the_width_of_students_t():
-    """For means of normal numbers the bootstrap must come near the textbook's interval, with 8 runs too."""
+    """For means of normal numbers, the bootstrap must be close to the textbook interval, even with 8 runs."""
     values = np.random.default_rng(1).normal(10, 1, (8, 1))
     found = reading(means(Sample((one_problem(values),)))[:, 0], 8)
     half = 2.3646 * values.std(ddof=1) / np.sqrt(8)  # t quantile for 7 degrees of freedom
@@ -85,7 +85,7 @@ def test_intervals_cover_as_often_as_they_say():
 
 
 def test_runs_are_paired_over_several_problems_and_over_those_with_the_same_luck():
-    """The ratio of every pair of runs is 5, so its error is nil if the right runs are paired."""
+    """The ratio of every pair of runs is 5, so its error is zero if the right runs are paired."""
 
     def side(problem, policy, level, clicks):
         luck = jittered(level)

@@ -39,7 +39,7 @@ CLAIM = Claim(
 
 
 def table(**ratios):
-    """Make results in which savage pays that many times the regret of rucb, by problem."""
+    """Return results in which savage has the given multiple of rucb's regret, by problem."""
     parts = []
     for problem, ratio in ratios.items():
         parts += [runs({"problem": problem}, "savage", ratio * jittered(100))]

@@ -17,7 +17,7 @@ RUCB = "rucb:alpha=0.51"
 
 
 def texts(figure) -> str:
-    """Return all that is written on a figure."""
+    """Return all text of a figure."""
     parts = [figure._suptitle, figure._supxlabel, *(legend.get_title() for legend in figure.legends)]
     written = [part.get_text() for part in parts if part is not None]
     for axes in figure.axes:

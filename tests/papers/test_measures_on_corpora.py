@@ -42,7 +42,7 @@ def corpus(tmp_path_factory):
 
 
 def publish(corpus, folder, ties, clicks="informational"):
-    """Write a matrix that was estimated under known conditions, its rankers shuffled, and return the entry."""
+    """Write a matrix that was estimated under known conditions, with shuffled rankers; return the entry."""
     rankings = feature_rankers(load_dataset(corpus), ties=ties)
     matrix = estimate_preferences(
         rankings, clicks=clicks, comparisons=4000, seed=11, outcome="marginal_sign", variance_reduction="none"

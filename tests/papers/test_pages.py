@@ -1,4 +1,4 @@
-"""The report of a reproduction: complete, escaped, alone, and readable at any width."""
+"""The report of a reproduction is complete, escaped, self-contained, and readable at any width."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_the_ledger_has_words_colours_intervals_and_links(report):
 
 
 def test_a_picture_comes_first_and_its_claims_beneath(report):
-    """Each claim once, beneath the first of its figures."""
+    """Each claim appears once, below the first of its figures."""
     own = report[report.index('id="figure-rucb_figure_4"') :]
     later = own.index('id="figure-state_of_the_art"')
     assert own.index("<img") < own.index("RUCB pays less.") < own.index("Three sets of rankers.") < later

@@ -26,7 +26,7 @@ ONE_OF_EACH = {one.measure: one for one in reversed(CLAIMS)}
 
 
 def one_group(*, runs=20, spread=0.2, columns=2):
-    """Make runs of several policies, each with mean 100 and the same relative spread, that share half their luck."""
+    """Return runs of several policies with mean 100, equal relative spread, and half of the variance in common."""
     rng = np.random.default_rng(3)
     luck = rng.standard_normal((runs, columns)) + rng.standard_normal((runs, 1))
     luck = (luck - luck.mean(axis=0)) / luck.std(axis=0, ddof=1)
@@ -44,7 +44,7 @@ def test_worlds_have_the_means_spreads_and_correlations_of_the_sample():
 
 
 def test_problems_that_are_draws_are_drawn_anew():
-    """Ten problems near 100 and ten near 300, all but without noise: means of twenty have an error of 23."""
+    """Ten problems near 100 and ten near 300, with nearly no noise: means of twenty have an error of 23."""
     values = np.repeat([100.0, 300.0], 20)[:, None] * (1 + 1e-6 * np.tile([-1, 1], 20))[:, None]
     for drawn, error in ((True, 100 / np.sqrt(20)), (False, 0)):
         group = Group(values, np.repeat(np.arange(20), 2), drawn)
@@ -100,7 +100,7 @@ def test_what_cannot_be_told_is_said(monkeypatch):
 
 
 def test_several_panels_are_false_in_turn():
-    """With one of two panels at the wrong number a claim about both is false, however clear the other is."""
+    """If one of two panels has a wrong number, a claim about both is false, even if the other panel is clear."""
     claim = BY_ID["wolf-rcs-large"]
     panels = [Sample((one_group(),)), Sample((one_group(spread=0.01),))]
     called, found = judge_worlds(claim, panels)
@@ -108,7 +108,7 @@ def test_several_panels_are_false_in_turn():
 
 
 def test_gamma_of_matrices_without_a_violation_is_one():
-    """Bradley-Terry matrices are strongly transitive, and yet gamma over all ordered pairs exceeds 1 for each."""
+    """Bradley-Terry matrices are strongly transitive, although gamma over all ordered pairs always exceeds 1."""
     btm, rucb = _gammas_of_subsets(bradley_terry(12), 6, 60, 0, 1)
     assert rucb.min() > 1.001 and btm == pytest.approx(np.ones(60))
 
@@ -132,9 +132,9 @@ def test_the_command_leaves_the_table_for_the_ledger(tmp_path, monkeypatch):
 
 @pytest.mark.long
 def test_every_criterion_is_reliable_on_quiet_tables():
-    """Six runs that differ by a hundredth: every true claim is found; intervals of six runs err a little too often.
+    """Six runs differ by a hundredth: every true claim is found, and intervals of six runs err slightly too often.
 
-    How much wider one spread is than another six runs do not tell.
+    Six runs do not determine ratios of spreads.
     """
     wrong = []
     for claim in CLAIMS:

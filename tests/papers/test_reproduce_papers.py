@@ -1,4 +1,4 @@
-"""The papers' own figure files, run: one of each paper cut down to a moment, and all of them at the quick scale."""
+"""Runs of the papers' figure files: one shortened file of each paper, and all files at the quick scale."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.experiment.conftest import finish, start
 
 
 def cut_down(study):
-    """Keep the study's form, and little of its cost."""
+    """Keep the form of the study, at little cost."""
     several = isinstance(study.settings["horizon"], list)
     settings = study.settings | {"horizon": [100, 300] if several else 300, "repetitions": 2}
     cuts = {"utilities": {"set": ["1good5poor", "arith6"]}, "matrices": {"size": [5, 7]}, "corpora": {}}

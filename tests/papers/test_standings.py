@@ -1,4 +1,4 @@
-"""Standings: order, ratios, bounds and marks, on tables whose answer is arithmetic."""
+"""Standings: order, ratios, bounds and marks, on tables with exactly known results."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ LOW_GAMMA = "gamma_btm quantile 0.05"
 
 
 def world(rng):
-    """Return an estimate of logistic preferences: one order, strongly transitive, gamma 1."""
+    """Return an estimate of logistic preferences: an order, strong transitivity, gamma 1."""
     skill = np.linspace(0.3, 0.0, SIZE)  # neighbours are .0024 apart, a third of an error
     p = 1 / (1 + np.exp(skill[None, :] - skill[:, None]))
     wins = np.triu(rng.binomial(COMPARISONS, p) / COMPARISONS, 1)
@@ -22,7 +22,7 @@ def world(rng):
 
 
 def called_true(matrix, folder):
-    """Return which of the claims the readings of a matrix would call true."""
+    """Return the claims that are called true for the measured values of a matrix."""
     np.save(folder / "m.npy", matrix)
     found = Found({"file": str(folder / "m.npy")}, "published matrix", "")
     sets = subset_order.measure(found=found, jobs=1, subsets=200)

@@ -1,4 +1,4 @@
-"""Over the whole loop of plans: false decisions with returning users, and the distribution of the choices."""
+"""The whole loop of plans: false decisions with returning users, and the distribution of the choices."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def live_through(seed, policy, good, rng, path):
 @pytest.mark.long
 @pytest.mark.parametrize("policy", ["double_thompson", "self_sparring"])
 def test_identical_rankers_are_told_apart_in_at_most_five_of_a_hundred_loops(policy, tmp_path):
-    """At any look after a plan; 5 % and two standard errors of 120 loops."""
+    """The share at any look after a plan is at most 5 % plus two standard errors of 120 loops."""
     loops, false = 120, 0
     for seed in range(loops):
         rng = stream(seed, "loop", policy)
@@ -66,7 +66,7 @@ def test_identical_rankers_are_told_apart_in_at_most_five_of_a_hundred_loops(pol
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["double_thompson", "rucb", "interleaved_filter", "mdb"])
 def test_what_plans_choose_has_the_law_of_a_simulation_in_batches(name):
-    """Pulls after 4 batches of 25 by 2,000 loops and by 2,000 runs of `simulate`: Kolmogorov-Smirnov at 1e-4."""
+    """Compare pulls after 4 batches of 25 in 2,000 loops and 2,000 runs of `simulate`: Kolmogorov-Smirnov at 1e-4."""
     steps, batch, runs = 100, 25, 2000
     source = FromMatrix(PreferenceMatrix(P, RANKERS), sets="independent_coins")
     results = simulate(source, name, horizon=steps, batch=batch, repetitions=runs, seed=1)

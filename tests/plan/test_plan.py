@@ -56,7 +56,7 @@ def test_a_plan_is_read_as_it_was_written_and_only_so():
 
 
 def test_decisions_are_those_of_the_plan():
-    """Sets have their probabilities (chi-squared at 1e-6), pages the distribution of the method (5 standard errors)."""
+    """Sets have the plan's probabilities (chi-squared at 1e-6), pages the method's distribution (5 errors)."""
     plan = plan_of(((("a", "b"), 60), (("c", "a", "d"), 30), (("b",), 10)))
     pages = [plan.decide(f"u{k % 500}", f"q{k}", LISTS, now=5.0) for k in range(20_000)]
     seen = [sum(page.rankers == names for page in pages) for names, _ in plan.sets]
@@ -97,7 +97,7 @@ def test_nothing_stands_between_users_and_results():
 
 @pytest.mark.parametrize("name", ["rucb", "double_thompson", "interleaved_filter", "beat_the_mean", "rmed1", "mdb"])
 def test_one_search_at_a_time_takes_the_path_of_a_simulation(name):
-    """Plan, one outcome, plan again: the pulls of `simulate` at each checkpoint."""
+    """Alternating plans and single outcomes give the pulls of `simulate` at each checkpoint."""
     steps, wanted = 300, settings(name, seed=5)
     source = FromMatrix(PreferenceMatrix(P, wanted.rankers), sets="independent_coins")
     (run,) = simulate(source, name, horizon=1000, repetitions=1, seed=5, jobs=1, compiled=False).runs

@@ -44,7 +44,7 @@ COUNT, RARE = 10_000, (591_812, 721_310, 1_064_108)
 
 
 def plans() -> list[LivePlan]:
-    """Return the plans, each with another salt."""
+    """Return the plans, each with a different salt."""
     return [
         LivePlan("vectors", k + 1, 0, 0, "rucb", method, outcome, top, hashlib.sha256(bytes([k])).hexdigest()[:32],
              tuple((tuple(RANKERS[one] for one in some), count) for some, count in sets), "bm25", "dense", "", "", 0)
@@ -53,7 +53,7 @@ def plans() -> list[LivePlan]:
 
 
 def search(n: int) -> tuple[str, str, dict[str, list[int | str]], Callable[[int], int | str]]:
-    """Return unit, query and lists of a vector, and what makes an id of a document."""
+    """Return unit, query and lists of a vector, and the function that makes the id of a document."""
     x = n + 1
 
     def draw(m: int) -> int:

@@ -25,13 +25,13 @@ MISSING = {
 
 
 def package(frame: FrameType | None) -> str:
-    """Return the package that the code of a frame is of."""
+    """Return the package of a frame's code."""
     names = frame.f_globals if frame else {}
     return str(names.get("__package__") or names.get("__name__")).partition(".")[0]
 
 
 def ours(*, directly: bool = True) -> bool:
-    """Whether ltr_duel called the function here that calls this one, if not directly through the standard library."""
+    """Return whether ltr_duel called the caller of this function, directly or through the standard library."""
     frame = sys._getframe(1).f_back
     while not directly and frame and package(frame) in {*sys.stdlib_module_names, __name__}:
         frame = frame.f_back
@@ -39,7 +39,7 @@ def ours(*, directly: bool = True) -> bool:
 
 
 def without(module: ModuleType, names: list[str]) -> None:
-    """Take names out of a module for ltr_duel; what the standard library does by them goes on."""
+    """Hide names of a module from ltr_duel; the standard library can still use them."""
     hidden = {name: module.__dict__.pop(name) for name in names if name in module.__dict__}
 
     def lookup(name):
@@ -51,14 +51,14 @@ def without(module: ModuleType, names: list[str]) -> None:
 
 
 def importing(name, globals=None, locals=None, fromlist=(), level=0):
-    """Import, but no module that Windows lacks into ltr_duel."""
+    """Import a module, except modules that Windows lacks into ltr_duel."""
     if level == 0 and name.partition(".")[0] in MODULES and ours():
         raise ImportError(f"no module {name} here")
     return original_import(name, globals, locals, fromlist, level)
 
 
 def refuse(*args, **options):
-    """Refuse to make a symbolic link, as Windows does to most users."""
+    """Reject a symbolic link, as Windows does for most users."""
     raise OSError(1314, "a required privilege is not held by the client")
 
 
@@ -67,7 +67,7 @@ def of_linux(path: object) -> bool:
 
 
 def looking(original):
-    """Wrap a function that looks at a path: ltr_duel finds nothing under ``/proc``."""
+    """Wrap a function on paths, so that ltr_duel finds nothing under ``/proc``."""
 
     def look(path, *args, **options):
         if of_linux(path) and ours(directly=False):
@@ -78,7 +78,7 @@ def looking(original):
 
 
 def opening(event, args):
-    """Refuse to open what is under ``/proc``, and folders."""
+    """Reject opening folders, and files under ``/proc``."""
     if event in ("open", "os.listdir", "os.scandir") and of_linux(args[0]) and ours(directly=False):
         raise FileNotFoundError(2, "No such file or directory", str(args[0]))
     if event == "open" and isinstance(args[0], str | os.PathLike) and ours() and Path(args[0]).is_dir():
@@ -86,7 +86,7 @@ def opening(event, args):
 
 
 def killing(pid, number):
-    """Send a signal, but not for ltr_duel: on Windows that ends the process."""
+    """Send a signal, except for ltr_duel, because a signal ends the process on Windows."""
     if ours():
         raise OSError(87, "the parameter is incorrect")
     return original_kill(pid, number)

@@ -1,1 +1,1 @@
-"""Slow reference implementations of what the package does fast. Written from the papers, not from the fast code."""
+"""Slow reference implementations of fast code in the package, written from the papers, not from the fast code."""

@@ -12,7 +12,7 @@ from ltr_duel.clicks.fit.sessions import Sessions
 
 
 class Truth(NamedTuple):
-    """Parameters of a model by name; what a model has not is empty."""
+    """Parameters of a model by name; parameters that a model lacks are empty."""
 
     attract: Sequence[float]
     satisfy: Sequence[float] = ()
@@ -25,7 +25,7 @@ def attention_key(form, k, last, places):
 
 
 def worlds(form, value, items, places, k=0, last=-1):
-    """Yield (probability, clicks, events) of all that can happen from place k on; events are (parameter, came true)."""
+    """Yield (probability, clicks, events) of all continuations from position k on; events are (parameter, success)."""
     if k == len(items):
         yield 1.0, (), ()
         return
@@ -132,7 +132,7 @@ def drawn(form, truth, lists, n, rng):
 
 
 def made_log(n=400):
-    """Yield (query, documents, clicks) of sessions of ten places, made of whole numbers alone: the same everywhere."""
+    """Yield (query, documents, clicks) of sessions of ten positions, from whole numbers, so equal on all machines."""
     state = 12345
 
     def below(m):

@@ -8,7 +8,7 @@ from math import prod
 
 
 def softmax(order, tau):
-    """P(document) of each document from its rank alone."""
+    """P(document) of each document by its rank."""
     weight = {document: (place + 1) ** -tau for place, document in enumerate(order)}
     total = sum(weight.values())
     return {document: w / total for document, w in weight.items()}
@@ -45,7 +45,7 @@ def ownership_by_enumeration(first, second, shown, clicks, tau):
 
 
 def click_patterns(grades, p_click, p_stop, p_leave=None, attention=None) -> Iterator[tuple[tuple[int, ...], float]]:
-    """All (clicked places, probability) of the dependent click model; without ``p_leave``, stop only after a click."""
+    """All (clicked positions, probability) of the dependent click model; without ``p_leave``, stops follow clicks."""
 
     def walk(k, clicked, p):
         if k == len(grades):

@@ -12,7 +12,7 @@ _SLACK = 1e-9  # how far a bias may be above the smallest possible one
 
 
 def allowed_lists(orders: list[list[int]], length: int) -> list[tuple[int, ...]]:
-    """Return every list made by taking, place by place, the best document left of one of the rankers."""
+    """Return every list that takes the best remaining document of any ranker at each position."""
     lists: dict[tuple[int, ...], None] = {(): None}
     for _ in range(length):
         longer: dict[tuple[int, ...], None] = {}
@@ -47,7 +47,7 @@ def sensitivity(credits: NDArray[np.float64]) -> float:
 
 
 def optimized_lists(orders: list[list[int]], top: int, kind: str) -> tuple[dict[tuple[int, ...], float], float]:
-    """{list: probability} of optimized interleave, and the sensitivity; other solutions may be as good."""
+    """{list: probability} of optimized interleave, and the sensitivity; other solutions may be equally good."""
     ranks = [{d: k + 1 for k, d in enumerate(order)} for order in orders]
     lists = allowed_lists(orders, min(top, len(orders[0])))
     table = np.array([[credit_of(kind, ranks[0][d], ranks[1][d]) for d in shown] for shown in lists])
@@ -57,7 +57,7 @@ def optimized_lists(orders: list[list[int]], top: int, kind: str) -> tuple[dict[
 
 
 def least_biased(bias: NDArray[np.float64], cost: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Minimise ``cost @ p`` over probabilities p with ``bias @ p == 0``, or where that is impossible the least bias.
+    """Minimise ``cost @ p`` over probabilities p with ``bias @ p == 0``, or with the least bias if 0 is impossible.
 
     Parameters
     ----------

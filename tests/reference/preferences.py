@@ -1,4 +1,4 @@
-"""Preference matrices and their properties, slowly: by enumeration, and literally as in the papers."""
+"""Preference matrices and their properties, computed slowly by enumeration and by the papers' definitions."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def cycles(p):
 
 
 def smith_set(p):
-    """The smallest set whose members all beat everyone outside it, by trying all sets."""
+    """The smallest set whose members all beat every arm outside the set, by trying all sets."""
     for size in range(1, len(p) + 1):
         for inside in itertools.combinations(range(len(p)), size):
             outside = [a for a in range(len(p)) if a not in inside]
@@ -72,7 +72,7 @@ def smith_set(p):
 
 
 def is_total_order(p):
-    """Some order of the arms has every earlier one beat every later one."""
+    """Return whether an order of the arms exists in which every earlier arm beats every later arm."""
     return any(
         all(p[a, b] > 0.5 for a, b in itertools.combinations(order, 2))
         for order in itertools.permutations(range(len(p)))

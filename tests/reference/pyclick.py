@@ -1,11 +1,11 @@
-"""The updates of the literature and of PyClick where they are not those of maximum likelihood, to meet its figures.
+"""The updates of the literature and of PyClick that differ from maximum likelihood, to reproduce its figures.
 
-The dependent click model and the simplified DBN are fitted by counting: what stands above the last click was examined,
-what stands below was not, and the last click satisfied; without a click all was examined (Guo, Liu, Wang, WSDM 2009;
-Chapelle and Zhang, WWW 2009). Of DBN and CCM the library PyClick (github.com/markovi/PyClick) takes, in a session
-without clicks, no attraction into account and holds every place for examined; the chance of the clicks below a place is
-computed with the items of the top of the list; and the satisfaction of clicks above the last one counts as asked, not
-as true. Entries are those of `walk.session_entries`.
+The dependent click model and the simplified DBN are fitted by counting: positions above the last click were examined,
+positions below were not, and the last click satisfied the user; without a click, all positions were examined (Guo, Liu,
+Wang, WSDM 2009; Chapelle and Zhang, WWW 2009). For DBN and CCM, the library PyClick (github.com/markovi/PyClick)
+ignores attraction in a session without clicks, and treats every position as examined. It computes the probability of
+the clicks below a position with the items at the top of the list, and counts the satisfaction of clicks above the last
+click as a trial, not as a success. Entries are those of `walk.session_entries`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ltr_duel.core import FloatVector, kernel
 
 
 def fit(name: str, sessions: Sessions, iterations: int = 50, smoothing: float = 1.0) -> Fit:
-    """Fit one model by so many steps."""
+    """Fit one model with the given number of steps."""
     form = FORMS[name]
     layout = layout_of(form, sessions.items, sessions.places)
     theta, true, asked = np.full(layout.size, 0.5), np.empty(layout.size), np.empty(layout.size)
@@ -39,7 +39,7 @@ def fit(name: str, sessions: Sessions, iterations: int = 50, smoothing: float = 
 
 
 def judged(name: str, found: Fit, sessions: Sessions) -> Score:
-    """Return the figures of a model on held-out sessions; those of the cascade as PyClick counts the impossible."""
+    """Return the figures of a model on held-out sessions; for the cascade, impossible sessions count as in PyClick."""
     model = Model(FORMS[name].code, found.theta, found.layout)
     known = score(model, sessions)
     if name != "cascade":
@@ -71,7 +71,7 @@ def add_entries(model: Model, lists: Lists, work: Work, true: FloatVector, asked
 
 @kernel
 def add_counts(model: Model, lists: Lists, true: FloatVector, asked: FloatVector) -> None:
-    """Count for all sessions how often each parameter was asked for, and how often it came true."""
+    """Count over all sessions the trials and the successes of each parameter."""
     form, _, layout = model
     ptr, item, click, _ = lists
     for s in range(ptr.shape[0] - 1):
@@ -123,7 +123,7 @@ def _below(model: Model, lists: Lists, s: int, first: int) -> float:
 
 @kernel
 def _chained(model: Model, lists: Lists, s: int, work: Work) -> int:
-    """Enter DBN or CCM: ``reached`` is given the clicks above, ``examined`` given nothing."""
+    """Add the entries of DBN or CCM: ``reached`` is conditional on the clicks above, ``examined`` is unconditional."""
     form, theta, layout = model
     start, stop, item, click = lists.ptr[s], lists.ptr[s + 1], lists.item, lists.click
     n, last, count = stop - start, _last_click(click, start, stop), 0

@@ -1,4 +1,4 @@
-"""Orders, ranks and ties by one `numpy.lexsort` over the whole corpus: what the compiled sort must return."""
+"""Orders, ranks and ties by one `numpy.lexsort` over the whole corpus, the required result of the compiled sort."""
 
 from __future__ import annotations
 

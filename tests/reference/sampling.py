@@ -11,7 +11,7 @@ from ltr_duel.interleaving.methods import probabilistic
 
 
 class Chooser:
-    """Stands in for a random generator where a sampler chooses one of n: follows a path, and notes the sizes."""
+    """Replaces a random generator in samplers that choose one of n: follows a path, and records the sizes."""
 
     def __init__(self, path):
         self.path, self.sizes = path, []
@@ -25,7 +25,7 @@ class Chooser:
 
 
 def choose_below(n, rng):
-    """Take the place of `random_below`."""
+    """Replace `random_below`."""
     return rng.choose(int(n))
 
 
@@ -64,7 +64,7 @@ def bisect_softmax(draw, page, used, length, size, shortest):
     """
 
     def shown_after(prefix):
-        """(document, owner) of the last place; -1 where the document was rejected and another number is wanted."""
+        """(document, owner) of the last position; -1 if the document was rejected and another number is required."""
         k = len(prefix) - 1
         page.shown[k] = -1
         try:

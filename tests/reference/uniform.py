@@ -1,24 +1,24 @@
 """The exact distribution of code that uses uniform numbers: each number is an interval that comparisons split.
 
-``rng.random() < p`` and ``int(rng.random() * n)`` are all that policies do with such a number, so a walk through every
-answer, each with its probability, is a finite enumeration.
+Policies use such numbers only as ``rng.random() < p`` and ``int(rng.random() * n)``, so a walk through all answers with
+their probabilities is a finite enumeration.
 """
 
 from __future__ import annotations
 
 
 class Tree:
-    """One walk: follows a path of answers, then takes the first possible one each time; notes what there was."""
+    """One walk: follows a path of answers, then takes the first possible answer each time; records all alternatives."""
 
     def __init__(self, path):
         self.path, self.shares, self.taken = path, [], []
 
     def random(self):
-        """Take the place of a generator."""
+        """Replace a generator."""
         return Uniform(self)
 
     def answer(self, shares):
-        """Return the number of an answer; ``shares`` are the probabilities of all."""
+        """Return the number of an answer; ``shares`` are the probabilities of all answers."""
         k = len(self.taken)
         chosen = self.path[k] if k < len(self.path) else 0
         self.shares.append(shares)
@@ -27,7 +27,7 @@ class Tree:
 
 
 class Uniform:
-    """A number somewhere between two others."""
+    """A number in an interval."""
 
     def __init__(self, tree):
         self.tree, self.low, self.high = tree, 0.0, 1.0
@@ -46,7 +46,7 @@ class Uniform:
 
 
 class Cells:
-    """A uniform number times n, of which the whole part is wanted."""
+    """A uniform number times n, used by its whole part."""
 
     def __init__(self, number, n):
         assert (number.low, number.high) == (0.0, 1.0)

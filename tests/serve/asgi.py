@@ -62,7 +62,7 @@ class Service:
         pause: float = 0.0,
         version: str = "1.1",
     ) -> Said:
-        """Ask once; a body in parts comes with a pause before each, and ``more`` headers may repeat others."""
+        """Send one request; each part of a body follows a pause, and ``more`` headers may repeat other headers."""
         if isinstance(body, dict):
             body = json.dumps(body).encode()
         parts = [body] if isinstance(body, bytes) else list(body)
@@ -92,7 +92,7 @@ class Service:
         return Said(sent[0]["status"], b"".join(one["body"] for one in sent[1:]), answered)
 
     async def decide(self, query: str = "shoes", lists: dict | None = None) -> Any:
-        """Ask for a page."""
+        """Request a page."""
         said = await self.call("POST", "/decide", {"query": query, "rankings": lists or LISTS})
         assert said.status == 200, said.body
         return said.json
@@ -103,7 +103,7 @@ class Service:
 
 
 def using(service: Service, story: Callable[[Service], Coroutine[Any, Any, Any]]) -> Any:
-    """Run a story with a service, from its start to its end, and close its experiment."""
+    """Run a scenario with a service from start to end, and close its experiment."""
 
     async def whole() -> Any:
         messages: asyncio.Queue[dict] = asyncio.Queue()

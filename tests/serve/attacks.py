@@ -13,7 +13,7 @@ JSON = {"content-type": "application/json"}
 
 
 class Attack(NamedTuple):
-    """A request, and the statuses that are right."""
+    """A request, and the correct statuses."""
 
     name: str
     path: str
@@ -38,7 +38,7 @@ def raw(name: str, body: bytes, status: int = 400, path: str = "/decide") -> Att
 
 
 def malformed() -> list[Attack]:
-    """Return requests that cannot be understood."""
+    """Return malformed requests."""
     whole = json.dumps({"query": "q", "rankings": LISTS}).encode()
     return [
         raw("nothing", b""),
@@ -105,7 +105,7 @@ def malformed() -> list[Attack]:
 
 
 def wrong_way() -> list[Attack]:
-    """Return requests at wrong addresses, by wrong methods, and of wrong kinds and sizes."""
+    """Return requests with wrong addresses, methods, types, and sizes."""
     large = b" " * 250_001
     said = {"query": "q", "rankings": LISTS}
     return [
@@ -131,7 +131,7 @@ def wrong_way() -> list[Attack]:
 
 
 def random_attacks(token: str, page: list[str], amount: int, seed: int) -> list[Attack]:
-    """Return good requests that were damaged at random; those that happen to stay good are left out."""
+    """Return randomly damaged requests; requests that remain valid are skipped."""
     rng = np.random.default_rng(seed)
     asked = json.dumps({"query": "q", "rankings": LISTS}).encode()
     reported = json.dumps({"token": token, "clicks": page[:1]}).encode()
@@ -156,7 +156,7 @@ def random_attacks(token: str, page: list[str], amount: int, seed: int) -> list[
 
 
 def _refused(path: str, body: bytes, token: str, page: list[str]) -> bool:
-    """Whether a body certainly has to be refused: it is no JSON, or its keys or its token are not the right ones."""
+    """Return whether a body must be rejected: it is not JSON, or its keys or its token are wrong."""
     try:
         said = json.loads(body.decode())
     except (ValueError, RecursionError):
@@ -169,7 +169,7 @@ def _refused(path: str, body: bytes, token: str, page: list[str]) -> bool:
 
 
 async def attack(service: Service, one: Attack) -> str:
-    """Send it; return what is wrong with the answer, or nothing."""
+    """Send the request; return the error in the answer, or an empty string."""
     said = await service.call(one.method, one.path, one.body, headers=one.headers, pause=one.pause)
     legal = (one.status,) if one.status else (400, 403, 413)
     if said.status not in legal:

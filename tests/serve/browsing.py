@@ -1,4 +1,4 @@
-"""A headless Chromium controlled like by a person (typing, clicks, back and forward), through DevTools."""
+"""A headless Chromium, controlled through DevTools like by a person (typing, clicks, back and forward)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PROBLEMS = "warning", "error"  # levels of a browser's console; below them are n
 
 
 class Tab:
-    """A tab of the browser; `console` holds errors and warnings of its pages."""
+    """A tab of the browser; `console` contains the errors and warnings of its pages."""
 
     def __init__(self, say: int, hear: int) -> None:
         self._say, self._hear, self._number, self._session, self._left = say, hear, 0, "", b""
@@ -36,7 +36,7 @@ class Tab:
             self._ask(f"{domain}.enable")
 
     def open(self, address: str) -> None:
-        """Go to an address as if it were typed in."""
+        """Open an address as if it were typed."""
         self._ask("Page.navigate", url=address)
 
     def value(self, text: str) -> Any:
@@ -45,7 +45,7 @@ class Tab:
         return None if "exceptionDetails" in said else said["result"].get("value")
 
     def wait(self, text: str) -> None:
-        """Wait until something is so in the page; the browser refuses questions while one page follows another."""
+        """Wait until a condition is true in the page; the browser rejects evaluations during navigation."""
 
         def is_so() -> Any:
             try:
@@ -100,7 +100,7 @@ class Tab:
 
 
 def until(is_so: Callable[[], Any], what: str) -> None:
-    """Wait until something is so."""
+    """Wait until a condition is true."""
     ends = time.monotonic() + _SECONDS
     while not is_so():
         assert time.monotonic() < ends, f"it did not happen: {what}"
@@ -109,7 +109,7 @@ def until(is_so: Callable[[], Any], what: str) -> None:
 
 @contextlib.contextmanager
 def browsing(profile: Path, *options: str) -> Iterator[Tab]:
-    """Start a Chromium and give its tab."""
+    """Start Chromium and return its tab."""
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if program is None:
         pytest.skip("needs a Chromium to look at pages with")

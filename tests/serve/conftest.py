@@ -22,7 +22,7 @@ class Running(NamedTuple):
     folder: Path
 
     def counted(self, query):
-        """Return the clicked documents, as texts, of each page of a query that the experiment has closed."""
+        """Return the clicked documents, as strings, of each closed page of a query."""
         log = self.folder / "log.jsonl"
         export_log(self.folder / "live.db", log)
         rows = [json.loads(line) for line in log.read_text().splitlines()]
@@ -31,7 +31,7 @@ class Running(NamedTuple):
 
 @pytest.fixture(scope="session")
 def running(tmp_path_factory):
-    """Run the example's experiment with a policy whose pages are of two rankers each."""
+    """Run the example's experiment with a policy that shows two rankers on each page."""
     folder = tmp_path_factory.mktemp("service")
     text = EXAMPLE.read_text().replace("port = 8080", "port = 0").replace("rucb:alpha=0.51", "random")
     (folder / "live.toml").write_text(text)

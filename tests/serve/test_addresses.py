@@ -157,7 +157,7 @@ def test_without_a_key_no_request_from_a_proxy_is_answered(tmp_path, name):
 
 
 def test_without_a_key_no_request_of_http_1_0_is_answered(tmp_path):
-    """Proxies with common settings use it, and add no header that identifies them."""
+    """Proxies with common settings use HTTP/1.0, and add no header that identifies them."""
 
     async def story(service, headers):
         asked = {"query": "q", "rankings": LISTS}
@@ -171,7 +171,7 @@ def test_without_a_key_no_request_of_http_1_0_is_answered(tmp_path):
 
 
 def test_no_text_of_the_store_reaches_a_client(tmp_path, monkeypatch):
-    """The snapshot is damaged after the start, and the experiment is read from the store again."""
+    """The snapshot is damaged after the start, and the experiment is then reloaded from the store."""
     monkeypatch.setattr("ltr_duel.live.running._PAUSE", 0.0)
 
     async def story(service):
@@ -199,7 +199,7 @@ def test_no_text_of_the_store_reaches_a_client(tmp_path, monkeypatch):
 
 
 async def until_ready(service, status=200):
-    """Wait until the service answers whether it is ready by this status."""
+    """Wait until the readiness check of the service has this status."""
     for _ in range(500):
         await asyncio.sleep(0.02)
         if (await service.call("GET", "/ready")).status == status:
@@ -422,7 +422,7 @@ def lists_of(body):
 
 
 def test_the_description_is_that_of_the_service(tmp_path):
-    """A request that it allows is not refused for its form; statuses and headers that there are, are in it."""
+    """The service accepts every described form of request; the description contains all statuses and headers."""
 
     async def story(service):
         described = (await service.call("GET", "/openapi.json")).json
@@ -519,7 +519,7 @@ def test_keys_are_read_from_files_and_the_environment(tmp_path, monkeypatch):
 
 
 def test_a_secret_is_whole_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
-    """Before, a kill between the two left an empty file, with which the service never started again."""
+    """Before, a kill between the two steps left an empty file, and the service could not start again."""
     path, seen = tmp_path / "live.keys", []
     sync = os.fsync
     monkeypatch.setattr(os, "fsync", lambda handle: (seen.append(path.exists()), sync(handle)))

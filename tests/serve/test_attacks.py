@@ -16,7 +16,7 @@ from tests.serve.attacks import attack, malformed, random_attacks, wrong_way
 
 
 async def unchanged_by(service, attacks):
-    """Attack, and see that the state of the experiment is what it was."""
+    """Attack, and check that the state of the experiment is unchanged."""
     before = service.experiment.state().to_json()
     wrong = [complaint for one in attacks if (complaint := await attack(service, one))]
     assert not wrong, "\n".join(wrong[:20])

@@ -24,7 +24,7 @@ FALLBACK = Shown(("a", "b"), "", ("bm25",), "fallback", total=2)
 
 
 class Fake(BaseHTTPRequestHandler):
-    """Answers as its server specifies, or keeps the client waiting, or closes."""
+    """Answers as its server specifies, keeps the client waiting, or closes the connection."""
 
     protocol_version = "HTTP/1.1"
 
@@ -144,7 +144,7 @@ def test_a_connection_that_was_closed_is_opened_again_with_the_same_key(server):
 
 
 def run(server, *lines):
-    """Return what a process prints that has a client, and when it ended."""
+    """Return the output of a process with a client, and its end time."""
     begin = ["import os, time", "from ltr_duel.client import Client"]
     text = "\n".join([*begin, f"client = Client({server.url!r}, 'a', deadline=float(os.environ['SECONDS']))", *lines])
     deadline = "0.3" if server.ways else "5"
@@ -212,7 +212,7 @@ def test_a_repeated_request_makes_one_page(tmp_path):
 
 @pytest.mark.parametrize("other", [{"query": "other"}, {"user": "u2"}, {"rankings": {**LISTS, "dense": ["z"]}}])
 def test_a_key_that_came_with_another_search_is_refused(tmp_path, other):
-    """As the draft of the IETF for the header has it: 422."""
+    """The status is 422, as in the IETF draft for this header."""
     asked, keys = {"query": "q", "user": "u1", "rankings": LISTS}, ["0123456789abcdef ask", "fedcba9876543210 ask"]
 
     async def story(service):

@@ -1,4 +1,4 @@
-"""Outcomes over HTTP: graded ones in '/clicks', late ones in '/events'."""
+"""Outcomes over HTTP: graded outcomes in '/clicks', late outcomes in '/events'."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ K = 5
 
 
 class WithoutSockets:
-    """Asks a service in this process; has the methods of a connection."""
+    """Sends requests to a service in this process, with the methods of a connection."""
 
     def __init__(self, service: Service) -> None:
         self._service = service
@@ -30,7 +30,7 @@ class WithoutSockets:
         return Answer(said.status, said.body)
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing, because no connection is open."""
 
 
 def corpus():

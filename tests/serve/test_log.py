@@ -1,4 +1,4 @@
-"""The log stops nothing, and is not at the mercy of whoever asks."""
+"""The log blocks nothing, and clients cannot flood it."""
 
 import contextlib
 import io
@@ -51,7 +51,7 @@ def test_a_log_that_nobody_reads_ends_with_the_service():
     log.close()
     assert time.monotonic() - began < 20
     os.close(reading)
-    log._queue.put(None, timeout=20)  # now there is room for it
+    log._queue.put(None, timeout=20)  # now the queue has space for the line
     log._thread.join(20)
     assert not log._thread.is_alive()
     with contextlib.suppress(BrokenPipeError):

@@ -26,7 +26,7 @@ async def used(service, pages=60):
 
 
 def page_of(folder, *, pages=60, **settings):
-    """Return the answer, and the state that it shows."""
+    """Return the answer, and the displayed state."""
 
     async def story(service):
         await used(service, pages)
@@ -51,7 +51,7 @@ def test_the_page_says_what_the_state_is(tmp_path):
 
 
 def test_after_a_drop_the_page_says_of_which_policy_the_steps_are(tmp_path):
-    """Also if all closed pages belong to the dropped ranker, so that the new policy has no step yet."""
+    """This also holds if all closed pages belong to the dropped ranker, so that the new policy has no step yet."""
     last = RANKERS[-1]
 
     async def story(service):
@@ -80,7 +80,7 @@ def test_the_page_says_how_many_pages_are_to_go(tmp_path):
 
 
 def test_of_pages_of_users_who_return_only_those_that_count_are_to_go_by_new_users(tmp_path):
-    """Two thirds of the pages are repeats: to go are a third as many first pages as pages that compare rankers."""
+    """Two thirds of the pages are repeats, so the page requires a third as many first pages as comparing pages."""
 
     async def story(service):
         search = {"query": "shoes", "rankings": {"a": ["a1", "a2"], "b": ["b1", "b2"]}}

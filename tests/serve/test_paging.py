@@ -117,7 +117,7 @@ async def abandoned(service, monkeypatch, user):
 
 @pytest.mark.parametrize("user, left", [("ann", 1), ("bob", 1)])
 def test_a_reload_whose_answer_came_too_late_leaves_the_page_open(tmp_path, monkeypatch, user, left):
-    """An undelivered new page is closed without an outcome (Bob's); a page that was shown before stays open."""
+    """An undelivered new page (Bob's) is closed without an outcome; an earlier delivered page stays open."""
 
     async def story(service):
         await ask(service)
@@ -129,7 +129,7 @@ def test_a_reload_whose_answer_came_too_late_leaves_the_page_open(tmp_path, monk
 
 
 def test_a_search_behind_a_page_that_was_not_delivered_has_a_new_one(tmp_path, monkeypatch):
-    """The page of the first search is dropped; the same user's next one, which waits meanwhile, has another."""
+    """The page of the first search is dropped; the user's next search, which is waiting, gets a different page."""
 
     async def story(service):
         worker = await abandoned(service, monkeypatch, "ann")

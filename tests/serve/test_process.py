@@ -68,7 +68,7 @@ def state_of(url):
 
 
 def counted(url, pages, concurrency):
-    """Replay until it ends or the service does; return what was acknowledged of the experiment, and other pages."""
+    """Replay until the replay or the service ends; return acknowledged calls of the experiment, and other pages."""
     acknowledged, outside = {"/decide": 0, "/clicks": 0, "away": 0}, set()
 
     class Counting(Connection):

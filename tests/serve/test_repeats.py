@@ -1,4 +1,4 @@
-"""Reports repeated with the same key, after a lost answer, get the answer of the first."""
+"""A report that is repeated with the same key after a lost answer gets the answer to the first report."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def test_a_refused_report_is_tried_again(tmp_path, monkeypatch):
 
 
 def test_a_refusal_is_not_kept_nor_does_it_keep_the_requests_beside_it(tmp_path):
-    """With the traceback of a refusal its whole batch would stay in memory, all lists of rankers with it."""
+    """The traceback of a rejection would keep its whole batch in memory, with all lists of rankers."""
 
     async def refuse(asked):
         raise ExpiredError("the deadline has passed")
@@ -107,7 +107,7 @@ def test_a_refusal_is_not_kept_nor_does_it_keep_the_requests_beside_it(tmp_path)
 
 
 def test_answers_that_are_kept_are_limited_in_bytes(monkeypatch):
-    """The latest are kept, and there is no lower number of them."""
+    """The latest answers are kept, without a minimum number."""
     monkeypatch.setattr("ltr_duel.serve.repeats._MOST", 10_000)
 
     async def make(asked):

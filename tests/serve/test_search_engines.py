@@ -28,7 +28,7 @@ QUERY = 'red {!lucene}"shoes" ]'
 
 @pytest.fixture(scope="module")
 def example():
-    """Return the modules of the example, imported as its users do."""
+    """Return the modules of the example, imported as by users."""
     with pytest.MonkeyPatch.context() as patched:
         patched.syspath_prepend(str(EXAMPLE))
         yield tuple(map(importlib.import_module, MODULES))
@@ -232,7 +232,7 @@ def call_asgi(application, method, path, body=b"", **more):
 
 @pytest.fixture(params=["wsgi", "asgi"])
 def made(request, example):
-    """Return what makes the middleware in front of a site, and what calls it."""
+    """Return a function that makes the middleware for a site, and a function that calls it."""
     kind, front, call = {
         "wsgi": (example[1].Experiment, site, call_wsgi),
         "asgi": (example[2].Experiment, site_in_asgi, call_asgi),

@@ -1,4 +1,4 @@
-"""The example of a search page works beside a service, without one, and in a browser without lost clicks."""
+"""The example search page works with a service, without a service, and in a browser without losing clicks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several experiments in one service: each answers at its name, from its own store, by its own keys."""
+"""Several experiments in one service: each has a separate address, store, and keys."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ ASKED = {"query": "q", "rankings": LISTS}
 
 
 class Both(Service):
-    """A service of shoes, in front of which stands one of shoes and hats."""
+    """A service of shoes, and a second service of shoes and hats."""
 
     def __init__(self, folder, hats=True):
         (folder / "hats").mkdir()
@@ -99,7 +99,7 @@ ADDRESSES = ("", "/", "/decide", "/clicks", "/state", "/metrics", "/docs", "/hea
 
 @pytest.mark.parametrize("wrong", [{}, {"authorization": "Bearer none-of-these-keys"}, {"host": "example.org"}])
 def test_without_a_key_no_name_of_an_experiment_can_be_learnt(tmp_path, wrong):
-    """An experiment that is there is refused as one that is not, byte for byte; both are counted and logged."""
+    """Existing and unknown experiments are rejected with the same bytes; both are counted and logged."""
 
     async def story(both):
         def said(path, method):
@@ -126,7 +126,7 @@ def test_beside_an_experiment_without_keys_the_names_of_the_others_cannot_be_lea
 
 
 def files(folder, *experiments):
-    """Write files of settings with these names and stores."""
+    """Write settings files with the given names and stores."""
     for k, (name, store) in enumerate(experiments):
         text = f'[experiment]\nname = "{name}"\nrankers = ["bm25", "dense", "mixed"]\npolicy = "rucb"\nseed = {k}\n'
         (folder / f"{k}.toml").write_text(f'{text}[serve]\nstore = "{store}"\nport = {k}\nkey_file = "live.keys"\n')

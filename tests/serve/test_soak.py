@@ -14,7 +14,7 @@ RIGHT = {1: 0b101, 2: 0, 3: 0b10, 4: -1}
 
 @pytest.fixture
 def store(tmp_path):
-    """Return a closed store: two reports that are final, one that is not, one page without a report."""
+    """Return a closed store with two final reports, one report that is not final, and one page without a report."""
     with opened(tmp_path, settings(policy="random")) as experiment:
         pages = [experiment.decide("q", {name: ["a", "b", "c"] for name in "abcde"}) for _ in range(4)]
         assert [number_of(page.token) for page in pages] == [1, 2, 3, 4]

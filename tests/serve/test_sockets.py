@@ -25,7 +25,7 @@ LIMITS = {"port": 0, "header_seconds": 0.3, "body_seconds": 0.3, "idle_seconds":
 
 
 def serving(folder, story, **limits):
-    """Run a story with a service that listens, given its port."""
+    """Run a scenario with a listening service, given its port."""
     service = Service(folder, limits={**LIMITS, **limits})
 
     async def whole():
@@ -48,7 +48,7 @@ def serving(folder, story, **limits):
 
 
 async def send(port, *parts, pause=0.0):
-    """Send bytes, with a pause before each but the first, and return all that comes until the connection ends."""
+    """Send chunks with a pause before each except the first; return all bytes until the connection closes."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     answer = asyncio.create_task(_all_of(reader))
     try:
@@ -118,7 +118,7 @@ def test_what_is_no_good_request_is_refused_and_the_connection_ends(tmp_path, pa
     ],
 )
 def test_a_refusal_is_not_lost_as_the_connection_takes_bytes_for_a_while(tmp_path, first, part):
-    """A connection that is closed with bytes on their way is reset, and may take the answer with it."""
+    """A connection that is closed while bytes arrive is reset, and the answer may be lost."""
 
     async def story(service, port):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -214,7 +214,7 @@ def test_a_connection_on_which_nothing_was_asked_ends_without_an_answer(tmp_path
 
 
 def test_a_body_is_no_head_of_the_next_request(tmp_path):
-    """Two requests at once, the second in pieces: its head is short, and both are answered."""
+    """Two requests arrive at once, the second in pieces: its head is short, and both are answered."""
     lists = {name: [f"{one}{'x' * 900}" for one in ids] for name, ids in LISTS.items()}
     lists["bm25"] = [f"{k}{'x' * 900}" for k in range(60)]
     body = json.dumps({"query": "q", "rankings": lists}).encode()
@@ -244,7 +244,7 @@ def test_a_refusal_comes_after_the_answers_to_earlier_requests(tmp_path, monkeyp
 
 
 def test_requests_sent_ahead_of_answers_are_limited_and_what_follows_is_not_parsed(tmp_path):
-    """Each of them takes some kilobytes, and one read may hold thousands."""
+    """Each request takes some kilobytes, and one read may contain thousands of requests."""
 
     async def story(service, port):
         found = await send(port, (GET % "").encode() * 5000)
@@ -258,7 +258,7 @@ def test_requests_sent_ahead_of_answers_are_limited_and_what_follows_is_not_pars
 
 @pytest.mark.parametrize("trailer", [b"a: " + b"x" * 17_000, b"a: b\r\n" * 10, b"authorization: Bearer x\r\n\r\n"])
 def test_fields_after_a_body_are_refused(tmp_path, trailer):
-    """The parser keeps what has no end, and joins its parts again and again."""
+    """The parser stores an unfinished field, and joins its parts repeatedly."""
 
     async def story(service, port):
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -276,7 +276,7 @@ def test_fields_after_a_body_are_refused(tmp_path, trailer):
 
 
 def test_a_connection_is_not_read_while_its_requests_wait(tmp_path, monkeypatch):
-    """More than the limit are answered if they come in several reads, as the next read waits for the answers."""
+    """More requests than the limit are answered in several reads, because each read waits for the previous answers."""
     body = json.dumps({"query": "q" * 1000, "rankings": LISTS}).encode() + b" " * 10_000
 
     async def story(service, port):
@@ -330,7 +330,7 @@ def test_connections_above_the_limit_are_refused(tmp_path):
 
 
 def under_attack(folder, requests):
-    """Return the slowest percent of the times of a good client while bad ones send what they like."""
+    """Return the 99th percentile of a valid client's times while hostile clients attack."""
 
     async def story(service, port):
         address, times = address_of(f"http://127.0.0.1:{port}"), []

@@ -149,7 +149,7 @@ def test_a_switch_from_beside_is_logged_and_holds_without_a_request(tmp_path, mo
 
 @pytest.mark.parametrize("how", ["paused", "away"])
 def test_the_incumbents_list_is_answered_within_five_milliseconds(tmp_path, monkeypatch, how):
-    """At the median; while the store cannot be written, no request waits for it."""
+    """The median counts; while the store is not writable, no request waits for it."""
 
     async def story(service):
         if how == "paused":

@@ -1,8 +1,8 @@
 """Regrets on the sushi matrix agree with public code, within the errors of both.
 
 HuasenWu/DuelingBandits, the program of D-TS's authors, compiled and run on the same matrix: Kamishima's sushi data, 16
-arms, 100,000 steps, average regret, mean and standard error of that program's runs. Its loop and its random numbers are
-its own, so nothing but the algorithms is shared.
+arms, 100,000 steps, average regret, mean and standard error of that program's runs. The program has a separate loop
+and separate random numbers, so only the algorithms are shared.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def test_results_say_how_late_outcomes_were():
 
 
 def test_nothing_is_learned_in_the_first_batch():
-    """With a batch as long as the run all arms are compared alike: a chi-squared test at 1e-6."""
+    """If the batch is as long as the run, all arms are compared equally often: a chi-squared test at 1e-6."""
     results = simulate(MATRIX, "rucb", horizon=2000, repetitions=20, batch=2000, jobs=1, compiled=False)
     pulls = np.sum([run.pulls[-1] for run in results.runs], axis=0)
     expected = pulls.sum() / len(MATRIX)

@@ -21,7 +21,7 @@ QUICK = {"comparisons": 200, "multileavings": 40, "repetitions": 3, "top": 4}
 
 
 def ladder(rankers=5, documents=8):
-    """Return rankers of which each is better than the next: ranker k puts the one relevant document at rank k + 1."""
+    """Return rankers in falling order of quality: ranker k puts the only relevant document at rank k + 1."""
     others = list(range(1, documents))
     orders = [[*others[:k], 0, *others[k:]] for k in range(rankers)]
     return make_rankings(orders, 2, [1] + [0] * (documents - 1))

@@ -29,14 +29,14 @@ RARE = 1e-6
 
 
 def _cyclic():
-    """Return arms of which the first wins against most others, and loses to the fourth."""
+    """Return a matrix whose first arm beats most others and loses to the fourth arm."""
     p = bradley_terry(SIZE)
     p[0, 3], p[3, 0] = 0.35, 0.65
     return p
 
 
 def _equal_gaps():
-    """Return a winner that beats all others alike, and others that beat one another alike."""
+    """Return a matrix with a winner that beats all others equally; all other pairs are even."""
     p = np.full((SIZE, SIZE), 0.5)
     p[0, 1:], p[1:, 0] = 0.7, 0.3
     return p
@@ -46,7 +46,7 @@ MATRICES = {"equal gaps": _equal_gaps(), "utilities": bradley_terry(SIZE), "no w
 
 
 def seen(policy, p, winner, seed, runs):
-    """Return numbers of each run: whether the arm is named, from when on, its pulls and Borda regret, at some steps."""
+    """Return for each run whether and when the arm is named, and its pulls and Borda regret at some steps."""
     results = simulate(coins(PreferenceMatrix(p)), policy, horizon=HORIZON, repetitions=runs, seed=seed, jobs=2)
     times = results.runs[0].checkpoints
     named = np.array([run.recommended == winner for run in results.runs])
@@ -59,7 +59,7 @@ def seen(policy, p, winner, seed, runs):
 
 
 def least_p(policy, kind, runs=RUNS):
-    """Compare the laws with the arm in the first row and in the last; return the smallest p."""
+    """Compare the distributions with the arm in the first and in the last row; return the smallest p."""
     p = np.ascontiguousarray(MATRICES[kind])
     named, values = seen(policy, p, 0, 1, runs)
     named_last, values_last = seen(policy, np.ascontiguousarray(p[::-1, ::-1]), SIZE - 1, 2, runs)
@@ -85,7 +85,7 @@ def test_the_row_of_an_arm_changes_no_law_for_any_policy(policy, kind):
 
 
 class Asked(NamedTuple):
-    """An oracle that writes down who was compared; the arm of the smaller number wins."""
+    """An oracle that records the compared arms; the arm with the smaller number wins."""
 
     log: Any
 
@@ -107,7 +107,7 @@ implement(multiduel, Asked, _multiduel)
 
 
 class Writing(OracleSource):
-    """A source of such oracles, as somebody outside the package would write it."""
+    """A source of such oracles, as written outside the package."""
 
     names = tuple("abcdef")
     provenance: dict = {"oracle": "written down"}  # noqa: RUF012 -- as short as a user would have it
@@ -181,7 +181,7 @@ def test_an_oracle_of_any_kind_is_asked_for_the_arms_that_are_meant(policy):
 
 
 class Other(NamedTuple):
-    """The coins of a matrix, in an oracle that is not the package's."""
+    """The coins of a matrix in an oracle from outside the package."""
 
     p: Any
 

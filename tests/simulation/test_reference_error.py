@@ -14,7 +14,7 @@ SIZE, ERROR = 5, 0.01
 
 
 def measured_by_estimates(draws):
-    """Return the regret of the same runs, and its error, by many estimates of one matrix; and by the matrix itself."""
+    """Return regret and error of the same runs by many estimates of a matrix, and the regret by the matrix itself."""
     truth = bradley_terry(SIZE, span=3)
     runs = simulate(truth, "rucb", horizon=2000, repetitions=3, jobs=1).runs
     error = ERROR * ~np.eye(SIZE, dtype=bool)

@@ -1,4 +1,4 @@
-"""Regret from pulls, and the tables made of it."""
+"""Regret from pulls, and tables of regret."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Simulations: pulls add up, jumps are exact, one result however it is computed, refusals."""
+"""Simulations: sums of pulls, exact jumps, one result on every way of computation, rejected input."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def digest(folder: Path) -> str:
 
 
 def run(policy, matrix, times, *, jump):
-    """Run a policy once, and return what was counted, and the run."""
+    """Run a policy once; return the counts and the run."""
     given, counts = ALL_POLICIES.configure(policy), new_recorder(len(matrix), times)
     key = RunKey({}, given.component.name, given.params._asdict(), int(times[-1]), 0, 5)
     oracle = FromMatrix(matrix).open()

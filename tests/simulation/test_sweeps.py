@@ -165,7 +165,7 @@ def assert_has_law(counts, exact, runs):
     ],
 )
 def test_sweeps_have_the_law_of_single_steps(text, told, steps, matrix, runs):
-    """Each arm's pulls at each checkpoint, how often it was the best, sums of all with random signs, and the answer."""
+    """Compare each arm's pulls at each checkpoint, its times as the best, sums with random signs, and the answer."""
     configured = POLICIES.configure(text)
     signs = stream(5, "signs").choice([-1.0, 1.0], (2 * len(matrix) * len(steps), 6))
     features, answers = [], []

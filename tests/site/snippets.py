@@ -53,14 +53,14 @@ def blocks(page: str) -> list[Block]:
 
 
 def commands(text: str) -> Iterator[tuple[str, str]]:
-    """Yield each command of a console block, and what it prints there."""
+    """Yield each command of a console block, and its printed output."""
     for part in re.split(r"^\$ ", text, flags=re.M)[1:]:
         command, _, printed = part.replace("\\\n", "").partition("\n")
         yield command.partition("  #")[0].strip(), printed
 
 
 def run_command(words: list[str]) -> tuple[int, str]:
-    """Run ``ltr-duel`` in this process; return the exit code and all that it printed."""
+    """Run ``ltr-duel`` in this process; return the exit code and the output."""
     printed, code = io.StringIO(), 0
     with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
         try:
@@ -71,7 +71,7 @@ def run_command(words: list[str]) -> tuple[int, str]:
 
 
 def run_page(page: str) -> int:
-    """Run all blocks of a page in the working folder; return how many were run."""
+    """Run all blocks of a page in the working folder; return their number."""
     names: dict = {"__name__": "__main__"}
     done = 0
     for block in blocks(page):

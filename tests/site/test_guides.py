@@ -100,7 +100,7 @@ _PROGRAM = re.compile(r"(?:\$ )?((?:ltr-duel [^:]|python |pip |dask |sbatch |exp
 
 
 def steps_of(page):
-    """Yield all that can be run of a page, in its order: files that it shows, Python texts, commands."""
+    """Yield the runnable parts of a page in order: files, Python code, commands."""
     for block in blocks(ROOT / page):
         if block.file:
             yield "file", (block.file, block.text)
@@ -118,13 +118,13 @@ def said_why(text):
 
 
 def example(page, marker):
-    """Return the Python text of a page that holds a marker."""
+    """Return the Python block of a page that contains a marker."""
     return next(block.text for block in blocks(page) if marker in block.text)
 
 
 @pytest.fixture
 def desk(tmp_path, monkeypatch, real_data):
-    """Lay out what the pages take for given: a corpus, runs of two engines, a model, a log, two plug-ins."""
+    """Write the files that the pages assume: a corpus, runs of two engines, a model, a log, two plug-ins."""
     lightgbm = pytest.importorskip("lightgbm", reason="needs LightGBM, of the extra models")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LTR_DUEL_PROGRESS", "0")
@@ -172,7 +172,7 @@ def desk(tmp_path, monkeypatch, real_data):
 
 
 def as_a_shell(word):
-    """Return the files that a pattern stands for, or the word."""
+    """Return the files that match a pattern, otherwise the word."""
     return sorted(map(str, Path().glob(word))) if "*" in word else [word]
 
 
@@ -211,7 +211,7 @@ def test_what_no_test_runs_as_printed_is_named_with_a_reason():
 
 
 def options_of(words):
-    """Return the options of the command that some words begin with, and how many words its name has."""
+    """Return the options of the command at the start of the words, and the number of words of its name."""
     command, depth = cli, 0
     context = click.Context(cli)
     while isinstance(command, click.Group):

@@ -12,7 +12,7 @@ _CELL = re.compile(r"^```\{code-cell\}[^\n]*\n(---\n.*?\n---\n|(?::[^\n]*\n)*\n?
 
 
 def outputs(page, folder):
-    """Run a notebook; return for each cell with a result the kinds of what it shows."""
+    """Run a notebook; return the media types of the output of each cell with a result."""
     nbformat = pytest.importorskip("nbformat", reason="needs the extra docs")
     nbclient = pytest.importorskip("nbclient", reason="needs the extra docs")
     text = (DOCS / "notebooks" / page).read_text(encoding="utf-8")

@@ -22,7 +22,7 @@ HTML = DOCS / "_build" / "html"
 
 
 def extension(name):
-    """Import a module of ``docs/_ext`` that stands alone."""
+    """Import a module of ``docs/_ext`` that imports no other."""
     spec = importlib.util.spec_from_file_location(name, DOCS / "_ext" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -31,7 +31,7 @@ def extension(name):
 
 @pytest.fixture(scope="module")
 def site():
-    """Build the site, as ``make docs`` does; what has not changed is not built again."""
+    """Build the site as ``make docs`` does; unchanged pages are not built again."""
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-n", "-q", "-b", "html", str(DOCS), str(HTML)]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr

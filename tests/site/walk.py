@@ -76,7 +76,7 @@ def served(folder: Path, extra: dict[str, str]) -> Iterator[str]:
 
 
 def chromium(address: str, profile: Path, *options: str) -> subprocess.CompletedProcess[str]:
-    """Open an address and return the page as it then is, with what the console got."""
+    """Open an address; return the resulting page and the console messages."""
     program = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     if program is None:
         pytest.skip("needs a Chromium to look at pages with")
@@ -92,7 +92,7 @@ def chromium(address: str, profile: Path, *options: str) -> subprocess.Completed
 def walk(
     folder: Path, pages: list[str], profile: Path, width: int, theme: str, axe: str = ""
 ) -> tuple[list[dict], list[str]]:
-    """Return what was seen of each page, and what the console got; with the text of axe-core also what it finds."""
+    """Return the observations of each page, and the console messages; with axe-core's source also its findings."""
     text = _WALK.format(width=width, theme=theme, pages=json.dumps(pages), axe=str(bool(axe)).lower())
     with served(folder, {"/walk.html": text, "/axe.js": axe}) as address:
         done = chromium(f"{address}/walk.html", profile, "--dump-dom", "--virtual-time-budget=600000")

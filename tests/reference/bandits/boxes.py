@@ -1,4 +1,4 @@
-"""UCB1, Thompson sampling and Exp3, and what Ailon et al. (ICML 2014) and Wolfenfeld's survey build from them."""
+"""UCB1, Thompson sampling and Exp3, and policies on them by Ailon et al. (ICML 2014) and Wolfenfeld's survey."""
 
 from math import ceil, log, sqrt
 
@@ -68,7 +68,7 @@ class Sparring(Literal):
         self.right.feedback(y, b)
 
     def b(self, outcome):
-        """1 if the right arm won; a coin for an arm against itself."""
+        """Return 1 if the right arm won; a coin for an arm against itself."""
         return int((outcome or self.coin()) < 0)
 
 

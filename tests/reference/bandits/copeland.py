@@ -1,4 +1,4 @@
-"""SCB (Zoghi et al., NIPS 2015) and ECW-RMED (Komiyama et al., ICML 2016), this one by its linear program."""
+"""SCB (Zoghi et al., NIPS 2015), and ECW-RMED (Komiyama et al., ICML 2016) by its linear program."""
 
 from itertools import combinations
 from math import log, sqrt
@@ -68,7 +68,7 @@ class Scb(Literal):
         self.best = arms[0]
 
     def reservoir(self, options):
-        """One of several at random, as they come."""
+        """Return a random element of an iterable."""
         best = options[0]
         for n, option in enumerate(options[1:], start=2):
             if int(self.rng.random() * n) == 0:
@@ -137,7 +137,7 @@ class EcwRmed(Literal):
         return [pair for pair in self.pairs() if q[pair] * log_t > self.n(*pair)] + [(best, best)]
 
     def constraints(self, winner):
-        """Sets of pairs over which q d must add up to at least 1."""
+        """Return the sets of pairs over which q d must sum to at least 1."""
         for j in range(self.k):
             if winner in self.better[j]:
                 yield [tuple(sorted((winner, j)))]
@@ -148,7 +148,7 @@ class EcwRmed(Literal):
                     yield [tuple(sorted((i, j))) for j in subset]
 
     def program(self, winner):
-        """The cheapest q. Sorting solves the program (the paper's lemma); a linear program must agree on the cost."""
+        """Return the cheapest q by sorting (the paper's lemma); a linear program must have the same cost."""
         pairs, q = self.pairs(), dict.fromkeys(self.pairs(), 0.0)
         loss = {i: len(self.better[i]) for i in range(self.k)}
         r = {(i, j): (loss[i] + loss[j] - 2 * self.fewest) / 2 for i, j in pairs}

@@ -41,13 +41,13 @@ class InterleavedFilter(Literal):
 
 
 class InTurn:
-    """Ties for the fewest duels, broken at random: a list of those at the minimum, drawn from without replacement."""
+    """Random choice among items with the fewest duels: a list of these items, sampled without replacement."""
 
     def __init__(self, policy):
         self.policy, self.waiting = policy, []
 
     def draw(self, fewest):
-        """``fewest`` are the items that tie now; the list is renewed when it is empty or wrong."""
+        """``fewest`` are the tied items; the list is renewed when it is empty or outdated."""
         if not self.waiting:
             self.waiting = sorted(fewest)
         assert set(self.waiting) == set(fewest)
@@ -115,7 +115,7 @@ class Savage(Literal):
         self.served = []
 
     def select(self, t):
-        """The pair with the fewest duels. The list of pairs is kept as it is drawn from, served ones at its end."""
+        """Return the pair with the fewest duels. Sampled pairs move to the end of the list of pairs."""
         if not self.pairs:
             return self.active[0], self.active[0]
         least = min(self.n[pair] for pair in self.pairs)

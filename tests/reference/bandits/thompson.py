@@ -1,4 +1,4 @@
-"""RCS, D-TS, D-TS+, Self-Sparring, MergeDTS: Beta samples, drawn in full. And MergeRUCB, for its batches."""
+"""RCS, D-TS, D-TS+, Self-Sparring and MergeDTS, which sample all Betas, and MergeRUCB, which has the same batches."""
 
 from math import log
 

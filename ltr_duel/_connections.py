@@ -73,7 +73,7 @@ class Connections:
             for connection in used:
                 if connection.sock is not None:
                     with suppress(OSError):
-                        connection.sock.shutdown(socket.SHUT_RDWR)  # an answer byte by byte would keep the thread
+                        connection.sock.shutdown(socket.SHUT_RDWR)  # a slow answer would keep the thread
             raise
 
     def _send(self, path: str, body: bytes, ends: float, idle: _Pool, used: _Pool) -> tuple[int, bool, bytes]:
@@ -95,7 +95,7 @@ class Connections:
                 while piece := response.read1():
                     answer += piece
                     _left(ends)
-                response.read()  # of nothing: the connection is free, or the answer is too short
+                response.read()  # no bytes: it frees the connection, or raises for a short answer
             except (http.client.RemoteDisconnected, ConnectionError):
                 connection.close()
                 if not kept:
@@ -105,7 +105,7 @@ class Connections:
                 connection.close()
                 raise
             else:
-                if self.closed or time.monotonic() >= ends:  # it may be cut
+                if self.closed or time.monotonic() >= ends:  # the deadline may have cut it
                     connection.close()
                 else:
                     idle.append(connection)

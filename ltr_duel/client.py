@@ -36,7 +36,7 @@ class Shown(NamedTuple):
 
     page: tuple[Any, ...]  # document ids, from the top
     token: str  # for `Client.clicks`; empty for a page that the service has not made
-    rankers: tuple[str, ...]  # whose lists are on it
+    rankers: tuple[str, ...]  # of its lists
     served: str  # "experiment"; why the search takes no part; or "fallback", if the service did not answer
     why: str = ""  # of a fallback: why the service's page is not shown
     total: int = 0  # documents of the whole page, of which these may be a part
@@ -133,10 +133,6 @@ class Client:
             Documents above the part, and of the part; by default all that follow.
         context : mapping of str to str, optional
             Further facts of the search, by the names of the experiment's settings.
-
-        Returns
-        -------
-        Shown
         """
         said: Any = None
         why = "it continues a fallback"
@@ -151,7 +147,7 @@ class Client:
             if not why:
                 page, token, rankers = said["page"], said["token"], said["rankers"]
                 if not (isinstance(page, list) and isinstance(token, str) and isinstance(rankers, list)):
-                    raise TypeError  # a text would be a page of its letters
+                    raise TypeError  # a text would become a page of letters
                 return Shown(tuple(page), token, tuple(rankers), said["served"], total=said.get("total", len(page)))
         except (KeyError, TypeError):
             why = "the answer is none of this service"
@@ -190,10 +186,6 @@ class Client:
             Each with a ``kind``, and if need be ``document``, ``value`` and ``id``. One that is repeated counts once.
         deadline : float
             Seconds that the call may take.
-
-        Returns
-        -------
-        bool
         """
         return self._report("/events", {"token": token, "events": list(events)}, deadline)
 
@@ -223,7 +215,7 @@ class Client:
                 with suppress(ValueError):  # a proxy refuses in HTML
                     said = json.loads(answer)
                 why = f"{status}: {said.get('error', '') if isinstance(said, dict) else ''}"
-            if status == http.HTTPStatus.CONFLICT and again:  # by the same report, whose answer was lost
+            if status == http.HTTPStatus.CONFLICT and again:  # the first sending was counted, but its answer was lost
                 said, why = {"recorded": True}, ""
         except TimeoutError:
             why = f"no answer within {deadline:g} seconds"

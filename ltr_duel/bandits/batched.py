@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ltr_duel.bandits.hooks import (
     idle_until,
+    recommend,
     select,
     select_slate,
     update,
@@ -26,7 +27,15 @@ from ltr_duel.bandits.hooks import (
     wrong_slate,
 )
 from ltr_duel.bandits.oracle import duel, multiduel
-from ltr_duel.bandits.recorder import Recorder, Span, note_pair, note_slate
+from ltr_duel.bandits.recorder import (
+    Recorder,
+    Span,
+    add_pair,
+    add_slate,
+    keep_pair,
+    keep_slate,
+    pass_checkpoint,
+)
 from ltr_duel.bandits.state import Registers, registers
 from ltr_duel.core import IntMatrix, IntVector, Streams, kernel, require_memory
 
@@ -112,17 +121,19 @@ def run_pairs_late(
     state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, span: Span, late: Late
 ) -> int:
     """Let a policy that takes outcomes in any order compare pairs in some steps."""
+    path, due, place = recorder.path, recorder.due, recorder.place
+    pulls, best, outcomes = recorder.pulls_now, recorder.best_now, recorder.outcomes_now
     now, room = late.now[0], late.first.shape[0]
     decisions, t = 0, span.start
     while t <= span.stop:
         decisions += 1
         first, second = select(state, params, t, streams.policy)
-        if wrong_pair(state, recorder.due, recorder.place.shape[0], t, first, second):
+        if wrong_pair(state, due, place.shape[0], t, first, second):
             return decisions
         last, outcome = t, 0
         if first != second:
             outcome = duel(oracle, first, second, streams)
-            recorder.outcomes_now[0] += 1
+            outcomes[0] += 1
             now.last_real = t
         elif span.jump:
             last = last_quiet(late, t, min(idle_until(state, params, t), span.stop))
@@ -137,7 +148,13 @@ def run_pairs_late(
             row = now.told % room
             now.told += 1
             update(state, params, now.told, late.first[row], late.second[row], late.outcome[row], streams.policy)
-        note_pair(state, params, recorder, t, last, first, second)
+        if t <= path.shape[0]:
+            keep_pair(path, t, last, first, second)
+        while due[0] <= last:
+            add_pair(pulls, best, place, first, second, due[0] + 1 - t)
+            t = due[0] + 1
+            pass_checkpoint(recorder, recommend(state, params), True)
+        add_pair(pulls, best, place, first, second, last + 1 - t)
         t = last + 1
     return decisions
 
@@ -173,6 +190,12 @@ def run_slates_late(
             row = now.told % room
             now.told += 1
             update_slate(state, params, now.told, late.slates[row], late.first[row], late.won[row], streams.policy)
-        note_slate(state, params, recorder, t, last, slate, size)
+        if t <= recorder.path.shape[0]:
+            keep_slate(recorder.path, t, last, slate, size)
+        while recorder.due[0] <= last:
+            add_slate(recorder, slate, size, recorder.due[0] + 1 - t)
+            t = recorder.due[0] + 1
+            pass_checkpoint(recorder, recommend(state, params), False)
+        add_slate(recorder, slate, size, last + 1 - t)
         t = last + 1
     return decisions

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from ltr_duel.bandits.batched import Late, known_before
 from ltr_duel.bandits.hooks import (
     idle_until,
+    recommend,
     select,
     select_slate,
     update,
@@ -25,7 +26,15 @@ from ltr_duel.bandits.hooks import (
     wrong_slate,
 )
 from ltr_duel.bandits.oracle import duel, multiduel
-from ltr_duel.bandits.recorder import Recorder, Span, note_pair, note_slate
+from ltr_duel.bandits.recorder import (
+    Recorder,
+    Span,
+    add_pair,
+    add_slate,
+    keep_pair,
+    keep_slate,
+    pass_checkpoint,
+)
 from ltr_duel.bandits.state import in_one_piece
 from ltr_duel.core import Streams, kernel, random_below
 
@@ -88,6 +97,8 @@ def run_pairs_in_turn(
     state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, span: Span, turn: InTurn
 ) -> int:
     """Let a policy compare pairs in some steps."""
+    path, due, place = recorder.path, recorder.due, recorder.place
+    pulls, best, outcomes = recorder.pulls_now, recorder.best_now, recorder.outcomes_now
     late, now = turn.late, turn.late.now[0]
     room, n_arms = late.first.shape[0], late.waiting.shape[1]
     decisions, t = 0, span.start
@@ -99,14 +110,14 @@ def run_pairs_in_turn(
         if now.fresh == 0:
             copy_words(turn.tried, turn.before)
             first, second = select(turn.trial, params, now.clock, turn.others)
-            if wrong_pair(state, recorder.due, recorder.place.shape[0], t, first, second):
+            if wrong_pair(state, due, place.shape[0], t, first, second):
                 return decisions
         elif span.jump and first == second and now.last_real <= now.told:
             last = min(idle_until(state, params, now.clock) - now.clock, span.stop - t) + t
         now.fresh = 0
         if first != second:
             outcome = duel(oracle, first, second, streams)
-            recorder.outcomes_now[0] += 1
+            outcomes[0] += 1
             now.last_real = t
         if last > t:
             now.clock += last - t + 1
@@ -130,7 +141,13 @@ def run_pairs_in_turn(
             update(state, params, now.clock, now.first, now.second, sign, streams.policy)
             now.clock += 1
             now.asked = 0
-        note_pair(state, params, recorder, t, last, first, second)
+        if t <= path.shape[0]:
+            keep_pair(path, t, last, first, second)
+        while due[0] <= last:
+            add_pair(pulls, best, place, first, second, due[0] + 1 - t)
+            t = due[0] + 1
+            pass_checkpoint(recorder, recommend(state, params), True)
+        add_pair(pulls, best, place, first, second, last + 1 - t)
         t = last + 1
     return decisions
 
@@ -195,7 +212,13 @@ def run_slates_in_turn(
             now.held -= 1
             now.clock += 1
             now.asked = 0
-        note_slate(state, params, recorder, t, last, slate, size)
+        if t <= recorder.path.shape[0]:
+            keep_slate(recorder.path, t, last, slate, size)
+        while recorder.due[0] <= last:
+            add_slate(recorder, slate, size, recorder.due[0] + 1 - t)
+            t = recorder.due[0] + 1
+            pass_checkpoint(recorder, recommend(state, params), False)
+        add_slate(recorder, slate, size, last + 1 - t)
         t = last + 1
     return decisions
 

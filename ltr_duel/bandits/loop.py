@@ -34,10 +34,11 @@ from ltr_duel.bandits.recorder import (
     Recorder,
     Span,
     add_pair,
+    add_slate,
     count_met,
     keep_pair,
+    keep_slate,
     new_recorder,
-    note_slate,
     pass_checkpoint,
 )
 from ltr_duel.core import IntMatrix, IntVector, SignMatrix, Streams, as_writable, kernel, stream
@@ -99,7 +100,13 @@ def run_slates(
         elif span.jump:
             last = min(idle_until(state, params, t), span.stop)
         update_slate(state, params, t, slate, size, won, streams.policy)
-        note_slate(state, params, recorder, t, last, slate, size)
+        if t <= recorder.path.shape[0]:
+            keep_slate(recorder.path, t, last, slate, size)
+        while recorder.due[0] <= last:
+            add_slate(recorder, slate, size, recorder.due[0] + 1 - t)
+            t = recorder.due[0] + 1
+            pass_checkpoint(recorder, recommend(state, params), False)
+        add_slate(recorder, slate, size, last + 1 - t)
         t = last + 1
     return decisions
 

@@ -6,13 +6,13 @@ pulls are needed, there are no checkpoints.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ltr_duel.bandits.hooks import NEVER, recommend
-from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, inlined, kernel
+from ltr_duel.bandits.hooks import NEVER
+from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel
 
 
 class Span(NamedTuple):
@@ -151,31 +151,6 @@ def pass_checkpoint(recorder: Recorder, recommended: int, pairs: bool) -> None:
         recorder.worst[row, k] = pulls[k] - best[k] if pairs else recorder.worst_now[k]
     recorder.row[0] += 1
     recorder.due[0] = times[row + 1] if row + 1 < times.shape[0] else NEVER
-
-
-@inlined
-def note_pair(state: Any, params: Any, recorder: Recorder, t: int, last: int, first: int, second: int) -> None:
-    """Record the pair of the steps t..last; at checkpoints also the recommendation."""
-    due, pulls, best, place = recorder.due, recorder.pulls_now, recorder.best_now, recorder.place
-    if t <= recorder.path.shape[0]:
-        keep_pair(recorder.path, t, last, first, second)
-    while due[0] <= last:
-        add_pair(pulls, best, place, first, second, due[0] + 1 - t)
-        t = due[0] + 1
-        pass_checkpoint(recorder, recommend(state, params), True)
-    add_pair(pulls, best, place, first, second, last + 1 - t)
-
-
-@inlined
-def note_slate(state: Any, params: Any, recorder: Recorder, t: int, last: int, slate: IntVector, size: int) -> None:
-    """Record the set of the steps t..last; at checkpoints also the recommendation."""
-    if t <= recorder.path.shape[0]:
-        keep_slate(recorder.path, t, last, slate, size)
-    while recorder.due[0] <= last:
-        add_slate(recorder, slate, size, recorder.due[0] + 1 - t)
-        t = recorder.due[0] + 1
-        pass_checkpoint(recorder, recommend(state, params), False)
-    add_slate(recorder, slate, size, last + 1 - t)
 
 
 @kernel

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ltr_duel.core import InputError, IntMatrix, IntVector, handed_over
 from ltr_duel.simulation import RunKey, RunResult
 
+COUNTED = ("run", "repetition", "checkpoints", "steps", "exposure")  # columns that `Runs` and tables need
 _COUNTS = "pulls", "best", "worst"  # in this order after t, recommended and outcomes
 
 
@@ -49,10 +50,21 @@ def counts_of(rows: pa.RecordBatch, row: int) -> Counts:
 
 def by_shape(rows: pa.RecordBatch) -> Iterator[tuple[tuple[int, ...], NDArray[np.int64]]]:
     """Yield which rows have the same numbers of checkpoints, steps and exposures, so can be decoded together."""
-    lengths = [rows[name].value_lengths().fill_null(-1) for name in ("steps", "exposure")]
-    shapes, which = np.unique(np.column_stack([rows["checkpoints"], *lengths]), axis=0, return_inverse=True)
+    every = np.column_stack([rows["checkpoints"], _lengths(rows["steps"]), _lengths(rows["exposure"])])
+    if (every == every[0]).all():
+        yield tuple(every[0].tolist()), np.arange(len(every))
+        return
+    shapes, which = np.unique(every, axis=0, return_inverse=True)
     for number, shape in enumerate(shapes.tolist()):
         yield tuple(shape), np.flatnonzero(which.ravel() == number)
+
+
+def _lengths(lists: pa.ListArray) -> NDArray[np.int64]:
+    """Return the lengths of lists, -1 for null."""
+    if lists.null_count == len(lists):
+        return np.full(len(lists), -1)
+    lengths = np.diff(lists.offsets)
+    return np.where(lists.is_null(), -1, lengths) if lists.null_count else lengths
 
 
 def arms_of(shape: tuple[int, ...]) -> int:

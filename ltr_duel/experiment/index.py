@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 import pyarrow as pa
 
 from ltr_duel.core import InputError
-from ltr_duel.experiment.runs_file import HEX, SUFFIX, Gap, Message, decode_batch, find_messages
+from ltr_duel.experiment.runs_file import HEX, SCHEMA, SUFFIX, Gap, Message, decode_batch, find_messages
 
 if TYPE_CHECKING:
     from ltr_duel.experiment.store import Store
+
+
+Rows = tuple[list[str], pa.RecordBatch | InputError]  # digests, and their rows or why these cannot be decoded
 
 
 class Place(NamedTuple):
@@ -95,7 +98,7 @@ class Index:
             if there is None or there.generation <= generation:
                 self.done[digest] = Place(name, message.offset, message.size, row, generation)
 
-    def batches(self, digests: Iterable[str]) -> Iterator[tuple[list[str], pa.RecordBatch | InputError]]:
+    def batches(self, digests: Iterable[str], columns: Sequence[str] = tuple(SCHEMA.names)) -> Iterator[Rows]:
         """Yield runs in the order in which they lie: digests and their rows, or why these cannot be decoded.
 
         Raises `InputError` if a file cannot be read.
@@ -108,14 +111,14 @@ class Index:
                     for (offset, size), together in groupby(of_file, key=lambda one: (one[0].offset, one[0].size)):
                         file.seek(offset)
                         places, names = zip(*together, strict=True)
-                        yield list(names), _rows(file.read(size), [place.row for place in places])
+                        yield list(names), _rows(file.read(size), columns, [place.row for place in places])
         except OSError as error:
             raise InputError(f"{self._store.runs / name}: cannot be read: {error.strerror}") from None
 
 
-def _rows(raw: bytes, rows: list[int]) -> pa.RecordBatch | InputError:
+def _rows(raw: bytes, columns: Sequence[str], rows: list[int]) -> pa.RecordBatch | InputError:
     try:
-        batch = decode_batch(raw)
+        batch = decode_batch(raw, columns)
     except InputError as error:
         return error
     return batch if rows == list(range(len(batch))) else batch.take(pa.array(rows, pa.int64()))

@@ -1,9 +1,9 @@
 """Claims on the runs of a store, so that several processes can share it.
 
 A driver is a live ``ltr-duel run``. It holds a lease under ``drivers``, a file that `filelock` renews every few
-seconds. Its claims are files that contain its id; all processes make claims under one lock. The claims of a dead driver
-are void: at once on the same machine, elsewhere when its lease has not been renewed for a minute. No clocks of
-different machines are compared.
+seconds. A claim is an empty file named ``<digest>-<driver>``; all processes make claims under one lock. The claims of a
+dead driver are void: at once on the same machine, elsewhere when its lease has not been renewed for a minute. No clocks
+of different machines are compared.
 """
 
 from __future__ import annotations
@@ -16,9 +16,8 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Iterable
-from contextlib import suppress
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from types import TracebackType
 from typing import Any, Self
 
@@ -51,8 +50,8 @@ class Driver:
     def __enter__(self) -> Self:
         identity = {"id": self.id, "host": socket.gethostname(), "pid": os.getpid(), "began": time.time()}
         with self._lock:
-            self._hold()
             self.store.write(self.store.place("drivers", self.id), json.dumps(self._about | identity).encode())
+            self._hold()
             self._sweep()
         return self
 
@@ -72,44 +71,48 @@ class Driver:
         with self._claiming:
             if self._ended:
                 return []
-            with self._lock:
-                return [digest for digest in digests if self._claim(digest)]
+            with self._lock, self._said():
+                owners, lives = _owners(self.store), functools.cache(self._lives)
+                return [digest for digest in digests if self._claim(digest, owners, lives)]
 
-    def _claim(self, digest: str) -> bool:
-        path = self.store.place("claims", digest)
-        owner = _owner(path)
-        if self._lives(owner):
+    def _claim(self, digest: str, owners: dict[str, str], lives: Callable[[str], bool]) -> bool:
+        if digest in owners and lives(owners[digest]):
             return False
+        if digest in owners:
+            self.store.remove(self._place(digest, owners[digest]))
+        open(self._place(digest, self.id), "x").close()
+        self._mine.add(digest)
+        owners[digest] = self.id
+        return True
+
+    @contextmanager
+    def _said(self) -> Iterator[None]:
+        """Raise an error of the file system as a sentence."""
         try:
-            if owner is not None:
-                self.store.remove(path)
-            with open(path, "x", encoding="ascii") as file:
-                self._mine.add(digest)
-                file.write(self.id)
-        except FileExistsError:  # locks of this file system hold on one machine only
-            return False
+            yield
         except OSError as error:
             if error.errno in (errno.ENOSPC, getattr(errno, "EDQUOT", None)):
                 raise StoreFullError(self.store.folder) from error
             raise InputError(f"{self.store.folder}: a run cannot be claimed: {places.cause(error)}") from error
-        return True
+
+    def _place(self, digest: str, owner: str) -> str:
+        return self.store.place("claims", f"{digest}-{owner}")
 
     def release(self, digest: str) -> None:
         """Release a claim."""
-        self.store.remove(self.store.place("claims", digest))
+        self.store.remove(self._place(digest, self.id))
         self._mine.discard(digest)
 
     def _hold(self, lost: object = None) -> None:
         """Take the lease; again if another machine has removed it."""
-        self._lease = _lease(self.store, self.id, self._hold)
-        with suppress(Timeout, OSError):
-            self._lease.acquire()
+        with self._claiming, suppress(Timeout, OSError):
+            if not self._ended:
+                self._lease = _lease(self.store, self.id, self._hold)
+                self._lease.acquire()
 
-    def _lives(self, owner: str | None) -> bool:
+    def _lives(self, owner: str) -> bool:
         """Whether a driver holds its lease."""
-        if not owner or owner == self.id:
-            return bool(owner)
-        return _is_held(self._peers.setdefault(owner, _lease(self.store, owner)))
+        return owner == self.id or _is_held(self._peers.setdefault(owner, _lease(self.store, owner)))
 
     def _sweep(self) -> None:
         """Remove whatever dead drivers left behind: their files, their claims, and files that they were writing."""
@@ -117,9 +120,9 @@ class Driver:
             if not path.suffix and not self._lives(path.name):
                 path.unlink(missing_ok=True)
         lives = functools.cache(self._lives)
-        for path in self.store.claims.iterdir():
-            if not lives(_owner(path)):
-                path.unlink(missing_ok=True)
+        for digest, owner in _owners(self.store).items():
+            if not lives(owner):
+                self.store.remove(self._place(digest, owner))
         hour_ago, running = time.time() - 3600, set(map(str, psutil.pids()))
         for path in self.store.tmp.iterdir():
             pid = path.name.partition("-")[0]
@@ -172,19 +175,13 @@ def _now(store: Store) -> float:
 def claimed(store: Store) -> set[str]:
     """Return the digests of the runs that live drivers have claimed."""
     alive = {driver["id"] for driver in live_drivers(store)}
-    names = os.listdir(store.claims) if store.claims.is_dir() else ()
-    return {name for name in names if _owner(store.place("claims", name)) in alive}
+    return {digest for digest, owner in _owners(store).items() if owner in alive}
 
 
-def _owner(claim: str | Path) -> str | None:
-    """Return the id of the driver that made a claim; empty for a damaged claim, None without a claim."""
-    try:
-        owner = Path(claim).read_text(encoding="ascii")
-    except FileNotFoundError:
-        return None
-    except (OSError, ValueError):
-        return ""
-    return owner if len(owner) == 32 and HEX.issuperset(owner) else ""
+def _owners(store: Store) -> dict[str, str]:
+    """Return the id of the driver that made each claim, by the digest of the run."""
+    claims = (name.partition("-") for name in (os.listdir(store.claims) if store.claims.is_dir() else ()))
+    return {digest: owner for digest, _, owner in claims if len(owner) == 32 and HEX.issuperset(owner)}
 
 
 def locked(store: Store) -> FileLock:

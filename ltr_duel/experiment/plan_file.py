@@ -81,7 +81,8 @@ def read_plan(path: Path) -> StoredPlan:
     Raises `InputError` if the file is damaged, or no plan.
     """
     try:
-        table = pq.read_table(path)
+        with pq.ParquetFile(path) as file:  # read_table would import pandas, which takes longer than `status`
+            table = file.read(use_threads=False)
         about = parsed_record((table.schema.metadata or {}).get(_KEY, b"{}"), {})
         if about.pop("format", None) != FORMAT:
             raise InputError(f"a Parquet file, but no plan of this program: {FORMAT}")

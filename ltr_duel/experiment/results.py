@@ -14,6 +14,7 @@ import pyarrow as pa
 from ltr_duel.analysis import plot_regret
 from ltr_duel.core import FloatVector, InputError, IntVector, errors, files, notebook
 from ltr_duel.core import columns as core_columns
+from ltr_duel.experiment.counts import COUNTED
 from ltr_duel.experiment.plan_file import read_plans
 from ltr_duel.experiment.store import Store
 from ltr_duel.experiment.stored_runs import Planned, StoredRuns
@@ -126,7 +127,7 @@ class StudyResults:
             raise InputError(f"no runs on '{problem}' with horizon {chosen:,} ({', '.join(map(str, horizons))})")
         matrix, wanted = self.matrix(problem), self._wanted(problem, chosen)
         found = {}
-        for places, rows in self._read(wanted, matrix):
+        for places, rows in self._read(wanted, matrix, (*COUNTED, "decisions")):
             for k, place in enumerate(places.tolist()):
                 digest = str(wanted["digest"].iat[place])
                 try:
@@ -243,7 +244,7 @@ class StudyResults:
         matrix, wanted = self.matrix(study.problem), self._wanted(study.problem, study.horizon)
         values, names = self._values(study.problem, matrix), tuple(regrets) or self.regrets
         table = StudyTable(study.horizon, matrix, values, names, self._stored.refuse_run, last=last)
-        for places, rows in self._read(wanted, matrix):
+        for places, rows in self._read(wanted, matrix, COUNTED):
             table.add(places, rows)
         return table, wanted["label"].tolist()
 
@@ -258,12 +259,14 @@ class StudyResults:
             raise InputError(f"{self._store.folder}: the plan has not as many values as '{problem}' has arms")
         return values
 
-    def _read(self, wanted: pd.DataFrame, matrix: PreferenceMatrix) -> Iterator[tuple[IntVector, pa.RecordBatch]]:
+    def _read(
+        self, wanted: pd.DataFrame, matrix: PreferenceMatrix, columns: Sequence[str]
+    ) -> Iterator[tuple[IntVector, pa.RecordBatch]]:
         """Yield rows of runs and their places in the order in which they lie; a run of another key is refused."""
         self._require_keys(wanted, matrix)
         place_of = {digest: place for place, digest in enumerate(wanted["digest"])}
         repetitions = wanted["repetition"].to_numpy()
-        for names, rows in self._stored.batches(list(place_of)):
+        for names, rows in self._stored.batches(list(place_of), columns):
             places = np.array([place_of.pop(digest) for digest in names])
             for k in np.flatnonzero(repetitions[places] != rows["repetition"].to_numpy()):
                 self._stored.refuse_run(names[k], "it is of another run")
@@ -273,12 +276,12 @@ class StudyResults:
 
     def _require_keys(self, wanted: pd.DataFrame, matrix: PreferenceMatrix) -> None:
         """Refuse runs whose digests are not those of their keys, or that were measured by another matrix."""
-        columns = (wanted[name].tolist() for name in Planned._fields)
+        measured, columns = matrix.digest, (wanted[name].tolist() for name in Planned._fields)
         for digest, *run in zip(wanted["digest"], *columns, strict=True):
             planned = Planned(*run)
             if (own := self._stored.digest_of(planned, planned.repetition)) != digest:
                 self._stored.refuse_run(digest, f"it is of another run, {own}")
-            if self._stored.matrix_of(planned) != matrix.digest:
+            if self._stored.matrix_of(planned) != measured:
                 path = self._store.problem_path(wanted[_DIGEST].tolist()[0])
                 self._stored.refuse(f"{path}: damaged: not the matrix of run {digest}")
 

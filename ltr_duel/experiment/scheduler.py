@@ -1,13 +1,14 @@
-"""Do the runs of a plan that the store does not hold, anywhere and in any order, and store what becomes of them."""
+"""Do the runs of a plan that are not in the store, anywhere and in any order, and store their outcomes."""
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,21 +17,22 @@ from ltr_duel.experiment.backends.backend import Backend, WorkersDiedError, run_
 from ltr_duel.experiment.backends.dask import SchedulerGoneError
 from ltr_duel.experiment.joining import join, join_if_many
 from ltr_duel.experiment.leases import Driver
-from ltr_duel.experiment.ledger import Ledger
 from ltr_duel.experiment.pace import Pace
 from ltr_duel.experiment.plan import Plan, PlannedRun, Shard, Task
 from ltr_duel.experiment.plan_file import read_plan, write_plan
 from ltr_duel.experiment.progress import Progress
+from ltr_duel.experiment.runs_file import SUFFIX, Row, encode_rows
 from ltr_duel.experiment.store import Store, StoreFullError
 from ltr_duel.experiment.stored_runs import StoredRuns, wrong_with_problem
-from ltr_duel.experiment.worker import Outcome
+from ltr_duel.experiment.worker import Outcome, failure, origin
 from ltr_duel.preferences import write_preferences
 
 _POLL = 0.5
+_TOGETHER, _LATEST = 64, 0.5  # finished runs that are stored together; seconds after which fewer are stored
 
 
 class Report(NamedTuple):
-    """What an experiment came to: numbers of runs, and the runs that are missing.
+    """The result of `run_experiment`: numbers of runs, and the runs that are missing.
 
     Parameters
     ----------
@@ -95,6 +97,7 @@ class Scheduler:
         self._underway: dict[str, PlannedRun] = {}
         self._problems: set[int] = set()  # numbers of those with runs to do
         self._only = only
+        self._origins: list[tuple[dict[str, Any], str]] = []
         self._pace = Pace() if backend.time_limit is None else Pace(most=1)
         store.prepare()
         join_if_many(store)
@@ -145,10 +148,10 @@ class Scheduler:
         self._todo[run.number] = 1
         self._problems.add(run.problem)
         if exists:
-            self._before[run.number] = self._index.generation(run.digest), self._failed_at(run)
+            self._before[run.number] = self._index.generation(run.digest), self.store.changed_at(self._failure(run))
 
     def run(self) -> Report:
-        """Do what is to do."""
+        """Do the runs that are marked."""
         interrupted = False
         progress = Progress(self.planned, self.planned - self.left)
         about = {"jobs": self.backend.jobs, "backend": self.backend.name, "planned": self.planned}
@@ -157,9 +160,8 @@ class Scheduler:
                 if self._only is None:
                     self._write_plan()
                 self._write_problems()
-                ledger = Ledger(self.plan, self.store, driver.id)
                 while self.left:
-                    self._pass(driver, ledger, progress)
+                    self._pass(driver, progress)
                     if self.left:
                         time.sleep(_POLL)
                         progress.tick()
@@ -179,30 +181,37 @@ class Scheduler:
             self.planned, self.done, self.already_done, failed, self.damaged, self.left, interrupted, self.replaced
         )
 
-    def _pass(self, driver: Driver, ledger: Ledger, progress: Progress) -> None:
+    def _pass(self, driver: Driver, progress: Progress) -> None:
         """Go once through the plan, and run unclaimed tasks."""
-        tasks = self._claimed(driver, ledger.file, progress)
+        tasks = self._claimed(driver, progress)
         first = next(tasks, None)
         if first is None:
             return
-        for outcomes in run_tasks(self.backend, chain([first], tasks)):
-            if outcomes is None:
-                progress.tick()
-                continue
-            self._keep(outcomes, ledger)
-            for outcome in outcomes:
-                driver.release(outcome.digest)
-                progress.done(outcome.decisions)
+        waiting: list[Outcome] = []
+        kept = time.monotonic()
+        try:
+            for outcomes in run_tasks(self.backend, chain([first], tasks)):
+                if outcomes is None:
+                    progress.tick()
+                waiting += outcomes or ()
+                for outcome in outcomes or ():
+                    self._pace.learn(self._underway[outcome.digest], outcome.seconds)
+                    progress.done(outcome.decisions)
+                if len(waiting) >= _TOGETHER or time.monotonic() - kept > _LATEST:
+                    some, waiting, kept = waiting, [], time.monotonic()
+                    self._keep(some, driver)
+        finally:  # after an interrupt too
+            self._keep(waiting, driver)
 
-    def _claimed(self, driver: Driver, mine: str, progress: Progress) -> Iterator[list[Task]]:
-        """Yield tasks for one worker, claimed at the moment they are asked for."""
+    def _claimed(self, driver: Driver, progress: Progress) -> Iterator[list[Task]]:
+        """Yield tasks for one worker, claimed when they are requested."""
         todo = (run for run in self.plan.shard(self.shard) if self._todo[run.number])
         for runs in self._pace.together(todo):
-            # What another process has claimed: if that one dies, the next pass takes over.
+            # Runs that another process has claimed are left out. If it dies, the next pass claims them.
             digests = set(driver.claim(run.digest for run in runs))
             claimed = [run for run in runs if run.digest in digests]
             tasks = []
-            for run, gone in zip(claimed, self._done_elsewhere(claimed, mine), strict=True):
+            for run, gone in zip(claimed, self._done_elsewhere(claimed, driver.id + SUFFIX), strict=True):
                 if gone:
                     driver.release(run.digest)
                     progress.already_done(1)
@@ -212,12 +221,19 @@ class Scheduler:
             if tasks:
                 yield tasks
 
-    def _failed_at(self, run: PlannedRun) -> int:
-        """Return when the run's failure was written; 0 if there is none."""
-        return self.store.changed_at(self.store.place("failed", f"{run.digest}.json"))
+    def _failure(self, run: PlannedRun) -> str:
+        return self.store.place("failed", f"{run.digest}.json")
+
+    def _origin(self, outcome: Outcome) -> str:
+        """Return the name of the origin of a run, which is written once for each process that does runs."""
+        for environment, known in self._origins:
+            if environment == outcome.environment:
+                return known
+        self._origins.append((outcome.environment, self.store.keep_origin(origin(self.plan, outcome.environment))))
+        return self._origins[-1][1]
 
     def _done_elsewhere(self, runs: Sequence[PlannedRun], mine: str) -> Iterator[bool]:
-        """Say of runs whether another process has done them since the store was looked at: by records that are new."""
+        """Yield for each run whether another process has done it since this process last read the store."""
         if runs:
             self._index.update(but=mine)
         failures = self.store.has_failures()
@@ -225,7 +241,7 @@ class Scheduler:
             generation, failed_before = self._before[run.number]
             place = self._index.done.get(run.digest)
             done = place is not None and place.generation >= generation
-            failed = failures and self._failed_at(run) not in (0, failed_before)
+            failed = failures and self.store.changed_at(self._failure(run)) not in (0, failed_before)
             if done:
                 self.already_done += 1
             elif failed:
@@ -234,20 +250,28 @@ class Scheduler:
                 self._todo[run.number] = 0
             yield done or failed
 
-    def _keep(self, outcomes: Sequence[Outcome], ledger: Ledger) -> None:
-        """Put outcomes into the store."""
+    def _keep(self, outcomes: Sequence[Outcome], driver: Driver) -> None:
+        """Store outcomes, runs in the file of the driver and failures each in a file, and release their claims."""
         runs = [self._underway.pop(outcome.digest) for outcome in outcomes]
-        generations = (int(self._before[run.number, 0]) for run in runs)
-        ledger.keep(zip(runs, outcomes, generations, strict=True))
+        rows, now = [], time.time()
         for run, outcome in zip(runs, outcomes, strict=True):
-            if outcome.error:
+            if outcome.counts is None:
+                content = json.dumps(failure(self.plan, run, outcome), indent=1).encode()
+                self.store.write(self._failure(run), content)
+            else:
+                about = run.repetition, int(self._before[run.number, 0]), outcome.seconds, now, self._origin(outcome)
+                rows.append(Row(run.digest, *about, *outcome.counts))
+        if rows:
+            self.store.append(driver.id + SUFFIX, encode_rows(rows))
+        for run, outcome in zip(runs, outcomes, strict=True):
+            if outcome.counts is None:
                 self.failed.add(run.digest)
             else:
                 self.done += 1
                 if self._before[run.number, 1]:
-                    self.store.remove(self.store.place("failed", f"{run.digest}.json"))
+                    self.store.remove(self._failure(run))
             self._todo[run.number] = 0
-            self._pace.learn(run, outcome.seconds)
+            driver.release(run.digest)
 
     def _write_plan(self) -> Path:
         path = self.store.plans / f"{self.plan.digest}.parquet"

@@ -5,7 +5,7 @@ DIR/problems/<digest>.parquet    the matrix that regret is measured by
 DIR/runs/<id>.arrows             the runs that one process has finished (`runs_file`)
 DIR/origins/<sha256>.json        the origin of runs: experiment, program, libraries, machine
 DIR/failed/<digest>.json         a run that failed, with its traceback
-DIR/claims/<digest>              the id of the process that has claimed a run
+DIR/claims/<digest>-<id>         an empty file: a process has claimed a run
 DIR/drivers/<id>                 that process, with the lease that it renews while it is alive
 DIR/tmp/                         files that are being written
 
@@ -158,7 +158,7 @@ class Store:
             try:
                 while left:
                     left = left[file.write(left) :]
-            except OSError:
+            except BaseException:  # an interrupt too
                 file.truncate(before)
                 raise
 

@@ -14,7 +14,9 @@ import pyarrow as pa
 
 from ltr_duel.core import InputError
 from ltr_duel.experiment.counts import decode_run
+from ltr_duel.experiment.index import Rows
 from ltr_duel.experiment.plan_file import StoredPlan
+from ltr_duel.experiment.runs_file import SCHEMA
 from ltr_duel.experiment.store import Store
 from ltr_duel.preferences import load_preferences
 from ltr_duel.simulation import RunKey, RunResult, key_fields
@@ -52,12 +54,14 @@ class StoredRuns:
         """Return the file and the digest of a run, for a message."""
         return f"{self.store.runs / self.index.done[digest].file}: run {digest}"
 
-    def batches(self, digests: Iterable[str]) -> Iterator[tuple[list[str], pa.RecordBatch]]:
+    def batches(
+        self, digests: Iterable[str], columns: Sequence[str] = tuple(SCHEMA.names)
+    ) -> Iterator[tuple[list[str], pa.RecordBatch]]:
         """Yield runs in the order in which they lie: digests and their rows.
 
         Raises `InputError` with a whole sentence if a batch cannot be read.
         """
-        for names, rows in self._batches(digests):
+        for names, rows in self._batches(digests, columns):
             if isinstance(rows, InputError):
                 self.refuse_run(names[0], str(rows))
             yield names, rows
@@ -130,16 +134,16 @@ class StoredRuns:
             "duels_per_second": decisions / max(seconds, 1e-9),
         }
 
-    def _batches(self, digests: Iterable[str]) -> Iterator[tuple[list[str], pa.RecordBatch | InputError]]:
+    def _batches(self, digests: Iterable[str], columns: Sequence[str] = tuple(SCHEMA.names)) -> Iterator[Rows]:
         left = dict.fromkeys(digests)
         try:
-            for names, rows in self.index.batches(list(left)):
+            for names, rows in self.index.batches(list(left), columns):
                 yield names, rows
                 for digest in names:
                     del left[digest]
         except InputError:  # another process has joined files meanwhile, so the runs are in another file
             self.index = self.store.scan()
-            yield from self.index.batches(left)
+            yield from self.index.batches(left, columns)
 
     def _group(self, planned: Planned) -> tuple[dict[str, Any], Callable[[int], str]]:
         """Return the key of the repetitions of a run, and the function that returns their digests."""

@@ -16,17 +16,17 @@ from ltr_duel.interleaving.method import METHODS, Method, MethodError
 from ltr_duel.rankers import Rankings, inverse
 
 _CLICKS = ClickModel("of the check", (0.3, 0.9), (0.1, 0.5))
-_TIMES = 2000  # comparisons per mean: outcomes in -1..1 have a standard error of at most 1 / sqrt(2000) = 0.022
-_FAR = 6.0  # standard errors; a larger deviation is not chance
+_TIMES = 2000  # comparisons per mean; outcomes in -1..1 have a standard error of at most 1 / sqrt(2000) = 0.022
+_FAR = 6.0  # largest deviation, in standard errors, that is attributed to chance
 
 
 def check_method(method: str | Method) -> None:
-    """Test that a comparison method keeps the contract.
+    """Test that a comparison method satisfies the contract.
 
-    Its lists contain different documents of the query, and are as long as possible. Identical rankers win one half
-    each. Swapping two rankers mirrors the outcome. Outcomes are in -1..1. Probabilities that a method solves for add
-    up to 1. The same seed gives the same list, and the same outcomes compiled and interpreted. The check uses queries
-    with one document, with fewer documents than positions, identical rankers, and all outcome rules.
+    The lists contain different documents of the query, and are as long as possible. Identical rankers win one half
+    each. Swapping two rankers mirrors the outcome. Outcomes are in -1..1. The probabilities of lists have sum 1. The
+    same seed gives the same list, and the same outcomes in compiled and interpreted code. The check uses queries with
+    one document, queries with fewer documents than positions, identical rankers, and all outcome rules.
 
     Parameters
     ----------
@@ -94,11 +94,11 @@ def _check_lists(kind: Method, comparer: Comparer, draw: Any) -> None:
         shown.append(lists)
         choices = getattr(c.method, "solved", {}).values()
         for choice in choices:
-            _require(abs(choice.cumulative[-1] - 1) < 1e-12, kind, "the probabilities of its lists do not add up to 1")
+            _require(abs(choice.cumulative[-1] - 1) < 1e-12, kind, "the sum of the probabilities of its lists is not 1")
     _require(shown[0] == shown[1], kind, "the same seed gives different lists")
     for one in shown[0]:
         _require(len(set(one)) == len(one), kind, f"it shows a document twice: {one}")
-        _require(all(0 <= d < documents for d in one), kind, f"it shows documents that are not the query's: {one}")
+        _require(all(0 <= d < documents for d in one), kind, f"it shows documents of other queries: {one}")
         _require(len(one) == min(comparer.top, documents), kind, f"its list of {len(one)} could be longer: {one}")
 
 
@@ -137,27 +137,27 @@ def _leads(comparer: Comparer, slate: IntVector, times: int, *, compiled: bool) 
 def _check_pairs(kind: Method, comparer: Comparer) -> None:
     def mean(first: int, second: int) -> float:
         outcomes = _outcomes(comparer, first, second, _TIMES, compiled=kind.compiled)
-        _require(bool((np.abs(outcomes) <= 1).all()), kind, "an outcome lies outside -1..1")
+        _require(bool((np.abs(outcomes) <= 1).all()), kind, "an outcome is outside -1..1")
         return float(outcomes.mean())
 
     fast, plain = (_outcomes(comparer, 0, 1, 200, compiled=kind.compiled and one) for one in (True, False))
-    _require(np.array_equal(fast, plain), kind, "compiled it does not do what the same text does as plain Python")
+    _require(np.array_equal(fast, plain), kind, "compiled code and plain Python give different outcomes")
     _require(abs(mean(0, 2)) < _FAR / sqrt(_TIMES), kind, "identical rankers do not win one half each")
     one, other = mean(0, 1), mean(1, 0)
     _require(
-        abs(one + other) < _FAR * sqrt(2 / _TIMES), kind, f"swapping the rankers does not mirror it: {one}, {other}"
+        abs(one + other) < _FAR * sqrt(2 / _TIMES), kind, f"swapping rankers does not mirror outcomes: {one}, {other}"
     )
-    _require(mean(0, 3) > 0, kind, "a ranker loses to its own reverse, though it ranks better")
+    _require(mean(0, 3) > 0, kind, "a ranker loses to its own reverse, although it ranks better")
 
 
 def _check_slates(kind: Method, comparer: Comparer) -> None:
     slate = np.arange(4)
     fast, plain = (_leads(comparer, slate, 200, compiled=kind.compiled and one) for one in (True, False))
-    _require(np.array_equal(fast, plain), kind, "compiled it does not do what the same text does as plain Python")
+    _require(np.array_equal(fast, plain), kind, "compiled code and plain Python give different outcomes")
     mean = _leads(comparer, slate, _TIMES, compiled=kind.compiled)
     mirrored = _leads(comparer, slate[::-1].copy(), _TIMES, compiled=kind.compiled).T
     _require(abs(mean[0, 2]) < _FAR / sqrt(_TIMES), kind, "in a set, identical rankers do not win one half each")
     _require(
         bool((np.abs(mean + mirrored) < _FAR * sqrt(2 / _TIMES)).all()), kind, "the order of a set changes who wins"
     )
-    _require(mean[0, 3] > 0, kind, "in a set, a ranker loses to its own reverse, though it ranks better")
+    _require(mean[0, 3] > 0, kind, "in a set, a ranker loses to its own reverse, although it ranks better")

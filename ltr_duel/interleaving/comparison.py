@@ -1,8 +1,8 @@
 """One comparison, from the query to the outcome.
 
-The rankings order tied documents once, unless their tie rule differs: ``resample`` orders them again for each
-impression, and credits clicks with the same order; ``redraw_at_inference`` orders them a second time before it credits
-the clicks. The second rule reproduces an artifact of a public implementation: a ranker is then not recognised as the
+The rankings contain a fixed order of tied documents, which two tie rules replace. ``resample`` draws a new order for
+each impression, and credits clicks with the same order. ``redraw_at_inference`` also draws another order before clicks
+are credited. This rule reproduces an artifact of a public implementation, in which a ranker is not recognised as the
 source of its own tied documents.
 """
 
@@ -36,12 +36,12 @@ from ltr_duel.interleaving.hooks import Lists, Shown, Size, credit_pair, credit_
 from ltr_duel.interleaving.method import METHODS, Method, compile_plugin, is_new_plugin
 from ltr_duel.rankers import REDRAWING, Rankings, require_rankings
 
-FIXED, RESAMPLED, REDRAWN = range(3)  # how ties are ordered
-COMPARISON_NUMBERS = 1  # version of a comparison's random numbers, apart from its method and its users
+FIXED, RESAMPLED, REDRAWN = range(3)  # rules for the order of ties
+COMPARISON_NUMBERS = 1  # version of the random numbers of a comparison, excluding its method and its users
 
 
 class Comparison(NamedTuple):
-    """The data that one worker needs to compare rankers on simulated users. The last four fields are scratch."""
+    """The data of one worker for comparing rankers on simulated users. The last four fields are scratch."""
 
     lists: Lists
     relevance: SmallIntVector  # (n_docs,)
@@ -50,7 +50,7 @@ class Comparison(NamedTuple):
     tied: MarkMatrix  # (K, n_docs) tied[ranker, r]: the document at position r of the order ties with the previous one
     method: Any
     page: Shown
-    current: Lists  # `lists`, or (rankers, longest) the current tie orders of one query: one row per ranker
+    current: Lists  # `lists`; if ties are redrawn, the current orders of one query, (rankers, longest)
     places: IntVector  # (rankers,) rows of the slate's rankers in `current`
     pair: IntVector  # (2,) the pair as a slate
 
@@ -63,11 +63,11 @@ class Comparer:
     ----------
     rankings : Rankings
     clicks : ClickModel
-        Must be defined for the grades of the corpus.
+        A click model for the grades of the corpus.
     method : str or Method
         A name, with optional parameters (``probabilistic:tau=1``), or a custom method.
     outcome : str, optional
-        Outcome rule of the method; by default its first one.
+        Outcome rule of the method; by default its first rule.
     top : int
         Number of documents shown, at most 1,000.
 
@@ -115,11 +115,11 @@ class Comparer:
             )
         if not method.compiled and self.rankings.provenance.get("ties") in REDRAWING:
             raise InputError(
-                f"method '{method.name}' solves a program for each query once and for all, which ties ordered anew"
-                f" in each comparison ('{self.rankings.provenance['ties']}') do not allow"
+                f"method '{method.name}' solves one program for each query, so it cannot be used with a new order of"
+                f" ties in each comparison ('{self.rankings.provenance['ties']}')"
             )
         if not self.rankings.relevance.any():
-            raise InputError(f"{corpus}: no document has a grade above 0, so clicks can tell nothing about rankers")
+            raise InputError(f"{corpus}: no document has a grade above 0, so clicks are not informative")
         if is_new_plugin(method):
             c = self.open()
             compile_plugin(method, c.method, c.lists, c.page, c.places)
@@ -131,7 +131,7 @@ class Comparer:
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """All facts that determine the distribution of an outcome, as JSON."""
+        """All settings that determine the distribution of an outcome, as JSON."""
         _, method, params = self.configured
         about = {
             **self.rankings.provenance,
@@ -156,7 +156,7 @@ class Comparer:
         return numbered(about, **versions)
 
     def open(self) -> Comparison:
-        """Return the data that kernels need, with separate scratch."""
+        """Return the data for kernels, with separate scratch."""
         rankings, (_, method, params) = self.rankings, self.configured
         mapped.expect_few_reads((rankings.order, rankings.rank))
         size = Size(self.top, rankings.longest_query, max(2, len(rankings)))
@@ -190,7 +190,7 @@ def compare_pair(
     Parameters
     ----------
     comparison : Comparison
-        From `Comparer.open`.
+        The result of `Comparer.open`.
     query, first, second : int
         Positions of the query and of the two rankers.
     lists_rng, clicks_rng : numpy.random.Generator
@@ -199,7 +199,7 @@ def compare_pair(
     Returns
     -------
     float
-        From -1 (``second`` won) to +1 (``first`` won).
+        The outcome, from -1 (``second`` won) to +1 (``first`` won).
 
     Raises
     ------
@@ -218,7 +218,7 @@ def compare_pair(
 
 @inlined
 def click_list(c: Comparison, query: int, length: int, rng: Generator) -> int:
-    """Let a user click on the list on the page; return the number of clicks."""
+    """Simulate the clicks of a user on the list of the page; return the number of clicks."""
     start = c.lists.query_ptr[query]
     return simulate_clicks(c.users, c.relevance, start, c.page.shown, length, c.page.clicks, rng)
 
@@ -257,7 +257,7 @@ def compare_slate(
     Parameters
     ----------
     comparison : Comparison
-        From `Comparer.open`.
+        The result of `Comparer.open`.
     query : int
     slate : ndarray of int64
         Positions of the rankers: ``slate[:size]``, all different.
@@ -325,7 +325,7 @@ def _compare_slate(
 
 @kernel
 def redraw_ties(comparison: Comparison, query: int, slate: IntVector, size: int, rng: Generator) -> None:
-    """Write the orders of a query into `current` with tied documents shuffled; row a holds ranker ``slate[a]``."""
+    """Write the orders of a query into `current`, with tied documents shuffled; row a is for ranker ``slate[a]``."""
     current = comparison.current
     for a in range(size):
         shuffle_ties(comparison.lists, comparison.tied, query, slate[a], a, current, rng)

@@ -4,15 +4,15 @@ Each call is dispatched on the class of the state.
 
     query --draw--> shown list, owners --click model--> clicks --credit--> who won
 
-A method is a module: ``State``, a NamedTuple of constants and scratch arrays; ``init``, which makes it; and `draw_pair`
-and `credit_pair`, or `draw_slate` and `credit_slate`, or all four. Building the list and scoring the clicks are
-separate, so that each can be tested against enumeration. Two optional functions reduce the variance of estimates:
-`find_contributors` and `draw_mirrored`.
+A method is a module. It defines ``State``, a NamedTuple of constants and scratch arrays; ``init``, which returns a
+state; and `draw_pair` and `credit_pair`, or `draw_slate` and `credit_slate`, or all four. Drawing the list and scoring
+the clicks are separate, so that each can be tested against enumeration. Two optional functions reduce the variance of
+estimates: `find_contributors` and `draw_mirrored`.
 
-A state keeps nothing from one comparison to the next. Beside the list and its owners, a draw may leave a float array
-``kept`` in the state for the credit. A `Page` of plain lists stores ``kept``, because it is credited later, and perhaps
-in another process. The functions are undecorated: numba compiles them with the loop that calls them, and plain Python
-runs the same text.
+A state carries no data from one comparison to the next. In addition to the list and its owners, a draw may leave a
+float array ``kept`` in the state for the credit. A `Page` of plain lists stores ``kept``, because it is credited later,
+possibly in another process. The functions are undecorated: numba compiles them with the loop that calls them, and the
+same code also runs as plain Python.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ltr_duel.core import FloatVector, IntVector, SignMatrix, SmallIntMatrix, di
 
 
 class Lists(NamedTuple):
-    """The rankings in the form for kernels; query q is columns ``query_ptr[q]:query_ptr[q + 1]``."""
+    """Rankings as arrays for kernels; query q has the columns ``query_ptr[q]:query_ptr[q + 1]``."""
 
     order: SmallIntMatrix  # (K, n_docs) positions, best first
     rank: SmallIntMatrix  # (K, n_docs) 1 = best
@@ -44,7 +44,7 @@ class Shown(NamedTuple):
 class Size(NamedTuple):
     """The sizes of a method's arrays."""
 
-    top: int  # documents shown
+    top: int  # number of documents shown
     longest: int  # number of documents of the largest query
     rankers: int  # number of rankers of the largest slate
 
@@ -59,7 +59,7 @@ def draw_pair(state: Any, lists: Lists, query: int, first: int, second: int, pag
 def credit_pair(
     state: Any, lists: Lists, query: int, first: int, second: int, page: Shown, length: int, n_clicks: int
 ) -> float:
-    """Score one or more clicks: +1 if ``first`` won, -1 if ``second`` won, 0 for a tie, or a number between."""
+    """Score one or more clicks: +1 if ``first`` won, -1 if ``second`` won, 0 for a tie, or a fraction in between."""
     raise TypeError("this method does not compare two rankers")
 
 
@@ -111,25 +111,25 @@ def credit_slate(
 def find_contributors(
     state: Any, lists: Lists, query: int, first: int, second: int, page: Shown, n_clicks: int, q: FloatVector
 ) -> None:
-    """Write Pr(``first`` contributed the document | list) into ``q`` at the clicked places.
+    """Write Pr(``first`` contributed the document | list) into ``q`` at the clicked positions.
 
     Optional, for methods whose contributors are independent given the list and do not depend on clicks. The outcome is
-    the mean sign of the clicks owned by ``first`` less those owned by ``second``; by the rules in `Method.posterior`,
-    the sign of that mean.
+    the mean, over contributors, of the sign of the difference between the clicks owned by ``first`` and by ``second``;
+    under the rules in `Method.posterior`, the outcome is the sign of this mean.
     """
-    raise TypeError("this method finds no contributors")
+    raise TypeError("this method does not find contributors")
 
 
 @dispatched_call
 def draw_mirrored(
     state: Any, lists: Lists, query: int, first: int, second: int, page: Shown, uniforms: FloatVector, rng: Generator
 ) -> int:
-    """Draw a list from uniform numbers, one for each place; return its length. Optional.
+    """Draw a list from uniform numbers, one for each position; return its length. Optional.
 
-    Each list follows the distribution of `draw_pair`. With ``first`` and ``second`` exchanged and the same numbers, the
-    other ranker contributes at each place, at the same depth.
+    Each list follows the distribution of `draw_pair`. If ``first`` and ``second`` are exchanged and the numbers are the
+    same, the other ranker contributes at each position, at the same depth.
     """
-    raise TypeError("this method draws no mirrored lists")
+    raise TypeError("this method does not draw mirrored lists")
 
 
 class _Page(Protocol):
@@ -207,4 +207,4 @@ class PlainMethodPage(Protocol):
         """Return the documents to show."""
 
     def credit(self, orders: list[list[int]], shown: list[int], clicks: list[int], /) -> Sequence[float]:
-        """Return a score for each ranker."""
+        """Return one score for each ranker."""

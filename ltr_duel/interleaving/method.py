@@ -1,4 +1,4 @@
-"""Interleaving and multileaving methods as components: their declaration, their registry, and checks of each call."""
+"""Interleaving and multileaving methods as components: declaration, registry, and checks of each call."""
 
 from __future__ import annotations
 
@@ -39,35 +39,35 @@ class MethodError(InputError):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Method(components.Component):
-    """A way of comparing rankers: a `Component` with what follows.
+    """A comparison method: a `Component` with further parameters.
 
     Parameters
     ----------
     name, params, limits, choices, cite, where
-        As of every component (`ltr_duel.core.Component`).
+        The parameters of every component; see `ltr_duel.core.Component`.
     state : type
-        The class of what ``init`` returns. A NamedTuple of numbers and arrays, where the method is to be compiled.
+        The class of the state. A compiled method requires a NamedTuple of numbers and arrays.
     init : callable
-        ``init(size, params, outcome) -> state``, with scratch of its own; see `Size`. The only place that allocates.
+        ``init(size, params, outcome) -> state``, with separate scratch arrays; see `Size`. Only ``init`` allocates.
     draw_pair, credit_pair, draw_slate, credit_slate : callable, optional
-        See the functions of these names. Those for pairs, those for slates, or all.
+        See the functions of these names. A method defines both functions for pairs, both for slates, or all four.
     find_contributors, draw_mirrored : callable, optional
-        See the functions of these names; for methods for pairs, to reduce the variance of estimates.
+        See the functions of these names. They reduce the variance of estimates, for methods that compare pairs.
     posterior : tuple of str
-        Outcome rules by the sign of the mean over contributors; see `find_contributors`.
+        The outcome rules that use the sign of the mean over contributors; see `find_contributors`.
     outcomes : tuple of str
-        Its outcome rules for pairs; the first is the default for pages and logs of real users.
+        The outcome rules for pairs; the first is the default for pages and logs of real users.
     unbiased : str
-        The default of simulations and estimates: the rule under which random clicks favour neither of two rankers.
-        The first of ``outcomes`` if empty.
+        The default of simulations and estimates: a rule under which random clicks favour neither of two rankers. If
+        empty, the first of ``outcomes``.
     biased : tuple of str
-        Rules under which random clicks do favour a ranker.
+        The rules under which random clicks favour a ranker.
     shows, wins, needs, cost : str
-        For people: how the list is made, who wins, what the method relies on, and what a comparison costs.
+        Documentation: the construction of the list, the winner, the requirements, and the cost of a comparison.
     compiled : bool
-        False for functions that numba cannot compile; they run as plain Python.
+        False if numba cannot compile the functions; they then run as plain Python.
     numbers : int
-        Version of the lists and credits that it makes of one seed (`ltr_duel.core.numbering`).
+        Version of the lists and credits for a given seed (`ltr_duel.core.numbering`).
 
     Examples
     --------
@@ -98,12 +98,12 @@ class Method(components.Component):
 
     @property
     def pairs(self) -> bool:
-        """Whether it compares two rankers."""
+        """Whether the method compares two rankers."""
         return self.draw_pair is not None
 
     @property
     def slates(self) -> bool:
-        """Whether it compares whole sets of rankers."""
+        """Whether the method compares sets of rankers."""
         return self.draw_slate is not None
 
     @property
@@ -112,9 +112,9 @@ class Method(components.Component):
         return self.unbiased or self.outcomes[0]
 
     def caution(self, outcome: str) -> str:
-        """Return a warning for readers of results by an outcome rule; empty if random clicks favour neither ranker."""
+        """Return a warning about results of an outcome rule; empty if random clicks favour neither ranker."""
         rule = outcome if len(self.outcomes) > 1 else self.name
-        warning = f"{rule}: random clicks do not give 0 here; the result does not show that users prefer one."
+        warning = f"{rule}: random clicks do not give 0 here; the result does not show that users prefer a ranker."
         return warning if outcome in self.biased else ""
 
     def facts(self) -> dict[str, str]:
@@ -133,12 +133,12 @@ class Method(components.Component):
 
 
 def bind(method: Method) -> None:
-    """Register a method's functions with the stubs above."""
+    """Register a method's functions with the stubs in `hooks`."""
     pairs, slates = (method.draw_pair, method.credit_pair), (method.draw_slate, method.credit_slate)
     functions: list[Callable[..., Any] | None] = [*pairs, *slates]
     for draw, credit in (pairs, slates):
         if (draw is None) != (credit is None):
-            raise InputError(f"method '{method.name}': drawing and crediting go together; one of the two is missing")
+            raise InputError(f"method '{method.name}': a draw function requires a credit function, and vice versa")
     if not any(functions):
         raise InputError(
             f"method '{method.name}': defines neither draw_pair and credit_pair, nor draw_slate and credit_slate"
@@ -163,7 +163,7 @@ def _tested(name: str, stub: Callable[..., Any], function: Callable[..., Any]) -
         length = function(state, lists, query, *rest)
         page, documents = rest[-2], int(lists.query_ptr[query + 1] - lists.query_ptr[query])
         if not isinstance(length, int | np.integer) or not 0 <= length <= len(page.shown):
-            raise MethodError(f"method '{name}': {stub.__name__} returns {errors.shown(length)}, which is no length")
+            raise MethodError(f"method '{name}': {stub.__name__} returns {errors.shown(length)}, which is not a length")
         require_list(name, page.shown[:length].tolist(), documents, len(page.shown))
         return length
 
@@ -187,12 +187,12 @@ def is_number(value: Any) -> bool:
 
 
 def require_list(name: str, shown: Any, documents: int, top: int) -> None:
-    """Raise `MethodError` unless a list shows at most ``top`` different documents, all of the query."""
+    """Raise `MethodError` unless a list contains at most ``top`` different documents of the query."""
     listed = list(shown) if isinstance(shown, Sequence | np.ndarray) else [None]
     if not all(isinstance(one, int | np.integer) and 0 <= one < documents for one in listed):
-        raise MethodError(f"method '{name}': it shows documents that are not the query's: {shown!r:.80}")
+        raise MethodError(f"method '{name}': it shows documents of other queries: {shown!r:.80}")
     if len(listed) > top:
-        raise MethodError(f"method '{name}': it shows {len(listed)} documents where at most {top} are wanted")
+        raise MethodError(f"method '{name}': it shows {len(listed)} documents; at most {top} are allowed")
     if len(set(listed)) < len(listed):
         raise MethodError(f"method '{name}': it shows a document twice: {shown!r:.80}")
 
@@ -204,7 +204,7 @@ def is_new_plugin(method: Method) -> bool:
 
 
 def compile_plugin(method: Method, state: Any, lists: Lists, page: Shown, slate: IntVector) -> None:
-    """Compile the functions of a plug-in's method for its state, lists and scratch."""
+    """Compile the functions of a plug-in method for its state, lists and scratch."""
     of_pairs, of_slates = (state, lists, 0, 0, 1, page), (state, lists, 0, slate, 1, page)
     rng, won = stream(0, "compile"), np.zeros((1, 1), np.int8)
     for function, arguments in (
@@ -228,12 +228,12 @@ METHODS: components.Registry[Method] = components.Registry(
 
 
 def able_methods(*, sets: bool) -> list[str]:
-    """Return the names of the methods that compare sets of rankers, or of those that compare two."""
+    """Return the names of the methods that compare sets of rankers (``sets`` is true) or pairs (``sets`` is false)."""
     return [one.name for one in METHODS if (one.slates if sets else one.pairs)]
 
 
 def require_able(method: str | Method, *, sets: bool) -> None:
-    """Refuse a method that does not compare sets of rankers, or two of them."""
+    """Raise unless a method compares sets of rankers (``sets`` is true) or pairs (``sets`` is false)."""
     able = able_methods(sets=sets)
     if METHODS.configure(method).component.name not in able:
         kind = "sets of rankers" if sets else "two rankers"

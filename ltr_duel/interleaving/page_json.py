@@ -1,6 +1,6 @@
 """A page of plain lists as JSON: the written form, and all checks on reading.
 
-The text may have been stored where others can write, so nothing in it is trusted: it is parsed as JSON, its sizes are
+Others may have changed the stored text, so the reader does not trust it: the text is parsed as JSON, its sizes are
 limited, each value is checked, and nothing is executed. Only the name of the method is looked up.
 """
 
@@ -16,7 +16,7 @@ from ltr_duel.core import InputError
 
 VERSION = 1
 MOST_RANKERS = 200
-MOST_DOCUMENTS = 10_000  # in all lists together
+MOST_DOCUMENTS = 10_000  # documents in all lists together
 MOST_PLACES = 500_000  # rankers times documents
 MOST_SHOWN = 1_000
 LONGEST_TEXT = 4_000_000  # characters
@@ -24,7 +24,7 @@ _LONGEST_METHOD = 200  # characters of a method with its parameters
 
 
 class Stored(NamedTuple):
-    """The content of a page, with the keys of its JSON form; of any type before the checks."""
+    """The content of a page, with the keys of its JSON form; before the checks, values may have any type."""
 
     version: Any  # int
     method: Any  # str
@@ -33,7 +33,7 @@ class Stored(NamedTuple):
     shown: Any  # list of document ids
     owners: Any  # list of int: positions of rankers; -1 for no owner
     numbers: Any  # list of int: the shown documents as numbers
-    orders: Any  # for each ranker the list of the numbers of all documents, best first
+    orders: Any  # list of lists of int: the numbers of all documents for each ranker, best first
     kept: Any  # list of float: the numbers that the method stored when it drew the list
 
 
@@ -41,37 +41,37 @@ def portable(document: Any) -> Any:
     """Return a document id in a form that JSON can represent."""
     value = document.item() if isinstance(document, np.generic) else document
     if not _is_id(value):
-        raise InputError(f"document id {document!r} is neither a text nor a finite number: JSON cannot keep it")
+        raise InputError(f"document id {document!r} is neither a string nor a finite number, so JSON cannot store it")
     return value
 
 
 def write_page(stored: Stored) -> str:
-    """Return the text of a page, in ASCII and without spaces."""
+    """Return a page as JSON, in ASCII and without spaces."""
     try:
         text = json.dumps(stored._asdict(), separators=(",", ":"), allow_nan=False)
     except ValueError:
-        raise InputError("the page holds a number that JSON cannot keep") from None
+        raise InputError("the page contains a number that JSON cannot store") from None
     if len(text) > LONGEST_TEXT:
-        raise InputError(f"the page is too large for JSON: {len(text):,} characters; at most {LONGEST_TEXT:,}")
+        raise InputError(f"the page is too large for JSON: {len(text):,} characters; the limit is {LONGEST_TEXT:,}")
     return text
 
 
 def read_page(text: str) -> Stored:
     """Read and check the text of a page."""
     if not isinstance(text, str):
-        raise InputError(f"a page is read from a text, not from {type(text).__name__}")
+        raise InputError(f"a page must be a string, not {type(text).__name__}")
     if len(text) > LONGEST_TEXT:
-        raise InputError(f"not a page: the text has {len(text):,} characters; at most {LONGEST_TEXT:,} are read")
+        raise InputError(f"not a page: the text has {len(text):,} characters; at most {LONGEST_TEXT:,} are allowed")
     try:
         given = json.loads(text)
     except (ValueError, RecursionError):
-        raise InputError("not a page: the text is no JSON, or not all of it") from None
+        raise InputError("not a page: the text is not valid JSON") from None
     if not isinstance(given, dict) or type(given.get("version")) is not int:
-        raise InputError("not a page: the text is not what Page.to_json writes")
+        raise InputError("not a page: the text was not written by Page.to_json")
     if given["version"] != VERSION:
-        raise InputError(f"the page has another version than {VERSION}, which is the one that can be read")
+        raise InputError(f"the page has another version; only version {VERSION} can be read")
     if set(given) != set(Stored._fields):
-        raise InputError("not a page: keys are missing, or there are others than Page.to_json writes")
+        raise InputError("not a page: the keys differ from the keys that Page.to_json writes")
     stored = Stored(**given)
     wrong = wrong_names(stored) or _wrong_orders(stored) or _wrong_list(stored)
     if wrong:
@@ -82,40 +82,40 @@ def read_page(text: str) -> Stored:
 def wrong_names(stored: Stored) -> str:
     """Return an error message about method, outcome rule and rankers; empty if they are valid."""
     if not isinstance(stored.method, str) or not isinstance(stored.outcome, str):
-        return "method and outcome rule must be texts"
+        return "method and outcome rule must be strings"
     if len(stored.method) > _LONGEST_METHOD or len(stored.outcome) > _LONGEST_METHOD:
-        return f"method and outcome rule have at most {_LONGEST_METHOD} characters"
+        return f"method and outcome rule must have at most {_LONGEST_METHOD} characters"
     if not isinstance(stored.rankers, list) or not all(isinstance(name, str) for name in stored.rankers):
-        return "'rankers' must be a list of texts"
+        return "'rankers' must be a list of strings"
     if not 2 <= len(stored.rankers) <= MOST_RANKERS or len(set(stored.rankers)) < len(stored.rankers):
-        return f"there must be from 2 to {MOST_RANKERS} rankers, of different names"
+        return f"there must be from 2 to {MOST_RANKERS} rankers with different names"
     return ""
 
 
 def _wrong_orders(stored: Stored) -> str:
-    """Return an error message about the orders; empty if they are valid. The names are checked before."""
+    """Return an error message about the orders; empty if they are valid. The names must be checked first."""
     if not isinstance(stored.orders, list) or len(stored.orders) != len(stored.rankers):
         return "'orders' must be a list with one order for each ranker"
     size = len(stored.orders[0]) if isinstance(stored.orders[0], list) else 0
     if not 1 <= size <= MOST_DOCUMENTS or size * len(stored.orders) > MOST_PLACES:
-        return f"an order must hold from 1 to {MOST_DOCUMENTS:,} documents, all orders at most {MOST_PLACES:,}"
+        return f"an order must contain from 1 to {MOST_DOCUMENTS:,} documents, and all orders together {MOST_PLACES:,}"
     for order in stored.orders:
         if not _are_whole(order, 0, size - 1) or len(order) != size or len(set(order)) != size:
-            return f"each order must hold the numbers from 0 to {size - 1}, each once"
+            return f"each order must contain each number from 0 to {size - 1} once"
     return ""
 
 
 def _wrong_list(stored: Stored) -> str:
-    """Return an error message about the shown list; empty if it is valid. The other parts are checked before."""
+    """Return an error message about the shown list; empty if it is valid. The other parts must be checked first."""
     if not isinstance(stored.shown, list) or not 1 <= len(stored.shown) <= MOST_SHOWN:
         return f"'shown' must be a list of 1 to {MOST_SHOWN:,} documents"
     if not all(map(_is_id, stored.shown)):
-        return "document ids must be texts or finite numbers"
+        return "document ids must be strings or finite numbers"
     length, last_number, last_ranker = len(stored.shown), len(stored.orders[0]) - 1, len(stored.rankers) - 1
     if not _are_whole(stored.numbers, 0, last_number) or not _are_whole(stored.owners, -1, last_ranker):
         return f"'numbers' must be from 0 to {last_number}, and 'owners' from -1 to {last_ranker}"
     if not length == len(set(stored.shown)) == len(stored.numbers) == len(set(stored.numbers)) == len(stored.owners):
-        return "'shown', 'numbers' and 'owners' must be of one length, and no document shown twice"
+        return "'shown', 'numbers' and 'owners' must have equal lengths, and no document may be shown twice"
     if not isinstance(stored.kept, list) or not all(type(x) is float and math.isfinite(x) for x in stored.kept):
         return "'kept' must be a list of finite numbers"
     return ""

@@ -1,8 +1,8 @@
-"""Read many pages at once from exactly the text that `write_page` writes, without a Python object for each row.
+"""Read many pages at once from the exact text that `write_page` writes, without a Python object for each row.
 
-The result equals the result of `read_page`. A text that differs from the written form in any way (spaces, another order
-of keys, escapes, non-ASCII letters, numbers out of range) is left to `read_page`, and so are pages of methods that
-store numbers when they draw a list. Thus all error messages come from `read_page`.
+The result equals the result of `read_page`. The caller must use `read_page` for text that differs from the written form
+in any way (spaces, another order of keys, escapes, non-ASCII letters, numbers out of range), and for pages of methods
+that store numbers when they draw a list. So all error messages come from `read_page`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ltr_duel.interleaving.page_json import (
 from ltr_duel.interleaving.workspace import workspace
 
 Bytes = NDArray[np.uint8]
-_DIGITS = 18  # longest id that is a whole number
+_DIGITS = 18  # maximum number of digits of a whole number as an id
 _QUOTE, _COMMA, _OPEN, _CLOSE, _MINUS, _ZERO, _NINE, _BACKSLASH = (ord(c) for c in '",[]-09\\')
 
 
@@ -48,7 +48,7 @@ _TO_END = _as_bytes(']],"kept":[]}')
 
 
 class Head(NamedTuple):
-    """The content of the first part of a page: everything except the documents."""
+    """The content of the first part of a page, before the documents."""
 
     method: str  # method with parameters
     component: Method
@@ -58,7 +58,7 @@ class Head(NamedTuple):
 
 
 class Listed(NamedTuple):
-    """Document ids: row n has ids ``first[n]:last[n]``; id k is the bytes ``data[ptr[k]:ptr[k + 1]]``."""
+    """Document ids: row n has the ids ``first[n]:last[n]``; id k has the bytes ``data[ptr[k]:ptr[k + 1]]``."""
 
     ptr: IntVector
     data: Bytes
@@ -76,7 +76,7 @@ class Scanned(NamedTuple):
 
 
 def read_head(text: bytes) -> Head | None:
-    """Return the content of a head found by `head_ends`; None if its pages must be read one by one."""
+    """Return the content of a head found by `head_ends`; None if its pages must be read individually."""
     if len(text) > LONGEST_TEXT // 2:
         return None
     try:
@@ -99,13 +99,13 @@ def scan_pages(
     """Read pages with the same head.
 
     data: the texts of the pages.
-    at, stop: after its head, page n is ``data[at[n]:stop[n]]``.
+    at, stop: the text of page n after its head is ``data[at[n]:stop[n]]``.
     shown: the documents that each page must show, all different.
     numbers, owners: outputs, filled at ``shown.first[n]:shown.last[n]``.
     """
     room = np.minimum((stop - at) // (2 * rankers), min(MOST_DOCUMENTS, MOST_PLACES // rankers))
-    room[stop - at > LONGEST_TEXT // 2] = 0  # a page with its head may be too long
-    order, rank = (np.empty((rankers, int(room.sum())), np.int16) for _ in range(2))  # unused memory costs nothing
+    room[stop - at > LONGEST_TEXT // 2] = 0  # with its head, the page may exceed the limit
+    order, rank = (np.empty((rankers, int(room.sum())), np.int16) for _ in range(2))  # unused memory is not allocated
     found = Scanned(Lists(order, rank, np.zeros(len(at) + 1, np.int64)), np.zeros(len(at), np.uint8), numbers, owners)
     scan(data, at, stop, shown, room, order.reshape(-1), np.zeros(MOST_DOCUMENTS, np.int64), found)
     return found
@@ -113,7 +113,7 @@ def scan_pages(
 
 @kernel
 def head_ends(data: Bytes, begin: IntVector, stop: IntVector, ends: IntVector) -> None:
-    """Write the position at which the documents of each page begin, or -1 if the text differs from the written form."""
+    """Write the position of the first document of each page, or -1 if the text differs from the written form."""
     for n in range(ends.shape[0]):
         size = ends[n - 1] - begin[n - 1] if n > 0 else -1
         if 0 < size <= stop[n] - begin[n] and words.same_bytes(data, begin[n - 1], data, begin[n], size):
@@ -133,7 +133,7 @@ def scan(
     data: Bytes, at: IntVector, stop: IntVector, shown: Listed, room: IntVector, flat: SmallIntVector, seen: IntVector,
     found: Scanned,
 ) -> None:  # fmt: skip
-    """Fill ``found`` from the pages; ``flat`` is a view of the orders, ``seen`` (documents,) scratch, all zero."""
+    """Fill ``found`` from the pages; ``flat`` is a view of the orders, and ``seen`` (documents,) is zeroed scratch."""
     order, rank, ptr = found.lists.order, found.lists.rank, found.lists.query_ptr
     rankers, width = order.shape
     for n in range(at.shape[0]):
@@ -181,7 +181,7 @@ def scan(
 
 @inlined
 def after(data: Bytes, at: int, stop: int, word: Bytes) -> int:
-    """Return the position after these bytes; -1 if the text at ``at`` differs."""
+    """Return the position after ``word``; -1 if the text at ``at`` differs."""
     size = word.shape[0]
     if at < 0 or stop - at < size:
         return -1
@@ -193,7 +193,7 @@ def after(data: Bytes, at: int, stop: int, word: Bytes) -> int:
 
 @inlined
 def text_end(data: Bytes, at: int, stop: int) -> int:
-    """Return the position after the quoted text that contains ``at``; -1 if it does not end."""
+    """Return the position after the quoted text that contains ``at``; -1 if there is no closing quote."""
     if at < 0:
         return -1
     while at < stop:
@@ -237,7 +237,7 @@ def is_whole(data: Bytes, begin: int, size: int) -> bool:
     minus = 1 if size > 0 and data[begin] == _MINUS else 0
     if not 1 <= size - minus <= _DIGITS or (data[begin + minus] == _ZERO and size > 1):
         return False
-    for k in range(minus, size):  # noqa: SIM110 -- numba compiles no generator
+    for k in range(minus, size):  # noqa: SIM110 -- numba cannot compile generators
         if not _ZERO <= data[begin + k] <= _NINE:
             return False
     return True

@@ -1,8 +1,8 @@
 """Interleave plain lists: merge two or more lists of document ids into one page, and credit the clicks on it.
 
-This is the interface for a search page. It uses the kernels of the simulation, so lists and credit have the same
-distribution: the lists are one query of a corpus that contains the documents of all lists. A document that is missing
-from a list is placed below the list's documents, in random order, as in the rankings of run files.
+This is the interface for a search page. It uses the kernels of the simulation on a corpus of one query, which contains
+the documents of all lists, so lists and credit have the same distribution. A document that is missing from a list is
+placed below the list's documents, in random order, as in the rankings of run files.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ from ltr_duel.interleaving.workspace import fresh_rng, workspace
 class Page:
     """A page to show, with all data for crediting its clicks later, in this process or another.
 
-    Made by `interleave`, or read by `from_json`. Documents are numbered from 0, in the order of their first appearance
-    on the lists, ranker after ranker.
+    `interleave` and `from_json` return pages. Documents are numbered from 0, in the order of their first appearance on
+    the lists, ranker after ranker.
 
     Parameters
     ----------
@@ -45,13 +45,13 @@ class Page:
     owners : tuple of str or None
         The ranker that contributed each shown document; None if no ranker did, or if the method does not record it.
     method : str or Method
-        The comparison method with its parameters; the object itself if it is not registered.
+        The comparison method with its parameters; the `Method` itself if it is not registered.
     outcome : str
         The outcome rule.
     numbers : tuple of int
         The shown documents as numbers.
     orders : ndarray of int16, shape (rankers, documents)
-        For each ranker the numbers of all documents, best first.
+        The numbers of all documents for each ranker, best first.
     kept : tuple of float
         Numbers that the method stored when it drew the list.
 
@@ -84,7 +84,7 @@ class Page:
         Returns
         -------
         dict of (str, str) to float
-            0 is a tie; without a click every pair ties.
+            0 is a tie; without clicks, every pair ties.
 
         Raises
         ------
@@ -102,17 +102,18 @@ class Page:
         return {(a, b): float(won[i, j]) for i, a in enumerate(names) for j, b in enumerate(names) if i < j}
 
     def to_json(self) -> str:
-        """Return the page as a small text (ASCII), for a session or a log.
+        """Return the page as a short ASCII string, for a session or a log.
 
-        The text contains the shown ids, and a short number for each document and ranker.
+        The string contains the shown ids, and a short number for each document and ranker.
 
         Raises
         ------
         InputError
-            If a shown id is neither a text nor a finite number, the method is not registered, or the page is too large.
+            If a shown id is neither a string nor a finite number, the method is not registered, or the page is too
+            large.
         """
         if not isinstance(self.method, str):
-            raise InputError(f"method '{self.method.name}' is not registered: a page of it cannot be kept as JSON")
+            raise InputError(f"method '{self.method.name}' is not registered, so its pages cannot be stored as JSON")
         return write_page(
             Stored(
                 VERSION,
@@ -131,7 +132,7 @@ class Page:
     def from_json(cls, text: str) -> Page:
         """Read a page that `to_json` wrote; its content is checked, and nothing in it is executed.
 
-        Sign the text if it is stored where users can write: a user who changes it changes the credit.
+        Sign the text if users can change the stored text, because a changed text changes the credit.
 
         Parameters
         ----------
@@ -146,7 +147,7 @@ class Page:
         orders = np.array(stored.orders, np.int16)
         space = workspace(stored.method, stored.outcome, len(stored.shown), *orders.shape)
         if len(stored.kept) != space.keeps():
-            raise InputError(f"not a page: method '{space.method.name}' notes {space.keeps()} numbers in 'kept'")
+            raise InputError(f"not a page: method '{space.method.name}' stores {space.keeps()} numbers in 'kept'")
         names = tuple(stored.rankers)
         return cls(
             names,
@@ -172,7 +173,7 @@ class Page:
     def _places(self, clicks: Iterable[Hashable]) -> list[int]:
         """Return the clicked positions, ascending."""
         if isinstance(clicks, str | bytes) or not isinstance(clicks, Iterable):
-            raise InputError(f"clicks are a list of document ids, not {errors.shown(clicks)}")
+            raise InputError(f"clicks must be a list of document ids, not {errors.shown(clicks)}")
         place = {document: k for k, document in enumerate(self.shown)}
         found = set()
         for document in clicks:
@@ -209,7 +210,7 @@ def interleave(
     seed : int, optional
         The same seed and lists give the same page. Without ``seed`` and ``rng``, each page is random.
     rng : numpy.random.Generator, optional
-        Generator to use instead of a seed, for many pages in a row.
+        A generator in place of a seed, for drawing many pages.
 
     Returns
     -------
@@ -218,8 +219,8 @@ def interleave(
     Raises
     ------
     InputError
-        For fewer than two rankers, an empty list, a repeated document, an id that cannot be a key, an unknown method, a
-        method that does not compare that many rankers, or numbers out of range.
+        If there are fewer than two rankers, a list is empty, a document is repeated, an id cannot be a key, the method
+        is unknown or does not compare this many rankers, or a number is out of range.
     MethodError
         If a method of a plug-in file cannot be compiled; the message names the line.
 
@@ -234,7 +235,7 @@ def interleave(
     if not isinstance(top, int | np.integer) or not 1 <= top <= MOST_SHOWN:
         raise InputError(f"the number of documents shown must be between 1 and {MOST_SHOWN:,}, not {top}")
     if rng is not None and (seed is not None or not isinstance(rng, np.random.Generator)):
-        raise InputError("give a seed or a numpy.random.Generator, not both or something else")
+        raise InputError("pass either a seed or a numpy.random.Generator; not both, and not another type")
     if rng is None:
         rng = fresh_rng() if seed is None else stream(seed, "interleave")
     documents, orders = _orders(rankings)
@@ -254,16 +255,16 @@ def interleave(
 
 
 def _orders(rankings: Mapping[str, Sequence[Hashable]]) -> tuple[list[Hashable], SmallIntMatrix]:
-    """Number all documents by first appearance; return them, and the lists as numbers, padded with -1."""
+    """Number all documents by first appearance; return the documents, and the lists as numbers, padded with -1."""
     if not isinstance(rankings, dict | Mapping):
-        raise InputError(f"rankings are a mapping of names to lists, not {type(rankings).__name__}")
+        raise InputError(f"rankings must be a mapping of names to lists, not {type(rankings).__name__}")
     if not 2 <= len(rankings) <= MOST_RANKERS:
-        raise InputError(f"interleaving takes from 2 to {MOST_RANKERS} rankers, not {len(rankings)}")
+        raise InputError(f"interleaving requires from 2 to {MOST_RANKERS} rankers, not {len(rankings)}")
     number: dict[Hashable, int] = {}
     rows = []
     for name, ids in rankings.items():
         if not isinstance(name, str):
-            raise InputError(f"the name of a ranker is a text, not {name!r}")
+            raise InputError(f"the name of a ranker must be a string, not {name!r}")
         if not isinstance(ids, list | tuple):
             ids = listed(name, ids)
         if not ids:
@@ -274,17 +275,17 @@ def _orders(rankings: Mapping[str, Sequence[Hashable]]) -> tuple[list[Hashable],
             raise InputError(f"the list of ranker '{name}' has an id that cannot be a key of a dictionary") from None
         if len(set(row)) < len(row):
             twice = next(document for k, document in enumerate(ids) if row[k] in row[:k])
-            raise InputError(f"document {twice!r} is twice on the list of ranker '{name}'")
+            raise InputError(f"document {twice!r} appears twice on the list of ranker '{name}'")
         rows.append(row)
     documents = list(number)
     if len(documents) > MOST_DOCUMENTS or len(documents) * len(rows) > MOST_PLACES:
         raise InputError(
-            f"{len(rows)} lists with {len(documents):,} documents are too many: at most {MOST_DOCUMENTS:,} documents,"
-            f" and rankers times documents {MOST_PLACES:,}"
+            f"{len(rows)} lists with {len(documents):,} documents are too many: the limits are {MOST_DOCUMENTS:,}"
+            f" documents, and {MOST_PLACES:,} for rankers times documents"
         )
     for document in documents:
         if document != document:
-            raise InputError(f"{document!r} cannot be a document id, for it does not equal itself")
+            raise InputError(f"{document!r} cannot be a document id, because it does not equal itself")
     for row in rows:
         if len(row) < len(documents):
             row += [-1] * (len(documents) - len(row))
@@ -292,7 +293,7 @@ def _orders(rankings: Mapping[str, Sequence[Hashable]]) -> tuple[list[Hashable],
 
 
 def listed(name: str, ids: Any) -> list[Hashable]:
-    """Return the ids of a list that is given as an array, a column or another ordered iterable."""
+    """Return the ids of an array, a column or another ordered iterable as a list."""
     if isinstance(ids, str | bytes | Set | Mapping) or not isinstance(ids, Iterable):
-        raise InputError(f"the list of ranker '{name}' is not a list but {type(ids).__name__}")
+        raise InputError(f"the list of ranker '{name}' must be a list, not {type(ids).__name__}")
     return list(ids)

@@ -1,6 +1,6 @@
 """Register a module, or a pair of plain Python functions, as a comparison method.
 
-The pair of functions is enough for a method at interpreted speed:
+Two plain functions are enough for a method that runs at interpreted speed:
 
     def draw(orders, top, rng): ...          # orders: best first, one list of documents for each ranker -> shown list
     def credit(orders, shown, clicks): ...   # clicks: clicked positions of the list -> one score for each ranker
@@ -30,17 +30,17 @@ _PARTS = (
 
 
 def register(page: str, **about: Any) -> Method:
-    """Make the method known that a page defines.
+    """Register the comparison method that a module defines.
 
     Parameters
     ----------
     page : str
-        The module: ``__name__``. What it defines of ``Params``, ``State``, ``init``, ``draw_pair``, ``credit_pair``,
-        ``draw_slate`` and ``credit_slate``, ``find_contributors`` and ``draw_mirrored``, or ``draw`` and ``credit`` as
-        for `method_from_functions`, is found there.
+        The module: ``__name__``. The module contains the parts of the method: ``Params``, ``State``, ``init``,
+        ``draw_pair``, ``credit_pair``, ``draw_slate``, ``credit_slate``, ``find_contributors`` and ``draw_mirrored``,
+        or ``draw`` and ``credit`` as for `method_from_functions`.
     **about
-        The other parameters of `Method`: ``cite``, ``shows``, ``wins``, ``limits``, ... The name is that of the file if
-        it is not given. A part that is given is not looked for.
+        The other parameters of `Method`: ``cite``, ``shows``, ``wins``, ``limits``, ... The default name is the file
+        name. A part that is passed here replaces the part in the module.
 
     Returns
     -------
@@ -49,7 +49,7 @@ def register(page: str, **about: Any) -> Method:
     Raises
     ------
     InputError
-        If there is a method of that name already, or the page lacks a function.
+        If a method of this name exists already, or the module lacks a function.
 
     Examples
     --------
@@ -57,7 +57,7 @@ def register(page: str, **about: Any) -> Method:
     ...     return orders[rng.integers(len(orders))][:top]
     >>> def credit(orders, shown, clicks):
     ...     return [sum(1 / (order.index(shown[k]) + 1) for k in clicks) for order in orders]
-    >>> register(__name__, name="either_list", draw=draw, credit=credit).pairs  # in a file all are found
+    >>> register(__name__, name="either_list", draw=draw, credit=credit).pairs  # in a file, parts are found
     True
     >>> METHODS.remove("either_list")
     """
@@ -65,12 +65,12 @@ def register(page: str, **about: Any) -> Method:
     if "draw" in given and "credit" in given:
         return METHODS.add(method_from_functions(**given))
     if "state" not in given or "init" not in given:
-        raise InputError(f"method '{given['name']}': its page defines neither draw and credit, nor State and init")
+        raise InputError(f"method '{given['name']}': its module defines neither draw and credit, nor State and init")
     return METHODS.add(Method(**given))
 
 
 def method_from_functions(name: str, draw: Draw, credit: Credit, **about: Any) -> Method:
-    """Make a method for pairs and for sets of rankers.
+    """Return a method for pairs and for sets of rankers that calls two plain Python functions.
 
     Parameters
     ----------
@@ -79,15 +79,15 @@ def method_from_functions(name: str, draw: Draw, credit: Credit, **about: Any) -
         ``draw(orders, top, rng)`` returns at most ``top`` different documents. ``orders`` contains, for each ranker,
         all documents of the query, best first.
     credit : callable
-        ``credit(orders, shown, clicks)`` returns one score for each ranker; ``clicks`` are the clicked positions of
-        ``shown``, ascending, at least one.
+        ``credit(orders, shown, clicks)`` returns one score for each ranker; ``clicks`` contains one or more clicked
+        positions of ``shown``, ascending.
     **about
         Other parameters of `Method`: ``cite``, ``shows``, ``wins``, ...
 
     Returns
     -------
     Method
-        Accepted wherever the name of a method is; `check_method` tests it.
+        The method, which can be passed in place of the name of a method; `check_method` tests it.
 
     Examples
     --------

@@ -1,12 +1,12 @@
 """Solve a small linear program for the fairest mixture of columns, by the revised simplex method in scratch memory.
 
-Among all probabilities p over the columns, the program minimises the sum of ``|table @ p|`` (to 0 if possible); among
-the minimisers it maximises ``worth @ p``. At most rows + 1 columns get a positive probability.
+Among all probabilities p over the columns, the program minimises the sum of ``|table @ p|`` (to 0 if possible). Among
+the minimisers, it maximises ``worth @ p``. At most rows + 1 columns get a positive probability.
 
-The basis begins with column 0 and, for each row, the positive or negative part of its sum. The first phase minimises
-the total of these parts, the second maximises the worth. The leaving variable is chosen lexicographically, so no basis
-repeats (Dantzig, Orden, Wolfe. The generalized simplex method for minimizing a linear form under linear inequality
-restraints. Pacific Journal of Mathematics 1955).
+The initial basis consists of column 0 and, for each row, the positive or negative part of its sum. The first phase
+minimises the total of these parts, and the second phase maximises the worth. The leaving variable is chosen
+lexicographically, so no basis repeats (Dantzig, Orden, Wolfe. The generalized simplex method for minimizing a linear
+form under linear inequality restraints. Pacific Journal of Mathematics 1955).
 """
 
 from __future__ import annotations
@@ -19,13 +19,14 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntVector, MarkVector, kerne
 
 _EPS = 1e-11  # reduced costs and steps that are closer to 0 are rounding errors
 _PIVOT = 1e-9  # smallest coefficient that a pivot divides by
-_MOST_PIVOTS = 10_000  # a limit in spite of rounding; 3,000 random programs with 10 positions took at most 71
+_MOST_PIVOTS = 10_000  # limit in case of rounding errors; 3,000 random programs with 10 positions took at most 71
 
 
 class Program(NamedTuple):
-    """Scratch of programs with up to ``rows`` rows and as many columns as the table has; m is rows + 1.
+    """Scratch of programs with up to ``rows`` rows and ``columns`` columns; m is rows + 1.
 
-    Variables 0 to columns - 1 are the columns; then come, for each row, the positive and the negative part of its sum.
+    Variables 0 to columns - 1 are the columns; the next variables are the positive and the negative part of each row's
+    sum.
     """
 
     inverse: FloatMatrix  # (m, m) inverse of the basis matrix
@@ -38,7 +39,7 @@ class Program(NamedTuple):
 
 
 def new_program(rows: int, columns: int) -> Program:
-    """Allocate."""
+    """Allocate the scratch."""
     m = rows + 1
     return Program(
         np.zeros((m, m)),
@@ -53,9 +54,10 @@ def new_program(rows: int, columns: int) -> Program:
 
 @kernel
 def fairest(program: Program, table: FloatMatrix, worth: FloatVector, rows: int, columns: int) -> float:
-    """Solve the program of ``table[:rows, :columns]``; return the remaining bias.
+    """Solve the program for ``table[:rows, :columns]``; return the remaining bias.
 
-    The solution is in ``program``: variable ``basis[i]`` has ``value[i]``, for i up to ``rows``; all others are 0.
+    The solution is in ``program``: variable ``basis[i]`` has ``value[i]``, for i up to ``rows``; all other variables
+    are 0.
     """
     for i in range(rows + 1):
         for k in range(rows + 1):
@@ -89,7 +91,7 @@ def fairest(program: Program, table: FloatMatrix, worth: FloatVector, rows: int,
 
 @kernel
 def walk(program: Program, table: FloatMatrix, worth: FloatVector, rows: int, columns: int, phase: int) -> None:
-    """Change the basis until nothing improves: the bias in phase 1, the worth in phase 2."""
+    """Change the basis until the bias (phase 1) or the worth (phase 2) cannot be improved."""
     for _ in range(_MOST_PIVOTS):
         find_prices(program, worth, rows, columns, phase)
         enters = best_entry(program, table, worth, rows, columns, phase)
@@ -121,7 +123,7 @@ def find_prices(program: Program, worth: FloatVector, rows: int, columns: int, p
 
 @kernel
 def best_entry(program: Program, table: FloatMatrix, worth: FloatVector, rows: int, columns: int, phase: int) -> int:
-    """Return the variable with the largest gain per unit; -1 if none gains."""
+    """Return the variable with the largest gain per unit; -1 if no variable has a gain."""
     one = program.price[rows]
     if phase == 1:
         for j in range(columns):
@@ -164,8 +166,8 @@ def express(program: Program, table: FloatMatrix, rows: int, columns: int, enter
 
 @kernel
 def leaving(program: Program, rows: int, columns: int, phase: int) -> int:
-    """Return the row of the basis that first reaches 0, by the lexicographic rule; -1 if none does."""
-    if phase == 2:  # barred parts of row sums are 0 and must not grow
+    """Return the row of the basis that first reaches 0, by the lexicographic rule; -1 if no row reaches 0."""
+    if phase == 2:  # barred parts of row sums are 0 and must stay 0
         for i in range(rows + 1):
             j = program.basis[i]
             barred = j >= columns and program.barred[j] == 1 and program.value[i] < _PIVOT
@@ -180,7 +182,7 @@ def leaving(program: Program, rows: int, columns: int, phase: int) -> int:
 
 @kernel
 def sooner(program: Program, rows: int, i: int, other: int) -> bool:
-    """Return whether row i reaches 0 first; if both reach it together, whether row i is lexicographically smaller."""
+    """Return whether row i reaches 0 before row ``other``; ties are broken lexicographically."""
     a, b = program.entering[i], program.entering[other]
     difference = program.value[i] / a - program.value[other] / b
     for k in range(rows + 1):
@@ -192,7 +194,7 @@ def sooner(program: Program, rows: int, i: int, other: int) -> bool:
 
 @kernel
 def pivot(program: Program, rows: int, enters: int, leaves: int) -> None:
-    """Replace a variable of the basis."""
+    """Replace the leaving variable of the basis by the entering variable."""
     by = 1.0 / program.entering[leaves]
     for k in range(rows + 1):
         program.inverse[leaves, k] *= by

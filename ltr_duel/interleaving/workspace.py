@@ -1,4 +1,4 @@
-"""Calls from Python to the kernels of a method, for one query at a time, with the scratch that they need."""
+"""Call the kernels of a method from Python, for one query at a time, with reusable scratch."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ltr_duel.core import InputError, IntVector, SignMatrix, SmallIntMatrix, err
 from ltr_duel.interleaving.hooks import Lists, Shown, Size, credit_pair, credit_slate, draw_pair, draw_slate
 from ltr_duel.interleaving.method import METHODS, Method, able_methods, compile_plugin, is_new_plugin
 
-_KEPT = 64  # number of workspaces of a thread, and of states of a workspace
+_KEPT = 64  # largest number of workspaces of a thread, and of states of a workspace
 
 
 class Workspace:
-    """The scratch of one thread for drawing and crediting lists of one length by one method for some rankers."""
+    """Scratch of one thread for drawing and crediting lists, with a fixed method, length and number of rankers."""
 
     def __init__(self, method: str | Method, outcome: str, top: int, rankers: int, longest: int) -> None:
         label, self.method, self._params = METHODS.configure(method)
@@ -29,9 +29,9 @@ class Workspace:
         self.pair = rankers == 2 and self.method.pairs
         if not self.pair and not self.method.slates:
             able = ", ".join(able_methods(sets=True))
-            raise InputError(f"method '{self.method.name}' compares two rankers, not {rankers}; for more: {able}")
+            raise InputError(f"method '{self.method.name}' compares two rankers, not {rankers}; use one of: {able}")
         if not self.pair and self.outcome != self.method.outcomes[0]:
-            raise InputError(f"outcome rule '{self.outcome}' is for two rankers, not {rankers}")
+            raise InputError(f"outcome rule '{self.outcome}' requires two rankers, not {rankers}")
         self._size = Size(top, longest, rankers)
         self._page = Shown(*(np.zeros(top, np.int64) for _ in Shown._fields))
         self._query_ptr = np.zeros(2, np.int64)
@@ -47,9 +47,10 @@ class Workspace:
         self._credit = credit if self.method.compiled else interpreted(credit)
 
     def draw(self, orders: SmallIntMatrix, rng: Generator) -> tuple[list[int], list[int], tuple[float, ...]]:
-        """Complete the orders in place (-1 after a ranker's last document), and draw a list.
+        """Complete the orders in place (-1 follows a ranker's last document), and draw a list.
 
-        Returns the shown documents, their contributors (-1: none), and the numbers that the method stored for `credit`.
+        Returns the shown documents, their contributors (-1 for none), and the numbers that the method stored for
+        `credit`.
         """
         lists = self._lists(orders)
         if not self.method.compiled:
@@ -67,11 +68,11 @@ class Workspace:
         )
 
     def current(self) -> bool:
-        """Return whether the method is still registered under its name: a plug-in file may have been reloaded."""
+        """Return whether the method is still registered under its name (a plug-in file may have been reloaded)."""
         return not isinstance(self.named, str) or METHODS[self.method.name] is self.method
 
     def keeps(self) -> int:
-        """Return how many numbers the method stores when it draws a list."""
+        """Return the number of values that the method stores when it draws a list."""
         return len(getattr(self._state(np.zeros((1, 1), np.int16)), "kept", ()))
 
     def credit(
@@ -82,7 +83,7 @@ class Workspace:
         kept: Sequence[float],
         clicked: Sequence[int],
     ) -> SignMatrix | float:
-        """Return the outcome for two rankers, or all pairs of more as a matrix; ``clicked`` are ascending positions."""
+        """Return the outcome of two rankers, or a matrix for more rankers; ``clicked`` contains ascending positions."""
         lists, state, page, length = self._lists(orders), self._state(orders), self._page, len(numbers)
         page.shown[:length] = numbers
         page.owner[:length] = owners
@@ -99,7 +100,7 @@ class Workspace:
         return Lists(orders, np.empty_like(orders), self._query_ptr)
 
     def _state(self, orders: SmallIntMatrix) -> Any:
-        """Return the method's state. A plain method has a state for each query, which keeps its solved programs."""
+        """Return the method's state. A plain-Python method has one state per query, which stores solved programs."""
         key = b"" if self.method.compiled else orders.tobytes()
         state = self._states.get(key)
         if state is None:
@@ -110,7 +111,7 @@ class Workspace:
 
 
 def room_for(documents: int) -> int:
-    """Return the capacity of a workspace for so many documents: a power of two, so that workspaces are reused."""
+    """Return the capacity of a workspace for this many documents: a power of two, so that workspaces are reused."""
     return 1 << (documents - 1).bit_length()
 
 
@@ -127,9 +128,9 @@ _local = _Local()
 
 
 def workspace(method: str | Method, outcome: str, top: int, rankers: int, documents: int) -> Workspace:
-    """Return this thread's workspace, with a capacity of at least `documents`."""
+    """Return this thread's workspace for at least ``documents`` documents."""
     if not isinstance(method, str | Method):
-        raise InputError(f"a method is a name or a Method, not {type(method).__name__}")
+        raise InputError(f"a method must be a name or a Method, not {type(method).__name__}")
     room = room_for(documents)
     key = (method, outcome, top, rankers, room)
     found = _local.workspaces.get(key)
@@ -149,7 +150,7 @@ def fresh_rng() -> Generator:
 
 @kernel
 def complete(orders: SmallIntMatrix, ranks: SmallIntMatrix, rng: Generator) -> None:
-    """Append a ranker's missing documents, shuffled, to the documents it ranks; write the ranks (1 = best)."""
+    """Append a ranker's missing documents, in random order, to its ranked documents; write the ranks (1 = best)."""
     documents = orders.shape[1]
     for a in range(orders.shape[0]):
         for d in range(documents):

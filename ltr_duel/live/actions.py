@@ -51,8 +51,8 @@ from ltr_duel.live.tokens import NO_PAGE, Claim, Keys, Marks
 from ltr_duel.live.turns import Key
 from ltr_duel.live.unsampled import Drafts
 
-_SNAPSHOT_EVERY = 2000  # events; so many are read again when a store is opened
-_PASSING = 20  # pages past their deadline that are closed before another one is shown
+_SNAPSHOT_EVERY = 2000  # events between two snapshots: at most so many are read when a store is opened
+_PASSING = 20  # pages past their deadline that are closed before a page is shown
 _coin: Any = interpreted(coin)
 
 
@@ -91,7 +91,7 @@ class Actions:
                 return self.decide(call, now)
             return self.record(call, now)
         except InputError as error:
-            return error.with_traceback(None)  # whose frames hold the other calls
+            return error.with_traceback(None)  # its frames hold the other calls
 
     def decide(self, call: Decide, now: float) -> Decision | None:
         """Make a page of the rankers that the policy asks for, or show an earlier one again."""
@@ -126,7 +126,7 @@ class Actions:
         number, expires = memory.pages + 1, int((now + settings.deadline) * 1000)
         text, seen, depth = write_ids(tuple(ids)), None, depth_of(part_of(tuple(ids), call), call)
         self.marks.begin(number)
-        if user and sheet and _counts(key):  # when clicks come depends on the clicks; when a page is shown does not
+        if user and sheet and _counts(key):  # by the order of the pages: that of the reports depends on the clicks
             seen = in_bytes(before) if before else None
             self._store.see(user, before | memory.tally.bits(key))
         chance = memory.turns.policy.chance()
@@ -218,7 +218,7 @@ class Actions:
         try:
             self._close(page, None, now)
         except DAMAGED:
-            self.memory.damaged += bool(self.memory.waiting[page][1])  # without rankers the end of the page counts
+            self.memory.damaged += bool(self.memory.waiting[page][1])  # `happen` counts a page without rankers
             self.drop(page, now)
         return page
 

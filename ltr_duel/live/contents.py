@@ -90,7 +90,7 @@ def plain_list(name: str, ids: Any, top: int) -> tuple[Any, ...]:
 def require_search(call: Decide, settings: Settings) -> None:
     """Refuse an impossible search, whether or not it takes part in the experiment."""
     require_text("the query", call.query)
-    if not call.query:  # it stands for one that was forgotten
+    if not call.query:  # an empty query stands for a forgotten one
         raise InputError("the query must not be empty")
     require_text("the user", call.user)
     errors.require_whole("the offset", call.offset, 0)
@@ -140,7 +140,7 @@ def places_of(ids: Sequence[Any], clicks: Iterable[Hashable]) -> list[int]:
 class Outcome(NamedTuple):
     """A row of ``outcomes``."""
 
-    place: int  # of the document, from 0; -1 if it is of the page as a whole
+    place: int  # of the document, from 0; -1 for the whole page
     kind: str
     name: str
     value: float

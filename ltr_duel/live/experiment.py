@@ -23,7 +23,8 @@ _AT_ONCE = 500  # pages past their deadline that are closed in one transaction
 class Experiment(Running):
     """A live experiment in one file; made by `Experiment.open`. Threads may share it.
 
-    Each call is durable when it returns. A call that raises has changed nothing.
+    Each call is durable when it returns. A call that raises has changed nothing; it raises `StoreError` if the store
+    cannot be written.
 
     Parameters
     ----------
@@ -141,14 +142,8 @@ class Experiment(Running):
         context : mapping of str to str, optional
             Further facts of the search, by names of the settings' ``context``; columns of the log.
 
-        Returns
-        -------
-        Decision
-
         Raises
         ------
-        StoreError
-            If the store cannot be written.
         TokenError
             If the token is none of this experiment's.
         InputError
@@ -172,10 +167,6 @@ class Experiment(Running):
         late : bool
             Whether the page may be closed already: then the outcomes are kept for the log, and change nothing else.
 
-        Returns
-        -------
-        Recorded
-
         Raises
         ------
         TokenError
@@ -184,8 +175,6 @@ class Experiment(Running):
             If the page's deadline has passed, or it was closed to make room.
         UsedError
             If its clicks were counted already.
-        StoreError
-            If the store cannot be written.
         InputError
             If a document was not shown, or is below the parts of the page that were.
         """
@@ -214,8 +203,6 @@ class Experiment(Running):
 
         Raises
         ------
-        StoreError
-            If the store cannot be written.
         InputError
             For a switch that is of no use now.
         """
@@ -235,11 +222,6 @@ class Experiment(Running):
         -------
         list
             For each call its durable answer, or its error.
-
-        Raises
-        ------
-        StoreError
-            If the store cannot be written: then none of the calls has happened.
         """
         return self._answers(calls)
 
@@ -255,11 +237,6 @@ class Experiment(Running):
         -------
         int
             The number of pages.
-
-        Raises
-        ------
-        StoreError
-            If the store cannot be written.
         """
         closed, left = 0, math.inf if most is None else most
         while left > 0:
@@ -271,12 +248,7 @@ class Experiment(Running):
         return closed
 
     def state(self) -> State:
-        """Return the state of the experiment.
-
-        Returns
-        -------
-        State
-        """
+        """Return the state of the experiment."""
         with self._lock:
             memory = self._ready().memory
             known = known_of(memory)

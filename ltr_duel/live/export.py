@@ -62,7 +62,7 @@ def export_log(
         settings = settings_in(db, path)
         every = (*_COLUMNS, *settings.context)
         columns = tuple([name for name in every if name not in without])
-        how = {"spreadsheet": spreadsheet, "private": True}  # queries and users are in it, as in the store
+        how = {"spreadsheet": spreadsheet, "private": True}  # it holds queries and users
         log = files.enter_context(write_log(out, columns, **how))
         beside = files.enter_context(write_log(events, _EVENTS, **how)) if events else None
         waits = list[int]()
@@ -115,7 +115,7 @@ def _line(settings: Settings, user: str | None, key: Key, cells: list[Any]) -> t
     """Return the cells of a row after its time."""
     query, text, sheet, clicks, chance = cells
     for one in (query, user or ""):
-        one.encode()  # a damaged text is none of Unicode
+        one.encode()  # a damaged text cannot be encoded
     ids = read_ids(text)
     page = unpack_page(settings, tuple([settings.rankers[arm] for arm in key]), ids, sheet)
     places = [place + 1 for place in array("H", clicks)]

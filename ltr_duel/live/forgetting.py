@@ -29,9 +29,9 @@ _KNOWN = f"(query <> '' OR user NOT LIKE '{NAMELESS}%')"
 _OTHER = "query = '', context = NULL, user = CASE WHEN user IS NULL THEN NULL ELSE other_name(user) END"
 _NAMES = f"name = other_name(name) WHERE name <> '' AND name NOT LIKE '{NAMELESS}%' AND page IN"
 _RECORD_BEFORE = "INSERT INTO about VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2 WHERE value < ?2"
-_BELIEVED = "believed"  # a key of ``about``: the latest time of the clock that `retain` went by
-_DOUBTED = "doubted"  # another one: since when, by a clock that may be wrong, it forgets nothing
-_LEAP = 2 * _DAY  # more than that between two looks, and it may be that the clock is wrong
+_BELIEVED = "believed"  # a key of ``about``: the latest time that `retain` believed
+_DOUBTED = "doubted"  # another one: the time of the first look that it did not believe
+_LEAP = 2 * _DAY  # a longer time between two looks may be an error of the clock
 _FORMER = "CREATE TEMP TABLE former (user TEXT PRIMARY KEY)"
 _USERS = (  # those who have no other page
     "UPDATE users SET user = other_name(user) WHERE user IN (SELECT user FROM former)"
@@ -115,7 +115,7 @@ def _believes(db: sqlite3.Connection, now: float, used: float) -> bool:
     before = about.get(_BELIEVED, used)
     still_there = since + _DAY <= now <= since + _DAY + _LEAP
     believed = now <= before + _LEAP or still_there
-    since = since if since <= now < since + _DAY else now  # another leap begins another doubt
+    since = since if since <= now < since + _DAY else now  # another leap starts another day of doubt
     if believed:
         db.execute("DELETE FROM about WHERE key = ?", (_DOUBTED,))
     db.executemany(

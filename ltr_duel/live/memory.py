@@ -20,9 +20,9 @@ from ltr_duel.live.switches import Switches, left_of, switches_of
 from ltr_duel.live.turns import MOST_HELD, Key, Turns, kept_turns, live_policy, live_streams, policy_without
 from ltr_duel.logs import Sequences
 
-_FEW = 1000  # deadlines of closed pages that may be kept
-_SLACK = 5.0  # seconds by which the clocks may differ from how they were at the latest step, or at the start
-_KEPT = 50  # steps that are kept for pages that are closed: how long they are shown again goes by their deadlines
+_FEW = 1000  # deadlines of closed pages in the heap
+_SLACK = 5.0  # seconds by which the difference of the clocks may change before it counts as a step
+_KEPT = 50  # steps that are kept for closed pages, which are shown again until their deadlines
 
 
 class Steps:
@@ -36,15 +36,12 @@ class Steps:
     def __init__(self, kept: str, latest: float | None, monotonic: Callable[[], float] | None) -> None:
         self._monotonic, self._latest = monotonic, latest
         self._steps: list[tuple[int, int]] = [(page, step) for page, step in json.loads(kept)]
-        self._apart: float | None = None  # how far the clocks are from each other
-        self.delay = 0.0  # seconds that the clock has stepped since the start, and from the last use of the store on
+        self._apart: float | None = None  # the difference of the clocks
+        self.delay = 0.0  # seconds that the clock has stepped since the last use of the store
         self.unsaved = False  # whether the store lacks a step
 
     def look(self, now: float, pages: int, first_open: Callable[[], int]) -> bool:
-        """Compare the clocks; return whether the clock has stepped since the last page.
-
-        Steps before the earliest open page are forgotten, except for the latest ones.
-        """
+        """Compare the clocks; return whether the clock has stepped since the last page."""
         if self._monotonic is None:
             return False
         apart = now - self._monotonic()
@@ -56,7 +53,7 @@ class Steps:
             return False
         self._apart = apart
         first = first_open()
-        old = [one for one in self._steps[:-_KEPT] if one[0] >= first]
+        old = [one for one in self._steps[:-_KEPT] if one[0] >= first]  # earlier ones move no open page
         self._steps = [*old, *self._steps[-_KEPT:], (pages, round(step * 1000))]
         self.delay += step
         self.unsaved = True
@@ -255,7 +252,7 @@ class Counts(NamedTuple):
     steps: int  # comparisons whose outcome reached the present policy, and arms that it showed alone
     held: int  # outcomes that wait until the present policy asks for their rankers again
     early: int  # since the start: closed before their deadline, to make room
-    damaged: int  # since the start: closed without an outcome, as the store holds no such page any more
+    damaged: int  # since the start: closed without an outcome, as the store has lost the page
     oldest: float  # the earliest deadline of an open page, seconds of the clock; infinite where none is open
     pulls: IntVector  # (K,) in these steps; an arm against itself counts twice
 

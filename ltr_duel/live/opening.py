@@ -22,7 +22,7 @@ _USER_KEY = "user key"  # another one: the fingerprint of the key by which users
 _GIVEN = "as given"  # the fingerprint of no key
 _SEEDS = 10**15
 _MAY_CHANGE = ("margin", "deadline", "late_days", "context", "keep_days", "sticky", "max_open", "incumbent", "serve")
-# a level of confidence that is chosen after looking is none
+# not the confidence: a level that is chosen after a look is invalid
 
 
 class Opened(NamedTuple):
@@ -52,7 +52,7 @@ def open_store(
             kept = kept_settings(store.about("settings"), path)
             if settings is not None:
                 _require_same_law(settings, kept, path)
-                settings = replace(settings, seed=kept.seed, outcome=kept.outcome)  # the same, or left open
+                settings = replace(settings, seed=kept.seed, outcome=kept.outcome)  # they are equal, or not given
             incumbent = (settings or kept).incumbent
             if incumbent in switches_of(store.switches(), kept, builds=False).dropped:
                 raise InputError(f"{path}: incumbent: ranker '{incumbent}' was dropped; name another")
@@ -73,7 +73,7 @@ def _require_same_law(settings: Settings, kept: Settings, place: Path) -> None:
     """Refuse settings under which an experiment could not go on."""
     for one in fields(settings):
         before, now = getattr(kept, one.name), getattr(settings, one.name)
-        is_open = now is None or (one.name == "outcome" and not now)  # then it is as the store has it
+        is_open = now is None or (one.name == "outcome" and not now)  # the store's value holds then
         if one.name not in _MAY_CHANGE and before != now and not is_open:
             raise InputError(
                 f"{place}: the experiment in this store began with {one.name} {_words(before)}, not {_words(now)};"
@@ -101,10 +101,7 @@ def _code_of(settings: Settings) -> dict[str, Any]:
 def _continue_with_code(
     store: Store, settings: Settings, place: Path, at: float, *, accept: bool
 ) -> dict[str, Any] | None:
-    """Record the installed code in the store; return the event (``at``, ``before``, ``now``) if another was accepted.
-
-    Raises `InputError` if the policy has another numbers version or another file, and ``accept`` is False.
-    """
+    """Record the installed code; return the event (``at``, ``before``, ``now``) if other code was accepted."""
     said, now = store.about(CODE), _code_of(settings)
     before = json.loads(said) if said else now
     changed = [name for name in ("numbers", "file_sha256") if before[name] != now[name]]
@@ -143,10 +140,7 @@ def require_own_key(about: Mapping[str, Any], key: bytes, place: Path) -> None:
 
 
 class Users:
-    """How the users of a store are kept: hashed by a key, or as given for an empty key; None for an unknown key.
-
-    Raises `InputError` if the users of the store were hashed by another key, under which each would count again.
-    """
+    """How the users of a store are kept: hashed by a key, or as given for an empty key; None for an unknown key."""
 
     def __init__(self, store: Store, key: bytes | None, place: Path) -> None:
         kept = store.about(_USER_KEY)
@@ -173,4 +167,4 @@ class Users:
         try:
             return hashed_user(self._key, user)
         except UnicodeEncodeError:
-            return user  # which is refused as no text
+            return user  # it is refused later, as no text

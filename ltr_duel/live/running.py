@@ -46,7 +46,7 @@ class Running:
             sides = bytes.fromhex(store.about(SIDES))
         actions = self._ready()
         self._outside = Outside(self.settings, actions.marks, sides, clock)
-        self._now(actions)  # from here on time passes for the pages
+        self._now(actions)  # from now on steps of the clock are noticed
         self._publish(actions)
 
     def close(self) -> None:
@@ -208,6 +208,6 @@ class Running:
                     self._actions = Actions(self.settings, self._store, self._keys, self._mark, self._steps)
             except StoreError:
                 raise
-            except InputError as error:  # of the snapshot: no fault of a caller
+            except InputError as error:  # about the snapshot, not about a call
                 raise StoreError(f"the store cannot be read: {error}") from error
         return self._actions

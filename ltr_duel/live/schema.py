@@ -84,14 +84,11 @@ def has_log(path: Path) -> bool:
 
 
 def connected(path: Path, *, writes: bool, without_log: bool = False) -> sqlite3.Connection:
-    """Connect to an existing store; ``without_log`` accepts a file that was copied without its log.
-
-    Raises `InputError` if it is none, is damaged, or of another version, or a copy without its log.
-    """
+    """Connect to an existing store; ``without_log`` accepts a file that was copied without its log."""
     if not places.is_file(path):
         raise InputError(f"{path}: there is no store of a live experiment")
     alone = not has_log(path)
-    mode = "rw" if writes or alone else "ro"  # a reader that may not write leaves an empty log beside the file
+    mode = "rw" if writes or alone else "ro"  # a read-only connection would leave an empty log beside the file
     with opened(path):
         uri = f"{path.absolute().as_uri()}?mode={mode}"
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)

@@ -7,7 +7,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy  # loads its modules on first use
+import scipy  # it loads its modules on first use
 from numpy.typing import NDArray
 
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector
@@ -115,10 +115,10 @@ def state_of(settings: Settings, started: float, known: Known) -> State:
     decisions = stopping_decisions(pairs, settings.confidence, margin=settings.margin)
     rows = list(left_of(known.switches, settings))
     left = [names[k] for k in rows]
-    among = [one for one in decisions if one.first in left and one.second in left]  # by the error of all pairs
+    among = [one for one in decisions if one.first in left and one.second in left]  # at the error of all pairs
     sentence = _in_pages(stopping_sentence(pairs._replace(names=tuple(left)), among, settings.margin))
     to_go = impressions_to_go(left, among)[0]
-    if known.switches.mode == ENDED and to_go > 0:  # there are no further pages to go on with
+    if known.switches.mode == ENDED and to_go > 0:  # no further pages will be shown
         served = known.switches.winner or settings.incumbent
         sentence, to_go = f"ended without a decision; {served} is served.", math.inf
     elif known.switches.mode in (PAUSED, WINNER):

@@ -62,7 +62,7 @@ class Switches(NamedTuple):
     share: float = 1.0
     holdback: float = 0.0
     dropped: tuple[str, ...] = ()
-    damaged: bool = False  # whether a row cannot be believed, so the experiment cannot be resumed
+    damaged: bool = False  # whether a row is damaged, so the experiment cannot be resumed
 
     @property
     def words(self) -> str:

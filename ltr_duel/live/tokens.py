@@ -215,7 +215,7 @@ def _make_secret(path: Path) -> None:
                 os.fsync(file.fileno())
             try:
                 os.link(temporary, path)
-            except OSError:  # another service has made one meanwhile, or the file system has no links
+            except OSError:  # another service has made the file meanwhile, or the file system has no links
                 if not path.exists():
                     temporary.replace(path)
             files.sync_folder(path.parent)

@@ -21,15 +21,15 @@ from ltr_duel.live.calls import StoreError
 from ltr_duel.live.rows import DAMAGED
 from ltr_duel.live.schema import ENDED, LEAD, LOG, connected, make_store, opened
 
-_BUSY = 300  # milliseconds that a transaction waits for another program to end its own: searches wait meanwhile
-_ROWS = 1000  # pages and events between two times when the log is put into the file
+_BUSY = 300  # milliseconds that a transaction waits for another program's: searches wait meanwhile
+_ROWS = 1000  # pages and events between two checkpoints of the log
 _LAST = "SELECT (SELECT coalesce(max(page), 0) FROM pages), (SELECT coalesce(max(event), 0) FROM events)"
 
 
 class _Look(NamedTuple):
     files: tuple[tuple[int, int], ...]  # device and number of the file and its log; empty if one is missing
     size: int  # bytes of the file
-    written: int  # when it was written: only this process does so, when it puts the log into it
+    written: int  # its modification time: only this process writes to it, at a checkpoint
 
 
 class Watch:
@@ -79,10 +79,7 @@ class Watch:
 
 
 class Transactions:
-    """An open store, which this process alone writes; ``about`` holds the first rows of a new one.
-
-    Raises `InputError` if another process writes to it, or it is no store.
-    """
+    """An open store, which this process alone writes; ``about`` holds the first rows of a new one."""
 
     def __init__(self, path: Path, about: dict[str, Any]) -> None:
         self.path = path = path.resolve()
@@ -106,7 +103,7 @@ class Transactions:
             self._last, self.changes = self.last(), 0  # how often other processes have used switches
             self._watch, self._experiment = Watch(path), self.about("experiment")
             self._began, self._ended = self._lead, self.about(ENDED)
-            self._rows = _ROWS  # the first transaction puts into the file that it has a log
+            self._rows = _ROWS  # the first transaction records in the file that there is a log
             self._held = stack.pop_all()
 
     def close(self, now: float | None = None) -> None:
@@ -145,7 +142,7 @@ class Transactions:
                 self._log = self._lead
             if full:
                 self._lead, self._rows = self._lead + 1, 0
-                with suppress(sqlite3.Error):  # all is durable; the log is put into the file another time
+                with suppress(sqlite3.Error):  # everything is durable; the next checkpoint follows
                     self._db.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
                 self._watch.take()
         except BaseException as error:

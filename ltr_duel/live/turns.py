@@ -26,7 +26,7 @@ from ltr_duel.core import InputError, IntVector, Streams, interpreted, shuffle, 
 from ltr_duel.live.settings import Settings
 from ltr_duel.simulation import RunKey, run_order, run_streams
 
-Key = tuple[int, ...]  # the arms as the policy asked for them
+Key = tuple[int, ...]  # arms in the order of the policy
 MOST_HELD = 10_000  # outcomes that wait; later ones are left out. That does not depend on who wins, so the law stays
 
 
@@ -82,7 +82,7 @@ class Turns:
         self.policy, self.held, self.left = policy, 0, left or tuple(range(n_arms))
         self.pulls: IntVector = np.zeros(n_arms, np.int64)
         self._slates, self._in_order = settings.policy_component.feedback == "slate", settings.order == "shown"
-        self._lines: dict[Key, dict[int, bytes | None]] = {}  # page -> who won, None while it is open
+        self._lines: dict[Key, dict[int, bytes | None]] = {}  # page -> outcome, None while it is open
 
     @property
     def asked(self) -> Key:
@@ -177,10 +177,7 @@ class Turns:
 
 
 def kept_turns(settings: Settings, arrays: Mapping[str, NDArray[Any]], lines: str) -> Turns:
-    """Restore a policy and the outcomes that wait for it from a snapshot.
-
-    Raises `InputError` or `ValueError` if they are those of another policy.
-    """
+    """Restore a policy and the outcomes that wait for it from a snapshot, which may be damaged."""
     policy = LivePolicy.restore(settings.policy, arrays, accept_new_code=True)  # opening the store has checked it
     left = tuple(arrays["left"].tolist())
     if arrays["pulls"].shape != (len(settings.rankers),) or int(arrays["n_arms"][0]) != len(left):

@@ -112,7 +112,7 @@ class Drafts:
     def recall(self) -> None:
         """Read from the store which users saw a page of which query."""
         self._forgot = self._store.about(FORGOT)
-        self._latest: dict[bytes, tuple[int, float]] = {}  # user and query -> page, and when it was shown
+        self._latest: dict[bytes, tuple[int, float]] = {}  # digest of user and query -> page, and its time
         if self._settings.sticky:
             for page, at, query, user in self._store.recent(self._settings.max_open):
                 if isinstance(at, float):
@@ -141,11 +141,11 @@ class Drafts:
             return None
         try:
             at, query, arms, text, sheet, depth = self._store.shown(number)
-            key, ids = read_key(arms, len(self._settings.rankers)), read_ids(text)
+            key, ids, depth = read_key(arms, len(self._settings.rankers)), read_ids(text), int(depth)
             expires = int((at + self._settings.deadline) * 1000)
         except DAMAGED:
             return None
-        if query not in ("", call.query):  # it is empty once it was forgotten
+        if query not in ("", call.query):  # a forgotten query is empty
             raise InputError("the token is of a page of another query")
         if not query or not set(key) <= set(self._memory.turns.left):  # a ranker was dropped since
             return None

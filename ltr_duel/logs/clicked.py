@@ -8,7 +8,7 @@ import numpy as np
 
 from ltr_duel.clicks import Sessions
 from ltr_duel.core import InputError, IntVector, errors
-from ltr_duel.logs.hashing import HashVector, hash_rows, hash_texts, hash_users
+from ltr_duel.logs.hashing import HashVector, hash_rows, hash_texts
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.table import marks_of, ragged
 
@@ -66,7 +66,7 @@ def sessions_in_log(log: ClickLog, by: str = "auto") -> Sessions:
         click[of + places[bounds[0] : bounds[-1]] - 1] = True
         part = {"length": lengths, "query": query, "click": click, "known": marks_of(table, "user")}
         part["document"] = hash_rows(pairs.ravel(), 2 * np.arange(len(pairs) + 1))
-        part["user"] = hash_users(table, query)
+        part["user"] = hash_texts(table.column("user")) if "user" in table.schema.names else query
         if graded:
             values, bounds = ragged(table.column("grades"))
             part["grade"] = values[bounds[0] : bounds[-1]].astype(np.int64)

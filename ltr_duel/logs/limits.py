@@ -89,7 +89,8 @@ def guardrails(
         if place < 0:
             continue
         mean, low, _, _ = (float(part[place]) for part in found.turned(np.full(len(found.p), lead * sign)))
-        guards.append(Guardrail(outcome, *pair[::lead], mean, min(low, mean), margin))
+        first, second = pair[::lead]
+        guards.append(Guardrail(outcome, first, second, mean, min(low, mean), margin))
     return guards
 
 

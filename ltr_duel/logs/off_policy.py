@@ -172,7 +172,8 @@ class Estimate(NamedTuple):
 
 def _by_group(users: HashVector, values: FloatVector) -> FloatMatrix:
     """Return the sums of values by groups of users, shape (1, groups)."""
-    return np.bincount((users & np.uint64(_GROUPS - 1)).astype(np.int64), values, _GROUPS)[None]
+    groups = (users & np.uint64(_GROUPS - 1)).astype(np.int64)
+    return np.asarray(np.bincount(groups, values, _GROUPS)[None], np.float64)
 
 
 class Totals:

@@ -18,7 +18,7 @@ from ltr_duel.plan.outcomes import ID
 from ltr_duel.plan.plan import LivePlan
 
 _SOUND = "gaps and clock steps", "repeated impressions"
-_OF_REPEATS = "events before exposure", "events out of order"  # of an earlier row of the same impression
+_OF_REPEATS = "events before exposure", "events out of order"  # these concern an earlier row of the same impression
 _SLACK = 300.0  # seconds that clocks may differ
 _ERROR = 0.001  # chance of a false alarm of each test: a loop runs them after every plan
 _TESTS = ("pairs shown", "pairs over time", "empty pages", "owners of place 1", "owners over time", "owners by place",
@@ -54,7 +54,7 @@ def check_plans(log: ClickLog, plans: Mapping[int, LivePlan], settings: Settings
     said = [line for line in finding_lines(_failed(log, settings)) if line]
     if lost := log.bad.count - log.bad.repeated:
         said.append(f"{several(lost, 'line')} cannot be used; the first: {log.bad.sentences[0]}")
-    wrong: dict[str, list[int]] = {}  # lines, of which finding one is a query
+    wrong: dict[str, list[int]] = {}  # line numbers: finding the row of one is a query
     shown: dict[int, Counter[tuple[str, ...]]] = {}
     for batch in log.batches(_COLUMNS):
         table = batch.table.to_pydict()
@@ -80,7 +80,7 @@ def _failed(log: ClickLog, settings: Settings) -> list[Finding]:
     found = check_log(log, settings.rankers)
     sound = (*_SOUND, *(_OF_REPEATS if log.bad.repeated else ()))
     failed = [one for one in found if one.verdict == "fails" and one.name not in sound]
-    return [one for one in failed if one.name not in _TESTS or one.number < _ERROR]  # of a test: p
+    return [one for one in failed if one.name not in _TESTS or one.number < _ERROR]  # the p-value of a test
 
 
 def _shares(plan: LivePlan, counts: Counter[tuple[str, ...]], plans: int) -> str:
@@ -88,7 +88,7 @@ def _shares(plan: LivePlan, counts: Counter[tuple[str, ...]], plans: int) -> str
     draws = {names: count for names, count in plan.sets if len(names) > 1}
     expected = np.array(list(draws.values())) * (counts.total() / sum(draws.values()))
     seen = np.array([counts[names] for names in draws], np.float64)
-    few = expected < 5  # together
+    few = expected < 5  # are pooled
     groups = [np.append(one[~few], one[few].sum()) if few.any() else one for one in (expected, seen)]
     if len(groups[0]) < 2 or groups[0][-1] == 0:
         return ""

@@ -126,14 +126,7 @@ class LivePlan:
         return list(accumulate(count for _, count in self.sets))
 
     def rankers(self, unit: str, query: str) -> tuple[str, ...]:
-        """Return the rankers whose lists a search needs.
-
-        Parameters
-        ----------
-        unit : str
-            The user or session, by any name that stays the same.
-        query : str
-        """
+        """Return the rankers whose lists a search needs; parameters as in `decide`."""
         return self._chosen(_generator(self._hash(unit, query)))[0]
 
     def propensity(self, rankers: Sequence[str]) -> float:
@@ -235,7 +228,7 @@ class LivePlan:
                 raise InputError(f"the {what} of a search is a text, not {errors.shown(text)}")
             if not _is_text(text):
                 raise InputError(f"the {what} of a search holds {_HALF}")
-        if "\0" in unit:  # or another user with another query would have the same hash
+        if "\0" in unit:  # otherwise two users with two queries could have one hash
             raise InputError("the user of a search holds the character 0")
         return hashlib.sha256(f"{self.salt}\0{unit}\0{query}".encode()).digest()
 

@@ -1,6 +1,6 @@
-"""K x K preference matrices: estimated, published, synthetic; their winners and bounds.
+"""K x K preference matrices: estimated, published and synthetic; their winners and bounds.
 
-Nothing here knows a bandit.
+This package does not depend on bandits.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""Two matrices side by side: whether they agree within their errors."""
+"""Compare two preference matrices, and test whether they agree within their standard errors."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy  # loads its modules on first use
+import scipy  # submodules are loaded on first use
 
 from ltr_duel.core import InputError
 from ltr_duel.preferences.matrix import PreferenceMatrix, require_matrix
 
-# What makes two matrices estimates of the same thing.
+# Provenance keys that must be equal if two matrices estimate the same preferences.
 _LAW = (
     "corpus_sha256", "clicks", "p_click", "p_stop", "stop_on", "position_bias", "p_leave", "p_notice", "method",
     "method_parameters", "outcome", "top", "ties", "tie_seed",
@@ -21,13 +21,13 @@ _LAW = (
 
 @dataclass(frozen=True)
 class Agreement:
-    """How two matrices of the same rankers differ.
+    """Differences between two matrices of the same rankers.
 
-    pairs: one row for each pair: first, second, p_a, p_b, difference, z (NaN where neither matrix has an error); the
-    largest ``|z|``, then the largest difference first.
-    root_mean_square: of the differences.
-    chance: Pr(z scores that spread out at least as much, if both estimate the same); None without errors.
-    settings: what the two matrices were not estimated alike in, each with both values.
+    pairs: one row for each pair: first, second, p_a, p_b, difference, z (NaN if neither matrix has an error), sorted
+    by ``|z|`` and then by ``|difference|``, largest first.
+    root_mean_square: the root mean square of the differences.
+    chance: the p-value of a chi-squared test that both matrices estimate the same preferences; None without errors.
+    settings: the settings in which the two estimates differ, each with both values.
     """
 
     names: tuple[str, ...]
@@ -38,9 +38,9 @@ class Agreement:
 
 
 def compare_matrices(a: PreferenceMatrix, b: PreferenceMatrix) -> Agreement:
-    """Compare two matrices on the rankers that both have.
+    """Compare two matrices on the rankers that they have in common.
 
-    Two estimates of the same thing with different seeds should have z scores like standard normal numbers.
+    The z scores of two estimates of the same preferences with different seeds should be standard normal.
     """
     for matrix in (a, b):
         require_matrix(matrix)

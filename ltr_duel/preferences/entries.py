@@ -1,4 +1,4 @@
-"""What a preference matrix is made of, checked: squares of real numbers, and names."""
+"""Check the parts of a preference matrix: square matrices of real numbers, and names."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from numpy.typing import NDArray
 
 from ltr_duel.core import FloatMatrix, InputError, IntMatrix, errors, handed_over, require_memory
 
-_BLOCK = 2**20  # entries that are looked at together
-SUM_TOLERANCE = 1e-9  # how far p + p.T may be from 1
-ROUNDING = 1e-12  # differences this small come from the floating point
-_MOST_COMPARISONS = 2**53  # of a pair: whole numbers that a float64 holds too
+_BLOCK = 2**20  # entries that are checked together
+SUM_TOLERANCE = 1e-9  # largest difference between p + p.T and 1
+ROUNDING = 1e-12  # differences up to this size are rounding errors
+_MOST_COMPARISONS = 2**53  # limit for a pair, because float64 represents whole numbers up to this exactly
 
 
 def square(name: str, values: Any) -> FloatMatrix:
-    """Return a square of real numbers."""
+    """Return a square matrix of real numbers."""
     try:
         given = np.asanyarray(values)
     except ValueError:
-        raise InputError("a preference matrix must be square: its rows are not equally long") from None
+        raise InputError("a preference matrix must be square: its rows are not of equal length") from None
     if given.ndim != 2 or given.shape[0] != given.shape[1] or given.shape[0] < 1:
         raise InputError(f"a preference matrix must be square, not of shape {given.shape}")
     return _real(name, given)
 
 
 def symmetric(name: str, values: Any, size: int) -> FloatMatrix:
-    """Return one number for each pair, in both orders; zeros where none are given, which take memory if written to."""
+    """Return one number for each pair, in both orders; zeros (a lazily allocated array) if ``values`` is empty."""
     try:
         given = np.asanyarray(values)
     except ValueError:
@@ -40,16 +40,16 @@ def symmetric(name: str, values: Any, size: int) -> FloatMatrix:
         raise InputError(f"{name} must have the shape of p, {(size, size)}, not {given.shape}")
     numbers = _real(name, given)
     if not (numbers >= 0).all() or (numbers != numbers.T).any():
-        raise InputError(f"{name} must be symmetric and nowhere negative")
+        raise InputError(f"{name} must be symmetric and must not be negative")
     return numbers
 
 
 def counts(name: str, values: Any, size: int) -> IntMatrix:
-    """Return one whole number for each pair, in both orders; zeros where none are given."""
+    """Return one whole number for each pair, in both orders; zeros if ``values`` is empty."""
     if isinstance(values, np.ndarray) and values.dtype == np.int64 and values.shape == (size, size):
         fit = not np.ma.isMaskedArray(values) and values.min() >= 0 and values.max() <= _MOST_COMPARISONS
         if fit and (values == values.T).all():
-            return values  # without the copies that the checks below make
+            return values  # fast path: the checks below would copy the array
     numbers = symmetric(name, values, size)
     if not np.size(values):
         return handed_over(np.zeros((size, size), np.int64))
@@ -59,7 +59,7 @@ def counts(name: str, values: Any, size: int) -> IntMatrix:
 
 
 def require_probabilities(p: FloatMatrix, names: tuple[str, ...]) -> None:
-    """Refuse what are not probabilities of two events that exclude each other."""
+    """Raise unless all entries are probabilities and ``p + p.T`` is 1."""
     rows = max(1, _BLOCK // len(p))
     for start in range(0, len(p), rows):
         block = p[start : start + rows]
@@ -77,7 +77,7 @@ def require_probabilities(p: FloatMatrix, names: tuple[str, ...]) -> None:
 
 
 def require_room(size: int, squares: int) -> None:
-    """Refuse so many rankers that there is not enough memory for so many squares of numbers."""
+    """Raise if there is not enough memory for ``squares`` matrices of ``size`` rankers."""
     require_memory(f"a preference matrix of {size:,} rankers", 8.0 * squares * size**2)
 
 
@@ -89,9 +89,9 @@ def _real(name: str, given: NDArray[Any]) -> FloatMatrix:
 
 
 def checked_names(given: Any, size: int) -> tuple[str, ...]:
-    """Return the names of so many rankers; numbers where none are given."""
+    """Return the names of ``size`` rankers; numbers if no names are given."""
     if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InputError(f"the names of rankers must be a list of texts, not {errors.shown(given)}")
+        raise InputError(f"the names of rankers must be a list of strings, not {errors.shown(given)}")
     names = tuple(given) or tuple(str(k) for k in range(size))
     for name in names:
         if not isinstance(name, str) or any(unicodedata.category(letter) in ("Cc", "Cs") for letter in name):

@@ -1,7 +1,7 @@
-"""Preference matrices on disk: Parquet, one row for each pair, the provenance in the schema's metadata.
+"""Preference matrices on disk: Parquet, with one row for each pair and the provenance in the schema's metadata.
 
-CSV with names, ``.npy``, and the plain-text matrices of the public dueling-bandit repositories are read and written
-too.
+CSV with names, ``.npy``, and the plain-text matrices of the public dueling-bandit repositories can also be read and
+written.
 """
 
 from __future__ import annotations
@@ -27,23 +27,24 @@ from ltr_duel.preferences.text_tables import NPY, read_npy, read_text, require_f
 FORMAT = "ltr_duel.preferences/2"
 _KEY = b"ltr_duel"
 _WITHOUT_ERRORS = (".csv", ".npy", ".txt")
-MOST_RANKERS = 10_000  # that a reader allows unless told otherwise: some 10 GB
+MOST_RANKERS = 10_000  # default limit of a reader: about 10 GB
 
 
 def save_preferences(matrix: PreferenceMatrix, path: str | Path) -> Path:
-    """Write a matrix; the ending of the name says how.
+    """Write a matrix; the extension of the file name determines the format.
 
-    ``.csv``: p as text, with the names. ``.npy`` and ``.txt``: p alone. Anything else: Parquet, which keeps everything,
-    with columns first, second, p, standard_error, comparisons, and the exact counts if there are any (total, square,
-    within, as multiples of 2^-32; wins and ties where each outcome was a win, a loss or a tie); one row for each i < j.
+    ``.csv``: p as text, with the names. ``.npy`` and ``.txt``: p alone. Any other extension: Parquet, which stores the
+    whole matrix with one row for each i < j and the columns first, second, p, standard_error and comparisons. If the
+    matrix has exact counts, the columns total, square and within (multiples of 2^-32) follow, and also wins, losses
+    and ties if each outcome was a win, a loss or a tie.
 
-    The file appears whole or not at all. The same matrix gives the same bytes.
+    The file is written atomically. The same matrix gives the same bytes.
 
     Parameters
     ----------
     matrix : PreferenceMatrix
     path : str or Path
-        Missing folders are made.
+        The file to write; missing folders are created.
 
     Returns
     -------
@@ -52,12 +53,12 @@ def save_preferences(matrix: PreferenceMatrix, path: str | Path) -> Path:
     Raises
     ------
     InputError
-        If the place cannot be written to.
+        If the file cannot be written.
 
     Warns
     -----
     UserWarning
-        If the matrix is an estimate, and the file cannot hold its errors.
+        If the matrix is an estimate and the file format cannot store its standard errors.
 
     Examples
     --------
@@ -68,11 +69,14 @@ def save_preferences(matrix: PreferenceMatrix, path: str | Path) -> Path:
     ('A', 'B', 'C', 'D', 'E', 'F')
     """
     if not isinstance(matrix, PreferenceMatrix) or not isinstance(path, str | os.PathLike):
-        raise InputError(f"a PreferenceMatrix is saved to a path, not {errors.shown(matrix)} to {errors.shown(path)}")
+        raise InputError(
+            f"save_preferences requires a PreferenceMatrix and a path, not {errors.shown(matrix)} and"
+            f" {errors.shown(path)}"
+        )
     path = Path(path)
     if path.suffix in _WITHOUT_ERRORS and matrix.standard_error.any():
         warnings.warn(
-            f"{path.name} holds no standard errors: what reads it takes this estimate as exact; .parquet keeps them",
+            f"{path.name} cannot store standard errors, so readers treat this estimate as exact; .parquet keeps them",
             stacklevel=2,
         )
     with files.replacing(path) as temporary:
@@ -114,19 +118,20 @@ def _table(matrix: PreferenceMatrix) -> Any:
     try:
         metadata = {_KEY: json.dumps(about, sort_keys=True, ensure_ascii=False).encode()}
     except (TypeError, ValueError, RecursionError) as error:
-        raise InputError(f"the provenance of a matrix must be what JSON can hold ({error})") from None
+        raise InputError(f"the provenance of a matrix must be valid JSON ({error})") from None
     return pa.table(columns).replace_schema_metadata(metadata)
 
 
 def load_preferences(path: str | Path, *, most_rankers: int = MOST_RANKERS) -> PreferenceMatrix:
-    """Read a matrix: Parquet or CSV as written by `save_preferences`, or a plain square of numbers (text, .gz, .npy).
+    """Read a matrix: Parquet or CSV as written by `save_preferences`, or a plain square matrix (text, .gz, .npy).
 
     Parameters
     ----------
     path : str or Path
-        A file, or a pipe, which is simply read.
+        A file or a pipe.
     most_rankers : int
-        A larger matrix is refused before memory is taken for it. It needs some hundred bytes for each pair.
+        Limit on the number of rankers. A larger matrix is rejected before memory is allocated for it; reading requires
+        about a hundred bytes for each pair.
 
     Returns
     -------
@@ -135,7 +140,7 @@ def load_preferences(path: str | Path, *, most_rankers: int = MOST_RANKERS) -> P
     Raises
     ------
     InputError
-        If the file does not exist, is neither, is damaged or too large, or holds no preference matrix.
+        If the file does not exist, is damaged or too large, or does not contain a preference matrix.
 
     Examples
     --------
@@ -147,7 +152,7 @@ def load_preferences(path: str | Path, *, most_rankers: int = MOST_RANKERS) -> P
     '0'
     """
     if not isinstance(path, str | os.PathLike):
-        raise InputError(f"a preference matrix is read from the path of a file, not from {errors.shown(path)}")
+        raise InputError(f"load_preferences requires the path of a file, not {errors.shown(path)}")
     path = Path(path)
     most = errors.require_whole("the largest number of rankers", most_rankers, 1, 10**6)
     try:
@@ -160,16 +165,16 @@ def load_preferences(path: str | Path, *, most_rankers: int = MOST_RANKERS) -> P
         message = str(error)
         raise InputError(message if message.startswith(str(path)) else f"{path}: {message}") from None
     except (FileNotFoundError, NotADirectoryError):
-        raise InputError(f"{path}: no such file; a preference matrix is made by 'ltr-duel prefs estimate'") from None
+        raise InputError(f"{path}: no such file; 'ltr-duel prefs estimate' makes a preference matrix") from None
     except IsADirectoryError:
-        raise InputError(f"{path}: a folder, not the file of a preference matrix") from None
+        raise InputError(f"{path}: a folder, not a file with a preference matrix") from None
     except (pa.ArrowException, OSError, ValueError, KeyError, EOFError, zlib.error) as error:
         reason = places.cause(error) if isinstance(error, OSError) else str(error).splitlines()[0]
         raise InputError(f"{path}: not a preference matrix ({reason})") from None
 
 
 def _from_parquet(path: Path, file: IO[bytes], most_rankers: int) -> PreferenceMatrix:
-    # Not in threads of Arrow's: one that drops the last reference to a Python file while Python shuts down, aborts.
+    # Arrow's threads are not used: a thread that drops the last reference to a Python file at shutdown aborts Python.
     readable = file if file.seekable() else pa.BufferReader(_whole(path, file, most_rankers))
     source = pq.ParquetFile(readable, pre_buffer=False)
     names, provenance = _metadata(path, source.schema_arrow.metadata or {})
@@ -184,7 +189,7 @@ def _from_parquet(path: Path, file: IO[bytes], most_rankers: int) -> PreferenceM
         kind = source.schema_arrow.field(name).type
         if not (pa.types.is_integer(kind) or (pa.types.is_floating(kind) and name in ("p", "standard_error"))):
             whole = "numbers" if name in ("p", "standard_error") else "whole numbers"
-            raise InputError(f"{path}: column '{name}' must hold {whole}, not {kind}")
+            raise InputError(f"{path}: column '{name}' must contain {whole}, not {kind}")
     table = source.read([*wanted, "first", "second"], use_threads=False)
     i, j = upper = np.triu_indices(size, 1)
     for name, place in (("first", i), ("second", j)):
@@ -205,13 +210,13 @@ def _from_parquet(path: Path, file: IO[bytes], most_rankers: int) -> PreferenceM
     if counted:
         tally = Tally(np.triu(counts, 1), *(square(name, 0, np.zeros_like) for name in wanted[3:])).kept(size)
         if np.abs(preferences_of(tally) - p).max() > SUM_TOLERANCE:
-            raise InputError(f"{path}: p does not follow from the counts")
+            raise InputError(f"{path}: p does not agree with the counts")
     error = square("standard_error", 0, lambda error: error)
     return PreferenceMatrix(p, names, error, counts, provenance, tally)
 
 
 def _metadata(path: Path, metadata: dict[bytes, bytes]) -> tuple[tuple[str, ...], dict[str, Any]]:
-    """Read the names and the provenance from the schema's metadata, which anybody may have written."""
+    """Read the names and the provenance from the schema's metadata, which is untrusted input."""
     try:
         about = json.loads(metadata.get(_KEY, b"{}"))
     except RecursionError:
@@ -219,7 +224,7 @@ def _metadata(path: Path, metadata: dict[bytes, bytes]) -> tuple[tuple[str, ...]
     written = about.get("format") if isinstance(about, dict) else None
     if isinstance(written, str) and written.startswith("ltr_duel.preferences/") and written != FORMAT:
         raise InputError(
-            f"{path}: in the format of another version ({written[:40]}); save it as .csv with that version"
+            f"{path}: the format of another version ({written[:40]}); use that version to save the matrix as .csv"
         )
     if written != FORMAT:
         from ltr_duel.data import parquet_words
@@ -228,16 +233,16 @@ def _metadata(path: Path, metadata: dict[bytes, bytes]) -> tuple[tuple[str, ...]
         raise InputError(f"{path}: a Parquet file, but not a preference matrix of this program ({FORMAT}){hint}")
     names, provenance = about.get("names"), about.get("provenance")
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise InputError(f"{path}: its metadata is damaged: 'names' must be a list of texts")
+        raise InputError(f"{path}: its metadata is damaged: 'names' must be a list of strings")
     if not isinstance(provenance, dict):
         raise InputError(f"{path}: its metadata is damaged: 'provenance' must be a table")
     return tuple(names), provenance
 
 
 def _whole(path: Path, file: IO[bytes], most_rankers: int) -> bytes:
-    """Read a pipe to its end: Parquet begins with its last bytes."""
+    """Read a pipe to its end, because reading Parquet starts with the last bytes."""
     most = 200 * most_rankers**2
     data = file.read(most + 1)
     if len(data) > most:
-        raise InputError(f"{path}: more bytes than {most_rankers:,} rankers need")
+        raise InputError(f"{path}: contains more bytes than a matrix of {most_rankers:,} rankers needs")
     return data

@@ -1,4 +1,4 @@
-"""The preference matrix: how often each ranker beats each other one, and how well that is known."""
+"""The preference matrix: the probability that each ranker beats each other ranker, with standard errors."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ class PreferenceMatrix:
     Parameters
     ----------
     p : ndarray of float64, shape (K, K)
-        ``p[i, j]`` = Pr(ranker i beats ranker j), a tie counted as half. ``p + p.T == 1``, diagonal 1/2.
+        ``p[i, j]`` = Pr(ranker i beats ranker j), with a tie counted as half. ``p + p.T == 1``, diagonal 1/2.
     names : tuple of str
-        Of the rankers, all different.
+        The names of the rankers, all different.
     standard_error : ndarray of float64, shape (K, K), optional
-        Of ``p``; zero for a matrix that is known exactly, infinite for a pair that was never compared.
+        The standard errors of ``p``; zero for an exactly known matrix, infinite for a pair that was never compared.
     comparisons : ndarray of int64, shape (K, K), optional
-        How many comparisons stand behind each entry; zero for a matrix that is known exactly.
+        The number of comparisons behind each entry; zero for an exactly known matrix.
     provenance : dict
-        How the matrix came about, as JSON.
+        The origin of the matrix, as JSON.
     tally : Tally, optional
         The exact counts of an estimated matrix; further comparisons are added to them.
 
@@ -48,8 +48,7 @@ class PreferenceMatrix:
     ------
     InputError
         If the matrix is not square, has an entry outside 0..1, ``p + p.T`` differs from 1, names, errors or counts do
-        not fit, or there is not enough memory. The arrays are copied and read-only: a matrix stays what it was when it
-        was checked.
+        not fit, or there is not enough memory. The arrays are read-only copies, so a checked matrix stays valid.
 
     Examples
     --------
@@ -92,15 +91,15 @@ class PreferenceMatrix:
         return int(self.p.shape[0])
 
     def __getitem__(self, wanted: Sequence[str | int]) -> PreferenceMatrix:
-        """Return the matrix of some rankers, by names or positions, in the order given.
+        """Return the matrix of the given rankers (names or positions), in the given order.
 
         Raises
         ------
         InputError
-            For a name or position that does not exist.
+            If a name or a position does not exist.
         """
         if isinstance(wanted, str) or not isinstance(wanted, Iterable):
-            raise InputError(f"rankers are chosen by a list of names or positions, not by {errors.shown(wanted)}")
+            raise InputError(f"rankers must be given as a list of names or positions, not {errors.shown(wanted)}")
         picks = [self.index(one) for one in wanted]
         chosen = np.ix_(picks, picks)
         return PreferenceMatrix(
@@ -124,7 +123,7 @@ class PreferenceMatrix:
         return place
 
     def relabelled(self, names: Mapping[str, str] | Sequence[str]) -> PreferenceMatrix:
-        """Return the same matrix with other names: all of them in order, or some as ``{old: new}``."""
+        """Return the same matrix with other names: a list of all names in order, or some as ``{old: new}``."""
         if isinstance(names, Mapping):
             for old in names:
                 self.index(old)
@@ -139,12 +138,12 @@ class PreferenceMatrix:
 
     @property
     def wins(self) -> IntMatrix | None:
-        """``wins[i, j]``: comparisons that i won against j; None unless each one was a win, a loss or a tie."""
+        """``wins[i, j]``: comparisons that i won against j; None unless each outcome was a win, a loss or a tie."""
         return self._wins_and_ties[0] if self._wins_and_ties else None
 
     @property
     def ties(self) -> IntMatrix | None:
-        """``ties[i, j]``: comparisons that nobody won; None unless each one was a win, a loss or a tie."""
+        """``ties[i, j]``: number of ties of i and j; None unless each outcome was a win, a loss or a tie."""
         return self._wins_and_ties[1] if self._wins_and_ties else None
 
     @cached_property
@@ -164,25 +163,25 @@ class PreferenceMatrix:
 
     @property
     def condorcet_winner(self) -> str | None:
-        """The ranker that beats every other one (p > 1/2), or None: there may be none."""
+        """The ranker that beats every other ranker (p > 1/2); None if no such ranker exists."""
         beats_all = (self.p > 0.5).sum(axis=1) == len(self) - 1
         return self.names[int(beats_all.argmax())] if beats_all.any() else None
 
     @property
     def copeland_scores(self) -> FloatMatrix:
-        """How many others each ranker beats, an exact 1/2 counted as half; shape (K,)."""
+        """The number of rankers that each ranker beats, with an exact 1/2 counted as half; shape (K,)."""
         scores: FloatMatrix = (self.p > 0.5).sum(axis=1) + 0.5 * ((self.p == 0.5).sum(axis=1) - 1)
         return scores
 
     @property
     def copeland_winners(self) -> tuple[str, ...]:
-        """The rankers that beat the most others; one or several."""
+        """The rankers with the highest Copeland score; one or several."""
         scores = self.copeland_scores
         return tuple(self.names[k] for k in np.flatnonzero(scores == scores.max()))
 
     @property
     def borda_scores(self) -> FloatMatrix:
-        """Mean probability of beating one of the others; shape (K,). With one ranker, 1/2."""
+        """The mean probability of beating another ranker; shape (K,). With one ranker, 1/2."""
         if len(self) == 1:
             return np.full(1, 0.5)
         scores: FloatMatrix = (self.p.sum(axis=1) - 0.5) / (len(self) - 1)
@@ -196,7 +195,7 @@ class PreferenceMatrix:
 
     @property
     def borda_winner(self) -> str:
-        """The ranker with the highest Borda score (the first of several)."""
+        """The ranker with the highest Borda score; the first such ranker if several tie."""
         return self.borda_winners[0]
 
     @property
@@ -206,14 +205,14 @@ class PreferenceMatrix:
 
     @property
     def tie_order(self) -> str:
-        """How its rankers order documents with equal scores, as ``fixed_random, tie seed 0``; empty if not known."""
-        from ltr_duel.rankers import SEEDED  # which imports the compiler
+        """The rule for documents with equal scores, such as ``fixed_random, tie seed 0``; empty if not known."""
+        from ltr_duel.rankers import SEEDED  # imported here because `rankers` imports the compiler
 
         rule = str(self.provenance.get("ties", ""))
         return f"{rule}, tie seed {self.provenance.get('tie_seed', 0)}" if rule in SEEDED else rule
 
     def to_frame(self) -> pd.DataFrame:
-        """Return p as a table with the names on both sides."""
+        """Return p as a table with the names as index and columns."""
         return pd.DataFrame(self.p, index=list(self.names), columns=list(self.names))
 
     def __repr__(self) -> str:
@@ -226,7 +225,7 @@ class PreferenceMatrix:
         winner = self.condorcet_winner
         said = f"Condorcet winner: {winner}" if winner is not None else "no Condorcet winner"
         if self.standard_error.any():
-            from ltr_duel.preferences.properties.confidence import condorcet_confidence  # which imports this module
+            from ltr_duel.preferences.properties.confidence import condorcet_confidence  # imports this module
 
             sure = condorcet_confidence(self)
             ties = f", tied documents by {self.tie_order}" if self.tie_order else ""
@@ -238,6 +237,6 @@ class PreferenceMatrix:
 
 
 def require_matrix(matrix: object) -> None:
-    """Refuse what is no `PreferenceMatrix`."""
+    """Raise unless ``matrix`` is a `PreferenceMatrix`."""
     if not isinstance(matrix, PreferenceMatrix):
-        raise InputError(f"a PreferenceMatrix is needed, not {errors.shown(matrix)}")
+        raise InputError(f"a PreferenceMatrix is required, not {errors.shown(matrix)}")

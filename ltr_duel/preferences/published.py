@@ -25,11 +25,11 @@ def arxiv() -> PreferenceMatrix:
 
     Notes
     -----
-    The paper prints -.04 in row D, column B; row B, column D has .06, so it must be -.06. A public copy of the matrix
-    has .55 in place of .56 there, which makes gamma 1.25 where the paper says 1.5.
+    The paper prints -.04 in row D, column B; row B, column D is .06, so the correct value is -.06. A public copy of
+    the matrix has .55 in place of .56 in row B, column D, which makes gamma 1.25; the paper reports 1.5.
 
     D and F are exactly even. The paper calls A, ..., F a total order that satisfies the stochastic triangle
-    inequality; it does not: .11 between A and E exceeds .05 + .01 by way of C.
+    inequality, but the gap of .11 between A and E exceeds .05 (A and C) + .01 (C and E).
 
     Examples
     --------
@@ -41,14 +41,14 @@ def arxiv() -> PreferenceMatrix:
 
 
 def difference_from_paper(matrix: PreferenceMatrix) -> str:
-    """Say in what a matrix is known to differ from the paper that it is a copy of; empty where nothing is known."""
+    """Describe the known difference between a copied matrix and its paper; empty if no difference is known."""
     copied = 0.5 + _gaps()
     copied[1, 3], copied[3, 1] = 0.55, 0.45
     if matrix.p.shape != copied.shape or not np.allclose(matrix.p, copied, rtol=0, atol=1e-9):
         return ""
     return (
-        "A known copy of arXiv's matrix with an error: Yue and Joachims, ICML 2011, Table 1 has 0.56 where this has"
-        " 0.55 (second ranker against the fourth), and gamma 1.5, not 1.25; 'arxiv', in place of the file, is right."
+        "This is a known copy of arXiv's matrix with an error: Yue and Joachims, ICML 2011, Table 1 has 0.56, not"
+        " 0.55 (second ranker against the fourth), and gamma 1.5, not 1.25; use 'arxiv' in place of this file."
     )
 
 

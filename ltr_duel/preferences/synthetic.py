@@ -1,7 +1,7 @@
 """Preference matrices made from a rule: from utilities, in the families of the published experiments, or at random.
 
-`SYNTHETIC` names those that a paper used at a fixed size; the functions take any size, and `FAMILIES` names them for
-the specification of an experiment.
+`SYNTHETIC` contains the matrices that a paper used at a fixed size. The functions accept any size; `FAMILIES` maps the
+names in experiment specifications to the functions.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from itertools import product
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import scipy  # loads its modules on first use
+import scipy  # submodules are loaded on first use
 from numpy.typing import ArrayLike
 
 from ltr_duel.core import FloatMatrix, FloatVector, InputError, IntMatrix, errors, stream
@@ -28,10 +28,10 @@ _LINKS: dict[str, Callable[[FloatMatrix], FloatMatrix]] = {
 
 
 def from_utilities(utilities: ArrayLike, link: Link = "logistic") -> PreferenceMatrix:
-    """Return the matrix in which the difference of two utilities, shape (K,), decides.
+    """Return the matrix whose entries depend on the differences of ``utilities``, shape (K,).
 
-    link: ``(1 + u - v) / 2``; ``1 / (1 + exp(v - u))`` (Bradley and Terry); or the chance that a score drawn from
-    N(u, 1) exceeds one from N(v, 1) (Thurstone, case V).
+    link: linear, ``(1 + u - v) / 2``; logistic, ``1 / (1 + exp(v - u))`` (Bradley and Terry); or normal, the
+    probability that a sample of N(u, 1) exceeds a sample of N(v, 1) (Thurstone, case V).
     """
     errors.require_one_of("link", link, _LINKS)
     u = np.asarray(utilities, np.float64)
@@ -44,7 +44,7 @@ def from_utilities(utilities: ArrayLike, link: Link = "logistic") -> PreferenceM
 
 
 def equal_gaps(size: int, gap: float = 0.1) -> PreferenceMatrix:
-    """Return the total order in which each arm beats each later one by ``gap`` (Beat the Mean, Figure 1 top)."""
+    """Return the total order in which each arm beats each later arm by ``gap`` (Beat the Mean, Figure 1 top)."""
     errors.require_between("the gap", gap, 0, 0.5)
     return _from_rule(size, lambda i, j: 0.5 + gap, {"family": "equal gaps", "gap": gap})
 
@@ -56,9 +56,9 @@ def logistic_normal(size: int, seed: int = 0) -> PreferenceMatrix:
 
 
 def strong_neighbours(size: int, gamma: float = 1.3, gap: float = 0.1) -> PreferenceMatrix:
-    """Return a total order whose arms, but for the best, beat their next neighbour by gamma times the gap.
+    """Return a total order in which all arms except the best beat the next arm by ``gamma`` times the gap.
 
-    Beat the Mean, Figure 2: strong transitivity fails, relaxed transitivity holds with ``gamma``.
+    Beat the Mean, Figure 2: strong transitivity fails; relaxed transitivity holds with ``gamma``.
     """
     errors.require_between("gamma times the gap", gamma * gap, gap, 0.5)
     about = {"family": "strong neighbours", "gamma": gamma, "gap": gap}
@@ -72,7 +72,7 @@ def arithmetic(size: int = 8, step: float = 0.05) -> PreferenceMatrix:
 
 
 def geometric(size: int = 8, first: float = 0.4, ratio: float = 0.5) -> PreferenceMatrix:
-    """Return a total order in which the arm at place i beats all later ones by ``first * ratio^i``."""
+    """Return a total order in which arm i beats all later arms by ``first * ratio^i``."""
     errors.require_between("the first gap", first, 0, 0.5)
     errors.require_between("the ratio", ratio, 0, 1)
     about = {"family": "geometric", "first": first, "ratio": ratio}
@@ -80,9 +80,10 @@ def geometric(size: int = 8, first: float = 0.4, ratio: float = 0.5) -> Preferen
 
 
 def cyclic(size: int = 4, best: float = 0.6, circle: float = 0.9) -> PreferenceMatrix:
-    """Return a winner over a circle: each other arm beats the next half of the circle (Komiyama et al., COLT 2015).
+    """Return a matrix of a winner and a circle of the other arms (Komiyama et al., COLT 2015).
 
-    Four arms, the default, are the published case. With an even number on the circle, opposite arms are even.
+    Each arm on the circle beats the next half of the circle; if the number of these arms is even, opposite arms tie.
+    The paper uses four arms, the default.
     """
     around = max(1, size - 1)
 
@@ -97,8 +98,8 @@ def cyclic(size: int = 4, best: float = 0.6, circle: float = 0.9) -> PreferenceM
 def random_preferences(size: int, *, condorcet: bool = True, seed: int = 0) -> PreferenceMatrix:
     """Return independent entries uniform in 0..1.
 
-    With ``condorcet``, arm 0 wins: its entries are mirrored to above 1/2. Without, the matrix is drawn anew until
-    there is no Condorcet winner, which takes at least three arms.
+    With ``condorcet``, arm 0 wins: its entries are mirrored to above 1/2. Otherwise the matrix is sampled again until
+    there is no Condorcet winner, which requires at least three arms.
     """
     if not condorcet:
         errors.require_between("the number of arms without a Condorcet winner", size, 3)
@@ -131,7 +132,7 @@ def close_arms(size: int) -> FloatVector:
 
 
 def uniform_arms(size: int, seed: int = 0) -> FloatVector:
-    """Return utilities uniform in 0..1 (Wolfenfeld's code calls the set "Random")."""
+    """Return utilities uniform in 0..1 (named "Random" in Wolfenfeld's code)."""
     return stream(seed, "uniform arms", size).random(size)
 
 
@@ -161,7 +162,7 @@ SYNTHETIC: dict[str, Callable[[], PreferenceMatrix]] = {
 
 
 def synthetic_preferences(name: str) -> PreferenceMatrix:
-    """Return one of the matrices in `SYNTHETIC`, with its name in the provenance.
+    """Return a matrix of `SYNTHETIC`, with its name in the provenance.
 
     Parameters
     ----------
@@ -174,7 +175,7 @@ def synthetic_preferences(name: str) -> PreferenceMatrix:
     Raises
     ------
     InputError
-        For a name that does not exist.
+        If the name does not exist.
 
     Examples
     --------
@@ -187,10 +188,10 @@ def synthetic_preferences(name: str) -> PreferenceMatrix:
 
 
 class Family(NamedTuple):
-    """Matrices made by one rule."""
+    """A family of matrices, made by one rule."""
 
-    make: Callable[..., PreferenceMatrix]  # of the size, and what it takes by name
-    takes: tuple[str, ...] = ()  # of gamma, gap and seed
+    make: Callable[..., PreferenceMatrix]  # called with the size and the options in ``takes``
+    takes: tuple[str, ...] = ()  # accepted options: a subset of gamma, gap and seed
 
 
 FAMILIES: dict[str, Family] = {
@@ -203,7 +204,7 @@ FAMILIES: dict[str, Family] = {
     "random": Family(random_preferences, ("seed",)),
 }
 
-# Wolfenfeld's four; the last is drawn once for each size.
+# The four sets of Wolfenfeld's code; the last set is sampled once for each size.
 UTILITY_FAMILIES: dict[str, Callable[[int], FloatVector]] = {
     "one_strong_arm": one_strong_arm,
     "linear_list": linear_list,
@@ -215,16 +216,16 @@ UTILITY_FAMILIES: dict[str, Callable[[int], FloatVector]] = {
 def members(
     family: str, *, size: Sequence[int], gamma: Sequence[float] = (), gap: Sequence[float] = (), draws: int = 1
 ) -> Iterator[tuple[list[str], dict[str, Any], PreferenceMatrix]]:
-    """Yield the matrices of a family: each size with each gamma, gap and draw; draw n is made with seed n - 1.
+    """Yield the matrices of a family: each size with each gamma, gap and draw; draw n has seed n - 1.
 
-    Before each matrix come the words that distinguish it, and the same as facts.
+    Each item is (words, facts, matrix); the words and the facts both describe how the matrix differs from the others.
     """
     make, takes = FAMILIES[family]
     given = {"gamma": bool(gamma), "gap": bool(gap), "seed": draws > 1}
     for name, wanted in given.items():
         if wanted and name not in takes:
             key = "draws" if name == "seed" else name
-            raise InputError(f"{key}: the family '{family}' does not vary in it")
+            raise InputError(f"{key}: the family '{family}' does not have this parameter")
     for k, one_gamma, one_gap, seed in product(size, gamma or (None,), gap or (None,), range(draws)):
         varied = {"gamma": one_gamma, "gap": one_gap}
         facts: dict[str, Any] = {"size": k} | {name: one for name, one in varied.items() if one is not None}
@@ -239,7 +240,7 @@ def members(
 def _from_rule(
     size: int, rule: Callable[[IntMatrix, IntMatrix], ArrayLike], about: dict[str, object]
 ) -> PreferenceMatrix:
-    """Make a matrix of a rule for the entries in rows i and columns j; what it says above the diagonal counts."""
+    """Make a matrix from a rule for the entry in row i and column j, applied above the diagonal."""
     require_room(size, 5)
     place = np.arange(size)
     entries = np.asarray(rule(place[:, None], place[None, :]), np.float64)

@@ -1,8 +1,8 @@
-"""What was counted for each pair: whole numbers, so that counts add up exactly, in any order.
+"""Counts of comparisons for each pair: whole numbers, so that sums are exact in any order.
 
-An outcome y, from -1 to +1, is kept as a whole multiple of 2^-32. A win, a loss and a tie are exact; the outcome of a
-rule that gives a number between is rounded by less than 1.2e-10. So the same comparisons give the same bytes however
-they were spread over workers, files and days.
+An outcome y, from -1 to +1, is stored as a whole multiple of 2^-32. Wins, losses and ties are exact; fractional
+outcomes are rounded by less than 1.2e-10. So the same comparisons give the same bytes, regardless of how they are
+distributed over workers, files and days.
 """
 
 from __future__ import annotations
@@ -14,31 +14,31 @@ import numpy as np
 from ltr_duel.core import FloatMatrix, InputError, IntMatrix, frozen
 
 SCALE = 2.0**32
-FARTHEST = 9.0  # an outcome, where what its query says was taken off
-MOST_COMPARISONS = 2**30  # for each pair: sums stay far below 2^63
+FARTHEST = 9.0  # largest absolute value of an outcome corrected by a control variate
+MOST_COMPARISONS = 2**30  # for each pair, so that sums stay far below 2^63
 
 
 class Tally(NamedTuple):
     """Counts of all pairs i < j; zero elsewhere.
 
-    Outcomes lie between -1 and +1; corrected for their queries (control variates) between -9 and +9.
+    Outcomes are between -1 and +1; outcomes corrected by control variates are between -9 and +9.
 
-    A unit is what one choice of a query leads to: one evaluation, or two where queries are stratified. An evaluation
-    is one list, or a mirrored pair of lists.
+    A unit consists of all evaluations for one choice of a query: one evaluation, or two if queries are stratified. An
+    evaluation consists of one list, or of a mirrored pair of lists.
     """
 
-    lists: IntMatrix  # (K, K) lists shown
+    lists: IntMatrix  # (K, K) numbers of lists shown
     total: IntMatrix  # (K, K) sum of the outcomes, times 2^32; positive: i is ahead
     square: IntMatrix  # (K, K) sum over units of the squared mean outcome, times 2^32
     within: IntMatrix  # (K, K) sum over units of two evaluations of (y1 - y2)^2 / 2, times 2^32
 
     @classmethod
     def empty(cls, size: int) -> Tally:
-        """Return the tally of no comparisons at all."""
+        """Return a tally without comparisons."""
         return cls(*(np.zeros((size, size), np.int64) for _ in cls._fields))
 
     def kept(self, size: int) -> Tally:
-        """Return the same counts in read-only arrays, checked."""
+        """Check the counts, and return them in read-only arrays."""
         arrays = []
         for name, part in self._asdict().items():
             array = np.asarray(part)
@@ -53,7 +53,7 @@ class Tally(NamedTuple):
         for name, (low, high) in limits.items():
             part = getattr(tally, name)
             if (part > high * most).any() or (part < low * most).any():
-                raise InputError(f"the counts are impossible: '{name}' is more than that many comparisons can give")
+                raise InputError(f"the counts are impossible: '{name}' is out of range for the number of comparisons")
         return tally
 
     def add(self, first: IntMatrix, second: IntMatrix, counts: IntMatrix) -> None:
@@ -62,16 +62,16 @@ class Tally(NamedTuple):
             np.add.at(matrix, (first, second), column)
 
     def among(self, picks: list[int]) -> Tally:
-        """Return the counts of some rankers, in another order if wanted."""
+        """Return the counts of the rankers ``picks``, in this order."""
         chosen = np.ix_(picks, picks)
         lists, square, within = (np.triu((m + m.T)[chosen], 1) for m in (self.lists, self.square, self.within))
         return Tally(lists, np.triu((self.total - self.total.T)[chosen], 1), square, within)
 
 
 def preferences_of(tally: Tally) -> FloatMatrix:
-    """Return p: the share of wins, a tie counted as half; 1/2 for pairs that were never compared.
+    """Return p: the share of wins, with a tie counted as half; 1/2 for pairs that were never compared.
 
-    A mean of few corrected outcomes can lie beyond 1, where no p is.
+    The mean of few corrected outcomes can exceed 1 in absolute value, so means are clipped.
     """
     upper = np.triu_indices(len(tally.lists), 1)
     mean = np.clip(tally.total[upper] / (SCALE * np.maximum(tally.lists[upper], 1)), -1, 1)
@@ -82,17 +82,17 @@ def preferences_of(tally: Tally) -> FloatMatrix:
 
 
 def errors_of(tally: Tally, lists_of_a_unit: int, stratified_queries: int) -> FloatMatrix:
-    """Return the standard error of p; infinite for pairs that were not compared often enough to know.
+    """Return the standard error of p; infinite for pairs that were compared in fewer than two units.
 
-    stratified_queries: queries in the corpus if they are visited in turn, two evaluations each; 0 if they are drawn
-        with replacement.
+    stratified_queries: number of queries in the corpus if they are visited in turn, with two evaluations each; 0 if
+        queries are drawn with replacement.
 
     Notes
     -----
-    With drawn queries, the standard error of a mean. With stratified ones, u units over Q queries make ``u // Q``
-    complete passes, in which the choice of queries adds nothing, and one cut short at r queries, a sample without
-    replacement (Cochran, Sampling Techniques, 3rd ed., section 10.4): the variance of the sum of the unit means is
-    ``u w / 2 + r (1 - r / Q) b``, with w the variance within a query and b that between queries.
+    With drawn queries, this is the standard error of a mean. With stratified queries, u units over Q queries make
+    ``u // Q`` complete passes, in which the choice of queries adds no variance, and one partial pass over r queries, a
+    sample without replacement (Cochran, Sampling Techniques, 3rd ed., section 10.4). The variance of the sum of the
+    unit means is ``u w / 2 + r (1 - r / Q) b``, with w the variance within queries and b the variance between queries.
     """
     upper = np.triu_indices(len(tally.lists), 1)
     units = tally.lists[upper] / lists_of_a_unit
@@ -113,9 +113,9 @@ def errors_of(tally: Tally, lists_of_a_unit: int, stratified_queries: int) -> Fl
 
 
 def wins_and_ties(tally: Tally, evaluations_of_a_unit: int) -> tuple[IntMatrix, IntMatrix] | None:
-    """Return wins[i, j] of i over j and the symmetric ties, or None if some outcome was a number between.
+    """Return wins[i, j] of i over j and the symmetric ties, or None if some outcome was fractional.
 
-    Of the two outcomes y1 and y2 of a unit with mean m, y1^2 + y2^2 = 2 m^2 + (y1 - y2)^2 / 2.
+    For a unit with two outcomes y1 and y2 and mean m, y1^2 + y2^2 = 2 m^2 + (y1 - y2)^2 / 2.
     """
     whole = int(SCALE)
     decided = evaluations_of_a_unit * tally.square + tally.within

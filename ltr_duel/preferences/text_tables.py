@@ -1,7 +1,7 @@
-"""Plain squares of numbers as preference matrices: text with or without names, and ``.npy``.
+"""Preference matrices in plain files: text with or without names, and ``.npy``.
 
-Nothing larger than was allowed is ever held in memory: text is read line by line, and what an ``.npy`` file claims to
-be is compared with the limit before anything is allocated.
+The readers never hold more in memory than the limit allows: text is read line by line, and the shape in an ``.npy``
+header is compared with the limit before memory is allocated.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ from ltr_duel.preferences.entries import require_room
 from ltr_duel.preferences.matrix import PreferenceMatrix
 
 NPY = b"\x93NUMPY"
-_CHARACTERS = 100  # of a number or a name in text
+_CHARACTERS = 100  # maximum number of characters of a number or a name in text
 _CSV_HEADS = (",", '"",')
 _HEADERS = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
 
 
 def read_npy(path: Path, file: IO[bytes], most_rankers: int) -> PreferenceMatrix:
-    """Read an array."""
+    """Read a matrix from an ``.npy`` file."""
     version = np.lib.format.read_magic(file)
     if version not in _HEADERS:
-        raise InputError(f"{path}: an .npy file of version {version}; those that are read are 1.0 and 2.0")
+        raise InputError(f"{path}: an .npy file of version {version}; only versions 1.0 and 2.0 can be read")
     try:
         shape, columns_first, kind = _HEADERS[version](file)
-    except Exception as error:  # numpy evaluates the header: tokenizer, parser and others have errors of their own
+    except Exception as error:  # numpy evaluates the header, which raises errors of many classes
         raise InputError(f"{path}: the header of an .npy file is damaged ({type(error).__name__})") from None
     if len(shape) != 2 or shape[0] != shape[1] or shape[0] < 1:
         raise InputError(f"{path}: a preference matrix must be square, not of shape {shape}")
@@ -51,7 +51,7 @@ def read_npy(path: Path, file: IO[bytes], most_rankers: int) -> PreferenceMatrix
 
 
 def read_text(path: Path, file: BufferedReader, most_rankers: int) -> PreferenceMatrix:
-    """Read rows of numbers parted by white space or commas, or a table with names; also packed by gzip."""
+    """Read rows of numbers separated by white space or commas, or a table with names; either may be gzipped."""
     lines = _lines(path, file, most_rankers)
     number, first = next(lines, (1, ""))
     if first.startswith(_CSV_HEADS):
@@ -64,16 +64,16 @@ def read_text(path: Path, file: BufferedReader, most_rankers: int) -> Preference
 
 
 def require_few(path: Path, rankers: int, most: int) -> None:
-    """Refuse a matrix that is larger than the reader allows."""
+    """Raise if a matrix is larger than the reader allows."""
     if rankers > most:
         raise InputError(
-            f"{path}: a matrix of {rankers:,} rankers is larger than is read: {most:,};"
+            f"{path}: a matrix of {rankers:,} rankers exceeds the limit of {most:,};"
             " --most-rankers, or most_rankers= in Python, raises this limit"
         )
 
 
 class _Rows:
-    """Rows of numbers as they come; a single number in front of several rows is their number."""
+    """Collects rows of numbers; a single number before several rows is the number of rows."""
 
     def __init__(self, path: Path, most: int) -> None:
         self._path, self._most = path, most
@@ -90,8 +90,8 @@ class _Rows:
             raise InputError(f"{self._path}:{number}: '{line.strip()[:40]}' is not a row of numbers") from None
         if len(self._rows) == 1 and len(self._rows[0]) == 1 and not self._size:
             if self._rows.pop()[0] != len(values):
-                needed = f"a matrix whose next row has {len(values)} needs as many"
-                raise InputError(f"{self._path}: row 1 has 1 numbers; {needed}")
+                needed = f"the next row has {len(values)}"
+                raise InputError(f"{self._path}: row 1 has 1 number, but {needed}")
             self._size = len(values)
         self._rows.append(values)
         require_few(self._path, max(len(values), len(self._rows)), self._most)
@@ -101,17 +101,17 @@ class _Rows:
         for number, row in enumerate(self._rows, 1):
             if len(row) != size:
                 raise InputError(
-                    f"{self._path}: row {number} has {len(row)} numbers; a matrix of {size} rows needs as many"
+                    f"{self._path}: row {number} has {len(row)} numbers; a matrix of {size} rows needs {size} numbers"
                 )
         if len(self._rows) != size:
-            raise InputError(f"{self._path}: {len(self._rows)} rows; a matrix of {size} columns needs as many")
+            raise InputError(f"{self._path}: {len(self._rows)} rows; a matrix of {size} columns needs {size} rows")
         if not size:
-            raise InputError(f"{self._path}: there is no number; a preference matrix must be square")
+            raise InputError(f"{self._path}: contains no numbers; a preference matrix must be square")
         return np.stack(self._rows)
 
 
 def _from_csv(path: Path, head: str, lines: Iterator[tuple[int, str]], most: int) -> PreferenceMatrix:
-    """Read a table with the names in its first row and first column."""
+    """Read a table with names in the first row and the first column."""
     try:
         _, *names = next(csv.reader([head]))
         require_few(path, len(names), most)
@@ -129,7 +129,7 @@ def _from_csv(path: Path, head: str, lines: Iterator[tuple[int, str]], most: int
 
 
 def _lines(path: Path, file: BufferedReader, most_rankers: int) -> Iterator[tuple[int, str]]:
-    """Yield numbered lines; a longer one, or more of them, than the largest matrix needs is refused, not held."""
+    """Yield numbered lines; raise if a line is too long, or if there are too many lines, for the allowed size."""
     longest = (most_rankers + 1) * _CHARACTERS
     source: Any = gzip.GzipFile(fileobj=file) if files.is_gzipped(file) else file
     for number in range(1, 2 * most_rankers + 11):

@@ -74,7 +74,7 @@ class Connection:
         except asyncio.LimitOverrunError:
             self.close()
             raise InputError("what answers there is not the service of a live experiment") from None
-        except (asyncio.IncompleteReadError, OSError) as error:  # a TimeoutError is one
+        except (asyncio.IncompleteReadError, OSError) as error:  # also TimeoutError
             self.close()
             raise ConnectionError("the connection ended, or took too long, before the answer") from error
         if not stays:

@@ -59,14 +59,14 @@ class _Service:
         self.worker = Worker(experiment, settings.waiting, metrics, log)
         self._described = description(experiment.settings, settings)
         self._help = help_page(self._described)
-        self._warned: dict[str, float] = {"clock": experiment.delay}  # time without a service is nothing to look at
+        self._warned: dict[str, float] = {"clock": experiment.delay}  # the time without a service is no news
         self._repeats = Repeats(self._ask)
         self._making, self._made = asyncio.Lock(), dict[Callable[[State], bytes], tuple[State, bytes]]()
 
     async def decide(self, request: Request) -> Response:
         body = await read_body(request, self._settings)
         given = read_object(body)
-        experiment, later = self._experiment, given.get("offset")  # such a part needs no list, or the incumbent's
+        experiment, later = self._experiment, given.get("offset")  # a later part needs at most the incumbent's list
         needed = (experiment.settings.incumbent,) if later else experiment.needed
         dropped = experiment.switches.dropped
         asked = read_decide(given, experiment.settings.rankers, self._settings, needed, dropped)
@@ -217,10 +217,7 @@ def make_app(
     log: EventLog | None = None,
     look: Callable[[], object] = lambda: None,
 ) -> Gate:
-    """Return the service of an open experiment as an ASGI application; ``look`` is called each second.
-
-    Raises `InputError` if other machines could ask without a key.
-    """
+    """Return the service of an open experiment as an ASGI application; ``look`` is called each second."""
     keys = keys or ApiKeys()
     if not keys and not settings.loopback:
         raise InputError(

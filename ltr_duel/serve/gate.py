@@ -39,7 +39,7 @@ _ROLES = {"/decide": "ask", "/clicks": "ask", "/events": "ask", "/switch": "oper
 _OF_PROXIES = frozenset((b"forwarded", b"via", b"x-real-ip", b"x-client-ip", b"cf-connecting-ip", b"true-client-ip"))
 _ONCE = (b"authorization", b"host")  # headers that admit a request
 _LINGER = 1.0  # seconds
-OPEN_PATHS = ("/health", "/ready")  # that need no key
+OPEN_PATHS = ("/health", "/ready")  # without a key
 Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
 _ASK = {"www-authenticate": 'Bearer, Basic realm="ltr-duel", charset="UTF-8"'}
 
@@ -160,7 +160,7 @@ class Gate:
         if not self._keys:
             if role == "operate":
                 raise Refusal(403, "an API key with the role 'operate' is needed; 'ltr-duel live' needs none")
-            if not _is_local(headers.get(b"host", b"")):  # a page elsewhere whose name was made to lead here
+            if not _is_local(headers.get(b"host", b"")):  # a web page whose host resolves to this one
                 raise Refusal(403, "without an API key the service is asked as localhost only")
             if any(name in _OF_PROXIES or name.startswith(b"x-forwarded-") for name in headers):
                 raise Refusal(403, "without an API key the service answers no request that a proxy passes on")

@@ -18,7 +18,7 @@ from ltr_duel.serve.settings import ServiceSettings
 VARIABLE = "LTR_DUEL_API_KEY"
 ROLES = {"ask": ("ask",), "read": ("read",), "operate": ("operate", "read")}  # and the roles that each includes
 _WITHOUT_ROLE = ("ask", "read")  # of a key without a role
-_MOST = 200_000  # bytes that are compared
+_MOST = 200_000  # bytes of a file that are compared
 _SHORTEST, _LONGEST_FILE = 16, 100_000
 
 
@@ -65,7 +65,7 @@ class ApiKeys:
             return None
         digest = hashlib.sha256(given).digest()
         found = None
-        for place, one in enumerate(self._digests):  # all of them, so that time does not tell which
+        for place, one in enumerate(self._digests):  # all of them: the time must not reveal which
             found = place if hmac.compare_digest(one, digest) else found
         return found
 
@@ -121,7 +121,7 @@ class KeyFiles:
         )
         self.api_keys, self.signing = ApiKeys(read_api_keys(self._api)), signing_keys(self._signing)
         users: Keys | None = signing_keys(self._users) if self._users else None
-        self.user_key = next(iter(users.values())) if users else b""  # another key would let each user count again
+        self.user_key = next(iter(users.values())) if users else b""  # under another key each user would count again
         self._seen: dict[Path, bytes] = {}
         for path in filter(None, (self._api, self._signing, self._users)):
             self._seen[path] = _digest(path)

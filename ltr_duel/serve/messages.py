@@ -23,7 +23,7 @@ def read_object(body: bytes) -> dict[str, Any]:
     """Read a JSON object in UTF-8. Raises `InputError` for anything else, a repeated key, or half a character."""
     try:
         given = json.loads(body.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_constant)
-        if rb"\ud" in body or rb"\uD" in body:  # perhaps half of a surrogate pair, which no text can hold
+        if rb"\ud" in body or rb"\uD" in body:  # perhaps half of a surrogate pair
             json.dumps(given, ensure_ascii=False).encode()
     except InputError:
         raise

@@ -153,13 +153,13 @@ class _Limited(_Connection):  # type: ignore[misc]  # a class of the installed u
         self._trailing = 0
         if self._head > _LARGEST_HEAD:
             self._refuse_head()
-        elif len(self.pipeline) >= _AHEAD:  # one read may hold thousands of heads
+        elif len(self.pipeline) >= _AHEAD:  # one read can contain thousands of heads
             self._refuse(503, f"at most {_AHEAD} requests may be sent ahead of an answer")
         else:
             super().on_headers_complete()
             self._wait("body", self._settings.body_seconds, self._body_is_late)
             return
-        raise _RefusedError  # the parser takes nothing that follows
+        raise _RefusedError  # the parser ignores the rest
 
     def on_message_complete(self) -> None:
         self._end("body")
@@ -170,7 +170,7 @@ class _Limited(_Connection):  # type: ignore[misc]  # a class of the installed u
         if self._wire.is_closing() or self._refusal:
             return
         self._spoke, self._ended = True, False
-        self._trailing += len(data)  # since the last part of a body: the parser keeps a trailer until it ends
+        self._trailing += len(data)  # since the last part of a body: the parser buffers a trailer
         super().data_received(data)
         if "body" in self._waits and self._trailing > _LARGEST_HEAD and not self._wire.is_closing():
             self._refuse_trailer()
@@ -212,7 +212,7 @@ class _Limited(_Connection):  # type: ignore[misc]  # a class of the installed u
     def _too_late(self) -> None:
         self._end("head")
         if not self._spoke:
-            self._wire.close()  # a client that has asked nothing would take a sentence for its next answer
+            self._wire.close()  # without a request a sentence would look like the answer to the next one
         elif not self._wire.is_closing():
             self._refuse(408, f"the head of a request must come within {self._settings.header_seconds:g} seconds")
 

@@ -72,7 +72,7 @@ class Repeats:
         finally:
             answer.waiting -= 1
             if not answer.waiting:
-                answer.made.cancel()  # all were refused as too slow, so the worker must not keep it; else it is done
+                answer.made.cancel()  # no request waits for it any more; a finished answer is not affected
             if answer.lost and self._answers.get(place) is answer:
                 self._remove(place)
 

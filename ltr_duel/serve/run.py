@@ -23,8 +23,8 @@ from ltr_duel.serve.keys import KeyFiles
 from ltr_duel.serve.protocol import NOT_LIMITED, PLAIN, http_options
 from ltr_duel.serve.settings import ServiceSettings, service_settings
 
-_GRACE = 10  # seconds that open requests get
-_LOOK = 0.05  # seconds between two looks whether the store is free
+_GRACE = 10  # seconds for open requests at the end
+_LOOK = 0.05  # seconds between two attempts to open the store
 _TRIALS = 3  # pages
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,32}")
 
@@ -118,7 +118,7 @@ def _run(
             server.run([listener])
         finally:
             for name, experiment in experiments.items():
-                log.write("stop", experiment=name, pages=experiment.counts.pages)  # the store may be away
+                log.write("stop", experiment=name, pages=experiment.counts.pages)  # these counters need no store
             log.close()
 
 

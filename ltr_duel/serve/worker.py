@@ -12,10 +12,10 @@ from ltr_duel.live import BusyError, Decide, Decision, Drop, Experiment, Record,
 from ltr_duel.serve.events import EventLog
 from ltr_duel.serve.metrics import Metrics
 
-_MOST = 256  # requests of a batch: the next ones must not wait for long
+_MOST = 256  # requests of a batch, so that the next ones do not wait for long
 _STATE_LASTS = 1.0  # seconds, at least
 _STALL = 3.0  # seconds of one transaction after which the store counts as stalled
-_PAUSE = 4  # times as long as a state took to work out it is taken as new: a fifth of a core at most goes into states
+_PAUSE = 4  # times its computing time is a state new: states take at most a fifth of a core
 
 _Call = Decide | Record | Drop | Switch
 
@@ -32,8 +32,8 @@ class Worker:
         self._state: asyncio.Future[State] | None = None
         self.broken = ""  # why the last transaction failed, if it did
         self._began = math.inf  # the loop's time at which the transaction under way began
-        self._state_ends = 0.0  # the loop's time from which on it is old
-        self._state_of = experiment.switches  # as they were when it was begun
+        self._state_ends = 0.0  # the loop's time at which it becomes old
+        self._state_of = experiment.switches  # at its begin
 
     async def ask(self, request: _Call) -> Any:
         """Return the durable answer to a request, or raise its error; `BusyError` if too many wait."""
@@ -150,9 +150,9 @@ class Worker:
                 if isinstance(answer, Decision) and not future.done()
             }
             for (_, future), answer in zip(batch, answers, strict=True):
-                if future.done():  # the client has an answer that it took too long, so it has no page
+                if future.done():  # the client received 503, and no page
                     if isinstance(answer, Decision) and answer.page > before and answer.page not in delivered:
-                        # before a search behind it is shown that page again
+                        # before a later search gets the same page
                         self._waiting.appendleft((Drop(answer.page), loop.create_future()))
                     continue
                 if isinstance(answer, Exception):

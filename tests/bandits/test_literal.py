@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from ltr_duel.bandits import compiling
+from ltr_duel.bandits.cardinal import ThompsonBoxes, advance
 from ltr_duel.bandits.check import play
-from ltr_duel.bandits.policies import auto_sets, doubler, self_sparring, sparring
 from ltr_duel.bandits.policy import POLICIES
 from ltr_duel.core.draws import beta_draw
 from tests.bandits.matrices import bradley_terry, cycle
@@ -64,15 +63,11 @@ SLOW = {"beat_the_mean", "beat_the_mean_pac", "ecw_rmed", "auto"}  # a literal s
 def every_sample_is_drawn(monkeypatch):
     """Thompson boxes find their arm with fewer samples; `test_levels` tests that the distribution is the same."""
 
-    def advance(boxes, box, rng):
+    def drawn(boxes, box, t, rng):
         samples = [beta_draw(a + 1.0, b + 1.0, rng) for a, b in zip(boxes.good[box], boxes.bad[box], strict=True)]
         return int(np.argmax(samples))
 
-    for page in (sparring, doubler, self_sparring, auto_sets):
-        monkeypatch.setattr(page, "thompson_advance", advance)
-    compiling._plain_loop.cache_clear()
-    yield
-    compiling._plain_loop.cache_clear()
+    monkeypatch.setitem(advance.dispatch._table, ThompsonBoxes, drawn)
 
 
 def assert_same_path(text, p, steps, seed):

@@ -188,6 +188,7 @@ def damage(folder: Path, digest: str, at: int = -40) -> None:
 def apart(monkeypatch):
     """Give each run a separate batch."""
     monkeypatch.setattr("ltr_duel.experiment.pace._MOMENT", 0.0)
+    monkeypatch.setattr("ltr_duel.experiment.scheduler._TOGETHER", 1)
 
 
 def command(*words) -> list[str]:

@@ -40,7 +40,7 @@ def test_a_driver_elsewhere_is_alive_while_it_renews_its_lease_whatever_the_cloc
 
 def test_the_claim_of_a_driver_elsewhere_is_void_when_its_lease_was_not_renewed_for_a_minute(store, monkeypatch):
     name, digest = live_elsewhere(store), "ab" * 32
-    (store.claims / digest).write_text(name)
+    (store.claims / f"{digest}-{name}").touch()
     with Driver(store, ABOUT) as driver:
         now = time.monotonic()
         assert driver.claim([digest]) == []

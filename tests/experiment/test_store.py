@@ -88,8 +88,7 @@ def test_runs_of_one_process_share_a_file_and_an_origin(store):
     assert segment(store).stat().st_size < 14_000
 
 
-def test_runs_that_are_done_together_share_a_batch(plan, tmp_path, monkeypatch):
-    monkeypatch.setattr("ltr_duel.experiment.pace._MOMENT", 1e9)
+def test_runs_that_are_done_together_share_a_batch(plan, tmp_path):
     run_experiment(plan, tmp_path / "store", backend=ONE)
     batches = {place[:2] for place in Store(tmp_path / "store").scan().done.values()}
     assert len(batches) < 6 and segment(Store(tmp_path / "store")).stat().st_size < 9_000
@@ -233,7 +232,7 @@ def test_what_writers_that_died_have_left_is_swept_up(store, plan):
     )
     path, digest = segment(store), runs_in(store.folder)[-1]
     path.write_bytes(path.read_bytes()[:-1])
-    (store.claims / digest).write_text(name)
+    (store.claims / f"{digest}-{name}").touch()
     assert read_status(store.folder).running == 0
     assert run_experiment(plan, store.folder, backend=ONE).done == 1
     assert not any((store.folder / "tmp").iterdir()) and not any((store.folder / "drivers").iterdir())
@@ -242,15 +241,15 @@ def test_what_writers_that_died_have_left_is_swept_up(store, plan):
 
 def test_a_claim_can_be_made_once_and_again_when_it_is_void(store):
     with Driver(store, ABOUT) as one, Driver(store, ABOUT) as two:
-        (store.claims / ("2" * 64)).write_bytes(b"")  # of a driver that died before it was written
-        (store.claims / ("3" * 64)).write_text("../../x")  # of no driver
+        (store.claims / f"{'2' * 64}-{'0' * 32}").touch()  # of a driver that died
+        (store.claims / ("3" * 64)).touch()  # of no driver
         first, second, third = ("1" * 64, "2" * 64, "3" * 64)
         assert one.claim([first, first]) == [first] and two.claim([first]) == []
         assert two.claim([first, second, third]) == [second, third] and one.claim([second]) == []
         assert claimed(store) == {first, second, third}
         one.release(first)
         assert two.claim([first]) == [first]
-    assert not any(store.claims.iterdir()) and not any(store.drivers.iterdir())
+    assert [path.name for path in store.claims.iterdir()] == ["3" * 64] and not any(store.drivers.iterdir())
 
 
 def test_many_drivers_never_hold_one_claim_together(store):

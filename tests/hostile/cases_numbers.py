@@ -189,7 +189,7 @@ CASES = [
     called("outcome=5", estimated(outcome=5), "no outcome rule of probabilistic called 5"),
     called("against=5", estimated(against=5), "no ranker 5; "),
     called("target_error='x'", estimated(target_error="x"), "must be between 1e-05 and 0.5, not 'x'"),
-    called("variance_reduction=5", estimated(variance_reduction=5), "variance reductions are a list of names"),
+    called("variance_reduction=5", estimated(variance_reduction=5), "variance reductions must be a list of names"),
     called("share=5", estimated(share=5, store="s"), r"two numbers, such as \(2, 5\), not 5"),
     called("share=(1.5, 2)", estimated(share=(1.5, 2), store="s"), "a whole number, not 1.5"),
     called("store=5", estimated(store=5), "the store must be the path of a folder, not 5"),

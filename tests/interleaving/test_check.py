@@ -48,7 +48,7 @@ def test_a_method_of_two_functions_keeps_the_contract():
     "draw, credit, complaint",
     [
         (lambda orders, top, rng: [orders[0][0]] * min(top, len(orders[0])), inverse_ranks, "shows a document twice"),
-        (lambda orders, top, rng: [len(orders[0]), *orders[0][1:top]], inverse_ranks, "not the query's"),
+        (lambda orders, top, rng: [len(orders[0]), *orders[0][1:top]], inverse_ranks, "of other queries"),
         (lambda orders, top, rng: orders[0][: max(1, top // 2)], inverse_ranks, "could be longer"),
         (lambda orders, top, rng: orders[0][:top], lambda o, s, c: [1.0] + [0.0] * (len(o) - 1), "one half each"),
         (team_draft, lambda o, s, c: [-x for x in inverse_ranks(o, s, c)], "loses to its own reverse"),
@@ -82,5 +82,5 @@ def test_unknown_methods_and_parameters_are_refused():
 def test_a_solved_method_refuses_ties_ordered_anew():
     rankings = random_rankings(2, 1, 4, grades=2)
     rankings.provenance["ties"] = "resample"
-    with pytest.raises(InputError, match="method 'optimized_multileave' solves a program for each query once"):
+    with pytest.raises(InputError, match="method 'optimized_multileave' solves one program for each query"):
         Comparer(rankings, CLICK_ALL, "optimized_multileave")

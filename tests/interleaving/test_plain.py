@@ -103,7 +103,7 @@ def test_list_and_credit_are_those_of_the_simulation(method, rule, case):
     lists = CASES[case]
     default = METHODS.configure(method).component.outcomes[0]
     if not able(method, lists) or (len(lists) > 2 and rule not in ("", default)):
-        with pytest.raises(InputError, match=r"compares two rankers|is for two rankers"):
+        with pytest.raises(InputError, match=r"compares two rankers|requires two rankers"):
             interleave(named(lists), method, outcome=rule)
         return
     mine, theirs = np.random.default_rng(5), np.random.default_rng(5)
@@ -294,7 +294,7 @@ def test_ids_of_any_kind_in_memory():
     page = interleave({"one": ids, "other": ids[::-1]}, top=8, seed=0)
     assert set(page.shown) == set(ids)
     assert page.credit([None, ("a", 1)]).keys() == {("one", "other")}
-    with pytest.raises(InputError, match="neither a text nor a finite number"):
+    with pytest.raises(InputError, match="neither a string nor a finite number"):
         page.to_json()
 
 
@@ -302,7 +302,7 @@ def test_equal_keys_are_one_document():
     page = interleave({"one": [1, "1"], "other": [True, 1.5]}, seed=0, top=10)
     assert sorted(map(str, page.shown)) == ["1", "1", "1.5"], "1 and True are one document, '1' another"
     assert page.credit([1.0]) == page.credit([True]) == page.credit([1])
-    with pytest.raises(InputError, match=r"document True is twice on the list of ranker 'one'"):
+    with pytest.raises(InputError, match=r"document True appears twice on the list of ranker 'one'"):
         interleave({"one": [1, True], "other": [2]})
 
 
@@ -382,11 +382,11 @@ def test_a_plugin_that_cannot_be_compiled_is_named():
     ("shows", "credit", "sentence"),
     [
         ((0, 0), 1.0, r"it shows a document twice: \[0, 0\]"),
-        ((0, 9), 1.0, r"it shows documents that are not the query's: \[0, 9\]"),
+        ((0, 9), 1.0, r"it shows documents of other queries: \[0, 9\]"),
         ((0, 1), float("nan"), r"credit_pair returns nan, not a number in -1..1"),
         ((0, 1), 1.5, r"credit_pair returns 1.5, not a number in -1..1"),
         ((0, 1), "a", r"credit_pair returns 'a', not a number in -1..1"),
-        (None, 1.0, r"draw_pair returns None, which is no length"),
+        (None, 1.0, r"draw_pair returns None, which is not a length"),
     ],
 )
 def test_a_page_of_plain_python_is_tested_at_each_call(shows, credit, sentence):
@@ -447,32 +447,32 @@ TWO = {"one": ["a"], "other": ["b"]}
     ("rankings", "options", "sentence"),
     [
         ({"one": ["a"], "other": []}, {}, "the list of ranker 'other' is empty"),
-        ({"one": ["a", "b", "a"], "other": ["a"]}, {}, "document 'a' is twice on the list of ranker 'one'"),
-        ({"one": ["a"]}, {}, "takes from 2 to 200 rankers, not 1"),
-        ({}, {}, "takes from 2 to 200 rankers, not 0"),
-        ({str(k): ["a"] for k in range(201)}, {}, "takes from 2 to 200 rankers, not 201"),
+        ({"one": ["a", "b", "a"], "other": ["a"]}, {}, "document 'a' appears twice on the list of ranker 'one'"),
+        ({"one": ["a"]}, {}, "requires from 2 to 200 rankers, not 1"),
+        ({}, {}, "requires from 2 to 200 rankers, not 0"),
+        ({str(k): ["a"] for k in range(201)}, {}, "requires from 2 to 200 rankers, not 201"),
         ({"one": ["a"], "other": [["b"]]}, {}, "ranker 'other' has an id that cannot be a key"),
         ({"one": ["a"], "other": [("b", [])]}, {}, "ranker 'other' has an id that cannot be a key"),
-        ({"one": ["a"], "other": [math.nan]}, {}, "nan cannot be a document id, for it does not equal itself"),
-        ({"one": "abc", "other": ["a"]}, {}, "ranker 'one' is not a list but str"),
-        ({"one": {"a", "b"}, "other": ["a"]}, {}, "ranker 'one' is not a list but set"),
-        ({"one": None, "other": ["a"]}, {}, "ranker 'one' is not a list but NoneType"),
-        ({1: ["a"], 2: ["b"]}, {}, "the name of a ranker is a text, not 1"),
+        ({"one": ["a"], "other": [math.nan]}, {}, "nan cannot be a document id, because it does not equal itself"),
+        ({"one": "abc", "other": ["a"]}, {}, "ranker 'one' must be a list, not str"),
+        ({"one": {"a", "b"}, "other": ["a"]}, {}, "ranker 'one' must be a list, not set"),
+        ({"one": None, "other": ["a"]}, {}, "ranker 'one' must be a list, not NoneType"),
+        ({1: ["a"], 2: ["b"]}, {}, "the name of a ranker must be a string, not 1"),
         ([["a"], ["b"]], {}, "a mapping of names to lists, not list"),
         ({"one": range(6000), "other": range(6000, 12_000)}, {}, "12,000 documents are too many"),
         ({str(k): range(9000) for k in range(60)}, {}, "60 lists with 9,000 documents are too many"),
         (TWO, {"method": "team_drat"}, "no comparison method 'team_drat'; did you mean 'team_draft'?"),
         (TWO, {"method": "probabilistic:tau=x"}, "tau must be a number"),
         (TWO, {"method": f"team_draft:prefix_credit={'9' * 400}"}, "must be between 0 and 1"),
-        (TWO, {"method": ["team_draft"]}, "a method is a name or a Method, not list"),
+        (TWO, {"method": ["team_draft"]}, "a method must be a name or a Method, not list"),
         (TWO, {"outcome": "sampled"}, "no outcome rule of team_draft called 'sampled'"),
-        (TWO | {"third": ["c"]}, {"method": "balanced"}, "'balanced' compares two rankers, not 3; for more: "),
-        (TWO | {"third": ["c"]}, {"method": "probabilistic", "outcome": "sampled"}, "'sampled' is for two rankers"),
+        (TWO | {"third": ["c"]}, {"method": "balanced"}, "'balanced' compares two rankers, not 3; use one of: "),
+        (TWO | {"third": ["c"]}, {"method": "probabilistic", "outcome": "sampled"}, "'sampled' requires two rankers"),
         (TWO, {"top": 0}, "between 1 and 1,000, not 0"),
         (TWO, {"top": 1001}, "between 1 and 1,000, not 1001"),
         (TWO, {"top": 2.5}, "between 1 and 1,000, not 2.5"),
-        (TWO, {"seed": 1, "rng": np.random.default_rng()}, "give a seed or a numpy.random.Generator"),
-        (TWO, {"rng": np.random.RandomState(0)}, "give a seed or a numpy.random.Generator"),
+        (TWO, {"seed": 1, "rng": np.random.default_rng()}, "pass either a seed or a numpy.random.Generator"),
+        (TWO, {"rng": np.random.RandomState(0)}, "pass either a seed or a numpy.random.Generator"),
         ({"one": range(99), "other": range(99, 198)}, {"method": "optimized", "top": 50}, "show at most 16 documents"),
     ],
 )
@@ -494,40 +494,40 @@ def changed(**values):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "no JSON"),
-        (GOOD[:-1], "no JSON"),
-        (GOOD[: len(GOOD) // 2], "no JSON"),
-        ("[" * 100_000, "no JSON"),
-        ("9" * 5000, "no JSON"),
-        ("null", "not what Page.to_json writes"),
-        ("{}", "not what Page.to_json writes"),
-        ("x" * 4_000_001, "at most 4,000,000 are read"),
-        (b"{}", "read from a text, not from bytes"),
-        (changed(version=2), "another version than 1"),
-        (changed(version=True), "not what Page.to_json writes"),
-        (changed(extra=1), "or there are others"),
+        ("", "not valid JSON"),
+        (GOOD[:-1], "not valid JSON"),
+        (GOOD[: len(GOOD) // 2], "not valid JSON"),
+        ("[" * 100_000, "not valid JSON"),
+        ("9" * 5000, "not valid JSON"),
+        ("null", "was not written by Page.to_json"),
+        ("{}", "was not written by Page.to_json"),
+        ("x" * 4_000_001, "at most 4,000,000 are allowed"),
+        (b"{}", "a page must be a string, not bytes"),
+        (changed(version=2), "only version 1 can be read"),
+        (changed(version=True), "was not written by Page.to_json"),
+        (changed(extra=1), "the keys differ from"),
         (changed(method="os.system"), "no comparison method 'os.system'"),
         (changed(method="team_draft"), "no outcome rule of team_draft"),
         (changed(method="optimized:" + "x" * 300), "at most 200 characters"),
         (changed(method="optimized:" + "x" * 191), "at most 200 characters"),
-        (changed(method=1), "must be texts"),
-        (changed(outcome="marginal_bernoulli"), "notes 1 numbers in 'kept'"),
-        (changed(kept=[0.5]), "notes 0 numbers in 'kept'"),
-        (changed(rankers=["one", "one"]), "of different names"),
-        (changed(rankers=["one", 2]), "a list of texts"),
-        (changed(shown=["a", "a", 3, "c"]), "no document shown twice"),
-        (changed(shown=[["a"], "b", 3, "c"]), "texts or finite numbers"),
-        (changed(shown=[math.nan, "b", 3, "c"]), "texts or finite numbers"),
+        (changed(method=1), "must be strings"),
+        (changed(outcome="marginal_bernoulli"), "stores 1 numbers in 'kept'"),
+        (changed(kept=[0.5]), "stores 0 numbers in 'kept'"),
+        (changed(rankers=["one", "one"]), "with different names"),
+        (changed(rankers=["one", 2]), "a list of strings"),
+        (changed(shown=["a", "a", 3, "c"]), "no document may be shown twice"),
+        (changed(shown=[["a"], "b", 3, "c"]), "strings or finite numbers"),
+        (changed(shown=[math.nan, "b", 3, "c"]), "strings or finite numbers"),
         (changed(shown=[]), "a list of 1 to 1,000 documents"),
         (changed(numbers=[0, 1, 2, 4]), "must be from 0 to 3"),
-        (changed(numbers=[0, 1, 2, 2]), "no document shown twice"),
-        (changed(numbers=[0, 1, 2]), "must be of one length"),
+        (changed(numbers=[0, 1, 2, 2]), "no document may be shown twice"),
+        (changed(numbers=[0, 1, 2]), "must have equal lengths"),
         (changed(owners=[0, 1, 2, 0]), "'owners' from -1 to 1"),
         (changed(owners=[0, True, 0, 0]), "'owners' from -1 to 1"),
         (changed(orders=[[0, 1, 2, 3]]), "one order for each ranker"),
-        (changed(orders=[[0, 1, 2, 3], [0, 1, 2]]), "each once"),
-        (changed(orders=[[0, 1, 2, 3], [0, 1, 2, 2]]), "each once"),
-        (changed(orders=[[0, 1, 2, 3], [0, 1, 2, 2**70]]), "each once"),
+        (changed(orders=[[0, 1, 2, 3], [0, 1, 2]]), "each number from 0 to 3 once"),
+        (changed(orders=[[0, 1, 2, 3], [0, 1, 2, 2]]), "each number from 0 to 3 once"),
+        (changed(orders=[[0, 1, 2, 3], [0, 1, 2, 2**70]]), "each number from 0 to 3 once"),
         (changed(orders=[[], []]), "from 1 to 10,000 documents"),
         (changed(orders=[list(range(20_000))] * 2), "from 1 to 10,000 documents"),
     ],

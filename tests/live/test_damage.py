@@ -133,3 +133,14 @@ def test_an_export_names_pages_that_were_damaged_before_they_were_closed(tmp_pat
         state = experiment.state()
     with pytest.warns(LeftOutWarning, match=r"left out as damaged before they were closed \(1\): pages 1$"):
         assert export_log(tmp_path / "shop.db", tmp_path / "log.csv") == state.compared == 2
+
+
+@pytest.mark.parametrize("depth", ["NULL", "'deep'"])
+def test_a_page_of_a_damaged_depth_is_not_shown_again(tmp_path, depth):
+    clock = Clock()
+    pages = three_pages(tmp_path, clock)
+    spoiled(tmp_path, f"UPDATE pages SET depth = {depth} WHERE page = 1")
+    with opened(tmp_path, clock=clock) as experiment:
+        assert experiment.decide(SECRET, RANKINGS, token=pages[0].token).page == 4
+        assert experiment.decide(SECRET, RANKINGS, token=pages[2].token).page == 3
+    assert "1 pages have a damaged depth" in check_store(tmp_path / "shop.db")

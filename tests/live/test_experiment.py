@@ -153,7 +153,7 @@ def every(ids):
 WRONG = [
     ("q", {"x": ["1"]}, "", "no ranker 'x'"),
     ("q", {}, "", "the policy asks for ranker"),
-    ("q", [], "", "rankings are a mapping"),
+    ("q", [], "", "rankings must be a mapping"),
     ("q", RANKINGS | every([]), "", "is empty"),
     ("q", every(["1", "1"]), "", "twice"),
     ("q", every("abc"), "", "is not a list"),

@@ -124,7 +124,7 @@ TOSSED = {"method": "probabilistic", "outcome": "marginal_bernoulli", "rankings"
             {"owners": None},
             "nothing says how to credit its clicks: no page token, no rankings and no owners; an A/B test (one ranker",
         ),
-        ({"page": "hello"}, "not a page: the text is no JSON"),
+        ({"page": "hello"}, "not a page: the text is not valid JSON"),
         (TOSSED, "the rule 'marginal_bernoulli' of 'probabilistic' tosses a coin with the list: give the page token"),
         (
             {"method": "probabilistic", "rankings": [["y", "x"], ["x", "z"]]},

@@ -124,9 +124,9 @@ def test_units_that_no_log_can_keep_or_that_share_a_hash_are_refused(unit):
 @pytest.mark.parametrize(
     ("ids", "why"),
     [
-        (["x", "x"], "^document 'x' is twice on the list of ranker 'dense'$"),
-        ("xyz", "^the list of ranker 'dense' is not a list but str$"),
-        (None, "^the list of ranker 'dense' is not a list but NoneType$"),
+        (["x", "x"], "^document 'x' appears twice on the list of ranker 'dense'$"),
+        ("xyz", "^the list of ranker 'dense' must be a list, not str$"),
+        (None, "^the list of ranker 'dense' must be a list, not NoneType$"),
         ([1.0], "^document id 1.0 is neither a text nor a whole number$"),
     ],
 )

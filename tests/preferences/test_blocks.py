@@ -135,12 +135,12 @@ def test_numbers_that_cannot_be_made_are_refused(rankings, tmp_path):
     made = estimate_preferences(rankings, comparisons=100)
     for sentence, arguments in {
         "no variance reduction 'stratify'; did you mean 'stratified'": {"variance_reduction": ["stratify"]},
-        "leave out 'common'": {"variance_reduction": ["stratified", "common"]},
+        "omit 'common'": {"variance_reduction": ["stratified", "common"]},
         "'antithetic' needs 'integrated'": {"variance_reduction": ["antithetic"]},
         "no ranker 'ranker 9'": {"against": "ranker 9"},
         "standard error must be between 1e-05 and 0.5, not 0": {"target_error": 0.0},
         "confidence must be between 0.5": {"until_winner": 1.5},
-        "one ranker alone": {"until_winner": 0.9, "against": "ranker 1"},
+        "only one ranker": {"until_winner": 0.9, "against": "ranker 1"},
         "the number of a share must be between 1 and 3, not 4": {"share": (4, 3), "store": tmp_path},
         "needs a store": {"share": (1, 3)},
         "at most 1,073,741,824 comparisons": {"comparisons": 2**31},
@@ -153,7 +153,7 @@ def test_numbers_that_cannot_be_made_are_refused(rankings, tmp_path):
         extend_preferences(type(made)(made.p), rankings, comparisons=200)
     other = type(made)(made.p, made.names, made.standard_error, made.comparisons,
                        {**made.provenance, "corpus": "another"}, made.tally)  # fmt: skip
-    with pytest.raises(InputError, match=r"estimated with corpus = another, not toy; they must not be mixed"):
+    with pytest.raises(InputError, match=r"estimated with corpus = another, not toy; different settings"):
         extend_preferences(other, rankings, comparisons=200)
 
 

@@ -30,7 +30,7 @@ def test_more_draws_begin_with_the_same_ones():
 
 @pytest.mark.parametrize("given, key", [({"gamma": [1.2]}, "gamma"), ({"draws": 2}, "draws")])
 def test_what_a_family_does_not_vary_in_is_refused(given, key):
-    with pytest.raises(InputError, match=f"{key}: the family 'equal_gaps' does not vary in it"):
+    with pytest.raises(InputError, match=f"{key}: the family 'equal_gaps' does not have this parameter"):
         list(members("equal_gaps", size=[5], **given))
 
 

@@ -67,7 +67,7 @@ def test_all_published_files_are_read(real_data):
     "content, sentence",
     [
         (b"", "must be square"),
-        (b"0.5 0.6\n0.4\n", "row 2 has 1 numbers; a matrix of 2 rows needs as many"),
+        (b"0.5 0.6\n0.4\n", "row 2 has 1 numbers; a matrix of 2 rows needs 2 numbers"),
         (b"0.5 x\n0.4 0.5\n", ":1: '0.5 x' is not a row of numbers"),
         (b"PAR1 is how Parquet begins", "not a preference matrix"),
         (b"\x93NUMPY", "not a preference matrix"),
@@ -89,7 +89,7 @@ def test_a_foreign_parquet_file_and_a_missing_one_are_refused(tmp_path):
         load_preferences(tmp_path / "other.parquet")
     with pytest.raises(InputError, match=r"number of rankers must be between 1 and 1e\+06, not"):
         load_preferences(tmp_path / "none", most_rankers=10**6 + 1)
-    with pytest.raises(InputError, match="no such file; a preference matrix is made by"):
+    with pytest.raises(InputError, match="no such file; 'ltr-duel prefs estimate' makes"):
         load_preferences(tmp_path / "missing.parquet")
 
 
@@ -102,7 +102,7 @@ def test_pickled_arrays_are_never_unpickled(tmp_path):
 @pytest.mark.parametrize("ending", [".csv", ".npy", ".txt"])
 def test_an_estimate_loses_its_errors_not_without_a_word(tmp_path, ending):
     estimate = PreferenceMatrix(bradley_terry(3).p, standard_error=0.01 * ~np.eye(3, dtype=bool))
-    with pytest.warns(UserWarning, match=rf"m{ending} holds no standard errors: .* as exact; .parquet keeps them"):
+    with pytest.warns(UserWarning, match=rf"m{ending} cannot store standard errors, .* as exact; .parquet keeps them"):
         path = save_preferences(estimate, tmp_path / f"m{ending}")
     assert not load_preferences(path).standard_error.any()
 
@@ -134,7 +134,7 @@ def test_files_of_the_first_format_are_refused(tmp_path):
     table = pq.read_table(path)
     about = json.loads(table.schema.metadata[b"ltr_duel"]) | {"format": "ltr_duel.preferences/1"}
     pq.write_table(table.replace_schema_metadata({b"ltr_duel": json.dumps(about).encode()}), path)
-    with pytest.raises(InputError, match=r"another version \(ltr_duel.preferences/1\); save it as .csv with"):
+    with pytest.raises(InputError, match=r"another version \(ltr_duel.preferences/1\); use that version to save"):
         load_preferences(path)
 
 

@@ -130,7 +130,7 @@ def test_a_notebook_shows_the_best_and_escapes_names():
 
 @pytest.mark.parametrize("error", [[[0, 0.1], [0.2, 0]], [[0, -0.1], [-0.1, 0]], [[0, np.nan], [np.nan, 0]]])
 def test_errors_are_symmetric_and_not_negative(error):
-    with pytest.raises(InputError, match="standard_error must be symmetric and nowhere negative"):
+    with pytest.raises(InputError, match="standard_error must be symmetric and must not be negative"):
         PreferenceMatrix(bradley_terry(2).p, (), np.array(error))
 
 

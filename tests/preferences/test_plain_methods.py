@@ -36,5 +36,5 @@ def test_users_of_a_plain_method_are_drawn(method):
     rankings = feature_rankers(make_corpus(queries=4, documents=6, features=2))
     matrix = estimate_preferences(rankings, method=method, comparisons=20)
     assert matrix.provenance["variance_reduction"] == ["control", "stratified"]
-    with pytest.raises(InputError, match="'integrated' needs a method that is compiled, and 'one_list' is plain"):
+    with pytest.raises(InputError, match="'integrated' needs a compiled method, but 'one_list' is plain"):
         estimate_preferences(rankings, method=method, comparisons=20, variance_reduction=["integrated"])

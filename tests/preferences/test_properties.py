@@ -44,7 +44,7 @@ def test_arxiv_has_the_gamma_of_its_paper_and_breaks_the_triangle_inequality():
 def test_a_copy_of_arxiv_with_an_error_is_known_and_nothing_else_is_taken_for_it():
     copied = arxiv().p.copy()
     copied[1, 3], copied[3, 1] = 0.55, 0.45
-    assert "0.56 where this has 0.55" in difference_from_paper(PreferenceMatrix(copied))
+    assert "0.56, not 0.55" in difference_from_paper(PreferenceMatrix(copied))
     assert {difference_from_paper(one) for one in (arxiv(), bradley_terry(6), bradley_terry(5))} == {""}
     assert total_order(arithmetic()) == tuple("01234567")
 

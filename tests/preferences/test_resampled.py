@@ -51,5 +51,5 @@ def test_lists_with_two_orders_of_ties_are_not_reduced():
     corpus = make_corpus(queries=6, documents=8, features=3)
     twice = feature_rankers(corpus, ties="redraw_at_inference")
     assert "variance_reduction" not in estimate_preferences(twice, comparisons=10).provenance
-    with pytest.raises(InputError, match="needs one order of ties for each list; 'redraw_at_inference' draws two"):
+    with pytest.raises(InputError, match="needs one order of ties for each list; 'redraw_at_inference' uses two"):
         estimate_preferences(twice, comparisons=10, variance_reduction="integrated")

@@ -19,9 +19,13 @@ import numpy as np
 import pytest
 
 from ltr_duel.core import InputError
-from ltr_duel.live import StoreError
+from ltr_duel.live import Decide, StoreError, Switches
+from ltr_duel.live.contents import _KEYS
+from ltr_duel.live.switches import WHAT
 from ltr_duel.serve import ApiKeys, ServiceSettings, make_app, service_settings
+from ltr_duel.serve.app import _OF_DECISION
 from ltr_duel.serve.keys import read_api_keys, read_by_others, signing_keys
+from ltr_duel.serve.page import description
 from tests.serve.asgi import LISTS, Service, using
 
 KEY = "0123456789abcdef"
@@ -398,6 +402,19 @@ def resolved(described, part=None):
         _, components, kind, name = part["$ref"].split("/")
         return resolved(described, described[components][kind][name])
     return {key: resolved(described, one) for key, one in part.items()}
+
+
+def test_the_description_has_the_keys_of_the_calls_and_answers(tmp_path):
+    service = Service(tmp_path)
+    service.experiment.close()
+    described = description(service.experiment.settings, ServiceSettings(longest_text=77, longest_list=55))
+    schemas = described["components"]["schemas"]
+    keys = {name: set(one["properties"]) for name, one in schemas.items() if "properties" in one}
+    assert keys["Search"] == {*Decide._fields} - {"joined"} and keys["Page"] == {"page", *_OF_DECISION}
+    assert keys["Switches"] == {*Switches._fields} and keys["Outcome"] == {*_KEYS}
+    assert tuple(schemas["Use"]["properties"]["switch"]["enum"]) == WHAT
+    assert {one["maxLength"] for one in (schemas["Query"], schemas["User"], schemas["TextId"])} == {77}
+    assert {one["maxItems"] for one in (schemas["Ids"], schemas["Clicked"], schemas["Happened"])} == {55}
 
 
 def lists_of(body):

@@ -1,11 +1,11 @@
-"""Balanced interleave: a coin decides which ranker leads; then both lists are merged in step.
+"""Balanced interleave: a coin decides which ranker leads; then the two lists are merged alternately.
 
 Credit: let k be the smallest depth at which one of the rankers has the lowest clicked document. The ranker with more
 clicked documents in its top k wins.
 
 Joachims. Evaluating Retrieval Performance Using Clickthrough Data. 2003; Chapelle, Joachims, Radlinski, Yue.
-Large-Scale Validation and Analysis of Interleaved Search Evaluation. TOIS 2012. Not fair under random clicks if the
-rankers differ by a single moved document: see docs/methods.md.
+Large-Scale Validation and Analysis of Interleaved Search Evaluation. TOIS 2012. The method is unfair under random
+clicks if the rankers differ by a single moved document: see docs/methods.md.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class State(NamedTuple):
 
 
 def init(size: Size, params: components.NoParams, outcome: str) -> State:
-    """Allocate."""
+    """Allocate the state."""
     return State(size.top, np.zeros(size.longest, np.uint8))
 
 
@@ -60,7 +60,7 @@ def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, p
 def credit_pair(
     state: State, lists: Lists, query: int, first: int, second: int, page: Shown, length: int, n_clicks: int
 ) -> float:
-    """Count clicks within the depth k."""
+    """Count the clicks on each ranker's top k."""
     start = lists.query_ptr[query]
     lowest = start + page.shown[page.clicks[n_clicks - 1]]
     depth = min(lists.rank[first, lowest], lists.rank[second, lowest])
@@ -74,7 +74,7 @@ def credit_pair(
 register(
     __name__,
     biased=("credit",),
-    shows="a coin decides who leads, then both lists are merged in step",
+    shows="a coin decides which ranker leads, then the two lists are merged alternately",
     wins="more clicks within the smallest depth at which one ranker has the lowest clicked document",
     cost="O(top)",
     cite="joachims2003balanced,chapelle2012interleaved",

@@ -1,12 +1,12 @@
-"""Document constraints: clicks imply which of two shown documents is better; the ranker that contradicts less wins.
+"""Document constraints: clicks imply which of two shown documents is better; the ranker with fewer violations wins.
 
-The list is built as in balanced interleave. A clicked document is better than every unclicked document above it (1),
-and than the next document if that document is not clicked (2). A ranker violates such a constraint if it ranks the
-better document lower.
+The list is built as in balanced interleave. A clicked document is better than (1) every unclicked document above it,
+and (2) the next document, if that is unclicked. A ranker violates such a constraint if it ranks the better document
+lower.
 
 He, Zhai, Li. Evaluation of Methods for Relative Comparison of Retrieval Systems Based on Clickthroughs. CIKM 2009; as
 described by Hofmann, Whiteson, de Rijke. Fidelity, Soundness, and Efficiency of Interleaved Comparison Methods.
-TOIS 2013. Not fair under random clicks: see docs/methods.md.
+TOIS 2013. The method is unfair under random clicks: see docs/methods.md.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class State(NamedTuple):
 
 
 def init(size: Size, params: Params, outcome: str) -> State:
-    """Allocate."""
+    """Allocate the state."""
     return State(size.top, params.constraints, np.zeros(size.longest, np.uint8), np.zeros(size.top, np.uint8))
 
 
@@ -67,7 +67,7 @@ def credit_pair(
 
 @kernel
 def violations(lists: Lists, ranker: int, better: int, worse: int) -> int:
-    """Return 1 if the ranker places the better document below the worse one."""
+    """Return 1 if the ranker places the better document below the worse document, otherwise 0."""
     return int(lists.rank[ranker, better] > lists.rank[ranker, worse])
 
 
@@ -75,8 +75,8 @@ register(
     __name__,
     biased=("credit",),
     limits={"constraints": (1, 3)},
-    shows="as `balanced`",
-    wins='fewer contradictions to "the clicked document is better than this one"',
+    shows="the same list as `balanced`",
+    wins='fewer violations of "the clicked document is better than this document"',
     cost="O(top x clicks)",
     cite="he2009constraints",
 )

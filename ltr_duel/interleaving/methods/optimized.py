@@ -1,12 +1,12 @@
-"""Optimized interleave: lists are shown with the probabilities that make the comparison fair and most sensitive.
+"""Optimized interleave: lists are shown with the probabilities that make the comparison fair and maximally sensitive.
 
-An allowed list takes, at each position, the best remaining document of one of the rankers. A document's credit is
+An allowed list shows, at each position, the best remaining document of one of the rankers. A document's credit is
 positive if the first ranker ranks it higher. The probabilities solve a linear program: at every position the expected
 credit is zero, so random clicks favour neither ranker; among such probabilities, the program maximises the
-sensitivity. If no probabilities are fair at every position, it first minimises the biases.
+sensitivity. If no probabilities are fair at every position, the program first minimises the biases.
 
 Radlinski, Craswell. Optimized Interleaving for Online Retrieval Evaluation. WSDM 2013. A program depends only on the
-top documents of both rankers and on their ranks; recent solutions are kept.
+top documents of both rankers and on their ranks, so recent solutions are stored and reused.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from ltr_duel.interleaving.simplex import Program, fairest, new_program
 CREDITS = ("inverse", "linear", "binary")
 _EQUAL = 1e-12  # smaller sums of credit, and smaller probabilities, are rounding errors
 _MOST_PLACES = 16  # 2^16 = 65,536 lists; larger programs take seconds
-_KEPT = 4096  # number of solutions
+_KEPT = 4096  # number of stored solutions
 
 
 class Params(NamedTuple):
@@ -52,11 +52,11 @@ class Merging(NamedTuple):
     reached: IntMatrix  # (length + 1, 2) search depth in each ranker's order
     document: IntVector  # (length,)
     credit: FloatVector  # (length,)
-    share: FloatMatrix  # (length + 1, 2) weights of the positions that favour the first ranker, and the second
+    share: FloatMatrix  # (length + 1, 2) weights of the positions that favour the first and the second ranker
 
 
 class Solutions(NamedTuple):
-    """The last solutions; a hash of a program's key selects its slot, and a newer program overwrites an older one."""
+    """Recent solutions; a hash of a program's key selects its slot, where a newer program overwrites an older one."""
 
     key: IntMatrix  # (slots, 4 * length) the top documents of both rankers, and their ranks by the other ranker
     places: IntVector  # (slots,) length of the lists; 0 for an empty slot
@@ -66,25 +66,25 @@ class Solutions(NamedTuple):
 
 
 class State(NamedTuple):
-    """Constants, scratch and solutions; ``length`` is the number of positions, or of documents if there are fewer."""
+    """Constants, scratch and solutions; ``length`` is the smaller of the numbers of positions and of documents."""
 
     top: int
     credit: int  # position in CREDITS
     key: IntVector  # (4 * length,) key of the current program
     merging: Merging
     lists: IntMatrix  # (columns, length) all allowed lists
-    table: FloatMatrix  # (length, columns) their credits
-    worth: FloatVector  # (columns,) their sensitivities
+    table: FloatMatrix  # (length, columns) credits of the lists
+    worth: FloatVector  # (columns,) sensitivities of the lists
     program: Program
     solutions: Solutions
 
 
 def init(size: Size, params: Params, outcome: str) -> State:
-    """Allocate."""
+    """Allocate the state."""
     length = min(size.top, size.longest)
     if length > _MOST_PLACES:
         raise InputError(
-            f"method 'optimized': two rankings can be merged into lists of {length} places in up to 2^{length} ways;"
+            f"method 'optimized': two rankings can be merged into lists of {length} positions in up to 2^{length} ways;"
             f" show at most {_MOST_PLACES} documents"
         )
     columns = 2**length
@@ -129,9 +129,9 @@ def credit_of(kind: int, rank_of_first: int, rank_of_second: int) -> float:
 def sensitivity(first: float, second: float) -> float:
     """Return the sensitivity of a list (Section 4.3): how evenly its positions are divided between the rankers.
 
-    `first` and `second` are the weights of the positions that favour each ranker. The weights are proportional to 1 / k
-    at position k, and sum to 1. The sensitivity is ``(1 - w_T)`` times the entropy, in bits, of the split between
-    `first` and `second`; w_T is the weight of the positions that favour neither.
+    `first` and `second` are the weights of the positions that favour each ranker. Position k has a weight proportional
+    to 1 / k, and all weights have sum 1. The sensitivity is ``(1 - w_T)`` times the entropy, in bits, of the split
+    between `first` and `second`; w_T is the weight of the positions that favour neither.
     """
     decided, total = first + second, 0.0
     for share in (first, second):
@@ -191,7 +191,7 @@ def merge(state: State, lists: Lists, query: int, first: int, second: int, lengt
 
 @kernel
 def solve(state: State, lists: Lists, query: int, first: int, second: int, length: int, slot: int) -> None:
-    """Find the probabilities of the allowed lists of two rankers, and keep the lists with positive probability."""
+    """Find the probabilities of the allowed lists of two rankers, and store the lists with positive probability."""
     columns = merge(state, lists, query, first, second, length)
     program, solutions = state.program, state.solutions
     fairest(program, state.table, state.worth, length, columns)
@@ -242,7 +242,7 @@ def slot_of(state: State, lists: Lists, query: int, first: int, second: int, len
 
 @kernel
 def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Shown, rng: Generator) -> int:
-    """Draw a list with its solved probability."""
+    """Draw a list with the solved probabilities."""
     length = min(state.top, lists.query_ptr[query + 1] - lists.query_ptr[query])
     slot = slot_of(state, lists, query, first, second, length)
     u, drawn = uniform(rng), 0
@@ -269,7 +269,7 @@ def credit_pair(
 register(
     __name__,
     choices={"credit": CREDITS},
-    shows="lists with probabilities from a linear program: random clicks favour neither ranker, most sensitive",
+    shows="lists with probabilities from a linear program: fair under random clicks, and maximally sensitive",
     wins="the sum of credits",
     needs="a linear program for each query and pair of rankers",
     cost="2^top lists and one program, once; then O(top)",

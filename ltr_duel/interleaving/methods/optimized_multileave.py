@@ -1,15 +1,15 @@
-"""Optimized multileave: a sample of lists, shown with probabilities that make the comparison of many rankers fair.
+"""Optimized multileave: sampled lists are shown with probabilities that make the comparison of many rankers fair.
 
-Each sampled list takes, at each position, the best remaining document of a random ranker. Ranker j credits document d
+Each sampled list shows, at each position, the best remaining document of a random ranker. Ranker j credits document d
 with 1 / rank_j(d). At every depth, the expected credit of all rankers is equal; among such probabilities, the program
 minimises the variance of the rankers' scores on the lists, as if all documents were clicked. With few lists and many
-rankers this is often infeasible: ``roughly_optimized``, the fallback of ``optimized_multileave``, minimises the
-largest difference of expected credit at each depth plus the variance.
+rankers, this is often infeasible. ``roughly_optimized``, also the fallback of ``optimized_multileave``, minimises the
+sum of the largest difference of expected credit at each depth and the variance.
 
 Schuth, Sietsma, Whiteson, Lefortier, de Rijke. Multileaved Comparisons for Fast Online Evaluation. CIKM 2014; Manabe,
 Nishida, Kato, Yamamoto, Fujita. A Comparative Live Evaluation of Multileaving Methods. SIGIR 2017. The last position
 is constrained like the others (public implementations omit it). Each query and set of rankers has a separate random
-stream for its lists, and a program that HiGHS solves once. The method runs as plain Python.
+stream for its lists, and its program is solved once, by HiGHS. The method runs as plain Python.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy  # loads its modules on first use
+import scipy  # submodules are loaded on first use
 from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
@@ -65,7 +65,7 @@ class State:
 
 
 def sample_lists(orders: list[list[int]], length: int, count: int, rng: Generator) -> NDArray[np.int64]:
-    """Draw lists, and return the distinct ones in order of first appearance; shape (at most count, length)."""
+    """Draw ``count`` lists; return the distinct lists in order of first appearance, shape (at most count, length)."""
     found: dict[tuple[int, ...], None] = {}
     for _ in range(count):
         shown: list[int] = []
@@ -77,12 +77,13 @@ def sample_lists(orders: list[list[int]], length: int, count: int, rng: Generato
 
 
 def solve(sample: NDArray[np.int64], credits: NDArray[np.float64], rough: bool) -> Choice:
-    """Find the probabilities of the sampled lists, shape (n_lists, length); credits: (rankers, documents), 1 / rank.
+    """Find the probabilities of the lists in ``sample``, shape (n_lists, length).
 
-    rough: whether to minimise the differences of credit without first trying to forbid them.
+    credits: 1 / rank, shape (rankers, documents).
+    rough: whether to minimise the differences of credit without first trying to make them 0.
     """
     n_lists, length = sample.shape
-    earned = np.cumsum(credits[:, sample], axis=2)  # (rankers, lists, depth): credit down to each depth
+    earned = np.cumsum(credits[:, sample], axis=2)  # (rankers, lists, depth): cumulative credit at each depth
     weighted = (credits[:, sample] / np.arange(1, length + 1)).sum(axis=2)  # (rankers, lists)
     variance = ((weighted - weighted.mean(axis=0)) ** 2).sum(axis=0)
     total = np.ones((1, n_lists))
@@ -128,7 +129,7 @@ def pick(cumulative: NDArray[np.float64], rng: Generator) -> int:
 
 
 def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:
-    """Draw a list with its solved probability."""
+    """Draw a list with the solved probabilities."""
     choice = state.choice(lists, query, slate[:size])
     shown = choice.lists[pick(choice.cumulative, rng)]
     page.shown[: len(shown)] = shown
@@ -162,7 +163,7 @@ _BOTH: dict[str, Any] = {
     "compiled": False,
     "wins": "the sum of inverse ranks of clicked documents",
     "needs": "a linear program for each query and set of rankers",
-    "cost": "one program, once; then O(rankers x clicks), and all pairs of rankers",
+    "cost": "one program, once; then O(rankers x clicks), plus all pairs of rankers",
 }
 register(
     __name__,
@@ -174,7 +175,7 @@ register(
     __name__,
     name="roughly_optimized",
     init=init_rough,
-    shows="one of ten sampled lists, with probabilities that are as fair as they can be at every depth",
+    shows="one of ten sampled lists, with probabilities that are as fair as possible at every depth",
     cite="manabe2017comparative",
     **_BOTH,
 )

@@ -1,10 +1,10 @@
-"""Pairwise preference multileave: clicks become preferences between documents, weighted to favour no position.
+"""Pairwise preference multileave: clicks become preferences between documents, weighted to remove position bias.
 
-At position i = 0, 1, ... the list shows a document from the top i + 1 of some ranker, drawn uniformly from those not
-yet shown. A clicked document is preferred to every unclicked document down to the position after the last click. A
-preference counts only if both documents could have been drawn at either position. Its weight is the inverse of the
-probability of that; a ranker's score is the weight of the preferences it agrees with. (The authors also divide by
-the number of counted preferences; it is the same for all rankers, so no winner changes.)
+At position i = 0, 1, ... the list shows a document drawn uniformly from all documents in the top i + 1 of some ranker
+that are not yet shown. A clicked document is preferred to every unclicked document down to the position after the last
+click. A preference counts only if both documents could have been drawn at either position. Its weight is the inverse of
+the probability of this event. A ranker's score is the total weight of the preferences that it agrees with. (The authors
+also divide by the number of counted preferences, which is the same for all rankers, so the winners are the same.)
 
 Oosterhuis, de Rijke. Sensitive and Scalable Online Evaluation with Theoretical Guarantees. CIKM 2017, with the
 preference rule of the authors' code. Under random clicks all rankers score the same on average.
@@ -21,7 +21,7 @@ from ltr_duel.core import FloatVector, IntVector, MarkVector, SignMatrix, compon
 from ltr_duel.interleaving.hooks import Lists, Shown, Size
 from ltr_duel.interleaving.registration import register
 
-_EQUAL = 1e-12  # closer scores differ by rounding alone
+_EQUAL = 1e-12  # smaller differences between scores are rounding errors
 
 
 class State(NamedTuple):
@@ -37,7 +37,7 @@ class State(NamedTuple):
 
 
 def init(size: Size, params: components.NoParams, outcome: str) -> State:
-    """Allocate."""
+    """Allocate the state."""
     return State(
         size.top,
         np.zeros(size.longest, np.uint8),
@@ -50,10 +50,10 @@ def init(size: Size, params: components.NoParams, outcome: str) -> State:
 
 
 def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, rng: Generator) -> int:
-    """Show candidates drawn uniformly."""
+    """Show a uniformly drawn candidate at each position."""
     start = lists.query_ptr[query]
     length = min(state.top, lists.query_ptr[query + 1] - start)
-    left, total = 0, 0  # candidates[:left] may be shown; candidates[left:total] are shown already
+    left, total = 0, 0  # candidates[:left] are not yet shown; candidates[left:total] are shown
     for i in range(length):
         for a in range(size):
             document = lists.order[slate[a], start + i]
@@ -105,7 +105,7 @@ def score_preferences(
             if state.clicked[y] == 1 or min(x, y) < high:
                 continue
             weight = 1.0
-            for i in range(low, high):  # positions at which one of the two could have been drawn, but was not
+            for i in range(low, high):  # positions at which only one of the two documents could have been drawn
                 weight *= state.choices[i] / (state.choices[i] - 1.0)
             preferred, other = start + page.shown[x], start + page.shown[y]
             for a in range(size):
@@ -117,7 +117,7 @@ def score_preferences(
 def count_choices(
     state: State, lists: Lists, start: int, slate: IntVector, size: int, page: Shown, length: int, depth: int
 ) -> None:
-    """Compute from the list the number of candidates at each position, and the highest rank of each document."""
+    """Compute the number of candidates at each position of the list, and the highest rank of each document."""
     total = 0
     for i in range(depth):
         for a in range(size):
@@ -141,6 +141,6 @@ register(
     biased=("credit",),
     shows="a document from the top i + 1 of any ranker, drawn uniformly",
     wins='weighted agreement with "clicked is better than not clicked"',
-    cost="O(rankers x top x clicks), and all pairs of rankers",
+    cost="O(rankers x top x clicks), plus all pairs of rankers",
     cite="oosterhuis2017sensitive",
 )

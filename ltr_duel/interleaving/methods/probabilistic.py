@@ -1,11 +1,11 @@
-"""Probabilistic interleave and multileave, credit marginalised exactly over the possible contributors.
+"""Probabilistic interleave and multileave, with credit marginalised exactly over the possible contributors.
 
-Each ranker becomes a softmax over its documents: rank r has weight r^-tau (tau = 3). For each position of the list a
-uniformly chosen ranker draws a document from its distribution over the documents not yet shown. Given the list, the
-contributors are independent of each other and of the clicks, because clicks depend only on the list: ranker j
+Each ranker is a softmax over its documents: rank r has weight r^-tau (tau = 3). At each position of the list, a
+document is drawn from the distribution of a uniformly chosen ranker over the documents not yet shown. Given the list,
+the contributors are independent of each other and of the clicks, because clicks depend only on the list: ranker j
 contributed position k with probability q_kj = P_kj / sum_i P_ki. So the number of clicks that a ranker owns is a sum
-of independent coins; a dynamic programme over the clicked positions gives its distribution. For two of many rankers
-the programme runs over the difference of their clicks, to which each click adds +1, -1 or 0.
+of independent Bernoulli variables, and a dynamic programme over the clicked positions computes its distribution. For
+two of many rankers, the programme uses the difference of their clicks, to which each click adds +1, -1 or 0.
 
 Hofmann, Whiteson, de Rijke. A Probabilistic Method for Inferring Preferences from Clicks. CIKM 2011; for many
 rankers Schuth et al. Probabilistic Multileave for Online Retrieval Evaluation. SIGIR 2015 (with contributors drawn
@@ -15,11 +15,11 @@ Outcome rules for pairs, with P1 (P2) the posterior probability that the first (
 clicks:
 
 - ``marginal_sign``: the first ranker wins if P1 > P2; equal probabilities tie. Published baselines used this rule. It
-  is biased: under random clicks it favours some rankers over others, and it turns the smallest lead into a win.
-- ``sampled``: the ranker wins that owns more clicks under the contributors that were actually drawn.
-- ``marginal_bernoulli``: the first ranker wins with probability P1 + (1 - P1 - P2) / 2, the distribution of
-  ``sampled``. The default for simulated users and for estimated matrices.
-- ``expectation``: the number P1 - P2 itself; it has the mean of ``sampled``, with less variance.
+  is biased, because it favours some rankers under random clicks; also, it turns the smallest lead into a win.
+- ``sampled``: the ranker that owns more clicks under the actually drawn contributors wins.
+- ``marginal_bernoulli``: the first ranker wins with probability P1 + (1 - P1 - P2) / 2, so the mean outcome is the
+  same as for ``sampled``. This rule is the default for simulated users and for estimated matrices.
+- ``expectation``: the outcome is P1 - P2; it has the same mean as ``sampled``, with less variance.
 
 ``marginal_sign`` and ``sampled`` lead to different preference matrices; never mix them. Sets of rankers use
 ``marginal_sign`` for each pair.
@@ -52,7 +52,7 @@ from ltr_duel.interleaving.registration import register
 
 OUTCOMES = ("marginal_sign", "sampled", "marginal_bernoulli", "expectation")
 _BITS = 63  # bits of a mask
-_EQUAL = 1e-12  # posteriors that are closer tie: they differ only by rounding
+_EQUAL = 1e-12  # smaller differences between posteriors are rounding errors, and count as ties
 
 
 class Params(NamedTuple):
@@ -80,7 +80,7 @@ class State(NamedTuple):
 
 
 def init(size: Size, params: Params, outcome: str) -> State:
-    """Allocate."""
+    """Allocate the state."""
     weight = np.zeros(size.longest + 1 + AT_ONCE)
     weight[1 : size.longest + 1] = np.arange(1.0, size.longest + 1) ** -params.tau
     return State(
@@ -117,8 +117,8 @@ def draw_document(
     """Draw a document that is not yet shown from a ranker's softmax; ``u`` in [0, 1) is used for the first try.
 
     Draws from the first free rank and all ranks below it, and draws again if the document is already shown. The
-    document at the first free rank never is, so at least ``weight[free] / tail[free]`` of the draws succeed, about
-    ``2 / free`` if tau = 3.
+    document at the first free rank is never shown already, so at least ``weight[free] / tail[free]`` of the draws
+    succeed, about ``2 / free`` if tau = 3.
     """
     free = first_free(state, lists, ranker, start, place)
     end = state.tail[documents + 1]
@@ -148,7 +148,7 @@ def draw_list(state: State, lists: Lists, query: int, slate: IntVector, size: in
     for a in range(size):
         state.free[a] = 1
     for k in range(length):
-        u = size * uniform(rng)  # one draw for the contributor and the document
+        u = size * uniform(rng)  # one random number for the contributor and the document
         place = int(u)
         u -= place
         chosen = draw_document(state, lists, slate[place], place, start, documents, u, rng)
@@ -166,7 +166,7 @@ def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: i
 
 
 def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Shown, rng: Generator) -> int:
-    """Draw a list for the slate of two."""
+    """Draw a list for the pair."""
     state.pair[0] = first
     state.pair[1] = second
     if state.rule == 2:  # marginal_bernoulli
@@ -180,9 +180,9 @@ def trace_clicks(
 ) -> None:
     """Write Pr(ranker a contributed click c | list) into ``state.source[c, a]``.
 
-    At the last click, a ranker's remaining weight is the weight of all ranks from its first free rank, minus the
-    weights of shown documents further down. Towards the top, the weight of each shown document is added back. Sums
-    instead of differences avoid cancellation, even for steep weights.
+    At the last click, a ranker's remaining weight is the weight of all ranks from its first free rank on, minus the
+    weights of shown documents below this rank. From there up to the first click, the weight of each shown document is
+    added back. Sums instead of differences avoid cancellation, even for steep weights.
     """
     start = lists.query_ptr[query]
     end = state.tail[lists.query_ptr[query + 1] - start + 1]
@@ -216,7 +216,7 @@ def trace_clicks(
 
 @kernel
 def first_left(above: int, ranks: IntVector, places: int) -> int:
-    """Return the first rank not in ``ranks[:places]``; bit r - 1 of ``above`` is set if it contains r <= _BITS."""
+    """Return the first rank not in ``ranks[:places]``; ``above`` contains these ranks up to _BITS as a bit mask."""
     free = trailing_zeros(~above) + 1
     m = 0
     while free > _BITS and m < places:
@@ -228,7 +228,7 @@ def first_left(above: int, ranks: IntVector, places: int) -> int:
 
 @kernel
 def owned_lead(page: Shown, n_clicks: int) -> int:
-    """Return +1 if the first of two rankers owns more clicks, -1 if it owns fewer, else 0."""
+    """Return +1 if the first of two rankers owns more clicks, -1 if it owns fewer clicks, else 0."""
     balance = 0
     for c in range(n_clicks):
         balance += 1 - 2 * page.owner[page.clicks[c]]
@@ -253,7 +253,7 @@ def lead_of_two(state: State, n_clicks: int) -> float:
 
 @jit.outlined
 def lead_among_many(state: State, a: int, b: int, n_clicks: int) -> float:
-    """Return Pr(ranker a owns more clicks than ranker b) - Pr(it owns fewer); other rankers may own clicks too."""
+    """Return Pr(ranker a owns more clicks than ranker b) - Pr(a owns fewer); other rankers may also own clicks."""
     middle = n_clicks + 1  # owned[middle + d] = Pr(difference d)
     state.owned[middle] = 1.0
     for c in range(n_clicks):
@@ -275,7 +275,7 @@ def lead_among_many(state: State, a: int, b: int, n_clicks: int) -> float:
 
 @jit.outlined
 def bound_owned(state: State, size: int, n_clicks: int) -> None:
-    """Write the bounds of `credit_slate`: Pr(a ranker owns a click), and the expected number of clicks it owns."""
+    """Write the bounds for `credit_slate`: Pr(a ranker owns a click), and its expected number of owned clicks."""
     state.least[:size] = 1.0
     state.most[:size] = 0.0
     for c in range(n_clicks):
@@ -301,7 +301,7 @@ def compare_bounds(mine_least: float, mine_most: float, least: FloatVector, most
 
 @jit.outlined
 def distance(state: State, a: int, b: int, n_clicks: int) -> float:
-    """Return the sum over clicks of the difference between the rankers' probabilities, an upper bound of the lead."""
+    """Return the sum over clicks of the rankers' absolute difference in probability, an upper bound of the lead."""
     total = 0.0
     for c in range(n_clicks):
         total += abs(state.source[c, a] - state.source[c, b])
@@ -311,7 +311,7 @@ def distance(state: State, a: int, b: int, n_clicks: int) -> float:
 def credit_pair(
     state: State, lists: Lists, query: int, first: int, second: int, page: Shown, length: int, n_clicks: int
 ) -> float:
-    """Apply the outcome rule to the clicks owned."""
+    """Apply the outcome rule to the owned clicks."""
     if state.rule == 1:  # sampled
         outcome = float(owned_lead(page, n_clicks))
     else:
@@ -330,7 +330,7 @@ def credit_slate(
     state: State, lists: Lists, query: int, slate: IntVector, size: int, page: Shown, length: int, n_clicks: int,
     won: SignMatrix,
 ) -> None:  # fmt: skip
-    """Compare the clicks owned by each pair of rankers.
+    """Compare the owned clicks of each pair of rankers.
 
     Let M and N be the numbers of clicks that a and b own. Then ``sign(M - N)`` is at least ``[M > 0] - N`` and at most
     ``M - [N > 0]``. The means of these bounds decide nearly all pairs: 95 to 99% with 100 random rankers.
@@ -348,7 +348,7 @@ def credit_slate(
 def find_contributors(
     state: State, lists: Lists, query: int, first: int, second: int, page: Shown, n_clicks: int, q: FloatVector
 ) -> None:
-    """Trace all clicks at once: who contributed a document does not change with further clicks."""
+    """Trace all clicks at once, because the contributors do not depend on other clicks."""
     if n_clicks > 0:
         state.pair[0] = first
         state.pair[1] = second
@@ -360,9 +360,9 @@ def find_contributors(
 def draw_mirrored(
     state: State, lists: Lists, query: int, first: int, second: int, page: Shown, uniforms: FloatVector, rng: Generator
 ) -> int:
-    """Let ``first`` contribute where its number is below 1/2, at the depth that the rest of the number says.
+    """Draw a list: ``first`` contributes where the number is below 1/2; the rest of the number determines the depth.
 
-    A number that falls on a document already shown is drawn again, as in `draw_list`.
+    If the number selects a document that is already shown, a new number is drawn, as in `draw_list`.
     """
     start = lists.query_ptr[query]
     documents = lists.query_ptr[query + 1] - start
@@ -388,8 +388,8 @@ register(
     unbiased="marginal_bernoulli",
     biased=("marginal_sign",),
     posterior=("marginal_sign",),
-    shows="a random ranker draws from its softmax over ranks, place by place",
-    wins="more clicks owned, marginalised exactly over who may have contributed",
+    shows="at each position, a document from the softmax over ranks of a random ranker",
+    wins="more clicks owned, marginalised exactly over the possible contributors",
     cost="O(top + clicks x top); sets: O(rankers x clicks x top), and clicks^2 for each pair",
     cite="hofmann2011probabilistic,schuth2015probabilistic",
 )

@@ -2,13 +2,13 @@
 
 The list is built as in team-draft multileave; the teams are then ignored. Each ranker ranks only the shown documents
 (rho = 1..length), and its score is the sum of rho^-tau over the clicked documents (tau = 3). The higher score wins;
-equal scores tie. So one impression scores all rankers, including rankers that contributed no document.
+equal scores tie. So each impression scores all rankers, including rankers that contributed no document.
 
 Brost, Cox, Seldin, Lioma. An Improved Multileaving Algorithm for Online Ranker Evaluation. SIGIR 2016
-(arXiv 1608.00788). Not fair under random clicks in general: see docs/methods.md.
+(arXiv 1608.00788). In general, the method is unfair under random clicks: see docs/methods.md.
 
-Scores are integers, so that ties are exact: rho^-3 is multiplied by lcm(1..top)^3, which fits up to top = 15. For
-longer lists, and exponents that are not whole numbers, rho^-tau is rounded to a multiple of top / 2^62.
+Scores are integers, so that ties are exact: rho^-3 is multiplied by lcm(1..top)^3, which fits into int64 up to
+top = 15. For longer lists and fractional exponents, rho^-tau is rounded to a multiple of top / 2^62.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ltr_duel.interleaving.methods.team_draft import draw_slate as draw_slate
 from ltr_duel.interleaving.registration import register
 
 _LARGEST = 2**62
-_BEHIND_ALL = np.iinfo(np.int16).max  # below every rank
+_BEHIND_ALL = np.iinfo(np.int16).max  # padding: a rank below all other ranks
 
 
 class Params(NamedTuple):
@@ -46,17 +46,17 @@ class State(NamedTuple):
 
 
 def points_by_rank(top: int, tau: float) -> IntVector:
-    """Return integers proportional to rho^-tau for rho = 1..top; shape (top + 1,), the first unused."""
+    """Return integers proportional to rho^-tau for rho = 1..top, shape (top + 1,); the first integer is unused."""
     if tau == int(tau):
         scale = math.lcm(*range(1, top + 1)) ** int(tau)
         if scale * top <= _LARGEST:
             return np.array([0] + [scale // rho ** int(tau) for rho in range(1, top + 1)], dtype=np.int64)
-    largest = _LARGEST // top  # top scores of this size still fit
+    largest = _LARGEST // top  # a sum of ``top`` scores of this size fits into int64
     return np.array([0] + [round(largest * rho**-tau) for rho in range(1, top + 1)], dtype=np.int64)
 
 
 def init(size: Size, params: Params, outcome: str) -> State:
-    """Allocate."""
+    """Allocate the state."""
     room = -(-size.top // SMALL_AT_ONCE) * SMALL_AT_ONCE
     return State(
         size.top,
@@ -102,8 +102,8 @@ def credit_slate(
 register(
     __name__,
     limits={"tau": (0, 100)},
-    shows="as `team_draft`",
-    wins="the higher sum of rho^-3, rho the rank among the shown documents alone",
-    cost="O(rankers x top), and all pairs of rankers",
+    shows="the same list as `team_draft`",
+    wins="the higher sum of rho^-3 over clicked documents, with rho the rank among the shown documents",
+    cost="O(rankers x top), plus all pairs of rankers",
     cite="brost2016sosm",
 )

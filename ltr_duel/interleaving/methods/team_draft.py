@@ -1,15 +1,15 @@
 """Team draft: rankers take turns, in a new random order each round, to add their best document not yet shown.
 
-A click is credited to the ranker that added the document; more clicks win. The pair is the slate of two. Fair under
-random clicks: below the common prefix, each ranker owns a position with the same probability. (This does not hold for
-documents: a document that only the first ranker has among its best is always owned by that ranker.)
+A click is credited to the ranker that added the document; more clicks win. A pair is treated as a slate of two. The
+method is fair under random clicks: below the common prefix, each ranker owns a position with the same probability.
+(This does not hold for documents: a document that only one ranker ranks highly is always owned by this ranker.)
 
 Radlinski, Kurup, Joachims. How Does Clickthrough Data Reflect Retrieval Quality? CIKM 2008; for many rankers Schuth,
 Sietsma, Whiteson, Lefortier, de Rijke. Multileaved Comparisons for Fast Online Evaluation. CIKM 2014.
 
-The common prefix of all rankings is shown first and has no owner, as in the public implementations;
-``prefix_credit=1`` is the original, which drafts these documents too. With more rankers than positions, most rankers
-own no document.
+The common prefix of all rankings is shown first and has no owner, as in the public implementations. With
+``prefix_credit=1``, these documents are drafted too, as in the original paper. If there are many more rankers than
+positions, most rankers own no document.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class State(NamedTuple):
 
     draft: Draft
     pair: IntVector  # (2,) the pair as a slate
-    scores: IntVector  # (rankers,) clicks owned
+    scores: IntVector  # (rankers,) numbers of owned clicks
 
 
 def new_draft(size: Size, prefix_credit: int = 0) -> Draft:
@@ -55,7 +55,7 @@ def new_draft(size: Size, prefix_credit: int = 0) -> Draft:
 
 
 def init(size: Size, params: Params, outcome: str) -> State:
-    """Allocate."""
+    """Allocate the state."""
     return State(new_draft(size, params.prefix_credit), np.zeros(2, np.int64), np.zeros(size.rankers, np.int64))
 
 
@@ -74,7 +74,7 @@ def draft_list(draft: Draft, lists: Lists, query: int, slate: IntVector, size: i
         draft.reached[a] = k
     turn = 0
     while k < length:
-        other = turn + random_below(size - turn, rng)  # one step of a shuffle: only the turns that are needed are drawn
+        other = turn + random_below(size - turn, rng)  # one step of a shuffle; only the required turns are drawn
         place = draft.turns[other]
         draft.turns[other] = draft.turns[turn]
         draft.turns[turn] = place
@@ -98,7 +98,7 @@ def draft_list(draft: Draft, lists: Lists, query: int, slate: IntVector, size: i
 
 @kernel
 def common_prefix(lists: Lists, start: int, slate: IntVector, size: int, page: Shown, length: int) -> int:
-    """Show, without an owner, the documents on which all rankers agree from the top; return their number."""
+    """Fill the page with the common prefix of all rankers, without owners, and return its length."""
     for k in range(length):
         document = lists.order[slate[0], start + k]
         for a in range(1, size):
@@ -110,7 +110,7 @@ def common_prefix(lists: Lists, start: int, slate: IntVector, size: int, page: S
 
 
 def draw_pair(state: State, lists: Lists, query: int, first: int, second: int, page: Shown, rng: Generator) -> int:
-    """Draft a list for the slate of two."""
+    """Draft a list for the pair."""
     state.pair[0] = first
     state.pair[1] = second
     return draft_list(state.draft, lists, query, state.pair, 2, page, rng)
@@ -124,7 +124,7 @@ def draw_slate(state: State, lists: Lists, query: int, slate: IntVector, size: i
 def credit_pair(
     state: State, lists: Lists, query: int, first: int, second: int, page: Shown, length: int, n_clicks: int
 ) -> float:
-    """Count the clicks that each of the two owns."""
+    """Count the clicks that each of the two rankers owns."""
     balance = 0
     for c in range(n_clicks):
         owner = page.owner[page.clicks[c]]
@@ -147,7 +147,7 @@ def credit_slate(
 
 @kernel
 def rank_scores(scores: IntVector, size: int, won: SignMatrix) -> None:
-    """Compare all scores of a slate: the higher one wins, equal ones tie."""
+    """Compare all scores of a slate: the higher score wins, and equal scores tie."""
     for a in range(size - 1):
         compare_scores(scores[a], scores[a + 1 : size], won[a, a + 1 : size])
 

@@ -1,4 +1,4 @@
-"""Estimate a preference matrix off-line: simulated comparisons of each pair of rankers, as many as wanted.
+"""Estimate a preference matrix off-line, from any number of simulated comparisons of each pair of rankers.
 
 pairs x blocks --cut--> pieces --all workers--> whole-number counts --add up--> p, standard errors
 """
@@ -18,7 +18,7 @@ from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.tally import Tally
 from ltr_duel.rankers import Rankings, require_rankings
 
-MOST_IN_A_SEARCH = 4_000_000  # comparisons of a pair after which a search gives up: identical rankers never part
+MOST_IN_A_SEARCH = 4_000_000  # comparisons of a pair after which a search ends: identical rankers never separate
 
 
 def estimate_preferences(
@@ -39,50 +39,50 @@ def estimate_preferences(
     store: str | Path | None = None,
     share: tuple[int, int] | None = None,
 ) -> PreferenceMatrix:
-    """Compare each pair of rankers on simulated users, and return how often each one wins.
+    """Compare each pair of rankers on simulated users, and return the share of comparisons that each ranker wins.
 
-    A comparison draws a query uniformly with replacement, shows a list interleaved from the two rankers, lets the click
-    model click, and credits the clicks. Each block of each pair has its own random stream, named by the two
-    rankers: the result does not depend on the number of workers, nor on which other rankers are in the set, and
-    more comparisons later continue where fewer ended.
+    A comparison draws a query uniformly with replacement, shows a list interleaved from the two rankers, simulates
+    clicks on the list, and credits the clicks. Each block of each pair has its own random stream, whose key contains
+    the names of the two rankers. So the result depends neither on the number of workers nor on the other rankers in
+    the set, and an estimate can be extended later.
 
     Parameters
     ----------
     rankings : Rankings
         At least two rankers.
     clicks : str or ClickModel
-        Name of a click model, or your own table.
+        Name of a click model, or a custom table.
     method, outcome : str
-        How two rankers are compared, and who is said to have won (see `ltr_duel.interleaving`). By default the rule
-        that is unbiased under random clicks: ``marginal_bernoulli`` for probabilistic interleave, where the papers took
-        ``marginal_sign``.
+        The method that compares two rankers, and the rule that determines the winner (see `ltr_duel.interleaving`). The
+        default rule is unbiased under random clicks: ``marginal_bernoulli`` for probabilistic interleave, for which the
+        papers used ``marginal_sign``.
     comparisons : int, optional
-        For each pair, at least 2, rounded up to the groups of 2 or 4 lists that a variance reduction makes, at least
-        two of them; 1,000 by default, and 4,000 without variance reduction. With ``target_error`` or ``until_winner``,
-        the number to begin with.
+        Number of comparisons of each pair, at least 2; by default 1,000, or 4,000 without variance reduction. If a
+        variance reduction makes groups of 2 or 4 lists, the number is rounded up to whole groups, at least two. With
+        ``target_error`` or ``until_winner``, this is the initial number.
     top : int
-        Documents shown.
+        Number of documents shown.
     seed : int
     jobs : int
-        Threads; -1 for all cores.
+        Number of threads; -1 for all cores.
     against : str, optional
-        Compare only pairs with this ranker. The others stay at 1/2 with an infinite error.
+        Compare only pairs with this ranker. All other pairs stay at 1/2 with an infinite standard error.
     target_error : float, optional
-        Continue until each pair's standard error is at most this.
+        Continue until the standard error of each pair is at most this number.
     until_winner : float, optional
-        A confidence, for example .99: continue, where it is in doubt, until the Condorcet winner is known, or known not
-        to exist.
+        A confidence, for example .99: continue with undecided pairs until the Condorcet winner is known, or it is known
+        that none exists.
     at_most : int
-        Comparisons of a pair after which ``target_error`` and ``until_winner`` give up.
+        Largest number of comparisons of a pair for ``target_error`` and ``until_winner``.
     variance_reduction : {"auto", "none"} or sequence of {"common", "stratified", "integrated", "antithetic", "control"}
-        Fewer lists for the same error; see `ltr_duel.preferences.estimate.settings`. By default all that the method
-        and the tie rule allow; the provenance names them.
+        Methods that reach the same error with fewer lists; see `ltr_duel.preferences.estimate.settings`. By default all
+        reductions that the method and the tie rule allow; the provenance names them.
     store : path, optional
-        Folder for partial results: after a kill, the same call resumes from them. It may be deleted once the matrix is
-        saved.
+        Folder for partial results: after a kill, the same call resumes from them. The folder may be deleted when the
+        matrix is saved.
     share : (int, int), optional
-        ``(2, 5)``: count only the second fifth of the pieces into the store, for a call without ``share`` to add up.
-        The matrix returned holds that part alone.
+        ``(2, 5)``: count only the second fifth of the pieces and put them into the store. The returned matrix contains
+        only this share; a final call without ``share`` combines all shares.
 
     Returns
     -------
@@ -92,7 +92,7 @@ def estimate_preferences(
     Raises
     ------
     InputError
-        For fewer than two rankers, an unknown name, or a click model that does not fit the corpus.
+        If there are fewer than two rankers, a name is unknown, or the click model does not fit the corpus.
 
     Examples
     --------
@@ -121,24 +121,25 @@ def extend_preferences(
     at_most: int = MOST_IN_A_SEARCH,
     store: str | Path | None = None,
 ) -> PreferenceMatrix:
-    """Add comparisons to an estimated matrix, perhaps read from a file, under its own settings.
+    """Add comparisons to an estimated matrix with the settings of its estimate; the matrix may come from a file.
 
-    Extending 4,000 comparisons to 8,000 gives the bytes of 8,000 at once.
+    Extending 4,000 comparisons to 8,000 gives the same bytes as estimating 8,000 comparisons at once.
 
     rankings: the same rankers on the same corpus.
-    comparisons: for each pair, in all; pairs that have as many already are left alone.
-    clicks: needed only if the matrix was estimated with a table of your own.
+    comparisons: total number for each pair; pairs that have this many already are left unchanged.
+    clicks: required only if the matrix was estimated with a custom table.
     jobs, target_error, until_winner, at_most, store: as for `estimate_preferences`.
 
     Raises `InputError` if the matrix has no counts, if the corpus, the rankers or the tie rule are not the same, or if
-    what makes the comparisons has another numbers version (`ltr_duel.core.numbering`). Package versions do not matter.
+    a component of the comparisons has another numbers version (`ltr_duel.core.numbering`). Package versions do not
+    matter.
     """
     if not isinstance(matrix, PreferenceMatrix):
-        raise InputError(f"comparisons are added to a PreferenceMatrix, not to {errors.shown(matrix)}")
+        raise InputError(f"comparisons can be added to a PreferenceMatrix, not to {errors.shown(matrix)}")
     require_rankings(rankings)
     about = matrix.provenance
     if matrix.tally is None:
-        raise InputError("this matrix has no counts to add to: it was not estimated here")
+        raise InputError("comparisons cannot be added: this matrix has no counts, because it was not estimated here")
     settings = _settings_of(matrix, rankings, clicks)
     for key, value in {"numbers": {}, **settings.provenance}.items():
         before = about.get(key, {} if key == "numbers" else None)
@@ -147,7 +148,7 @@ def extend_preferences(
             if key == "numbers":
                 differ = sorted(name for name in {**before, **value} if before.get(name) != value.get(name))
                 other = f"another numbers version of {', '.join(differ)}"
-            raise InputError(f"the matrix was estimated with {other}; they must not be mixed")
+            raise InputError(f"the matrix was estimated with {other}; different settings must not be mixed")
     if comparisons:
         comparisons = settings.checked_count(comparisons)
     tally = Tally(*(part.copy() for part in matrix.tally))
@@ -160,7 +161,7 @@ def _settings_of(matrix: PreferenceMatrix, rankings: Rankings, clicks: ClickMode
     """Rebuild the settings of a matrix from its provenance, which may come from any file."""
     about = matrix.provenance
     if matrix.names != rankings.names:
-        raise InputError("the matrix and the rankings hold different rankers, or the same in another order")
+        raise InputError("the matrix and the rankings contain different rankers, or the same rankers in another order")
     try:
         parameters = ",".join(f"{key}={value}" for key, value in about["method_parameters"].items())
         model = clicks or ClickModel(
@@ -176,7 +177,7 @@ def _settings_of(matrix: PreferenceMatrix, rankings: Rankings, clicks: ClickMode
         reductions = about.get("variance_reduction", ())
         return make_settings(rankings, model, method, about["outcome"], about["top"], about["seed"], reductions)
     except (KeyError, TypeError, AttributeError) as error:
-        raise InputError(f"the provenance of the matrix does not say how it was estimated ({error})") from None
+        raise InputError(f"the provenance of the matrix lacks a setting of its estimate ({error})") from None
 
 
 def _sampler(settings: Settings, jobs: int, store: str | Path | None, share: tuple[int, int] | None) -> PairSampler:
@@ -185,11 +186,11 @@ def _sampler(settings: Settings, jobs: int, store: str | Path | None, share: tup
     start, step = 0, 1
     if share is not None:
         if not isinstance(share, tuple | list) or len(share) != 2:
-            raise InputError(f"a share of the work is two numbers, such as (2, 5), not {errors.shown(share)}")
+            raise InputError(f"a share of the work must be two numbers, such as (2, 5), not {errors.shown(share)}")
         step = errors.require_whole("the number of shares", share[1], 1, 10**9)
         start = errors.require_whole("the number of a share", share[0], 1, step) - 1
     parallel.checked_jobs(jobs)
     if step > 1 and store is None:
-        raise InputError("a share of the work needs a store, where the shares meet")
+        raise InputError("a share of the work needs a store, in which the shares are combined")
     pieces = PieceStore(Path(store), settings.digest) if store is not None else None
     return PairSampler(settings, jobs, pieces, slice(start, None, step))

@@ -1,8 +1,8 @@
-"""Comparisons in blocks: block b of a pair holds its comparisons number 4,000 b to 4,000 (b + 1).
+"""Comparisons in blocks: block b of a pair contains comparisons 4,000 b to 4,000 (b + 1) - 1.
 
-Each block of each pair has its own random stream, named by the two rankers and the number of the block. So the
-first n comparisons of a pair are the same whether they were made at once, in pieces, after a kill, or on other
-machines, and whichever other rankers are in the set.
+Each block of each pair has its own random stream, whose key contains the names of the two rankers and the number of
+the block. So the first n comparisons of a pair are the same if they are made at once, in pieces, after a kill, or on
+other machines, and they do not depend on the other rankers in the set.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from ltr_duel.interleaving import Comparison, compare_pair
 from ltr_duel.preferences.estimate.settings import Settings
 from ltr_duel.preferences.tally import SCALE
 
-BLOCK = 4000  # lists; a multiple of every size of a unit
-NOTHING = np.zeros((0, 0))  # is taken off outcomes
+BLOCK = 4000  # lists in a block; a multiple of all sizes of a unit
+NOTHING = np.zeros((0, 0))  # no corrections
 
 
 @dispatched
 def evaluate(evaluator: Any, query: int, first: int, second: int, rng: np.random.Generator) -> float:
-    """Show one list interleaved from two rankers for a query: the outcome, from -1 (``second`` won) to +1."""
-    raise TypeError("this evaluates no lists")
+    """Return the outcome of one list, interleaved from two rankers for a query: from -1 (``second`` won) to +1."""
+    raise TypeError("this evaluator cannot evaluate lists")
 
 
 class Played(NamedTuple):
-    """One user sees the list and clicks."""
+    """Evaluator in which one user sees the list and clicks."""
 
     comparison: Comparison
     n_queries: int
@@ -53,7 +53,7 @@ implement(evaluate, Played, _play)
 
 
 class Piece(NamedTuple):
-    """Comparisons ``begin`` to ``end`` of some pairs: a task of one thread."""
+    """Task of one thread: comparisons ``begin`` to ``end`` of some pairs."""
 
     first: IntVector
     second: IntVector
@@ -62,9 +62,9 @@ class Piece(NamedTuple):
 
 
 class Worker:
-    """Counts comparisons in one thread, with scratch arrays that are made once.
+    """Counts comparisons in one thread, with scratch arrays that are allocated once.
 
-    taken: shape (K, n_queries) or (0, 0); is subtracted from outcomes.
+    taken: corrections, shape (K, n_queries), or (0, 0) for none; their difference is subtracted from outcomes.
     """
 
     def __init__(self, settings: Settings, evaluator: Any, taken: FloatMatrix = NOTHING) -> None:
@@ -74,7 +74,7 @@ class Worker:
         self._count = count_block if settings.comparer.compiled else interpreted(count_block)
 
     def count(self, piece: Piece) -> IntMatrix:
-        """Return a row (lists, total, square, within) for each pair of a piece."""
+        """Return one row (lists, total, square, within) for each pair of a piece."""
         settings, names = self._settings, self._settings.rankings.names
         rows = np.zeros((len(piece.first), 4), np.int64)
         for row, first, second, begin, end in zip(rows, *(column.tolist() for column in piece), strict=True):
@@ -93,9 +93,9 @@ class Worker:
 
 
 def queries_of(block: int, settings: Settings) -> IntVector:
-    """Return the queries of a block, one for each unit; empty where each pair draws its own.
+    """Return the queries of a block, one for each unit; empty if queries are drawn separately for each pair.
 
-    Stratified: the units of a pair go through all queries in an order shuffled anew for each pass.
+    Stratified: the units of a pair visit all queries in turn, in a new random order for each pass.
     """
     return _queries(block, settings.seed, settings.rankings.n_queries, settings.lists_of_a_unit, settings.queries)
 
@@ -121,11 +121,11 @@ def _shuffled(number: int, seed: int, n_queries: int) -> IntVector:
 
 
 class BlockPlan(NamedTuple):
-    """How the comparisons of a block are made."""
+    """Settings for the comparisons of a block."""
 
     evaluator: Any
-    queries: IntVector  # one for each unit; or none, where each pair draws its own
-    taken: FloatMatrix  # (K, n_queries) or (0, 0); what is taken off outcomes
+    queries: IntVector  # one query for each unit; empty if queries are drawn separately for each pair
+    taken: FloatMatrix  # (K, n_queries) corrections of outcomes, or (0, 0) for none
     lists_of_an_evaluation: int
     evaluations_of_a_unit: int
 
@@ -134,7 +134,7 @@ class BlockPlan(NamedTuple):
 def count_block(
     block: BlockPlan, first: int, second: int, begin: int, end: int, rng: np.random.Generator, row: IntVector
 ) -> None:
-    """Go through the first ``end`` comparisons of a block, and add those from ``begin`` on to ``row``."""
+    """Simulate the first ``end`` comparisons of a block, and add the comparisons from ``begin`` on to ``row``."""
     evaluator, queries, taken = block.evaluator, block.queries, block.taken
     lists = block.lists_of_an_evaluation * block.evaluations_of_a_unit
     for unit in range(end // lists):

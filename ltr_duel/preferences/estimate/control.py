@@ -1,13 +1,14 @@
-"""Control variates: what a query alone says about who will win is taken off an outcome, and its mean is given back.
+"""Control variates: subtract the part of an outcome that the query alone predicts, and add back the mean of that part.
 
 The gain of a ranker for a query is the sum, over the documents that it would show, of Pr(click | grade) / rank. An
-outcome goes with the difference of both rankers' gains, whose mean over all queries is known exactly. So
+outcome is correlated with the difference between the gains of the two rankers, whose mean over all queries is known
+exactly. So
 
     outcome - slope x (difference of gains for this query - its mean over all queries)
 
-has the mean of the outcome, whatever the slope, and varies less (Owen, Monte Carlo theory, methods and examples, 2013,
-section 8.9). The slope is fitted beforehand to rankers that order documents at random, with random numbers of their
-own, so it is independent of the comparisons it corrects and of the rankers compared.
+has the same mean as the outcome, for any slope, and less variance (Owen, Monte Carlo theory, methods and examples,
+2013, section 8.9). The slope is fitted beforehand, with a separate random stream, to rankers that order documents at
+random, so the slope is independent of the comparisons that it corrects and of the rankers that are compared.
 """
 
 from __future__ import annotations
@@ -25,21 +26,21 @@ from ltr_duel.preferences.estimate.settings import Settings
 from ltr_duel.preferences.tally import FARTHEST, SCALE
 from ltr_duel.rankers import Rankings
 
-_QUERIES, _RANKERS = 256, 8  # at random
-_EVALUATIONS = 1024  # to which a slope is fitted: they know it to some percent, and a tenth would do little harm
-_STEPS = 1024.0  # a slope is a whole multiple of 1 / 1024: rounding of sums does not show in it
+_QUERIES, _RANKERS = 256, 8  # numbers of sampled queries, and of rankers with random orders
+_EVALUATIONS = 1024  # evaluations to which a slope is fitted; its error is a few percent, and even 10 % is harmless
+_STEPS = 1024.0  # slopes are multiples of 1 / 1024, so that rounding errors of sums do not change them
 _MOST_GAIN = (FARTHEST - 1.0) / 2
 
 
 def taken_off(settings: Settings) -> FloatMatrix:
-    """Return what is taken off outcomes, (K, n_queries): that of the first ranker, less that of the second."""
+    """Return the corrections, (K, n_queries); the first ranker's minus the second's is subtracted from outcomes."""
     taken = gains_of(settings.comparer)
     centre(taken, fitted_slope(settings), _MOST_GAIN)
     return taken
 
 
 def fitted_slope(settings: Settings) -> float:
-    """Return the slope of outcomes over differences of gains, among rankers that order documents at random."""
+    """Return the slope of outcomes over differences of gains for rankers that order documents at random."""
     rng = stream(settings.seed, "preferences", "control")
     comparer = random_rankers(settings.comparer, rng)
     each = tuple(name for name in settings.reductions if name in ("integrated", "antithetic"))
@@ -60,7 +61,7 @@ def fitted_slope(settings: Settings) -> float:
 
 
 def random_rankers(comparer: Comparer, rng: np.random.Generator) -> Comparer:
-    """Return the same way to compare, for rankers that order some of the queries at random."""
+    """Return a copy of the comparer whose rankers order documents at random, for a sample of the queries."""
     given = comparer.rankings
     queries = rng.permutation(given.n_queries)[:_QUERIES]
     spans = [np.arange(given.query_ptr[q], given.query_ptr[q + 1]) for q in queries]
@@ -103,7 +104,7 @@ def add_gains(
 
 @kernel
 def centre(gains: FloatMatrix, slope: float, most: float) -> None:
-    """Turn gains into what is taken off an outcome: ``slope`` times them, at most ``most``, less the mean."""
+    """Turn gains into corrections: multiply by ``slope``, clip at ``most``, and subtract the mean over queries."""
     for ranker in range(gains.shape[0]):
         total = 0.0
         for query in range(gains.shape[1]):

@@ -1,15 +1,15 @@
-"""How far the comparisons of an estimate go: a number, a target for the error, or until the winner is known.
+"""Goals of an estimate: a number of comparisons, a target for the standard error, or a known Condorcet winner.
 
-The search for the Condorcet winner spends comparisons where it is still in doubt. After each round, pair (i, j) is
-decided if the confidence interval of p[i, j] excludes 1/2. A ranker that a rival beats for certain is no candidate any
-more. The most promising candidate's undecided pairs get as many comparisons again. The search ends when one ranker
-beats all others for certain, when no candidate is left (then there is no Condorcet winner), or when no pair may get
-more comparisons.
+The search for the Condorcet winner compares only undecided pairs. After each round, pair (i, j) is decided if the
+confidence interval of p[i, j] excludes 1/2. A ranker that loses a decided pair is no longer a candidate. The number of
+comparisons of the most promising candidate's undecided pairs is then doubled. The search ends when one ranker has won
+all its pairs, when no candidate is left (then there is no Condorcet winner), or when all remaining pairs have the
+maximum number of comparisons.
 
-In round r an interval may miss on one side with probability ``(1 - confidence) / (K r (r + 1))``. A wrong answer
-needs one of at most K particular intervals to miss: the winner's against the others if there is a winner, and else,
-for each ranker, one that it does not beat. So all answers of a search together are right with the given confidence,
-as far as the normal approximation of Wilson's interval goes.
+In round r, an interval misses on one side with probability at most ``(1 - confidence) / (K r (r + 1))``. The answer can
+be wrong only if one of at most K particular intervals misses: the intervals of the true winner against the others, or,
+if there is no winner, one interval for each ranker, against a rival that it does not beat. So all answers of a search
+are jointly correct with the given confidence, up to the normal approximation in Wilson's interval.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ltr_duel.preferences.tally import Tally, errors_of, preferences_of
 
 
 class Goal(NamedTuple):
-    """How far comparisons go; see `estimate_preferences`."""
+    """The goal of an estimate; see `estimate_preferences`."""
 
     comparisons: int
     against: str | None
@@ -47,7 +47,7 @@ def grown(sampler: PairSampler, tally: Tally, goal: Goal) -> PreferenceMatrix:
     if goal.target_error is not None or goal.until_winner is not None:
         at_most = settings.checked_count(at_most)
     if goal.until_winner is not None and goal.against is not None:
-        raise InputError("the Condorcet winner cannot be found from comparisons with one ranker alone")
+        raise InputError("the Condorcet winner cannot be found from comparisons with only one ranker")
     first, second = _pairs(settings.rankings.names, goal.against)
     sampler.add(tally, first, second, np.full(len(first), goal.comparisons))
     reached: dict[str, Any] = {"comparisons": goal.comparisons}
@@ -63,12 +63,12 @@ def grown(sampler: PairSampler, tally: Tally, goal: Goal) -> PreferenceMatrix:
 
 
 def matrix_of(settings: Settings, tally: Tally, reached: dict[str, Any]) -> PreferenceMatrix:
-    """Return the matrix of a tally; ``reached`` describes its size in the provenance."""
+    """Return the matrix of a tally; ``reached`` contains the provenance entries about the number of comparisons."""
     queries = settings.rankings.n_queries if settings.queries == "stratified" else 0
     error = errors_of(tally, settings.lists_of_a_unit, queries)
-    versions = machine.versions_of(("ltr-duel", "numba", "numpy"))  # for people: an upgrade changes no numbers
+    versions = machine.versions_of(("ltr-duel", "numba", "numpy"))  # informative: upgrades do not change numbers
     share = settings.rankings.tied_share
-    tied = {} if share is None else {"tied_share": round(share, 4)}  # follows from the corpus and the rankers
+    tied = {} if share is None else {"tied_share": round(share, 4)}  # determined by the corpus and the rankers
     provenance = {**settings.provenance, **tied, "versions": versions, **reached}
     counts = tally.lists + tally.lists.T
     return PreferenceMatrix(preferences_of(tally), settings.rankings.names, error, counts, provenance, tally)
@@ -87,7 +87,7 @@ def _pairs(names: tuple[str, ...], against: str | None) -> tuple[IntVector, IntV
 def _reach_error(
     sampler: PairSampler, tally: Tally, pairs: tuple[IntVector, IntVector], target: float, at_most: int
 ) -> None:
-    """Add blocks to the pairs whose error is above the target, as many as their spread so far requires."""
+    """Add blocks to pairs whose error is above the target; their current spread determines the number of blocks."""
     while True:
         error = matrix_of(sampler.settings, tally, {}).standard_error[pairs]
         lists = tally.lists[pairs]
@@ -100,7 +100,7 @@ def _reach_error(
 
 
 def _search_winner(sampler: PairSampler, tally: Tally, confidence: float, at_most: int) -> dict[str, Any]:
-    """Add comparisons until the winner is known; return how the search ended, as JSON."""
+    """Add comparisons until the winner is known; return the result of the search, as JSON."""
     names = sampler.settings.rankings.names
     size = len(names)
     for number in range(1, 1000):
@@ -121,7 +121,7 @@ def _search_winner(sampler: PairSampler, tally: Tally, confidence: float, at_mos
 
 
 def beaten_for_certain(matrix: PreferenceMatrix, miss: float) -> NDArray[np.bool_]:
-    """Return a matrix of booleans: i beats j, but for a chance ``miss``."""
+    """Return a matrix of booleans: i beats j, with error probability ``miss``."""
     low, _ = matrix.intervals(1 - 2 * miss)
     return np.asarray(low > 0.5)
 
@@ -129,7 +129,10 @@ def beaten_for_certain(matrix: PreferenceMatrix, miss: float) -> NDArray[np.bool
 def _next_pairs(
     tally: Tally, beats: NDArray[np.bool_], candidates: IntVector, at_most: int
 ) -> tuple[IntVector, IntVector] | None:
-    """Return the undecided pairs of the most promising candidate that may still get comparisons; None if none has."""
+    """Return the undecided pairs of the most promising candidate; None if no candidate has any.
+
+    Only pairs with fewer than ``at_most`` comparisons count.
+    """
     lists = tally.lists + tally.lists.T
     with np.errstate(divide="ignore", invalid="ignore"):
         ahead = np.where(lists > 0, (tally.total - tally.total.T) / lists, 0.0)

@@ -1,15 +1,15 @@
 """Clicks integrated out: the mean outcome of a shown list over all users who might see it.
 
 The mean over all users has less variance than the outcome of one user, and the same expectation, so the estimate is
-unbiased for the same rule. For any method the users are enumerated as a tree (`estimate.tree`). A method can do more
-(`ltr_duel.interleaving.hooks`): if clicks do not change who contributed a document, `find_contributors` finds the
-contributors once for a list. If moreover the outcome depends only on the balance of owned clicks, a dynamic programme
-over the balance integrates clicks and contributors exactly.
+unbiased for the same rule. For any method, the users are enumerated as a tree (`estimate.tree`). Two special cases are
+faster (`ltr_duel.interleaving.hooks`): if the contributors of documents do not depend on clicks, `find_contributors`
+finds the contributors once for a list. If, in addition, the outcome depends only on the balance of owned clicks, a
+dynamic programme over the balance integrates over clicks and contributors exactly.
 
-A method with `draw_mirrored` can draw lists in mirrored pairs (`Antithetic`), both from the same uniform numbers. An
-advantage that one ranker has by chance in one list, the other ranker has in the mirrored list, so the mean of the two
-varies much less than the mean of two independent lists (Hammersley and Morton, A New Monte Carlo Technique: Antithetic
-Variates, 1956).
+A method with `draw_mirrored` can draw lists in mirrored pairs (`Antithetic`), both from the same uniform numbers. If
+one ranker has a chance advantage in one list, the other ranker has the same advantage in the mirrored list, so the mean
+of the two lists varies much less than the mean of two independent lists (Hammersley and Morton, A New Monte Carlo
+Technique: Antithetic Variates, 1956).
 
 If ties are ordered again for each list (``resample``), the documents of the query are copied to scratch before each
 evaluation, with the ties of both rankers in a new random order, and the evaluation uses the copy. The mean over lists
@@ -36,7 +36,7 @@ from ltr_duel.preferences.estimate.tree import ByBalance, ByPosterior, Duel, Tre
 
 
 class Integrated(NamedTuple):
-    """All users see the list."""
+    """Evaluator that averages over all users of a list."""
 
     comparison: Comparison
     n_queries: int
@@ -67,7 +67,7 @@ def mean_over_users(
 
 @dispatched
 def mean_outcome(credit: Any, comparison: Comparison, tree: Tree, duel: Duel, rng: np.random.Generator) -> float:
-    """Return what `mean_over_users` does, given what users do at each place of the list."""
+    """Return the result of `mean_over_users`, given the click, stop and leave probabilities at each rank."""
     return walk_users(comparison, tree, duel, rng)
 
 
@@ -88,7 +88,7 @@ def _mean_by_balance(
 
 @kernel
 def find_places(comparison: Comparison, tree: Tree, duel: Duel) -> None:
-    """Fill ``tree.q`` for the places that can be clicked."""
+    """Fill ``tree.q`` for the ranks that can be clicked."""
     c, n = comparison, 0
     for k in range(duel.length):
         if tree.click[k] > 0.0:
@@ -123,12 +123,12 @@ def mean_balance(tree: Tree, length: int) -> float:
 
 
 class Antithetic(NamedTuple):
-    """Two mirrored lists; all users see both."""
+    """Evaluator that averages over all users of two mirrored lists."""
 
     comparison: Comparison
     n_queries: int
     tree: Tree
-    uniforms: FloatVector  # (top,) scratch: who contributes, and how deep
+    uniforms: FloatVector  # (top,) scratch: the uniform numbers that determine contributors and documents
 
 
 def _evaluate_both(evaluator: Antithetic, query: int, first: int, second: int, rng: np.random.Generator) -> float:
@@ -142,7 +142,7 @@ def _evaluate_both(evaluator: Antithetic, query: int, first: int, second: int, r
 
 
 class Resampled(NamedTuple):
-    """Two rankers and one query, with a new order of ties for each evaluation."""
+    """Evaluator that gives two rankers a new order of ties for each evaluation of a query."""
 
     comparison: Comparison
     n_queries: int
@@ -150,7 +150,7 @@ class Resampled(NamedTuple):
 
 
 def resampled(comparison: Comparison, longest: int) -> Comparison:
-    """Return a comparison of the rankers and the query in ``comparison.current``, of at most ``longest`` documents."""
+    """Return a comparison for the query and rankers in ``comparison.current``, with at most ``longest`` documents."""
     return comparison._replace(lists=comparison.current, relevance=np.zeros(longest, np.int16))
 
 
@@ -166,7 +166,7 @@ def _evaluate_redrawn(evaluator: Resampled, query: int, first: int, second: int,
 
 
 def open_evaluator(settings: Settings) -> Played | Integrated | Antithetic | Resampled:
-    """Allocate what one worker needs to turn a query and two rankers into an outcome."""
+    """Return the evaluator of one worker, with its scratch arrays."""
     comparison, n_queries = settings.comparer.open(), settings.rankings.n_queries
     if not settings.integrated:
         return Played(comparison, n_queries)

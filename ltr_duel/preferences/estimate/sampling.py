@@ -1,6 +1,7 @@
-"""Make the comparisons: cut them into pieces, look up what is known, count the rest on all workers, add everything up.
+"""Make the comparisons: cut them into pieces, look up stored pieces, count the rest on all workers, and add all counts.
 
-Known pieces lie on disk, one file each, whole or not there, named by the question that they answer.
+Counted pieces are stored on disk, in one file each, which is written atomically. The file name is a digest of the
+comparisons in the piece.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from ltr_duel.preferences.estimate.integrated import open_evaluator
 from ltr_duel.preferences.estimate.settings import Settings
 from ltr_duel.preferences.tally import Tally
 
-_COMPARISONS_IN_A_PIECE = 400_000  # a fraction of a second: progress moves, Ctrl-C is heard, a kill costs little
+_COMPARISONS_IN_A_PIECE = 400_000  # a fraction of a second, for frequent progress, fast Ctrl-C and little loss
 
 
 class PieceStore:
-    """A folder of counted pieces of one estimate; it need not exist. A kill at any moment leaves whole pieces.
+    """A folder with counted pieces of one estimate; it need not exist. After a kill, all stored pieces are complete.
 
-    A piece is named by its comparisons and ``key``, the digest of the settings.
+    The path of a piece depends on its comparisons and on ``key``, the digest of the settings.
     """
 
     def __init__(self, folder: Path, key: str) -> None:
@@ -35,7 +36,7 @@ class PieceStore:
         self._is_new = False
 
     def get(self, piece: Piece) -> IntMatrix | None:
-        """Return the counts of a piece, or None if they are not known, or not readable."""
+        """Return the counts of a piece, or None if they are not stored or not readable."""
         try:
             rows: IntMatrix = np.load(self._path(piece), allow_pickle=False)
         except (OSError, ValueError, EOFError):
@@ -44,23 +45,23 @@ class PieceStore:
         return rows if whole and (rows[:, 0] == piece.end - piece.begin).all() else None
 
     def put(self, piece: Piece, rows: IntMatrix) -> None:
-        """Keep the counts of a piece."""
+        """Store the counts of a piece."""
         try:
             with files.replacing(self._path(piece)) as temporary:
                 np.save(temporary, rows, allow_pickle=False)
         except BaseException:
-            with suppress(OSError):  # not empty
+            with suppress(OSError):  # the folder is not empty
                 self._folder.rmdir()
                 if self._is_new:
                     self._root.rmdir()
             raise
 
     def check(self) -> None:
-        """Refuse a place that cannot be written to, before work is spent."""
+        """Raise before any work is done if the folder cannot be written."""
         places.require_folder_place(self._folder, self._root)
 
     def prepare(self) -> None:
-        """Make the folder."""
+        """Create the folder."""
         self._is_new = self._is_new or not self._root.exists()
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
@@ -75,9 +76,9 @@ class PieceStore:
 
 
 class PairSampler:
-    """Counts comparisons for one estimate, on some threads, with or without a store of counted pieces.
+    """Counts comparisons for one estimate, on ``jobs`` threads, with or without a store of counted pieces.
 
-    share: selects the pieces to count, where several machines fill one store.
+    share: the slice of the pieces to count, for several machines that fill one store.
     """
 
     def __init__(self, settings: Settings, jobs: int, store: PieceStore | None, share: slice) -> None:
@@ -91,7 +92,7 @@ class PairSampler:
             store.check()
 
     def add(self, tally: Tally, first: IntVector, second: IntVector, upto: IntVector) -> None:
-        """Make comparisons of pairs ``first[n] < second[n]`` until each pair has ``upto[n]``; add them to ``tally``."""
+        """Make comparisons of pairs ``first[n] < second[n]`` until ``tally`` has ``upto[n]`` of each pair."""
         if self._store:
             self._store.prepare()
         if "control" in self.settings.reductions and self._taken is NOTHING:

@@ -1,4 +1,4 @@
-"""What determines an estimate, apart from how many comparisons: the key under which partial results may be reused."""
+"""Settings of an estimate except the number of comparisons; partial results may be reused if their digest is equal."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ from ltr_duel.rankers import Rankings, require_rankings
 
 Reduction = Literal["common", "stratified", "integrated", "antithetic", "control"]
 REDUCTIONS: dict[str, str] = {
-    "common": "all pairs meet the same sequence of queries",
+    "common": "all pairs are compared on the same sequence of queries",
     "stratified": "queries are visited in turn, in an order common to all pairs, with two evaluations each",
     "integrated": "the mean outcome of each list over its users, instead of the outcome of one user",
-    "antithetic": "lists in mirrored pairs; with 'integrated', for methods that mirror lists (probabilistic)",
-    "control": "what the query alone says about the outcome is taken off, and its mean over all queries given back",
+    "antithetic": "lists are drawn in mirrored pairs; requires 'integrated' and a method that mirrors lists",
+    "control": "the part of an outcome that the query predicts is subtracted, and its mean over queries added back",
 }
-# Versions of the numbers (`ltr_duel.core.numbering`) of the blocks, and of each reduction.
+# Numbers versions (`ltr_duel.core.numbering`) of the blocks and of each reduction.
 NUMBERS = dict.fromkeys(("blocks", *REDUCTIONS), 1)
 
-MANY, FEW = 4000, 1000  # comparisons of a pair by default: without and with variance reduction
+MANY, FEW = 4000, 1000  # default numbers of comparisons of a pair, without and with variance reduction
 AUTO, NONE = "auto", "none"
-REDRAWN_RULE = "redraw_at_inference"  # the tie rule with two orders of ties for each list
+REDRAWN_RULE = "redraw_at_inference"  # the tie rule that uses two orders of ties for each list
 
 
 @dataclass(frozen=True, eq=False)
 class Settings:
-    """How rankers are compared, and how the simulation spends its comparisons."""
+    """Settings of the comparison of rankers, and of the simulation."""
 
-    comparer: Comparer = field(repr=False)  # for a method that compares pairs
+    comparer: Comparer = field(repr=False)  # its method compares pairs
     seed: int
     reductions: tuple[Reduction, ...] = ()  # names in `REDUCTIONS`
 
@@ -44,14 +44,14 @@ class Settings:
         for name in self.reductions:
             errors.require_one_of("variance reduction", name, REDUCTIONS)
         if {"common", "stratified"} <= set(self.reductions):
-            raise InputError("stratified queries are common to all pairs already; leave out 'common'")
+            raise InputError("stratified queries are already common to all pairs; omit 'common'")
         if self.integrated and self.rankings.provenance.get("ties") == REDRAWN_RULE:
             raise InputError(
-                f"the variance reduction 'integrated' needs one order of ties for each list; '{REDRAWN_RULE}' draws two"
+                f"the variance reduction 'integrated' needs one order of ties for each list; '{REDRAWN_RULE}' uses two"
             )
         if self.integrated and not self.comparer.compiled:
             raise InputError(
-                "the variance reduction 'integrated' needs a method that is compiled, and"
+                "the variance reduction 'integrated' needs a compiled method, but"
                 f" '{self.comparer.configured.component.name}' is plain Python"
             )
         if self.antithetic and not (self.integrated and self.comparer.configured.component.draw_mirrored):
@@ -67,22 +67,22 @@ class Settings:
 
     @property
     def queries(self) -> str:
-        """How queries are chosen: drawn, common or stratified."""
+        """The choice of queries: drawn, common or stratified."""
         return next((how for how in ("common", "stratified") if how in self.reductions), "drawn")
 
     @property
     def lists_of_an_evaluation(self) -> int:
-        """Two where lists come in mirrored pairs, else one."""
+        """Two if lists are drawn in mirrored pairs, otherwise one."""
         return 2 if self.antithetic else 1
 
     @property
     def evaluations_of_a_unit(self) -> int:
-        """Two where queries are stratified, to know the variance within a query; else one."""
+        """Two if queries are stratified, to estimate the variance within a query; otherwise one."""
         return 2 if self.queries == "stratified" else 1
 
     @property
     def lists_of_a_unit(self) -> int:
-        """Lists shown for one choice of a query."""
+        """Number of lists shown for one choice of a query."""
         return self.lists_of_an_evaluation * self.evaluations_of_a_unit
 
     @property
@@ -92,19 +92,19 @@ class Settings:
 
     @property
     def antithetic(self) -> bool:
-        """Whether lists come in mirrored pairs."""
+        """Whether lists are drawn in mirrored pairs."""
         return "antithetic" in self.reductions
 
     @property
     def provenance(self) -> dict[str, Any]:
-        """Everything that determines the law and the numbers of an estimate but its size, as JSON."""
+        """All settings that determine an estimate except the number of comparisons, as JSON."""
         reduced = {"variance_reduction": sorted(self.reductions)} if self.reductions else {}
         about = {**self.comparer.provenance, **reduced, "seed": self.seed}
         return numbered(about, **{name: NUMBERS[name] for name in ("blocks", *self.reductions)})
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the provenance and of the rankings themselves."""
+        """SHA-256 of the provenance and of the contents of the rankings."""
         digest = hashlib.sha256(core_digest.canonical(self.provenance).encode())
         digest.update("\x1f".join(self.rankings.names).encode())
         rankings = self.rankings
@@ -114,7 +114,7 @@ class Settings:
         return digest.hexdigest()
 
     def checked_count(self, comparisons: int | None) -> int:
-        """Return a number of comparisons, by default the usual one, rounded up to whole units, at least two."""
+        """Return the number of comparisons, or the default, rounded up to at least two whole units."""
         if comparisons is None:
             comparisons = FEW if self.reductions else MANY
         comparisons = errors.require_whole("the number of comparisons", comparisons)
@@ -136,7 +136,7 @@ def make_settings(
     seed: int,
     variance_reduction: str | Sequence[str],
 ) -> Settings:
-    """Check the choices of a user and put them together."""
+    """Check the options of a user, and return the settings."""
     require_rankings(rankings)
     model = click_model(clicks, rankings.grades)
     if len(rankings) < 2:
@@ -146,19 +146,19 @@ def make_settings(
     if isinstance(variance_reduction, str):
         variance_reduction = (variance_reduction,)
     if not isinstance(variance_reduction, Iterable) or not all(isinstance(one, str) for one in variance_reduction):
-        raise InputError(f"variance reductions are a list of names: {', '.join(REDUCTIONS)}")
+        raise InputError(f"variance reductions must be a list of names: {', '.join(REDUCTIONS)}")
     names = tuple(sorted(set(variance_reduction)))
     if names == (AUTO,):
         names = usual_reductions(comparer)
     elif names == (NONE,):
         names = ()
-    return Settings(comparer, checked_seed(seed), names)  # type: ignore[arg-type]  # names are checked there
+    return Settings(comparer, checked_seed(seed), names)  # type: ignore[arg-type]  # `Settings` checks names
 
 
 def usual_reductions(comparer: Comparer) -> tuple[Reduction, ...]:
-    """Return the variance reductions of an estimate that names none: all that fit, as measured in docs/preferences.md.
+    """Return the default variance reductions: all that fit the comparer, as measured in docs/preferences.md.
 
-    None fits if ties are ordered a second time before clicks are credited: a list then has no fixed outcome.
+    None fits if ties are reordered before clicks are credited, because a list then has no fixed outcome.
     """
     if comparer.rankings.provenance.get("ties") == REDRAWN_RULE:
         return ()
@@ -169,7 +169,7 @@ def usual_reductions(comparer: Comparer) -> tuple[Reduction, ...]:
 
 
 def require_pairs(comparer: Comparer) -> None:
-    """Refuse a method that compares sets of rankers only."""
+    """Raise if a method compares only sets of rankers."""
     chosen = comparer.configured.component
     if not chosen.pairs:
         able = ", ".join(name for name in METHODS.names() if METHODS[name].pairs)

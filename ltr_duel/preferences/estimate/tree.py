@@ -1,8 +1,8 @@
-"""The users of a shown list as a tree: click or not, stop or not, place after place.
+"""The users of a shown list as a tree: click or not, stop or not, rank after rank.
 
-`walk_users` traverses the tree. A branch that fewer than one user in 16 takes is not split further. The users on such
+`walk_users` traverses the tree. A branch with fewer than one user in 16 is not split further. The users on such
 branches are sampled systematically (Cochran, Sampling Techniques, 3rd ed., chapter 8): one user per sixteenth of all
-users is simulated to the end and represents that sixteenth. The mean stays exact in expectation, in bounded time.
+users is simulated to the end and represents this sixteenth. The mean is unbiased, and the time is bounded.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import numpy as np
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, dispatched, implement, kernel, uniform, vector
 from ltr_duel.interleaving import Comparer, Comparison, Shown, credit_pair
 
-RARE = 1 / 16  # of all users; a branch of fewer is not split
-_EQUAL = 1e-12  # closer posteriors are a tie
+RARE = 1 / 16  # share of all users; a branch with a smaller share is not split
+_EQUAL = 1e-12  # smaller differences between posteriors count as ties
 
 
 class Duel(NamedTuple):
-    """The list on the page: for which query, from which two rankers, how long."""
+    """The list on the page: its query, its two rankers, and its length."""
 
     query: int
     first: int
@@ -30,7 +30,7 @@ class Duel(NamedTuple):
 class ByCredit(NamedTuple):
     """The method credits the clicks."""
 
-    any_method: bool = True  # numba has no empty tuple of a class
+    any_method: bool = True  # numba does not support empty NamedTuple classes
 
 
 class ByPosterior(NamedTuple):
@@ -46,25 +46,25 @@ class ByBalance(NamedTuple):
 
 
 class Tree(NamedTuple):
-    """What users do at each place of a list, and scratch: of a walk, by clicks so far, and of the dynamic programme."""
+    """Probabilities of actions at each rank; scratch for traversals, indexed by clicks so far, and for programmes."""
 
     credit: ByCredit | ByPosterior | ByBalance
     rare: float
-    click: FloatVector  # (top,) of those who come to the place
-    stop: FloatVector  # (top,) of those who clicked
-    leave: FloatVector  # (top,) of those who did not
-    go_on: FloatVector  # (top,) of those who come to the place: without a click, to the next
+    click: FloatVector  # (top,) Pr(click | the user reaches the rank)
+    stop: FloatVector  # (top,) Pr(stop | click)
+    leave: FloatVector  # (top,) Pr(leave | no click)
+    go_on: FloatVector  # (top,) Pr(no click, and on to the next rank | the user reaches the rank)
     mass: FloatVector  # (top + 1,) share of all users that are on this branch
-    place: IntVector  # (top + 1,) the next document they look at
-    outcome: FloatVector  # (top + 1,) what their clicks so far amount to
-    q: FloatVector  # (top,) Pr(the first ranker contributed place k), given the list
+    place: IntVector  # (top + 1,) rank of the next document on this branch
+    outcome: FloatVector  # (top + 1,) outcome of the clicks so far
+    q: FloatVector  # (top,) Pr(the first ranker contributed rank k), given the list
     owned: FloatMatrix  # (top + 1, top + 1) owned[n, m] = Pr(the first ranker owns m of the first n clicks)
     balance: FloatVector  # (2 top + 3,) share of users whose owned clicks differ by index - top - 1
     moved: FloatVector  # (2 top + 3,)
 
 
 def open_tree(comparer: Comparer, rare: float = RARE) -> Tree:
-    """Allocate for the lists of a comparison; ``rare = 0`` walks the whole tree."""
+    """Allocate a tree for the lists of a comparison; with ``rare = 0`` the whole tree is traversed."""
     method, top = comparer.configured.component, comparer.top
     independent = ByPosterior() if comparer.outcome in method.posterior else ByBalance()
     click, stop, leave, go_on, q = np.zeros((5, top))
@@ -90,7 +90,7 @@ def open_tree(comparer: Comparer, rare: float = RARE) -> Tree:
 
 @dispatched
 def note_click(credit: Any, tree: Tree, page: Shown, n_clicks: int) -> None:
-    """Note the last of ``n_clicks`` clicks on the page, after those before it."""
+    """Record the last of ``n_clicks`` clicks on the page, after all earlier clicks."""
 
 
 def _note_owned(credit: ByPosterior, tree: Tree, page: Shown, n_clicks: int) -> None:
@@ -104,7 +104,7 @@ def _note_owned(credit: ByPosterior, tree: Tree, page: Shown, n_clicks: int) -> 
 
 @dispatched
 def outcome_so_far(credit: Any, comparison: Comparison, tree: Tree, duel: Duel, n_clicks: int) -> float:
-    """Return the outcome of the first ``n_clicks`` clicks on the page, all of them noted."""
+    """Return the outcome of the first ``n_clicks`` clicks on the page, which are all recorded."""
     c = comparison
     return credit_pair(c.method, c.lists, duel.query, duel.first, duel.second, c.page, duel.length, n_clicks)
 
@@ -121,8 +121,8 @@ def _sign_of_posterior(credit: ByPosterior, comparison: Comparison, tree: Tree, 
 def walk_users(comparison: Comparison, tree: Tree, duel: Duel, rng: np.random.Generator) -> float:
     """Return the mean outcome over users: the sum of outcome times share over the tree, depth first."""
     c = comparison
-    total, n = 0.0, 0  # n clicks so far
-    rare, next_one = 0.0, tree.rare * uniform(rng)  # users on rare branches so far; where among them the next one is
+    total, n = 0.0, 0  # n: number of clicks so far
+    rare, next_one = 0.0, tree.rare * uniform(rng)  # users on rare branches so far; position of the next sample
     tree.mass[0] = 1.0
     tree.place[0] = 0
     tree.outcome[0] = 0.0
@@ -162,16 +162,16 @@ def walk_users(comparison: Comparison, tree: Tree, duel: Duel, rng: np.random.Ge
 def follow_user(
     comparison: Comparison, tree: Tree, duel: Duel, n_clicks: int, place: int, rng: np.random.Generator
 ) -> float:
-    """Draw a user who comes to a place with some clicks made; return the outcome of all clicks."""
+    """Simulate a user who reaches rank ``place`` after ``n_clicks`` clicks; return the outcome of all clicks."""
     c = comparison
     n, k, length = n_clicks, place, duel.length
     while k < length:
-        u, here = uniform(rng), 1.0  # of those who made these clicks, as many come to the place
+        u, here = uniform(rng), 1.0  # ``here``: share of the users with these clicks who reach rank k
         while k < length and u < here * tree.go_on[k]:
             here *= tree.go_on[k]
             k += 1
         if k == length or here - u > here * tree.click[k]:
-            break  # at the end of the list, or by leaving
+            break  # the list ended, or the user left
         c.page.clicks[n] = k
         n += 1
         note_click(tree.credit, tree, c.page, n)

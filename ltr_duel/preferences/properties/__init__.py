@@ -1,1 +1,1 @@
-"""What a preference matrix is like: winners, transitivity, lower bounds, how sure all of that is."""
+"""Properties of a preference matrix: winners, transitivity, lower bounds, and their confidence."""

@@ -1,4 +1,4 @@
-"""How hard a preference matrix is: asymptotic bounds on the regret of policies that play pairs, and whole sets."""
+"""Asymptotic bounds on the regret of policies that play pairs or whole sets: the hardness of a preference matrix."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import itertools
 from typing import NamedTuple
 
 import numpy as np
-import scipy  # loads its modules on first use
+import scipy  # submodules are loaded on first use
 from numpy.typing import NDArray
 
 from ltr_duel.core import arguments
@@ -41,10 +41,10 @@ def lower_bound(matrix: PreferenceMatrix) -> float | None:
     """Return the constant c of the asymptotic lower bound ``c ln T`` on the average regret; None without a winner.
 
     Komiyama, Honda, Kashima, Nakagawa. Regret Lower Bound and Optimal Algorithm in Dueling Bandit Problem. COLT 2015,
-    Theorem 1, with regret (gap_i + gap_j) / 2: each suboptimal arm i must be compared often enough, with the rival j
-    against which that costs least, to be sure that i loses:
+    Theorem 1, with regret (gap_i + gap_j) / 2. The constant is the cost of comparing each suboptimal arm i with its
+    cheapest rival j until i certainly loses:
     ``sum_{i != winner} min_{j: p_ij < 1/2} (gap_i + gap_j) / (2 d(p_ij, 1/2))``, d the Bernoulli relative entropy.
-    It holds for every strongly consistent policy that compares two arms a step.
+    The bound holds for every strongly consistent policy that compares two arms per step.
 
     Parameters
     ----------
@@ -70,27 +70,27 @@ class MultiduelBound(NamedTuple):
     """The constant c of ``c ln T`` for policies that compare sets."""
 
     constant: float
-    exact: bool  # False: the least over some sets only, so the true constant is at most this
+    exact: bool  # False: the minimum over some sets only, so the true constant may be smaller
 
 
 def multiduel_bound(matrix: PreferenceMatrix, most_arms: int = 12) -> MultiduelBound | None:
-    """Return the analogue of `lower_bound` for policies that compare any set of arms a step; None without a winner.
+    """Return the analogue of `lower_bound` for policies that compare any set of arms per step; None without a winner.
 
-    A set S of arms costs the mean of their gaps and compares all its pairs at once. If each of these comparisons tells
-    as much as a duel would, the least regret is a linear program: choose how often each set is played, N_S ln T times,
-    so that for each suboptimal arm i the comparisons with arms that beat it add up to ``sum_S N_S sum_{j in S: p_ij <
-    1/2} d(p_ij, 1/2) >= 1``. With pairs alone this is `lower_bound` with the choice of the rival left to the program,
-    hence never above it. It is for orientation: the outcomes within one set are not independent, and no theorem says
-    that policies cannot do better.
+    A set S of arms costs the mean of their gaps and compares all its pairs at once. If each of these comparisons
+    contains as much information as a duel, the least regret is the minimum of a linear program, in which set S is
+    played N_S ln T times. For each suboptimal arm i, comparisons with arms that beat i must give enough information:
+    ``sum_S N_S sum_{j in S: p_ij < 1/2} d(p_ij, 1/2) >= 1``. With pairs alone, the program also chooses the rivals, so
+    its value is at most `lower_bound`. The constant is for orientation only, because the outcomes within a set are not
+    independent and no theorem excludes better policies.
 
-    With more than ``most_arms`` arms only some sets are looked at: the best pair of each arm, and the best 2, 3, ..., K
+    With more than ``most_arms`` arms, only some sets are used: the best pair of each arm, and the best 2, 3, ..., K
     arms by their gaps.
 
     Parameters
     ----------
     matrix : PreferenceMatrix
     most_arms : int
-        Up to this many arms all sets are looked at.
+        Largest number of arms for which all sets are used.
 
     Returns
     -------
@@ -122,9 +122,9 @@ def multiduel_bound(matrix: PreferenceMatrix, most_arms: int = 12) -> MultiduelB
     information = inside * (inside @ entropy.T)
     others = gap > 0
     cost = (inside @ gap) / inside.sum(axis=1)
-    per_regret = (information / cost[:, None]).T[others]  # what a unit of regret that is spent on a set tells of an arm
+    per_regret = (information / cost[:, None]).T[others]  # information about an arm per unit of regret of a set
     most = per_regret.max(axis=1)
-    unit = 1 / most.min()  # near ties cost far more than other arms, and the solver's tolerances are absolute
+    unit = 1 / most.min()  # rescale, because near ties are expensive and the solver's tolerances are absolute
     solved = scipy.optimize.linprog(
         np.ones(len(sets)), A_ub=-per_regret / most[:, None], b_ub=-1 / (unit * most), method="highs"
     )
@@ -132,7 +132,7 @@ def multiduel_bound(matrix: PreferenceMatrix, most_arms: int = 12) -> MultiduelB
 
 
 def _pair_costs(matrix: PreferenceMatrix, gap: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the regret of learning from j, by one unit, that i loses; infinite where j does not beat i."""
+    """Return the regret, per unit of information, of learning that i loses to j; infinite if j does not beat i."""
     with np.errstate(divide="ignore", invalid="ignore"):
         cost = (gap[:, None] + gap[None, :]) / (2 * entropy_to_half(matrix.p))
     cost[matrix.p >= 0.5] = np.inf

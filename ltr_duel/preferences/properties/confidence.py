@@ -1,13 +1,14 @@
-"""How sure an estimated matrix makes its winners: the probability of the truth given the estimates.
+"""Confidence in the winners of an estimated matrix: the posterior probability that they are the true winners.
 
-Before the comparisons each entry is uniform from 0 to 1. An estimate counts as the wins and losses that know it as well
-(`effective_counts`), so an entry has a Beta distribution, about normal for many comparisons; few of them, all won, make
-no entry certain. Only a matrix without numbers of comparisons is taken as known exactly, where its errors are 0.
+The prior of each entry is uniform from 0 to 1. An estimate is treated as the number of wins and losses that would give
+the same standard error (`effective_counts`), so the posterior of an entry is a Beta distribution, approximately normal
+for many comparisons. An entry with few comparisons, all won, is not certain. Entries with standard error 0 are exact
+only in a matrix without numbers of comparisons.
 
-Pairs are taken as compared independently: for Condorcet winners the probability is a product. Where pairs met the
-same queries, as by `variance_reduction` "common" and "stratified", or the same lists, as in logs of multileaving, the
-errors of a ranker's row go together, and the product is too small (Slepian's inequality). The other winners are found
-by drawing matrices from the normal approximation, with a stream named by the matrix: the same matrix, the same numbers.
+Pairs are assumed to be compared independently, so for Condorcet winners the probability is a product. If pairs share
+queries (`variance_reduction` "common" and "stratified") or lists (logs of multileaving), the errors in a ranker's row
+are positively correlated, and the product is too small (Slepian's inequality). Copeland and Borda winners are computed
+from sampled matrices, whose random stream depends on the matrix only, so the results are reproducible.
 """
 
 from __future__ import annotations
@@ -15,21 +16,21 @@ from __future__ import annotations
 from collections import Counter
 
 import numpy as np
-import scipy  # loads its modules on first use
+import scipy  # submodules are loaded on first use
 
 from ltr_duel.core import FloatMatrix, FloatVector, stream
 from ltr_duel.preferences.matrix import PreferenceMatrix
 from ltr_duel.preferences.properties.intervals import effective_counts
 
-_CERTAIN = 8.0  # standard errors beyond which a pair is not drawn
-_MOST_NUMBERS = 20_000_000  # drawn at once
+_CERTAIN = 8.0  # pairs are not sampled if more standard errors than this separate them from 1/2
+_MOST_NUMBERS = 20_000_000  # maximum number of random numbers for all draws
 
 
 def pair_confidence(matrix: PreferenceMatrix) -> FloatMatrix:
-    """Return Pr(i truly beats j); 1 or 0 for a matrix known exactly, where an exact 1/2 is beaten by nobody."""
+    """Return Pr(i truly beats j); for an exactly known matrix, 1 if p > 1/2 and otherwise 0."""
     n = effective_counts(matrix.p, matrix.standard_error, matrix.comparisons)
     exact = np.isinf(n)
-    if exact.all():  # scipy need not be imported
+    if exact.all():  # fast path: does not import scipy
         return (matrix.p > 0.5).astype(np.float64)
     n = np.where(exact, 0.0, n)
     sure = scipy.special.betainc(1 + (1 - matrix.p) * n, 1 + matrix.p * n, 0.5)
@@ -37,7 +38,7 @@ def pair_confidence(matrix: PreferenceMatrix) -> FloatMatrix:
 
 
 def condorcet_confidence(matrix: PreferenceMatrix) -> FloatVector:
-    """Return Pr(i beats every other ranker) for each ranker; they add up to at most 1.
+    """Return Pr(i beats every other ranker) for each ranker; the sum is at most 1.
 
     Parameters
     ----------
@@ -60,10 +61,10 @@ def condorcet_confidence(matrix: PreferenceMatrix) -> FloatVector:
 
 
 def copeland_confidence(matrix: PreferenceMatrix, draws: int = 2000) -> dict[str, float]:
-    """Return for each ranker that occurs the probability that it is a Copeland winner.
+    """Return the probability of being a Copeland winner for each ranker that wins in a sample.
 
-    That it beats all others is computed as for Condorcet winners; only the rest is a share of drawn matrices. So
-    draws cannot make a Copeland winner less likely than the Condorcet winner that it would be.
+    The probability of beating all others is computed as for Condorcet winners; only the remainder is a share of sampled
+    matrices. So the probability is never below the probability of being the Condorcet winner.
     """
     size = len(matrix)
     sure = pair_confidence(matrix)
@@ -73,7 +74,7 @@ def copeland_confidence(matrix: PreferenceMatrix, draws: int = 2000) -> dict[str
     draws = max(100, min(draws, _MOST_NUMBERS // max(1, int(doubtful.sum()))))
     fixed = matrix.p > 0.5
     fixed[first[doubtful], second[doubtful]] = fixed[second[doubtful], first[doubtful]] = False
-    tied = (matrix.p == 0.5) & (sure == 0) & (sure.T == 0)  # exactly
+    tied = (matrix.p == 0.5) & (sure == 0) & (sure.T == 0)  # exact ties
     base = fixed.sum(axis=1) + 0.5 * (tied.sum(axis=1) - 1)
     rng = stream(0, "copeland confidence", matrix.digest)
     i, j, chance = first[doubtful], second[doubtful], sure[first[doubtful], second[doubtful]]
@@ -92,9 +93,9 @@ def copeland_confidence(matrix: PreferenceMatrix, draws: int = 2000) -> dict[str
 
 
 def borda_confidence(matrix: PreferenceMatrix, draws: int = 2000) -> dict[str, float]:
-    """Return for each ranker that occurs the share of draws in which it has the highest Borda score.
+    """Return the share of samples in which a ranker has the highest Borda score, for each ranker with a nonzero share.
 
-    Of a matrix known exactly all that share the highest score have 1.
+    In an exactly known matrix, all rankers with the highest score have share 1.
     """
     size = len(matrix)
     if size == 1:
@@ -104,9 +105,9 @@ def borda_confidence(matrix: PreferenceMatrix, draws: int = 2000) -> dict[str, f
     exact = np.isinf(n)
     n = np.where(exact, 0.0, n)
     expected = (1 + matrix.p * n) / (2 + n)
-    variance = np.where(exact, 0.0, expected * (1 - expected) / (3 + n))  # of the Beta distribution
+    variance = np.where(exact, 0.0, expected * (1 - expected) / (3 + n))  # variance of the Beta distribution
     variance[np.isinf(matrix.standard_error)] = 0.25
-    covariance = (np.diag(variance.sum(axis=1)) - variance) / (size - 1) ** 2  # what i wins, j loses
+    covariance = (np.diag(variance.sum(axis=1)) - variance) / (size - 1) ** 2  # each win of i is a loss of j
     values, vectors = np.linalg.eigh(covariance)
     rng = stream(0, "borda confidence", matrix.digest)
     normal = rng.standard_normal((draws, size))

@@ -1,11 +1,11 @@
-"""Confidence intervals for a probability that was estimated, from the estimate and its standard error."""
+"""Confidence intervals for an estimated probability, from the estimate and its standard error."""
 
 from __future__ import annotations
 
 from typing import Literal
 
 import numpy as np
-import scipy  # loads its modules on first use
+import scipy  # submodules are loaded on first use
 
 from ltr_duel.core import FloatMatrix, IntMatrix, errors, statistics
 
@@ -14,10 +14,10 @@ INTERVAL_RULES = ("wilson", "exact", "normal")
 
 
 def effective_counts(p: FloatMatrix, error: FloatMatrix, counts: IntMatrix) -> FloatMatrix:
-    """Return how many plain coin tosses would know p as well: ``p (1 - p) / error^2``.
+    """Return the number of independent coin tosses that would give the same error: ``p (1 - p) / error^2``.
 
-    Where the error is zero (every comparison ended alike) it is the number of comparisons; infinite for a matrix known
-    exactly, zero for a pair never compared.
+    If all comparisons of a pair had the same outcome, this is the number of comparisons. It is infinite for an exactly
+    known matrix, and zero for a pair that was never compared.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         n = np.where(error > 0, p * (1 - p) / error**2, np.where(counts > 0, counts, np.inf))
@@ -28,10 +28,11 @@ def effective_counts(p: FloatMatrix, error: FloatMatrix, counts: IntMatrix) -> F
 def interval(
     p: FloatMatrix, n: FloatMatrix, *, confidence: float = 0.95, rule: IntervalRule = "wilson"
 ) -> tuple[FloatMatrix, FloatMatrix]:
-    """Return the lower and upper ends of two-sided intervals, element by element; ``n`` as in `effective_counts`.
+    """Return the lower and upper ends of two-sided intervals for each entry; ``n`` as in `effective_counts`.
 
-    Wilson (Probable Inference, the Law of Succession, and Statistical Inference, JASA 1927); Clopper and Pearson
-    (Biometrika 1934), exact for comparisons without ties and cautious with them; or p plus and minus z errors.
+    wilson: Wilson (Probable Inference, the Law of Succession, and Statistical Inference, JASA 1927).
+    exact: Clopper and Pearson (Biometrika 1934), exact for comparisons without ties and conservative with ties.
+    normal: p plus and minus z standard errors.
     """
     errors.require_between("confidence", confidence, 0, 1)
     errors.require_one_of("interval rule", rule, INTERVAL_RULES)

@@ -6,16 +6,17 @@ noise of the estimate added again.
 
 The fit follows part of the noise of the estimate, so the worlds can be more transitive than the truth. A second
 bootstrap measures this bias by fitting worlds again (Efron and Tibshirani, An Introduction to the Bootstrap, 1993,
-section 10.2): if a property falls by s from the first worlds to the worlds of the second fit, the property of the truth
-may be higher by s. The second fit starts from a smoother matrix, so 2 s are added; nothing is ever subtracted.
+section 10.2). If a property falls by s from the first worlds to the refitted worlds, its true value may be higher by s.
+The second fit starts from a smoother matrix, so the correction is 2 s; it is never negative.
 
 The null hypothesis is strong transitivity. Transitive preferences without strong transitivity, for example an order
 with many nearly even pairs, can show any number of cycles, so no number of cycles disproves an order. A circle of wins
 that are all beyond noise (`circle_beyond_noise`) disproves an order without assumptions about the preferences.
 
-The fit: preferences are strongly transitive exactly if, with the rankers in their order, p[i, j] >= 1/2 for i before j,
-and p[i, j] does not fall as j goes down or i goes up the order. The fit uses the order of the Borda scores: strongly
-transitive preferences have the same order, and means over rivals have much smaller errors than single pairs.
+The fit: preferences are strongly transitive if and only if, with the rankers in their order, p[i, j] >= 1/2 for i
+before j, and p[i, j] does not decrease if j is replaced by a later ranker or i by an earlier ranker. The fit uses the
+order of the Borda scores, because strongly transitive preferences have the same order, and means over rivals have much
+smaller errors than single pairs.
 Given the order, the closest such matrix by weighted least squares is an isotonic regression in two directions (Dykstra
 and Robertson, An Algorithm for Isotonic Regression for Two or More Independent Variables, Annals of Statistics 1982).
 Bradley-Terry and Thurstone models are special cases; the fit assumes no form of the preferences.
@@ -28,7 +29,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-import scipy  # loads its modules on first use
+import scipy  # submodules are loaded on first use
 
 from ltr_duel.core import FloatMatrix, FloatVector, InputError, errors
 from ltr_duel.preferences.matrix import PreferenceMatrix, require_matrix
@@ -44,18 +45,18 @@ from ltr_duel.preferences.properties.transitivity import (
     triangle_violations,
 )
 
-_REFITS, _REFITTED = 12, 600  # least number of refits, and of refitted rankers
-_OUTSIDE = 0.05  # intervals are of 95%
-_SWEEPS = 60
-_CLOSE = 1e-4  # a sweep that changes every probability by less is the last
-_LEAST_ERROR = 1e-6  # least standard error, for pairs whose outcomes were all equal
+_REFITS, _REFITTED = 12, 600  # minimum number of refits, and of refits times rankers
+_OUTSIDE = 0.05  # intervals cover 95%
+_SWEEPS = 60  # maximum number of sweeps of a fit
+_CLOSE = 1e-4  # sweeps end when no probability changes by more
+_LEAST_ERROR = 1e-6  # minimum standard error, for pairs whose outcomes were all equal
 
 
 class Statistic(NamedTuple):
     """A property of a matrix that noise changes."""
 
-    measured: Callable[[PreferenceMatrix], float | None]  # None: without a Condorcet winner, as if least transitive
-    worse: int  # +1 if a larger number is less transitive, -1 if a smaller one is, 0 if neither
+    measured: Callable[[PreferenceMatrix], float | None]  # None, without a Condorcet winner, counts as least transitive
+    worse: int  # +1 if a larger number is less transitive, -1 if a smaller number is, otherwise 0
 
 
 def strong_share(matrix: PreferenceMatrix) -> float:
@@ -99,24 +100,26 @@ def transitive_null(
     worlds : int
         The number of transitive worlds, at least 19.
     comparisons : int
-        Number for each pair, assumed if the matrix has no standard errors, like a published matrix: coins without ties.
+        Number of comparisons of each pair, without ties, to assume if the matrix has no standard errors, for example a
+        published matrix.
     statistics : mapping of str to (callable, {+1, -1, 0}), optional
-        Properties: what measures one takes a matrix and returns a number, or None without a Condorcet winner, which
-        counts as less transitive than any number; +1 if a larger number is less transitive, -1 if a smaller one is, 0
-        if neither. By default cycles of three, total order, top cycle, share of triples that break strong transitivity,
-        both gammas, violations of the triangle inequality, the smallest P_K, and the constant of the lower bound.
+        The properties. The callable returns a number for a matrix, or None without a Condorcet winner; None counts as
+        less transitive than any number. The sign is +1 if a larger number is less transitive, -1 if a smaller number is
+        less transitive, and otherwise 0. The default properties are cycles of three, total order, top cycle, share of
+        triples that break strong transitivity, both gammas, violations of the triangle inequality, the smallest P_K,
+        and the constant of the lower bound.
 
     Returns
     -------
     DataFrame
         property; observed; low, median, high (the middle 95% of the transitive worlds; infinite if a world has no
         Condorcet winner and the property needs one); p_value (Monte Carlo share of transitive worlds that are at least
-        as intransitive; two-sided for the lower bound, which does not measure transitivity).
+        as intransitive; two-sided for the lower bound, which is not a measure of transitivity).
 
     Raises
     ------
     InputError
-        If the matrix has no standard errors and no comparisons are assumed, or some pairs were never compared.
+        If the matrix has no standard errors and ``comparisons`` is 0, or some pairs were never compared.
 
     Examples
     --------
@@ -137,7 +140,7 @@ def transitive_null(
     first = np.array([measure(fitted) for _ in range(worlds)])
     refits = min(
         worlds, max(_REFITS, _REFITTED // len(matrix))
-    )  # with few rankers properties are coarse, and fits are quick
+    )  # more refits for few rankers, whose properties are coarse and whose fits are fast
     again = [strongly_transitive_fit(redrawn(fitted, error, rng), error) for _ in range(refits)]
     second = np.array([measure(one) for one in again])
     rows = [
@@ -148,11 +151,11 @@ def transitive_null(
 
 
 def noise_of(matrix: PreferenceMatrix, comparisons: int = 0) -> FloatMatrix:
-    """Return the standard errors of a matrix, or of ``comparisons`` coins for each pair if the matrix has none."""
+    """Return the standard errors of a matrix; if it has none, the errors after ``comparisons`` comparisons per pair."""
     error = matrix.standard_error
     if not error.any():
         if not comparisons:
-            raise InputError("the matrix has no standard errors: give the number of comparisons of each pair to assume")
+            raise InputError("the matrix has no standard errors: specify the number of comparisons of each pair")
         return np.sqrt(matrix.p * (1 - matrix.p) / comparisons) * ~np.eye(len(matrix), dtype=bool)
     if not np.isfinite(error).all():
         raise InputError("some pairs of the matrix were never compared, so its noise is unknown")
@@ -169,7 +172,7 @@ def redrawn(p: FloatMatrix, error: FloatMatrix, rng: np.random.Generator) -> Flo
 
 
 def wins_beyond_noise(matrix: PreferenceMatrix, comparisons: int = 0, confidence: float = 0.95) -> FloatMatrix:
-    """Return 1 where a ranker beats another beyond noise, else 0; all are true with this confidence (Bonferroni)."""
+    """Return 1 where a ranker beats another beyond noise, else 0; the confidence holds for all ones (Bonferroni)."""
     error, size = noise_of(matrix, comparisons), len(matrix)
     reach = scipy.special.ndtri(1 - (1 - confidence) / max(1, size * (size - 1)))
     wins: FloatMatrix = (matrix.p - 0.5 > reach * error).astype(np.float64)
@@ -177,9 +180,9 @@ def wins_beyond_noise(matrix: PreferenceMatrix, comparisons: int = 0, confidence
 
 
 def circle_beyond_noise(matrix: PreferenceMatrix, comparisons: int = 0, confidence: float = 0.95) -> int:
-    """Return the size of the largest set of rankers that beat each other in circles, each win beyond noise; 1 if none.
+    """Return the size of the largest set of rankers that beat each other in circles beyond noise; 1 if none exists.
 
-    A larger set contradicts every total order, with this confidence and without assumptions about the preferences.
+    A size above 1 contradicts every total order, with this confidence and without assumptions about the preferences.
     """
     wins = wins_beyond_noise(matrix, comparisons, confidence)
     _, label = scipy.sparse.csgraph.connected_components(wins, directed=True, connection="strong")
@@ -187,16 +190,16 @@ def circle_beyond_noise(matrix: PreferenceMatrix, comparisons: int = 0, confiden
 
 
 def strongly_transitive_fit(p: FloatMatrix, error: FloatMatrix) -> FloatMatrix:
-    """Return the strongly transitive matrix that is closest to ``p``, in squared standard errors, which are finite.
+    """Return the strongly transitive matrix closest to ``p``, by squared differences in units of the (finite) errors.
 
-    The result is strongly transitive exactly, and within about 1e-4 of the closest such matrix.
+    The result is exactly strongly transitive, and within about 1e-4 of the closest such matrix.
     """
     size = len(p)
     order = np.argsort(-p.sum(axis=1), kind="stable")
     sorted_ = np.ix_(order, order)
     fitted = _isotonic(p[sorted_], 1 / np.maximum(error[sorted_], _LEAST_ERROR) ** 2)
     above = np.triu(np.ones((size, size), dtype=bool), 1)
-    rising = np.maximum.accumulate(np.where(above, fitted, 0.5), axis=1)  # remove what the last sweep left unordered
+    rising = np.maximum.accumulate(np.where(above, fitted, 0.5), axis=1)  # remove remaining violations of the order
     rising = np.maximum.accumulate(rising[::-1], axis=0)[::-1]
     best = np.full((size, size), 0.5)
     best[above] = np.clip(rising[above], 0.5, 1.0)
@@ -207,7 +210,7 @@ def strongly_transitive_fit(p: FloatMatrix, error: FloatMatrix) -> FloatMatrix:
 
 
 def _isotonic(p: FloatMatrix, weight: FloatMatrix) -> FloatMatrix:
-    """Fit rows that rise and columns that fall, above the diagonal, by Dykstra's alternating projections."""
+    """Fit increasing rows and decreasing columns above the diagonal, by Dykstra's alternating projections."""
     size, isotonic = len(p), scipy.optimize.isotonic_regression
     fitted, by_rows, by_columns = p.copy(), np.zeros_like(p), np.zeros_like(p)
     for _ in range(_SWEEPS):

@@ -1,12 +1,12 @@
-"""Random subsets of the rankers: how often they have a Condorcet winner or a total order, and drawing one that has.
+"""Random subsets of the rankers: shares with a Condorcet winner or a total order, and samples with a winner.
 
-A set of k rankers is won by r if and only if the other k - 1 are among the N_r rankers that r beats. So P_K, the share
-of sets that have a winner, is a sum of binomials, and one of them can be drawn exactly: the winner is r with
-probability proportional to C(N_r, k - 1), and the others are any k - 1 of the N_r.
+Ranker r wins a set of k rankers if and only if the other k - 1 are among the N_r rankers that r beats. So P_K, the
+share of sets that have a winner, is a sum of binomial coefficients, and such sets can be sampled exactly: r is the
+winner with probability proportional to C(N_r, k - 1), and the others are any k - 1 of the N_r rankers.
 
-Zoghi, Whiteson, Munos, de Rijke. RUCB. ICML 2014, section 8.1 and Figure 5. The paper prints C(N_r, K) in the
-formula of P_K; that would make P_1, the chance that a single ranker beats all others of its set, the mean number of
-rankers beaten. It is C(N_r, K - 1): the winner r, and K - 1 of the N_r rankers that it beats.
+Zoghi, Whiteson, Munos, de Rijke. RUCB. ICML 2014, section 8.1 and Figure 5. The paper prints C(N_r, K) in the formula
+of P_K, but then P_1, which must be 1, would be the mean number of beaten rankers. The correct term is C(N_r, K - 1):
+the winner r, and K - 1 of the N_r rankers that r beats.
 """
 
 from __future__ import annotations
@@ -47,26 +47,26 @@ def condorcet_shares(matrix: PreferenceMatrix) -> FloatVector:
 
 
 def total_order_share(matrix: PreferenceMatrix, size: int, *, subsets: int = 100_000, seed: int = 0) -> float:
-    """Return the share of subsets of a size whose preferences are a total order.
+    """Return the share of the subsets with ``size`` rankers whose preferences are a total order.
 
     Parameters
     ----------
     matrix : PreferenceMatrix
     size : int
-        Rankers in a subset.
+        Number of rankers in a subset.
     subsets : int
-        How many are drawn; if there are no more than that, each is looked at once and the share is exact.
+        Number of random subsets. If no more subsets exist, each is checked once and the share is exact.
     seed : int
 
     Returns
     -------
     float
-        From 0 to 1.
+        The share, from 0 to 1.
 
     Raises
     ------
     InputError
-        If there are no subsets of that size.
+        If there are no subsets of this size.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def _ordered(beats: BoolMatrix, picks: IntMatrix) -> int:
 
 
 def random_condorcet_subset(matrix: PreferenceMatrix, size: int, seed: int = 0) -> PreferenceMatrix:
-    """Return the matrix of a random subset, uniform among those of that size with a Condorcet winner."""
+    """Return the matrix of a random subset, uniform among the subsets of this size with a Condorcet winner."""
     require_matrix(matrix)
     size = errors.require_whole("the size of the subset", size, 1, len(matrix))
     picks = draw_winner_set(matrix, size, stream(seed, "subset", size))
@@ -106,16 +106,16 @@ def random_condorcet_subset(matrix: PreferenceMatrix, size: int, seed: int = 0) 
 
 
 def draw_winner_set(matrix: PreferenceMatrix, size: int, rng: np.random.Generator) -> IntVector:
-    """Draw uniformly from the sets of ``size`` rankers that have a Condorcet winner.
+    """Sample uniformly from the sets of ``size`` rankers that have a Condorcet winner.
 
-    Returns positions, the winner first and the others in the order of the matrix; empty if no such set has a winner.
+    Returns positions, the winner first and the others in the order of the matrix; empty if no set has a winner.
     """
     beats = matrix.p > 0.5
     ways = [math.comb(int(count), size - 1) for count in beats.sum(axis=1)]
     total = sum(ways)
     if total == 0:
         return np.zeros(0, np.int64)
-    reach = np.cumsum([float(way / total) for way in ways])  # way / total is correctly rounded, however large both are
+    reach = np.cumsum([float(way / total) for way in ways])  # way / total is rounded correctly, even for huge integers
     possible = np.flatnonzero(ways)
     winner = int(min(np.searchsorted(reach, rng.random(), side="right"), possible[-1]))
     beaten = np.flatnonzero(beats[winner])

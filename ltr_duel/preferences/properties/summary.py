@@ -1,4 +1,4 @@
-"""Everything that can be said about a preference matrix, in one go; and the von Neumann winner, which always exists."""
+"""All properties of a preference matrix in one record; and the von Neumann winner, which always exists."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import scipy  # loads its modules on first use
+import scipy  # submodules are loaded on first use
 
 from ltr_duel.core import FloatVector
 from ltr_duel.preferences.matrix import PreferenceMatrix, require_matrix
@@ -25,35 +25,35 @@ from ltr_duel.preferences.properties.transitivity import (
     triangle_violations,
 )
 
-_NOTHING = 1e-9  # weights below this are rounding
+_NOTHING = 1e-9  # smaller weights are rounding errors
 
 
 @dataclass(frozen=True)
 class Properties:
-    """Winners, order and hardness of a matrix. What needs a Condorcet winner is None without one.
+    """Winners, order and hardness of a matrix. Properties that require a Condorcet winner are None without a winner.
 
     copeland_winners, borda_winner, borda_winners: see `PreferenceMatrix`.
-    copeland_confidence, borda_confidence: share of plausible matrices in which a ranker wins, for those above one in a
-        thousand.
-    strong_violations, strong_triples: triples that break strong stochastic transitivity, out of how many.
-    gamma_btm, gamma_rucb: two readings of relaxed transitivity.
-    smallest_gap, smallest_gap_error: of the winner over its strongest rival.
+    copeland_confidence, borda_confidence: the probability that a ranker wins, if above 0.001.
+    strong_violations: number of triples that break strong stochastic transitivity.
+    strong_triples: number of all triples in which i beats j and j beats k.
+    gamma_btm, gamma_rucb: two definitions of relaxed transitivity.
+    smallest_gap, smallest_gap_error: the winner's gap to its strongest rival, and the standard error of this gap.
     lower_bound, multiduel_bound: constants of ``ln T``; see `ltr_duel.preferences.properties.bounds`.
     """
 
     condorcet_winner: str | None
-    condorcet_confidence: dict[str, float]  # Pr(it truly is the Condorcet winner), for those above one in a thousand
+    condorcet_confidence: dict[str, float]  # Pr(true Condorcet winner), if above 0.001
     copeland_winners: tuple[str, ...]
     copeland_confidence: dict[str, float]
     borda_winner: str
     borda_winners: tuple[str, ...]
     borda_confidence: dict[str, float]
     von_neumann_winner: dict[str, float]  # rankers with positive weight
-    top_cycle: tuple[str, ...]  # the smallest set of rankers that all beat every one outside it
-    even_pairs: int  # pairs at exactly 1/2: neither beats the other
+    top_cycle: tuple[str, ...]  # the smallest set of rankers that all beat every ranker outside it
+    even_pairs: int  # pairs at exactly 1/2
     total_order: bool
     cyclic_triples: int
-    cycle: tuple[str, ...] | None  # one of them
+    cycle: tuple[str, ...] | None  # one cyclic triple
     strong_violations: int
     strong_triples: int
     gamma_btm: float | None
@@ -63,15 +63,15 @@ class Properties:
     smallest_gap_error: float | None
     lower_bound: float | None
     multiduel_bound: float | None
-    least_condorcet_share: float  # the smallest P_K: how rarely a random subset has a Condorcet winner, at worst
+    least_condorcet_share: float  # the smallest P_K, the share of sets of K rankers with a Condorcet winner
 
     def as_dict(self) -> dict[str, Any]:
-        """Return everything as JSON."""
+        """Return all properties as JSON."""
         return asdict(self)
 
 
 def matrix_properties(matrix: PreferenceMatrix) -> Properties:
-    """Work out everything that can be said about a matrix.
+    """Compute all properties of a matrix.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def matrix_properties(matrix: PreferenceMatrix) -> Properties:
 
 
 def gaps_table(matrix: PreferenceMatrix) -> pd.DataFrame | None:
-    """Return the Condorcet winner's gaps, smallest first: columns ranker, gap, standard_error; None without one."""
+    """Return the Condorcet winner's gaps, smallest first (ranker, gap, standard_error); None without a winner."""
     gap = gaps(matrix)
     if gap is None:
         return None
@@ -139,10 +139,11 @@ def _likely(shares: dict[str, float]) -> dict[str, float]:
 
 
 def von_neumann_winner(matrix: PreferenceMatrix) -> FloatVector:
-    """Return weights, adding up to 1, whose mixture beats or ties each ranker.
+    """Return weights, with sum 1, of a mixture of rankers that beats or ties each ranker.
 
-    Dudik, Hofmann, Schapire, Slivkins, Zoghi. Contextual Dueling Bandits. COLT 2015. It is a maximin strategy of the
-    game ``p - 1/2``, whose value is 0. Of several mixtures one is returned; a Condorcet winner has all the weight.
+    Dudik, Hofmann, Schapire, Slivkins, Zoghi. Contextual Dueling Bandits. COLT 2015. The weights are a maximin strategy
+    of the game ``p - 1/2``, whose value is 0. If several mixtures exist, one is returned; a Condorcet winner has
+    weight 1.
     """
     size = len(matrix)
     cost = np.append(np.zeros(size), -1.0)  # maximise v

@@ -1,6 +1,6 @@
-"""Whether there is an order behind the preferences, and how far from transitive they are.
+"""Total orders, cycles, and measures of the distance between preferences and transitivity.
 
-With e[i, j] = p[i, j] - 1/2, the Condorcet winner written 1:
+Definitions, with e[i, j] = p[i, j] - 1/2, and with index 1 for the Condorcet winner:
 
 - total order: the beats relation is transitive, and no pair is even;
 - strong stochastic transitivity: e[i, k] >= max(e[i, j], e[j, k]) wherever i beats j and j beats k;
@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-import scipy  # loads its modules on first use
+import scipy  # submodules are loaded on first use
 
 from ltr_duel.core import FloatMatrix, FloatVector
 from ltr_duel.preferences.entries import ROUNDING
@@ -24,7 +24,7 @@ from ltr_duel.preferences.matrix import PreferenceMatrix
 def total_order(matrix: PreferenceMatrix) -> tuple[str, ...] | None:
     """Return the rankers from best to worst if the preferences are a total order, else None.
 
-    A tournament is transitive exactly if its sorted scores are 0, 1, ..., K - 1.
+    A tournament is transitive if and only if its sorted scores are 0, 1, ..., K - 1.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def total_order(matrix: PreferenceMatrix) -> tuple[str, ...] | None:
 
 
 def gamma_btm(matrix: PreferenceMatrix) -> float | None:
-    """Return the smallest gamma >= 1 of relaxed stochastic transitivity, over j that beat k; None without a winner.
+    """Return the smallest gamma >= 1 of relaxed transitivity, over pairs in which j beats k; None without a winner.
 
     Yue, Joachims. Beat the Mean Bandit. ICML 2011, section 3.1.
 
@@ -64,8 +64,8 @@ def gamma_btm(matrix: PreferenceMatrix) -> float | None:
 def gamma_rucb(matrix: PreferenceMatrix) -> float | None:
     """Return gamma over all ordered pairs (j, k) of rivals, whether or not j beats k; None without a winner.
 
-    This is what the values 4.85, 11.6 and 47.3 reported by Zoghi et al. (RUCB, ICML 2014, appendix) are; there the
-    inequality is printed with p in place of p - 1/2.
+    The values 4.85, 11.6 and 47.3 of Zoghi et al. (RUCB, ICML 2014, appendix) agree with this definition, although the
+    paper prints the inequality with p in place of p - 1/2.
 
     Parameters
     ----------
@@ -93,9 +93,9 @@ def _gamma(matrix: PreferenceMatrix, *, every_pair: bool) -> float | None:
 
 
 def triangle_violations(matrix: PreferenceMatrix) -> pd.DataFrame | None:
-    """Return where the stochastic triangle inequality fails: columns j, k, excess (largest first).
+    """Return the violations of the stochastic triangle inequality: columns j, k, excess (largest first).
 
-    None without a Condorcet winner. ``excess`` is e[1, k] - e[1, j] - e[j, k].
+    Returns None without a Condorcet winner. ``excess`` is e[1, k] - e[1, j] - e[j, k].
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ def triangle_violations(matrix: PreferenceMatrix) -> pd.DataFrame | None:
 
 
 def strong_violations(matrix: PreferenceMatrix) -> tuple[int, int]:
-    """Return how many triples break strong stochastic transitivity, and how many there are where i beats j beats k.
+    """Return the numbers of triples that break strong transitivity and of all triples (i beats j, j beats k).
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def strong_violations(matrix: PreferenceMatrix) -> tuple[int, int]:
 
 
 def cyclic_triples(matrix: PreferenceMatrix) -> int:
-    """Return how many sets of three rankers beat each other in a circle.
+    """Return the number of sets of three rankers that beat each other in a circle.
 
     Parameters
     ----------
@@ -159,9 +159,9 @@ def cyclic_triples(matrix: PreferenceMatrix) -> int:
 
 
 def find_cycle(matrix: PreferenceMatrix) -> tuple[str, ...] | None:
-    """Return three rankers, each of which beats the next and the last the first; None if there are none such."""
+    """Return three rankers of which each beats the next and the last beats the first; None without such a cycle."""
     beats = matrix.p > 0.5
-    paths = (beats.astype(np.float64) @ beats) * beats.T  # [i, k]: ways from i to k over one other, while k beats i
+    paths = (beats.astype(np.float64) @ beats) * beats.T  # [i, k]: number of cycles i, j, k
     if not paths.any():
         return None
     i, k = np.argwhere(paths > 0)[0]
@@ -177,11 +177,11 @@ def top_cycle(matrix: PreferenceMatrix) -> tuple[str, ...]:
         inside = label == component
         if (matrix.p[np.ix_(inside, ~inside)] > 0.5).all():
             return tuple(matrix.names[k] for k in matrix.copeland_order if inside[k])
-    raise AssertionError("some component of a complete graph comes first")  # the condensation is a chain
+    raise AssertionError("the condensation is a chain, so its first component beats all others")
 
 
 def _without_winner(matrix: PreferenceMatrix) -> tuple[FloatVector, FloatMatrix] | None:
-    """Return the winner's gaps to the others, and the gaps among them; None without a Condorcet winner."""
+    """Return the winner's gaps to the others, and the gaps among the others; None without a Condorcet winner."""
     if matrix.condorcet_winner is None:
         return None
     winner = matrix.index(matrix.condorcet_winner)

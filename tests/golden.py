@@ -36,7 +36,7 @@ from ltr_duel.simulation import FromMatrix, FromUtilities, Live, NormalScores, R
 
 TABLE = Path(__file__).with_name("golden.toml")
 PLAIN = {"outcome": "marginal_sign", "variance_reduction": "none"}
-SMALL = {"comparisons": 120, "top": 5, "seed": 3, "jobs": 1, **PLAIN}  # of an estimate
+SMALL = {"comparisons": 120, "top": 5, "seed": 3, "jobs": 1, **PLAIN}  # settings of an estimate
 
 FREE = ("fit", "log")  # rows of what is not continued, and has no version
 

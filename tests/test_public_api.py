@@ -17,9 +17,9 @@ import pytest
 import ltr_duel
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGE = Path(ltr_duel.__file__).parent  # as it is installed
+PACKAGE = Path(ltr_duel.__file__).parent  # the installed package
 EXPORTING = sorted(path.parent.name for path in PACKAGE.glob("*/__init__.pyi"))
-PACKAGES = [package for package in EXPORTING if package != "papers"]  # which is for the command line alone
+PACKAGES = [package for package in EXPORTING if package != "papers"]  # papers serves only the command line
 IMPORT = re.compile(r"^\s*(?:>>> )?from (ltr_duel[\w.]*) import (\([^)]*\)|[^\n]*)", re.M)
 
 

@@ -37,7 +37,7 @@ def test_a_loss_that_was_never_seen_is_within_the_upper_bound():
         surprised += truth > upper_mean(values, values.mean() + 5.0, error)
         plain = values.mean() + stats.t.ppf(1 - error, n - 1) * values.std(ddof=1) / np.sqrt(n)
         missed += truth > plain
-    assert missed > 1000  # what Student's bound would do
+    assert missed > 1000  # misses of Student's bound
     assert surprised == 0
 
 

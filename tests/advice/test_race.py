@@ -45,7 +45,7 @@ def test_what_is_plainly_worse_is_dropped_and_the_rest_is_in_order():
 def test_the_best_is_dropped_no_more_often_than_allowed():
     """Mistakes are rare and costly. At most 10 % of races may drop the best, so at most 57 of 400 in this test."""
     way, wrong = [0.20, 0.20, 0.21, 0.24, 0.30], [0.02, 0.04, 0.03, 0.02, 0.0]
-    assert sum(best_is_dropped(seed, way, wrong) for seed in range(400)) <= 57  # in 99.9 %
+    assert sum(best_is_dropped(seed, way, wrong) for seed in range(400)) <= 57  # limit with probability 99.9 %
 
 
 def best_is_dropped(seed, way, wrong):
@@ -74,7 +74,7 @@ def test_a_winner_whose_mistakes_show_late_is_left_for_the_next():
     """The first looks best, but one run in ten goes wrong and costs 0.1 more; few samples of eight show this."""
     way, wrong = [0.20, 0.24, 0.6], [0.1, 0.0, 0.0]
     first = [finish(seed, way, wrong).left[0] for seed in range(60)]
-    assert first.count(1) >= 52  # by the first eight runs alone it would be about a fifth of them
+    assert first.count(1) >= 52  # with only the first eight runs, about a fifth
     assert 2 not in first
 
 

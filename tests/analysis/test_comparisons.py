@@ -56,7 +56,7 @@ def ending_at(values):
 def test_names_at_the_ends_stay_beside_the_axes():
     frame = ending_at([("rucb", 1.0), ("mdb", 1.001), ("rmed1", 1.002), ("ccb", 1.003)])
     axes = plot_regret(frame)
-    heights = [text.xy[1] for text in axes.texts]  # as shares of the axes
+    heights = [text.xy[1] for text in axes.texts]  # heights as shares of the axes
     assert len(heights) == 5 and all(0 <= height <= 1 + 1e-9 for height in heights)
     assert np.diff(sorted(heights)).min() > 0.08
 

@@ -51,7 +51,7 @@ def test_the_line_is_the_mean_and_the_bound_is_c_ln_t(results):
 
 def test_regret_can_be_drawn_against_the_outcomes_that_were_received(results):
     frame, axes = results.to_frame(), plot_regret(results, x="outcomes")
-    rucb, mdb = axes.get_lines()  # and no bound, which holds for steps
+    rucb, mdb = axes.get_lines()  # no lower bound, because the bound is a function of steps
     last = frame[frame["t"] == 2000].groupby("policy")["outcomes"].mean()
     assert rucb.get_xdata()[-1] == last["rucb"] <= 2000 and mdb.get_xdata()[-1] == last["mdb"]
     assert "outcomes" in axes.get_xlabel()
@@ -173,9 +173,7 @@ def test_sentences_say_who_won_and_how_sure_that_is(results):
     assert "0, 1, 2, ... beat the most (3 of 6); 0, 1, 2, ... win most often on average." in winner_sentence(even)
     assert study_answer(results)[1].startswith("rucb: average regret ")
     table = results.summary()
-    expected = (
-        f"{table['mean'][0]:,.0f} ± {table['sd'][0]:,.0f} (mean ± sd of {table['runs'][0]} runs)"  # as in the table
-    )
+    expected = f"{table['mean'][0]:,.0f} ± {table['sd'][0]:,.0f} (mean ± sd of {table['runs'][0]} runs)"  # same format as the table
     assert table["runs"][0] > 1 and expected in study_answer(results)[1]
     assert list(policies_table(results)["policy"]) == ["rucb", "mdb"]
     assert list(rankers_table(results.matrix, 2)["ranker"]) == ["0", "1"]

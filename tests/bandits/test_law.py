@@ -104,6 +104,6 @@ def test_whole_runs_have_the_literal_law(text):
 def test_coins_have_the_probability_of_the_posterior(text):
     state = play(POLICIES.configure(text), bradley_terry(K, spread=0.5), 3000, seed=3).state
     known = getattr(state, "known", state)
-    wins = known.wins - (text == "merge_dts")  # that one starts with a win each
+    wins = known.wins - (text == "merge_dts")  # MergeDTS starts with one win for each arm
     np.fill_diagonal(wins, 0)
     np.testing.assert_allclose(known.prefer, stats.beta.sf(0.5, wins + 1, wins.T + 1), atol=1e-12)

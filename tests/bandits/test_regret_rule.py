@@ -32,7 +32,7 @@ def test_samples_drawn_on_the_side_that_was_tossed_are_beta_samples():
     wins, sample = state.known.wins, state.sample
     for _ in range(4000):
         ahead, _ = toss(state, rng)
-        sample.cost[:] = [0.0, *[np.inf] * (K - 1)]  # one tied row
+        sample.cost[:] = [0.0, *[np.inf] * (K - 1)]  # costs with a single tied row
         draw_row(wins, sample, 0, rng)
         drawn.append(sample.theta[0].copy())
         assert np.array_equal(sample.theta[0, 1:] > 0.5, ahead[0, 1:])

@@ -137,7 +137,7 @@ def test_losses_have_the_mean_and_the_spread_of_independent_coins():
     mean, variance = p.sum(axis=0), (p.T * p).sum(axis=1)
     np.testing.assert_allclose(lost.mean(axis=0), mean, atol=5 * np.sqrt(variance.max() / draws))
     np.testing.assert_allclose(lost.var(axis=0), variance, rtol=5 * np.sqrt(2 / draws))
-    shared = np.cov(lost.T) + p.T * p  # what i wins against j, j loses
+    shared = np.cov(lost.T) + p.T * p  # j loses the duels that i wins against j
     off = ~np.eye(37, dtype=bool)
     assert np.abs(shared[off]).max() < 5 * variance.max() / np.sqrt(draws)
 

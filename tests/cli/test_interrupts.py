@@ -124,7 +124,7 @@ def test_a_second_process_is_told_that_a_place_is_taken(here, capsys):
 
 
 RAISES = AWKWARD.replace('make("hangs", hang)\nmake("dies", lambda: os._exit(3))', "")
-RAISES = RAISES.replace("seconds: float = 0.02", "seconds: float = 0.0")  # of 600 runs of `check`
+RAISES = RAISES.replace("seconds: float = 0.02", "seconds: float = 0.0")  # no delay in the 600 runs of `check`
 EXITS = RAISES.replace('raise ArithmeticError("the sum of the parts")', "raise SystemExit(0)")
 
 

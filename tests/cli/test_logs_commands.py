@@ -227,12 +227,12 @@ def test_several_outcomes_have_one_primary(ltr_duel, tmp_path):
     answer = ltr_duel(*words, "--by", "device")
     assert answer.code == 0, answer.err
     lines = answer.out.splitlines()
-    clicked = ["new", ">", "old", "new", "wins", "60", "30", "0"]  # what new owned
+    clicked = ["new", ">", "old", "new", "wins", "60", "30", "0"]  # clicks on documents of new
     assert any(line.split()[:8] == clicked for line in lines)
     assert any(line.split()[:6] == ["buy", "new", ">", "old", "60", "-0.5000"] for line in lines)  # beside it
     assert any(line.split()[:6] == ["phone", "new", ">", "old", "40", "+0.5000"] for line in lines)
     assert "parts by device are not shown to differ" in answer.out
-    (line,) = (line for line in lines if "Bonferroni" in line)  # of both tables
+    (line,) = (line for line in lines if "Bonferroni" in line)  # the line is shared by both tables
     assert line.startswith("The intervals of each such table hold together with 95% ") and "Holm" in line
     assert "Bonferroni" not in ltr_duel(*words[:-6]).out
     assert lines[-1].startswith("At this look new wins (p ")

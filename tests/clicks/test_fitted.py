@@ -114,7 +114,7 @@ def test_log_likelihood_and_perplexity_equal_enumeration(form):
 def test_a_click_that_cannot_be_has_a_millionth_and_long_lists_do_not_underflow():
     sessions = as_sessions([([0, 1, 2] * 300, [True] + [False, True, False] * 299 + [False, False])])
     found = fit_clicks(sessions, "cascade")
-    assert found.fit.theta[0] == 2 / 3  # one click, one success and one failure added; the rest was not examined
+    assert found.fit.theta[0] == 2 / 3  # one click plus one success and one failure; other positions were not examined
     wanted = (log(2 / 3) + 299 * log(1e-6)) / 900
     assert found.train.log_likelihood == pytest.approx(wanted, rel=1e-12)
 

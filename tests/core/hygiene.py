@@ -162,7 +162,7 @@ if __name__ == "__main__":
         json.dump(llvm_texts(), sys.stdout)
         sys.exit()
     texts = llvm_texts()  # loads the parts of numba that numba loads when it needs them
-    numba.njit(lambda a, b: min(a, b))(1, 2)  # as the page below does: numba keeps a function for each pair of types
+    numba.njit(lambda a, b: min(a, b))(1, 2)  # the call of the script below: numba keeps a function per pair of types
     _EVERYTHING = gc.get_objects()
     _MODULES = [sys.modules[name] for name in sorted(sys.modules) if name.partition(".")[0] in ("numba", "llvmlite")]
     before, other = Tables(), OtherThread()

@@ -142,7 +142,7 @@ def test_a_file_that_others_can_write_to_is_refused_where_they_can_reach_it(file
     file.chmod(0o666)
     with pytest.warns(KernelCacheWarning, match=f"{file} can be written by other users; delete it, for code"):
         assert kernel_folder("0") == ""
-    file.parent.chmod(0o700)  # as they are made; the files are as the umask wants
+    file.parent.chmod(0o700)  # mode of a new folder; the files follow the umask
     kernel_folder.cache_clear()
     assert kernel_folder("0")
 
@@ -174,7 +174,7 @@ def test_a_home_in_which_others_can_rename_the_folder_is_not_used(home, mode):
     home.chmod(mode)
     with pytest.warns(KernelCacheWarning, match=f"{home} can be written by other users; chmod go-w, or set"):
         assert kernel_folder("0") == ""
-    home.chmod(mode | 0o1000)  # as /tmp is
+    home.chmod(mode | 0o1000)  # mode of /tmp
     kernel_folder.cache_clear()
     assert kernel_folder("0")
 

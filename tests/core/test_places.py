@@ -145,7 +145,7 @@ def test_a_place_with_a_null_character_is_refused():
 
 
 def test_a_place_that_may_not_be_written_to_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(os, "access", lambda *_: False)  # as root may write everywhere
+    monkeypatch.setattr(os, "access", lambda *_: False)  # because root may write everywhere
     with pytest.raises(InputError, match="new/file: cannot be written: no permission to write in "):
         require_file_place(tmp_path / "new" / "file")
 

@@ -94,7 +94,7 @@ def test_the_unit_waits_for_the_clock_and_has_a_limit_of_memory():
 
 
 def test_what_another_start_would_refuse_too_is_not_started_again():
-    assert unit("ltr-duel.service")["Service"]["RestartPreventExitStatus"] == "2"  # of an `InputError`
+    assert unit("ltr-duel.service")["Service"]["RestartPreventExitStatus"] == "2"  # exit code of an `InputError`
 
 
 def test_the_backup_may_do_no_more_than_the_service():

@@ -148,7 +148,7 @@ def test_a_backup_by_the_units_command_is_a_standby_that_goes_on(machine, tmp_pa
     url = f"http://127.0.0.1:{machine.port}"
     assert ask(url, "/decide", {"query": "q", "rankings": LISTS})[0] == 200
     command = machine.words(unit_command("ltr-duel-backup.service"))
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"  # where ltr-duel is
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"  # folder of ltr-duel
     env = {**os.environ, "PATH": path}
     said = subprocess.run(command, check=True, timeout=120, capture_output=True, text=True, env=env).stdout
     pages = int(re.search(r"(\d+) pages?", said)[1])  # the printed state may be some seconds old
@@ -192,7 +192,7 @@ def test_what_a_killed_backup_left_is_removed_an_hour_later(tmp_path):
     others = ["live-20261124T000000.db", ".notes"]
     for name in [*left, *others]:
         (folder / name).touch()
-        if name != left[2]:  # of a backup that is under way
+        if name != left[2]:  # file of a running backup
             os.utime(folder / name, (0, time.time() - 3700))
     command = machine.words(unit_command("ltr-duel-backup.service", "ExecStartPre"))
     subprocess.run(command, check=True, timeout=60)

@@ -31,7 +31,7 @@ from tests.experiment.test_faults import assert_whole
 pytest.importorskip("distributed")
 pytestmark = pytest.mark.long
 
-PATIENT = {  # what docs/cluster.md tells users to set, so that a broken link is a pause and no end
+PATIENT = {  # settings in docs/cluster.md, with which a broken link only pauses the run
     "DASK_DISTRIBUTED__COMM__TIMEOUTS__TCP": "300s",
     "DASK_DISTRIBUTED__SCHEDULER__WORKER_TTL": "300s",
 }

@@ -241,8 +241,8 @@ def test_what_writers_that_died_have_left_is_swept_up(store, plan):
 
 def test_a_claim_can_be_made_once_and_again_when_it_is_void(store):
     with Driver(store, ABOUT) as one, Driver(store, ABOUT) as two:
-        (store.claims / f"{'2' * 64}-{'0' * 32}").touch()  # of a driver that died
-        (store.claims / ("3" * 64)).touch()  # of no driver
+        (store.claims / f"{'2' * 64}-{'0' * 32}").touch()  # claim of a driver that died
+        (store.claims / ("3" * 64)).touch()  # claim without a driver
         first, second, third = ("1" * 64, "2" * 64, "3" * 64)
         assert one.claim([first, first]) == [first] and two.claim([first]) == []
         assert two.claim([first, second, third]) == [second, third] and one.claim([second]) == []

@@ -66,7 +66,7 @@ def bomb(text: bytes, times: int) -> bytes:
 def zipped(*members: tuple[str, str]) -> bytes:
     data = io.BytesIO()
     with zipfile.ZipFile(data, "w") as archive, warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of names that are there twice
+        warnings.simplefilter("ignore")  # warnings about duplicate names
         for name, text in members:
             archive.writestr(name, text)
     return data.getvalue()

@@ -141,5 +141,5 @@ def test_shared_ties_make_constant_rankers_twins():
 def test_rankings_that_are_mapped_from_a_file_can_be_read_only(name):
     rankings = random_rankings(3, 4, 8)
     for array in (rankings.order, rankings.rank, rankings.relevance, rankings.query_ptr):
-        array.flags.writeable = False  # as those of a converted corpus are
+        array.flags.writeable = False  # read-only, like arrays of a converted corpus
     assert estimate_preferences(rankings, clicks="perfect", method=name, comparisons=20).comparisons[0, 1] == 20

@@ -248,7 +248,7 @@ def test_a_page_credits_the_same_in_another_process():
         "    print(json.dumps([sorted(page.credit(clicks).items()) for clicks in subsets]))\n"
     )
     text = "\n".join(page.to_json() for page in pages)
-    plain = {**os.environ, "NUMBA_DISABLE_JIT": "1"}  # and as plain Python at that
+    plain = {**os.environ, "NUMBA_DISABLE_JIT": "1"}  # run as plain Python
     run = subprocess.run([sys.executable, "-c", script], input=text, env=plain, text=True, capture_output=True)
     assert run.returncode == 0, run.stderr
     for page, line in zip(pages, run.stdout.splitlines(), strict=True):

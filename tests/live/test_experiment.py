@@ -188,7 +188,7 @@ def test_what_cannot_be_used_is_refused_and_changes_nothing(tmp_path):
             [Decide("q", {}), Record(page.token, []), Record(page.token, []), Decide("q", RANKINGS)]
         )
         assert [type(one).__name__ for one in mixed] == ["InputError", "Recorded", "UsedError", "Decision"]
-    with Experiment.open(tmp_path / "shop.db") as twin:  # by the settings that it keeps
+    with Experiment.open(tmp_path / "shop.db") as twin:  # opened with the stored settings
         again = twin.state().to_json()
     assert again["pages"] == 2 and again["unclicked"] == 1
 

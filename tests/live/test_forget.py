@@ -165,7 +165,7 @@ def test_starts_under_a_wrong_clock_forget_nobody(tmp_path):
     clock = Clock()
     long_ago(tmp_path, clock, keep_days=90)
     clock.now += 200 * DAY
-    for _ in range(3):  # it does not matter how often
+    for _ in range(3):  # repeated calls are allowed
         assert starts(tmp_path, clock) == (0, False)
         long_ago(tmp_path, clock, 1, keep_days=90)
         clock.now -= DAY - 60

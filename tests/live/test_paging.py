@@ -78,7 +78,7 @@ def in_parts(folder, seed, policy, restarts):
                 experiment.record(top.token, [seen[place]], final=False)
             if chance >= 0.7:
                 experiment.record(top.token, [])
-        for document in seen[:1] * (tick % 3):  # of some pages before, of some after they are closed
+        for document in seen[:1] * (tick % 3):  # some reports before the page is closed, some after
             sale = {"document": document, "kind": "purchase", "value": 9.5, "id": user}
             experiment.record(top.token, [sale, {"document": document, "kind": "click"}], late=True)
     clock.now += 2 * DEADLINE

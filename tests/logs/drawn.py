@@ -293,7 +293,7 @@ def may_be_decided(pair, cell, y, ends, cells, sums, least):
 
 def false_named_looks(n, ties, kind, experiments):
     """Return how often two identical rankers differ at one of four evenly spaced looks, and at the first look."""
-    spent = statistics.spent_error(np.arange(1, 5) / 4, LEVEL)  # as `look_at_days` spends it
+    spent = statistics.spent_error(np.arange(1, 5) / 4, LEVEL)  # spending of `look_at_days`
     found = np.zeros(2)
     for k in range(experiments):
         log = drawn_log(1, n, ties, kind, stream(k, "named", f"{n} {ties} {kind}"))

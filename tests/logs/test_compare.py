@@ -225,7 +225,7 @@ def test_sums_of_all_users_are_kept_apart_however_many_there_are():
     assert sums.kinds[0].number.tolist() == [20_000, 10_000]  # users with two ties, and with two wins
     means = sums.means()
     assert means.freedom[0] == pytest.approx(30_000 - 1)
-    assert means.error[0] == pytest.approx(np.sqrt(2 / 9 / 29_999))  # of 30,000 users' means, each 0 or 1
+    assert means.error[0] == pytest.approx(np.sqrt(2 / 9 / 29_999))  # error of the mean of 30,000 users, each 0 or 1
     count, total = sums.drawn(0)
     assert count.sum() == 60_000 and total.sum() == 20_000 and count.shape == (1, 4096)
 
@@ -279,7 +279,7 @@ def test_a_simulated_log_tells_its_truth_and_any_cluster_can_be_named(tmp_path):
     found = compare_log(ClickLog(path), bootstrap=400)
     assert found.impressions == written == found.counts.sum()
     assert found.cluster == "user" and abs(found.provenance["users"] - 300) < 10
-    assert 295 <= found.sequences.n.min() <= found.sequences.n.max() <= 300  # one observation a user of each pair
+    assert 295 <= found.sequences.n.min() <= found.sequences.n.max() <= 300  # one observation per user and pair
     truth = estimate_preferences(rankings, method="team_draft", top=4, comparisons=20_000)
     for (i, j), mean, error in zip(found.pairs, found.means.mean, found.means.error, strict=True):
         a, b = (rankings.names.index(found.names[k]) for k in (i, j))
@@ -392,7 +392,7 @@ def test_users_who_come_often_decide_the_mean_over_impressions_and_the_answer_na
     assert sentence.startswith("stop: B wins. So far its mean outcome over impressions is ahead")
     assert decision.per_user_low < 0 < decision.per_user_high  # users alone do not decide
     assert ("per user it is not shown to be" in sentence) == (decision.per_user > 0) and "is behind" not in sentence
-    ahead = [decision._replace(per_user=-0.02, per_user_low=-0.05, per_user_high=0.01)]  # of A, the first
+    ahead = [decision._replace(per_user=-0.02, per_user_low=-0.05, per_user_high=0.01)]  # for A, the first ranker
     unsure = "over users +0.020, not yet certain (-0.010 to +0.050); a later change"
     assert unsure in stopping_sentence(found, ahead) and "over users too" not in stopping_sentence(found, ahead)
     certain = [ahead[0]._replace(per_user_high=-0.01)]

@@ -234,7 +234,7 @@ def test_different_texts_are_hashed_evenly(texts):
     assert len(np.unique(hashes)) == 200_000
     for shift in (0, 20, 52):
         groups = np.bincount(((hashes >> np.uint64(shift)) & np.uint64(4095)).astype(int), minlength=4096)
-        assert 0.8 < groups.var() / groups.mean() < 1.2  # as if thrown at random
+        assert 0.8 < groups.var() / groups.mean() < 1.2  # variance of random hashes
 
 
 def test_compiled_and_plain_hashes_are_the_same(monkeypatch):
@@ -271,7 +271,7 @@ def test_check_says_what_is_in_a_log(tmp_path):
         ([["a", "b"], ["b", "c", "b"]], False),
         ([["x" * 9, "x" * 9]], False),
         ([["a", None]], True),
-        ([[None, ""]], False),  # to be looked at by the engine
+        ([[None, ""]], False),  # for the engine to check
         ([], True),
     ],
 )

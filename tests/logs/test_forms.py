@@ -80,7 +80,7 @@ def test_all_forms_lead_to_the_same_comparison(tmp_path, monkeypatch, method, ra
     ranked, tokens = forms(rows)
     fast = compare_log(ClickLog(written(tmp_path, tokens, "tokens.jsonl")), bootstrap=0)
     assert fast.impressions == len(rows) and fast.wins.sum() > 5 and fast.cluster == "user"
-    if method != "team_draft":  # which credits by owners
+    if method != "team_draft":  # team draft credits by owners
         same(compare_log(ClickLog(written(tmp_path, ranked, "rankings.jsonl")), bootstrap=0), fast)
     monkeypatch.setattr(PageReader, "read", one_by_one)
     same(compare_log(ClickLog(tmp_path / "tokens.jsonl"), bootstrap=0), fast)

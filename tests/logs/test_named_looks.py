@@ -80,7 +80,7 @@ def test_the_pairs_of_three_rankers_share_the_error(tmp_path):
     rows = path.read_text().splitlines()
     path.write_text("\n".join([*rows[:-1], rows[-1].replace('"new"', '"other"')]))
     found = look_at_days(ClickLog(path), [7, 14])
-    spent = statistics.spent_error(0.5, 0.05 / 3)  # by the first look
+    spent = statistics.spent_error(0.5, 0.05 / 3)  # error spent by the first look
     assert [look.boundary for look in found] == pytest.approx([-special.ndtri(spent / 2)] * 2, abs=1e-4)
 
 
@@ -156,7 +156,7 @@ def test_a_later_look_that_contradicts_the_deciding_one_is_named_with_its_number
     assert "A later look does not confirm it: at day 28" in named_looks_sentence(weak, [7, 28], ["old", "new"])
     table = named_looks_table(found)
     assert table["verdict"].tolist() == ["new wins", "decided at day 7"]
-    assert table["pair"].tolist() == ["old against new"] * 2  # as in the table of the comparison, and its note
+    assert table["pair"].tolist() == ["old against new"] * 2  # equal to the table of the comparison and its note
     assert [word[0] for word in table["deviations"]] == ["-", "+"]
     found = compare_log(log, bootstrap=0)
     assert comparison_table(Evidence(found, 0.95))["pair"].tolist() == ["old > new"]

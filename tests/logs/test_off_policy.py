@@ -104,7 +104,7 @@ def test_weights_find_the_preference_of_a_pair_that_was_left_out(tmp_path):
     expected = 2 * truth.p[0, 2] - 1
     assert not found.refused and found.effective < found.impressions
     assert abs(found.mean - expected) < 3.5 * found.error
-    assert abs(expected) > 3 * found.error  # it does tell
+    assert abs(expected) > 3 * found.error  # the estimate is informative
 
 
 def test_weights_of_the_pair_itself_are_one(tmp_path):

@@ -63,7 +63,7 @@ def test_a_row_of_many_files_is_named_by_its_own(tmp_path, kind):
     write(tmp_path / f"day2.{kind}", [impression(2), impression(3, clicks=[7]), impression("1", time=4)])
     log = ClickLog(tmp_path / f"day*.{kind}", skip_bad=2)
     assert compare_log(log, bootstrap=0).impressions == 3
-    line = 3 if kind == "csv" else 2  # its first line names the columns
+    line = 3 if kind == "csv" else 2  # the first line of a CSV file names the columns
     second = tmp_path / f"day2.{kind}"
     assert log.bad.sentences == [
         f"{second}:{line}: a click at place 7 is not on the list of 2 (1 is the top)",

@@ -54,7 +54,7 @@ def test_the_heaviest_twentieth_makes_the_share_that_is_given():
     assert (often, heavy, rest) == (200, 0.5, 0.5) and heavy / often == pytest.approx(
         0.05 * (0.5 / light + 0.5 / often)
     )
-    assert kinds_by_share(20, 0.5, 45)[1][0] == 1 + 199 / 45  # of the pair, by who made one impression of it
+    assert kinds_by_share(20, 0.5, 45)[1][0] == 1 + 199 / 45  # visits of the pair's users
     assert min(kinds_by_share(1.2, 0.5, 1)) == pytest.approx((1, 0.95 / 1.2))  # everyone comes once
     for wrong in ((0.5, 0.5, 1), (np.inf, 0.5, 1), (20, 0.01, 1), (20, 1, 1)):
         with pytest.raises(InputError, match="must be"):

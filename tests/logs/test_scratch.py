@@ -124,7 +124,7 @@ def test_the_folder_of_a_killed_process_is_removed_by_the_next_one(tmp_path, mon
         process.stdout.readline()
         (left,) = folders()
         mine = Engine(InputError)
-        assert folders() > {left}  # of a process that runs
+        assert folders() > {left}  # a folder of a running process
         process.send_signal(signal.SIGKILL)
     assert left in folders()
     other = Engine(InputError)

@@ -271,7 +271,7 @@ def test_effects_are_shrunk_by_what_errors_explain():
     mean, error = np.array([0.3, -0.1, 0.1, 0.1]), np.full(4, 0.1)
     varies = (0.09 + 3 * 0.01) / 4 - 0.01
     assert shrunk(mean, error) == pytest.approx(mean * varies / (varies + 0.01))
-    assert shrunk(np.array([0.1]), np.array([0.2])).tolist() == [0]  # one pair, within its error
+    assert shrunk(np.array([0.1]), np.array([0.2])).tolist() == [0]  # a single pair with an effect below its error
 
 
 @pytest.mark.long

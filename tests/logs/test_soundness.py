@@ -177,7 +177,7 @@ def test_a_robot_is_surely_unlike_other_users():
     once = robots_among(np.array([1, 1, 60]), np.array([0, 1, 60]), np.array([400, 600, 1]))
     assert once.tolist() == [False, False, True]  # others come once: .6^60
     spread = robots_among(np.full(101, 100), np.arange(101), np.ones(101, np.int64))
-    assert not spread.any()  # of users who differ that much, some click on nearly all
+    assert not spread.any()  # if users differ this much, some click on nearly all pages
 
 
 @pytest.mark.parametrize("users", [40, 600])
@@ -364,7 +364,7 @@ def test_each_test_alarms_on_at_most_one_sound_log_of_a_hundred():
         ),
     }
     order = [[0, 1] if coin else [1, 0] for coin in range(2)]
-    drafts = np.array([[*order[k & 1], *order[k >> 1 & 1], *order[k >> 2 & 1]] for k in range(8)])  # of three rounds
+    drafts = np.array([[*order[k & 1], *order[k >> 1 & 1], *order[k >> 2 & 1]] for k in range(8)])  # three rounds
     owners = np.pad(1 - 2 * drafts, ((0, 0), (0, 4)))
     clicks = {(1,): 400, (2,): 150, (1, 2): 50, (1, 3): 100, (1, 2, 3): 30, (): 270}
     values = _mean_outcomes(owners, clicks)

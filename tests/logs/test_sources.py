@@ -117,7 +117,7 @@ def test_a_guardrail_holds_if_its_one_sided_limit_is_within_the_margin(tmp_path)
         compare_log(ClickLog(paths[0], events=paths[1], outcome=outcome), bootstrap=0)
         for outcome in ("click", "purchase")
     )
-    error = np.sqrt(0.1 * 0.9 / 99)  # of 100 users, ten of them -1
+    error = np.sqrt(0.1 * 0.9 / 99)  # 100 users, ten of them with -1
     limit = -0.1 - stats.t.ppf(0.95, 99) * error
     for margin, holds in ((0.14, False), (0.16, True)):
         (found,) = guardrails(clicks, purchases, "purchase", margin=margin)
@@ -161,7 +161,7 @@ def test_a_folder_of_exposures_has_files_of_any_one_format(tmp_path, kind):
     log = ClickLog(tmp_path / "shown", events=tmp_path / "clicked", skip_bad=1)
     found = compare_log(log, bootstrap=0)
     assert (found.wins[0], found.losses[0], found.ties[0]) == (1, 1, 1)
-    row = 3 if kind == "csv" else 2  # its first line names the columns
+    row = 3 if kind == "csv" else 2  # the first line of a CSV file names the columns
     assert f"day10.{kind}:{row}: impression 'i0' is that of" in log.bad.sentences[0]
 
 
@@ -200,7 +200,7 @@ def test_wikimedia_logs_name_the_owners_of_clicked_places_only(real_data, tmp_pa
     found = compare_log(log)
     assert (found.names, found.wins[0], found.losses[0], found.ties[0]) == (("A", "B"), 754, 81, 71 + 94)
     statistic = (found.wins[0] + 71 / 2) / (754 + 81 + 71) - 0.5
-    assert statistic == pytest.approx(0.3714, abs=5e-5)  # what it prints
+    assert statistic == pytest.approx(0.3714, abs=5e-5)  # the printed value
 
 
 def test_ubi_records_of_three_applications_are_read(real_data):

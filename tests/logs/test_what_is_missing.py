@@ -12,7 +12,7 @@ from tests.logs.test_places import impression, write
 SHOWN = {"impression": "i", "time": 0, "user": "u", "query": "q", "rankers": ["old", "new"]}
 SEEN = {"impression": "i", "user": "u", "item": "a", "position": 1, "kind": "click", "owner": "old"}
 FORMS = ["csv", "jsonl", "parquet", "table"]
-pytestmark = pytest.mark.filterwarnings("default::DeprecationWarning")  # of the backend of DuckDB in Ibis
+pytestmark = pytest.mark.filterwarnings("default::DeprecationWarning")  # a warning of Ibis's DuckDB backend
 
 
 def other(row, *names):

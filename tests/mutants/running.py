@@ -35,7 +35,7 @@ LARGE = (
     "pytest",
 )
 FAILED = re.compile(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", re.M)
-SECONDS = 180  # of the processor: an endless loop, or slow tests on a busy machine
+SECONDS = 180  # processor time: an endless loop, or slow tests on a busy machine
 OUT_OF_TIME = "it took too long"
 
 

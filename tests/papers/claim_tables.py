@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 REPETITIONS = 6
-JITTER = np.array([-2, 2, -1, 1, -1, 1]) / 100  # of six runs: mean 0, so means are what they are meant to be
+JITTER = np.array([-2, 2, -1, 1, -1, 1]) / 100  # jitter of six runs with mean 0, so that means are exact
 
 
 def target(claim, truth):

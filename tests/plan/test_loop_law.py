@@ -23,7 +23,7 @@ def live_through(seed, policy, good, rng, path):
     """Follow plans with users of whom 5 % make half of the searches, and yield the comparison after each plan."""
     settings = Settings(name="loop", rankers=RANKERS, policy=policy, seed=seed)
     planner, rows = Planner(settings, PlanSettings(batch=300)), []
-    taste = rng.normal(0, 0.5, 400)  # of each user, for lists that look like the first ranker's
+    taste = rng.normal(0, 0.5, 400)  # taste of each user for lists like the first ranker's
     for version in range(PLANS):
         plan, shown = planner.plan(), []
         for k in range(SEARCHES):

@@ -100,7 +100,7 @@ def test_rankers_at_random_have_every_order():
     ranks = made.rank.reshape(8, -1, 4)
     assert (np.take_along_axis(ranks, orders.astype(int), axis=2) == np.arange(1, 5)).all()
     counts = np.unique(orders.reshape(-1, 4), axis=0, return_counts=True)[1]
-    assert len(counts) == 24 and counts.min() > 50  # of 2,048; 85 are expected
+    assert len(counts) == 24 and counts.min() > 50  # sample size 2,048; 85 expected in each cell
     spans = {tuple(rankings.relevance[a : a + 4]) for a in rankings.query_ptr[:-1]}
     assert {tuple(made.relevance[a : a + 4]) for a in made.query_ptr[:-1]} <= spans
 

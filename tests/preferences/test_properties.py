@@ -127,9 +127,9 @@ def test_the_bound_for_sets_is_a_duel_for_two_arms_and_less_for_more():
 @pytest.mark.parametrize("most_arms", [12, 2])
 def test_the_bound_for_sets_has_a_solution_for_near_ties(gap, most_arms):
     p = np.array([[0.5, 0.5 + gap, 0.7], [0.5 - gap, 0.5, 0.6], [0.3, 0.4, 0.5]])
-    gap = p[0, 1] - 0.5  # as it is in double precision
+    gap = p[0, 1] - 0.5  # the gap in double precision
     found = multiduel_bound(PreferenceMatrix(p), most_arms).constant
-    nearly_all = gap / 2 / (2 * gap**2)  # to tell the first two apart by their duels; the third costs less than 2
+    nearly_all = gap / 2 / (2 * gap**2)  # cost of separating the first two by their duels; the third costs less than 2
     assert nearly_all * (1 - 1e-6) <= found <= min(nearly_all + 2, lower_bound(PreferenceMatrix(p)) * (1 + 1e-6))
 
 

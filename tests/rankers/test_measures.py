@@ -100,7 +100,7 @@ def test_the_evaluation_is_means_intervals_and_corrected_paired_tests():
     best = mine["ranker"].iloc[0]
     assert mine["mean"].is_monotonic_decreasing and np.isnan(mine["p"].iloc[0])
     p = [stats.ttest_rel(values[name], values[best]).pvalue for name in mine["ranker"][1:]]
-    assert mine["p"].iloc[1:].to_numpy() == pytest.approx(holm(np.array(p), family=6), rel=0.05)  # by signs, nearly t
+    assert mine["p"].iloc[1:].to_numpy() == pytest.approx(holm(np.array(p), family=6), rel=0.05)  # signs, nearly t
     for row in mine.itertuples():
         interval = stats.t.interval(0.95, 39, values[row.ranker].mean(), stats.sem(values[row.ranker]))
         assert (row.low, row.high) == pytest.approx(interval)
@@ -121,7 +121,7 @@ def test_queries_that_are_all_alike_leave_room_for_others():
     order = np.tile([[1, 0, 2]], (2, 2))
     twice = replace(rankings, order=order, relevance=np.array([1, 0, 2, 1, 0, 2]), query_ptr=np.array([0, 3, 6]))
     found = evaluate_rankers(twice, ["MAP"])
-    middle = (1 / 2 + 2 / 3) / 2  # of both queries; a kind that has 1 - .025^(1/2) of all is missed by 2.5 % of samples
+    middle = (1 / 2 + 2 / 3) / 2  # mean of both queries; 2.5 % of samples miss a kind with a share of 1 - .025^(1/2)
     unseen = 1 - 0.025**0.5
     assert found["low"].to_numpy() == pytest.approx(middle * (1 - unseen))
     assert found["high"].to_numpy() == pytest.approx(middle + (1 - middle) * unseen)

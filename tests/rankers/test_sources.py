@@ -108,7 +108,7 @@ def test_an_onnx_model_ranks_as_the_library_it_came_from(corpus, tmp_path):
     skl2onnx = pytest.importorskip("skl2onnx")
     pytest.importorskip("onnxruntime")
     forest = RandomForestRegressor(5, max_depth=4, random_state=0).fit(corpus.features, corpus.relevance)
-    model = skl2onnx.to_onnx(forest, corpus.features[:1], target_opset=17)  # what any supported runtime reads
+    model = skl2onnx.to_onnx(forest, corpus.features[:1], target_opset=17)  # read by every supported runtime
     (tmp_path / "forest.onnx").write_bytes(model.SerializeToString())
     (ranker,) = RANKER_KINDS["onnx"].open(corpus, str(tmp_path / "forest.onnx"))
     assert ranker.scores() == pytest.approx(forest.predict(corpus.features), abs=1e-5)

@@ -94,6 +94,6 @@ def solve_program(
     limit: ArrayLike | None = None,
 ) -> NDArray[np.float64] | None:
     """Minimise ``cost @ x`` over x >= 0 with ``equal @ x == right`` and ``upper @ x <= limit``; None if infeasible."""
-    solve: Any = linprog  # its types allow no missing bounds
+    solve: Any = linprog  # the types of linprog do not allow missing bounds
     result = solve(cost, A_ub=upper, b_ub=limit, A_eq=equal, b_eq=right, method="highs")
     return np.asarray(result.x) if result.success else None

@@ -188,7 +188,7 @@ def test_no_text_of_the_store_reaches_a_client(tmp_path, monkeypatch):
         ):
             experiment._actions = None
             said.append(await ask())
-        with pytest.raises(StoreError, match="tulips"):  # which is for the operator
+        with pytest.raises(StoreError, match="tulips"):  # the operator sees this text
             experiment.expire()
         return said
 
@@ -443,7 +443,7 @@ def test_the_description_is_that_of_the_service(tmp_path):
         (header,) = paths[path]["post"]["parameters"]
         assert (header["name"], header["in"]) == ("idempotency-key", "header")
         assert "role" in paths[path]["post"]["responses"]["403"]["description"]
-    assert {} in paths["/health"]["get"]["security"]  # of several experiments a key is needed
+    assert {} in paths["/health"]["get"]["security"]  # with several experiments, a key is required
 
 
 def test_the_log_holds_no_query_unless_asked(tmp_path):

@@ -161,7 +161,7 @@ def test_a_request_that_was_refused_as_too_slow_leaves_no_page(tmp_path, monkeyp
 
     state, open_pages = using(Service(tmp_path, limits={"answer_seconds": 0.2, "body_seconds": 0.2}), story)
     assert (state.compared, state.clicked, state.ties.sum(), open_pages) == (1, 1, 0, 0)
-    assert state.pages == 2  # one had begun
+    assert state.pages == 2  # one request was already running
 
 
 def test_who_asks_while_deadlines_pass_waits_for_some_of_them_only(tmp_path):

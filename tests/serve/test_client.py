@@ -77,7 +77,7 @@ def test_a_page_and_its_clicks(server):
 
 def test_no_documents_are_not_all(server):
     with Client(server.url, "bm25", deadline=5) as client:
-        server.ways = [400]  # as the service answers
+        server.ways = [400]  # the status of the service
         page = client.decide("q", LISTS, limit=0)
     assert (page.page, page.total, page.why) == ((), 4, "400: full") and server.said["limit"] == 0
 

@@ -89,7 +89,7 @@ def counted(url, pages, concurrency):
         0.0,
         np.random.default_rng(0),
     )
-    with suppress(InputError):  # it was killed
+    with suppress(InputError):  # the service was killed
         asyncio.run(run.all(concurrency))
     return acknowledged
 
@@ -121,7 +121,7 @@ def test_a_service_that_is_killed_under_load_forgets_nothing_and_goes_on(tmp_pat
         assert (found.pages, state["pages"] - before["pages"]) == (40, 40)
         running.send_signal(signal.SIGTERM)
     log = (tmp_path / "log").read_text()
-    events = [json.loads(line)["event"] for line in log.splitlines()]  # to the last one, JSON alone
+    events = [json.loads(line)["event"] for line in log.splitlines()]  # all lines are JSON
     assert events == ["start", "start", "stop"]
 
 
@@ -209,7 +209,7 @@ def test_another_law_is_served_only_if_it_is_accepted(tmp_path, capfd):
 def test_serving_without_its_packages_is_one_sentence(tmp_path, monkeypatch, capfd):
     for name in [name for name in sys.modules if re.match(r"ltr_duel\.serve\.(run|app)$", name)]:
         monkeypatch.delitem(sys.modules, name)
-    for name in ("run_service", "run", "make_app", "app"):  # what the package has loaded already
+    for name in ("run_service", "run", "make_app", "app"):  # exports that are loaded already
         monkeypatch.delitem(serve.__dict__, name, raising=False)
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     with pytest.raises(SystemExit) as ended:

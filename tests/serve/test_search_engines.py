@@ -160,7 +160,7 @@ def test_a_ranker_that_fails_or_is_late_leaves_the_others_their_lists(lists, way
     server.ways, asking.seconds = {"by-date": way}, 0.5 if way == "late" else 20
     found, failures = asking("q")
     assert "newest" not in found and "newest" in failures
-    if way != "late":  # which others are in time depends on the machine
+    if way != "late":  # the other reasons depend on the speed of the machine
         assert found == {name: LISTS[name] for name in ("words", "titles")} and list(failures) == ["newest"]
 
 
@@ -169,7 +169,7 @@ def test_what_is_not_found_is_an_empty_list(lists):
     server.ways = {"by-titles": {**ANSWERS[server.engine]([])}}
     assert asking("q") == ({**LISTS, "titles": []}, {})
     if server.engine.endswith("search"):
-        server.ways = {"by-titles": {"timed_out": False, "_shards": {"failed": 0}}}  # what the filter leaves
+        server.ways = {"by-titles": {"timed_out": False, "_shards": {"failed": 0}}}  # the answer after the filter
         assert asking("q") == ({**LISTS, "titles": []}, {})
 
 

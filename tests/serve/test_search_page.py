@@ -113,7 +113,7 @@ class Reader:
     def __init__(self, tab, address):
         self.tab = tab
         self.tab.open(f"{address}/")
-        self.tab.wait("history.state?.books?.length === 0")  # what an empty search finds
+        self.tab.wait("history.state?.books?.length === 0")  # the state after an empty search
 
     def search(self, query):
         self.tab.value("document.querySelector('input').value = ''; document.querySelector('input').focus()")
@@ -161,7 +161,7 @@ def test_in_a_browser_no_click_is_lost_or_counted_twice(search, running, tmp_pat
         until(lambda: running.counted(query), "the page of the first search is closed")
         assert running.counted(query) == [sorted([first, second, ids[2]])]
 
-        last = reader.read(0)  # of the second search, which is left for the first one
+        last = reader.read(0)  # list of the second search, from which the user returns to the first
         tab.go(-1)
         reader.at_list(other)
         tab.go(-1)
@@ -173,5 +173,5 @@ def test_in_a_browser_no_click_is_lost_or_counted_twice(search, running, tmp_pat
         reader.search(other)
         until(lambda: running.counted(query)[1:], "the page of the third search is closed")
         assert running.counted(query)[1:] == [[again[0]]] and running.counted(other) == [[last]]
-        assert asked.count("/search") == 4 + 1  # and the one without a query, when the page was opened
+        assert asked.count("/search") == 4 + 1  # plus the search without a query when the page was opened
         assert tab.console == []

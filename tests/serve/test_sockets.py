@@ -64,7 +64,7 @@ async def send(port, *parts, pause=0.0):
 
 async def _all_of(reader):
     parts = []
-    with contextlib.suppress(ConnectionError):  # it may end while there is still something to send
+    with contextlib.suppress(ConnectionError):  # the connection may end before all is sent
         while part := await reader.read(65536):
             parts.append(part)
     return b"".join(parts)
@@ -129,7 +129,7 @@ def test_a_refusal_is_not_lost_as_the_connection_takes_bytes_for_a_while(tmp_pat
             await asyncio.sleep(0.02)
             writer.write(b" ")
             await writer.drain()
-        assert await asyncio.wait_for(reader.read(), 10) == b""  # but not for ever
+        assert await asyncio.wait_for(reader.read(), 10) == b""  # the connection is closed after a time
         writer.close()
 
     serving(tmp_path, story)
@@ -249,7 +249,7 @@ def test_requests_sent_ahead_of_answers_are_limited_and_what_follows_is_not_pars
     async def story(service, port):
         found = await send(port, (GET % "").encode() * 5000)
         statuses = re.findall(rb"HTTP/1.1 (\d+)", found)
-        assert statuses == [b"200"] * 101 + [b"503"]  # one is answered while 100 wait
+        assert statuses == [b"200"] * 101 + [b"503"]  # one request is answered while 100 wait
         assert b"at most 100 requests may be sent ahead" in found
         assert b"200 OK" in await send(port, (GET % "connection: close\r\n").encode())
 

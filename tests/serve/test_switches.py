@@ -95,7 +95,7 @@ def test_what_is_no_use_of_a_switch_is_refused_in_a_sentence(tmp_path, given, se
 def test_switches_are_seen_on_the_page_in_the_state_and_in_the_metrics(tmp_path):
     async def story(service):
         await decide(service)
-        await service.call("GET", "/state", headers=bearer(BOTH))  # which lasts a second, if no switch is used
+        await service.call("GET", "/state", headers=bearer(BOTH))  # cached for a second without a switch
         assert (await switch(service, {"switch": "drop", "ranker": "mixed"})).status == 200
         said = await switch(service, {"switch": "share", "share": 0.0, "holdback": 0.1})
         assert said.json == Switches(share=0, holdback=0.1, dropped=("mixed",))._asdict() | {"dropped": ["mixed"]}

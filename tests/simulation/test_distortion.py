@@ -105,7 +105,7 @@ def test_a_cell_does_not_depend_on_the_other_cells_and_all_methods_meet_the_same
     alone = measure_distortion(rankings, clicks=["navigational"], methods=["team_draft"], sizes=[4], **QUICK)
     same = all_of_it.query("method == 'team_draft' and clicks == 'navigational' and rankers == 4")
     pd.testing.assert_frame_equal(same.reset_index(drop=True), alone)
-    for one in ("navigational", click_model("navigational", rankings.grades)):  # one click model needs no list
+    for one in ("navigational", click_model("navigational", rankings.grades)):  # a single click model needs no list
         found = measure_distortion(rankings, clicks=one, methods=["team_draft"], sizes=[4], **QUICK)
         pd.testing.assert_frame_equal(alone, found)
     winners = [list(part["winner"]) for _, part in all_of_it.groupby("method")]

@@ -47,5 +47,5 @@ def test_a_matrix_known_exactly_moves_nothing_and_without_a_winner_there_is_no_r
     circle = PreferenceMatrix(np.array([[0.5, 0.6, 0.4], [0.4, 0.5, 0.6], [0.6, 0.4, 0.5]]))
     results = simulate(circle, "rucb", horizon=100, repetitions=1, jobs=1)
     assert np.isnan(results.reference_errors()).all()
-    assert results.summary()["mean"].notna().all()  # of Copeland regret
+    assert results.summary()["mean"].notna().all()  # means of Copeland regret
     assert simulate(bradley_terry(3), "rucb", horizon=100, repetitions=1, jobs=1).reference_errors() == [0]

@@ -65,13 +65,13 @@ ELSEWHERE = {  # how the texts begin that are not run from their page as printed
     "first = experiment.decide(": "it goes on with an open experiment: tests/live/test_paging.py",
     "experiment.record(page.token, [": "it goes on with an open experiment: tests/live/test_outcomes.py",
     "from ltr_duel.advice import advise": "it takes many minutes: tests/advice",
-    # what takes long
+    # slow blocks
     "ltr-duel advise MQ2008/Fold1 --rankers features:1,5,23,40": "it takes many minutes: README, tests/advice",
     "ltr-duel demo --data qrels": "as the line above it with a million steps: tests/rankers",
     "ltr-duel distortion WEB30K": "it takes many minutes: tests/simulation/test_distortion.py",
     "ltr-duel reproduce": "it takes hours: tests/papers",
     "ltr-duel sensitivity WEB30K": "it takes many minutes: tests/simulation/test_sensitivity.py",
-    # what needs something that a test cannot have
+    # blocks with requirements that a test cannot meet
     "ltr-duel data fetch mslr-web10k": "it asks to accept terms, then for an archive: tests/data_scripts",
     "ltr-duel data fetch istella-s": "it downloads an archive that is not free: tests/data_scripts",
     "ltr-duel data info corpora/MSLR-WEB10K": "it needs a corpus that is not free: tests/data",
@@ -88,7 +88,7 @@ ELSEWHERE = {  # how the texts begin that are not run from their page as printed
     "export ": "settings of a cluster: tests/experiment/test_cluster.py",
     "sbatch ": "it needs Slurm: tests/experiment/test_cluster.py",
     'eval "$(_LTR_DUEL_COMPLETE': "it is for a shell at work: tests/cli/test_words.py",
-    # what sets up, or tests
+    # set-up and test blocks
     "make ": "a target of the Makefile",
     "pip download": "it asks an index",
     "pip install": "it asks an index: tools/release_check.py",
@@ -190,7 +190,7 @@ def test_a_guide_runs_as_printed(page, desk, capsys):
             exec(compile(step, page, "exec"), names)
         else:
             for word in re.findall(r"(?:estimate|simulate) .*--(?:out|log) (\S+[.]\w+)", step):
-                (desk / word).unlink(missing_ok=True)  # of the fixture, or of another page
+                (desk / word).unlink(missing_ok=True)  # a file of the fixture, or of another page
             code, printed = run_command([word for one in shlex.split(step)[1:] for word in as_a_shell(one)])
             assert code == 0, f"{page}: {step}\n{printed}"
         done += 1

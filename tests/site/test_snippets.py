@@ -32,7 +32,7 @@ def empty(tmp_path, monkeypatch):
     monkeypatch.setattr(plugins, "_loaded", {})
     known = POLICIES.names()
     yield tmp_path
-    for name in set(POLICIES.names()) - set(known):  # of a page that adds one
+    for name in set(POLICIES.names()) - set(known):  # policies that a page added
         POLICIES.remove(name)
 
 
@@ -42,7 +42,7 @@ def test_a_quick_page_runs_as_printed(page, empty):
 
 
 @pytest.mark.long
-@pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # of the backend of DuckDB in Ibis
+@pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # a warning of Ibis's DuckDB backend
 @pytest.mark.parametrize("page", sorted({*LONG, "howto.md", "gallery.md"} - set(QUICK)))
 def test_a_page_runs_as_printed(page, empty):
     assert run_page(page) >= 2

@@ -173,7 +173,7 @@ def test_sentences_say_who_won_and_how_sure_that_is(results):
     assert "0, 1, 2, ... beat the most (3 of 6); 0, 1, 2, ... win most often on average." in winner_sentence(even)
     assert study_answer(results)[1].startswith("rucb: average regret ")
     table = results.summary()
-    expected = f"{table['mean'][0]:,.0f} ± {table['sd'][0]:,.0f} (mean ± sd of {table['runs'][0]} runs)"  # same format as the table
+    expected = f"{table['mean'][0]:,.0f} ± {table['sd'][0]:,.0f} (mean ± sd of {table['runs'][0]} runs)"
     assert table["runs"][0] > 1 and expected in study_answer(results)[1]
     assert list(policies_table(results)["policy"]) == ["rucb", "mdb"]
     assert list(rankers_table(results.matrix, 2)["ranker"]) == ["0", "1"]

@@ -54,8 +54,8 @@ from ltr_duel.bandits import register
 
 
 class Params(NamedTuple):
-    seconds: float = 0.02   # duration of a successful run
-    share: float = 0.4      # share of runs that misbehave
+    seconds: float = 0.02   # of a run, when nothing goes wrong
+    share: float = 0.4      # of the runs in which it does
 
 
 def init_of(name):

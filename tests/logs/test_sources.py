@@ -139,7 +139,7 @@ def test_late_events_go_to_the_last_the_first_or_all_exposures_of_that_user_and_
         settings = {"outcome": "purchase", "within": within, "which": which}
         assert outcome_of(tmp_path, exposures, late, **settings) == expected
     assert outcome_of(tmp_path, exposures, late, outcome="purchase") == (0, 0, 5)
-    with pytest.raises(InputError, match="'soon' is not a length of time"):
+    with pytest.raises(InputError, match="'soon' is not a duration"):
         outcome_of(tmp_path, exposures, late, within="soon")
 
 

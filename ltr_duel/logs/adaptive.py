@@ -8,7 +8,7 @@ A losing pair is shown less often, so the number of outcomes of a pair depends o
 - The mean with weights 1 / sqrt(e), if the log has the probability e of each choice. The weighted sum of deviations is
   a martingale whose steps have the same conditional variance, so the sum is normal in the limit (Hadad, Hirshberg,
   Zhan, Wager, Athey, PNAS 2021). The limit needs a lower bound on e. Weights are used for all pairs of a log or for
-  none. If pairs with few impressions were excluded, a pair that was dropped after losses would be judged by them.
+  none. If pairs with few impressions were excluded, the losses of a dropped pair would bias its mean.
 
 Both methods assume that each impression has a new user, and the results hold for the queries of the log.
 """
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _GROUPS = 1024  # number of clusters of users
 _ROWS = 1 << 16
-_FEWEST = 30  # minimum number of groups of users for the normal limit
+_FEWEST = 30  # minimum number of clusters with impressions for the normal limit
 _FLOOR = 100.0  # minimum expected impressions of a pair at the lowest propensity
 _WEIGH = "weigh impressions"
 _FARTHEST = 3.0  # standard errors by which the sum of 1 / e may fall below the number of impressions
@@ -65,7 +65,7 @@ class Weighed(NamedTuple):
         if (self.weight.sum(axis=0) > 0).sum() < _FEWEST:
             return f"there are too few users: {_FEWEST} are needed"
         if (self.inverse < self.impressions * (1 - _FARTHEST / expected**0.5)).any():
-            return "some pair was sometimes less likely than the propensities in its rows"
+            return "a pair was sometimes shown with a lower propensity than its rows report"
         return ""
 
 
@@ -86,7 +86,7 @@ def choices_of(engine: Any, rows: Any, outcomes: Any, pairs: int) -> Choices:
     count, total = np.zeros((2, pairs, _GROUPS))
     square, inverse = np.zeros((2, pairs))
     each = outcomes.select("line", "user", "pair", "y").join(rows.select("line", "propensity"), "line")
-    for batch in engine.stream(each.order_by("line", "pair"), _ROWS):  # in order, as floating-point sums depend on it
+    for batch in engine.stream(each.order_by("line", "pair"), _ROWS):  # sorted: sums of floats depend on the order
         users = hash_users(batch, batch.column("line").to_numpy().astype(np.uint64))
         at = batch.column("pair").to_numpy(), (users & np.uint64(_GROUPS - 1)).astype(np.int64)
         weight = batch.column("propensity").to_numpy() ** -0.5

@@ -29,7 +29,7 @@ class Rows(NamedTuple):
     number: str  # column with the row numbers
     before: int  # offset: row = number + before
     first: int
-    last: int  # one after the last row
+    last: int  # number of the last row + 1
 
     def some(self, first: int, last: int) -> str:
         """Return the SQL of the rows from ``first`` to ``last - 1``."""

@@ -120,7 +120,7 @@ def numbered(table: Any, *then: str) -> Any:
 
 
 def placed(found: Any, exposures: Any, outcome: Outcome, *, items: bool = True) -> Any:
-    """Return each event's ``row`` of the exposure, and its list position as ``clicks``; positions may repeat."""
+    """Return the ``row`` of each event's exposure, and the list position as ``clicks``; positions may repeat."""
     import ibis
 
     worth = [] if outcome.kind else ["worth"]

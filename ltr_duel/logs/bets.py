@@ -115,7 +115,7 @@ class Bets(NamedTuple):
         return low - _CLOSE
 
     def _value_and_slope(self, seen: Sequences, m: FloatVector) -> tuple[FloatVector, FloatVector]:
-        """Return `log_value` and its derivative with respect to m; all outcomes are wins, losses or ties."""
+        """Return `log_value` and its derivative with respect to m, for outcomes that are wins, losses or ties."""
         wins, losses, ties = (part[:, None] for part in seen[:3])
         if_won, if_lost, if_tied = (_SHARES * (y - m[:, None]) for y in (1, -1, 0))
         logs = wins * np.log1p(if_won) + losses * np.log1p(if_lost) + ties * np.log1p(if_tied) + self.log_weight
@@ -157,7 +157,7 @@ class Bets(NamedTuple):
         return np.asarray(times, np.float64)
 
     def lead_needed(self, decided: ArrayLike, log_level: float) -> FloatVector:
-        """Return the lead (wins minus losses) that rejects a mean of 0; infinity if `decided` wins do not reject it."""
+        """Return the lead in `decided` wins and losses that rejects a mean of 0; infinity if no lead is sufficient."""
         d = np.asarray(decided, np.float64)
         none = np.zeros_like(d)
 

@@ -68,7 +68,7 @@ def cautious_means(
     Without them, two impressions that were both won would have a sample variance of 0 (Agresti, Min. Statistics in
     Medicine 2005). The size of an added cluster is the geometric mean of the mean cluster size and the design effect,
     which is 1 if the outcomes of a cluster are independent, and the mean size if they are equal. The degrees of freedom
-    are (sum V)^2 / sum V^2 - 1, where V are the variances of the clusters' sums; a few large clusters dominate them.
+    are (sum V)^2 / sum V^2 - 1, where V are the variances of the clusters' sums.
     """
     all_n, all_y = count * times, total * times
     once, sum_y = all_n.sum(axis=1), all_y.sum(axis=1)
@@ -157,7 +157,7 @@ def naive_means(n: FloatVector, total: FloatVector, square: FloatVector) -> Mean
 def fewer_degrees(means: Means, slopes: int) -> Means:
     """Return means of residuals with errors corrected for the number of fitted slopes.
 
-    Residuals of k slopes are too small by sqrt(1 - k / f) with f degrees of freedom, and the slopes have errors too.
+    With k slopes and f degrees of freedom, residuals are too small by sqrt(1 - k / f), and the slopes have errors.
     The error is therefore multiplied by f / (f - k), and f - k degrees of freedom remain.
     """
     if slopes == 0:

@@ -96,7 +96,7 @@ def _sets_shown(of: _Coins, planned: str, policies: list[str]) -> list[Finding]:
         found.append(tested("pairs shown", p["shown"], f"{kinds}, planned to be shown equally often"))
     elif len(names) > 1:
         found.append(
-            Finding("pairs shown", "not checked", np.nan, f"{kinds}; use --planned even if all were planned alike")
+            Finding("pairs shown", "not checked", np.nan, f"{kinds}; --planned even tests for equal frequencies")
         )
     if shifting:
         said = "propensities of the same rankers differ, so shares change"
@@ -143,8 +143,8 @@ def _empty(of: _Coins) -> Finding:
     found = empty_pages(Users(engine, rows.mutate(empty=(rows.code < 0).ifelse(1, 0).cast("int64")), orders, names))
     said = f"{none:,} pages show no document; {said}"
     if not found.pages:
-        return Finding("empty pages", "not checked", np.nan, f"{said}; none follows a page with documents")
-    some = f"{found.empty:,} of {found.pages:,} pages are empty, but their rankers had shown documents for the query"
+        return Finding("empty pages", "not checked", np.nan, f"{said}; no empty page follows a full page")
+    some = f"{found.empty:,} of {found.pages:,} pages after a full page (same query and rankers) are empty"
     return tested("empty pages", found.p, f"{some}; {said}")
 
 

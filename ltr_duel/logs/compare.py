@@ -45,7 +45,7 @@ class Summed(NamedTuple):
     queries: int
     first: float  # time of the first impression
     last: float
-    notes: list[str]  # on adjustments of the outcomes
+    notes: list[str]  # notes on forgotten users and on adjusted outcomes
 
 
 def summed(
@@ -70,7 +70,7 @@ def summed(
     by = Grouping(len(creditor.pairs), cluster, whole, named, about.get("users"))
     noted, classes = looks_of(log.engine, rows, outcomes, by, step) if looks and history is None else ([], [])
     sums = pair_sums(log.engine, outcomes, by, classes)
-    if by.pairs == 1 and named and cluster in ("user", "both"):  # then each impression is an outcome
+    if by.pairs == 1 and named and cluster in ("user", "both"):  # here each impression is one outcome
         number, most = int(sums.kinds[0].number.sum()), int(sums.kinds[0].n.max())
         log.known["users", *rankers] = number, most
         users = largest_of(log.engine, rows, number, most, about["n"])

@@ -101,7 +101,7 @@ class LogComparison:
 
     @property
     def tests(self) -> int:
-        """Number of pairs among which the error of looking at any time is divided, including pairs not yet shown."""
+        """Number of pairs among which the error of sequential tests is divided, including pairs not yet shown."""
         return len(self.names) * (len(self.names) - 1) // 2
 
     @property

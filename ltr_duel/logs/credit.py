@@ -168,7 +168,7 @@ class Creditor:
         if form == "owners" and component.name != "team_draft" and rule != "sampled":
             raise InputError(f"'{label}' ({rule}) cannot credit by owners: give rankings, or the page token")
         if rule == "marginal_bernoulli":
-            raise InputError(f"the rule '{rule}' of '{label}' depends on a coin of the list: give the page token")
+            raise InputError(f"the rule '{rule}' of '{label}' needs the coin of the list: give the page token")
         self._one_method(label, rule)
         numbers = [self._ranker(name) for name in names]
         return component, params, rule, numbers

@@ -20,7 +20,7 @@ _NO_LIST, _TWICE, _OTHERS, _UNKNOWN = 1, 2, 3, 4  # codes of row faults
 _WRONG = {
     _NO_LIST: f"'rankings' must contain lists of 1 to {MOST_DOCUMENTS:,} documents",
     _TWICE: "a ranking contains a document twice",
-    _OTHERS: "the rankings differ in their documents; only a page token has the positions of missing documents",
+    _OTHERS: "the rankings differ in their documents: give the page token",
 }
 
 
@@ -146,7 +146,7 @@ class Clicked(NamedTuple):
 def credit_rows(method: Method, params: Any, outcome: str, lists: Lists, clicked: Clicked, rankers: int) -> FloatMatrix:
     """Return the outcomes of each pair a < b of the rankers, shape (rows, rankers (rankers - 1) / 2).
 
-    As for pages, rows that differ in length or in their maximum number of documents get separate states. So the outcome
+    Rows that differ in length or in their maximum number of documents get separate states, like pages, so the outcome
     of a row is bitwise independent of the other rows.
     """
     out = np.zeros((len(clicked.rows), rankers * (rankers - 1) // 2))

@@ -163,7 +163,7 @@ def log_lines(facts: LogFacts) -> list[str]:
             share = facts.largest_user_impressions / n
             lines.append(
                 f"user '{facts.largest_user}' has {facts.largest_user_impressions:,} of the impressions ({share:.0%}):"
-                " results for users in general are based on fewer users than this number"
+                " results are less general than the number of users suggests"
             )
     else:
         hint = user_hint(facts.other_columns)

@@ -47,7 +47,7 @@ class Repeats:
             self._before[c, rankers] = shown.tobytes(), here
 
     def refusal(self) -> str:
-        """Return an error message if too many lists repeat, else ""; a Poisson distribution bounds their number."""
+        """Return an error message if lists repeat more often than a Poisson distribution allows, else ""."""
         if self.seen == 0 or special.gammainc(self.seen, self.expected) >= _UNLIKELY:
             return ""
         return (
@@ -61,7 +61,7 @@ class Used(NamedTuple):
 
     users: HashVector
     cell: IntVector
-    begin: IntVector  # start of each row's list in the numbers
+    begin: IntVector  # start of each row's list in ``found.clicked.numbers``
     found: Weighable
 
 

@@ -48,7 +48,7 @@ class Engine:
         self.close = weakref.finalize(self, _close, self.duckdb, self._folder)
 
     def execute(self, sql: str) -> None:
-        """Run a statement; raise `InputError` if a file is damaged, or memory or disk space is lacking."""
+        """Run a statement; raise `InputError` if a file is damaged, or memory or disk space is insufficient."""
         with self.guarded(sql):
             self.duckdb.execute(sql)
 
@@ -122,7 +122,7 @@ class Engine:
         return self.run(expression).column(0)[0].as_py()
 
     def all_differ(self, table: Any, column: str) -> bool:
-        """Return True if all non-null values of a column differ by their hashes, or all values within each list differ.
+        """Return True only if all non-null values of a column, or all values within each list, differ.
 
         At most `_HELD` hashes are held in memory; for more rows, the table is read several times, once per part of the
         hashes.
@@ -153,7 +153,7 @@ class Engine:
 
     @contextmanager
     def _joins_as_written(self) -> Iterator[None]:
-        """Hold the right sides of joins in memory; DuckDB would swap them, as it expects no rows of positional joins."""
+        """Hold the right sides of joins in memory; DuckDB would swap them, expecting 0 rows of positional joins."""
         self.duckdb.execute("SET disabled_optimizers = 'build_side_probe_side'")
         try:
             yield

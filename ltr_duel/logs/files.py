@@ -95,7 +95,7 @@ def format_of(paths: Sequence[Path], given: str = "") -> str:
     kinds = {_format(path): path for path in reversed(paths)}
     if len(kinds) > 1:
         kind, other = list(kinds)[:2]
-        raise InputError(f"{kinds[other]}: a log has files of one format, not {other} and {kind}")
+        raise InputError(f"{kinds[other]}: all files of a log must have one format, not {other} and {kind}")
     return next(iter(kinds))
 
 

@@ -80,7 +80,7 @@ def least_p(p: list[float]) -> float:
 
 
 def unchanged(table: IntMatrix) -> float:
-    """Return the p-value of "rows have the same shares in each column"; rows with expected counts below 5 merge."""
+    """Return the p-value of "rows have the same shares in each column"; rare rows (expected below 5) are merged."""
     table = table[:, table.sum(axis=0) > 0]
     if not table.size:
         return 1.0
@@ -107,7 +107,7 @@ def unchanged_by_users(tables: NDArray[np.int64], share: FloatVector | None = No
 def flipped(beyond: FloatMatrix, expected: FloatVector) -> float:
     """Return the p-value of "each user's deviations from the expected counts have a random sign", one sign per user.
 
-    NaN if too few users have deviations: then no signs of these users could raise an alarm.
+    NaN if so few users have deviations that the test could not fail, whatever their signs.
     """
     beyond = beyond[:, expected > 0] / np.sqrt(expected[expected > 0])
     some = int(beyond.any(axis=1).sum())

@@ -193,7 +193,7 @@ def test_weighted_outcomes_that_are_all_equal_are_not_certain(tmp_path, y):
 @pytest.mark.parametrize(("users", "propensity", "why"), [
     (400, [0.2] + [0.5] * 399, "some pairs had propensities of 0.2 or less, too low for 400 impressions"),
     (20, [0.5] * 400, "there are too few users: 30 are needed"),
-    (399, [0.5] * 400, "some pair was sometimes less likely than the propensities in its rows"),
+    (399, [0.5] * 400, "a pair was sometimes shown with a lower propensity than its rows report"),
 ])  # fmt: skip
 def test_the_note_names_the_one_reason_for_which_there_are_no_weights(tmp_path, users, propensity, why):
     """Before, the note always named both small propensities and few users; in the last log a pair has ten rows."""

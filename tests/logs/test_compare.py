@@ -125,7 +125,7 @@ TOSSED = {"method": "probabilistic", "outcome": "marginal_bernoulli", "rankings"
             "nothing says how to credit its clicks: no page token, no rankings and no owners; an A/B test (one ranker",
         ),
         ({"page": "hello"}, "not a page: the text is not valid JSON"),
-        (TOSSED, "the rule 'marginal_bernoulli' of 'probabilistic' depends on a coin of the list: give the page token"),
+        (TOSSED, "the rule 'marginal_bernoulli' of 'probabilistic' needs the coin of the list: give the page token"),
         (
             {"method": "probabilistic", "rankings": [["y", "x"], ["x", "z"]]},
             "method 'probabilistic' (marginal_sign), but",

@@ -168,7 +168,7 @@ def test_a_folder_of_exposures_has_files_of_any_one_format(tmp_path, kind):
 def test_a_folder_of_several_formats_is_refused(tmp_path):
     parquet(tmp_path, "one", [exposure(0)])
     (tmp_path / "two.jsonl").write_text(json.dumps(exposure(1)) + "\n")
-    with pytest.raises(InputError, match="a log has files of one format, not"):
+    with pytest.raises(InputError, match="all files of a log must have one format, not"):
         compare_log(ClickLog(tmp_path, events=tmp_path / "one.parquet"))
 
 

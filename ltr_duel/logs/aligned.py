@@ -170,7 +170,7 @@ def _listed(engine: Engine, at: Any, first: int, last: int) -> Iterator[tuple[in
 
 
 def _in_order(engine: Engine, exposures: Any, order: tuple[str, ...]) -> bool:
-    """Return whether rows are in this order and none of its columns has missing values."""
+    """Return whether rows are sorted by these columns and the columns have no missing values."""
     import ibis
 
     t = exposures.select(*order).mutate(**{f"before_{name}": ibis._[name].lag() for name in order})

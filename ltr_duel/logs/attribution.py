@@ -21,7 +21,7 @@ EVENT = {
     **dict.fromkeys(("impression", "user", "item"), "string"), "position": "int64", "owner": "string", "kind": "string",
     **dict.fromkeys(("value", "dwell", "time"), "float64"),
 }  # fmt: skip
-LISTS = {"shown", "owners"}  # exposures with either column have lists
+LISTS = {"shown", "owners"}  # exposures have lists if at least one column is present
 WHICH = ("last", "first", "all")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
@@ -82,7 +82,7 @@ def counted(events: Any, outcome: Outcome) -> Any:
 
 
 def met(exposures: Any, events: Any) -> Any:
-    """Return the events with an impression, and the time and ``row`` of its exposure, null if it is not in the log."""
+    """Return the events with an impression, with time and ``row`` of the exposure (null if the log lacks it)."""
     named = events.filter(events.impression.notnull())
     shown = exposures.select("impression", "row", shown_at=exposures.time)
     return named.left_join(shown, "impression").drop("impression", "impression_right")

@@ -37,9 +37,9 @@ class BadLines:
     def __init__(self, find: Callable[[int], Any], allowed: int | None) -> None:
         self.allowed, self._find = allowed, find
         self.count = 0
-        self.repeated = 0  # bad lines that repeat an impression
+        self.repeated = 0  # number of bad lines that repeat an impression
         self._reasons: dict[str, tuple[str, int]] = {}  # message without values -> first message, number of lines
-        self._other = 0  # lines with reasons beyond the first `_KEPT`
+        self._other = 0  # number of lines with reasons after the first `_KEPT`
 
     @property
     def sentences(self) -> list[str]:

@@ -70,8 +70,8 @@ class Bets(NamedTuple):
     def low(self, seen: Sequences, log_level: float) -> FloatVector:
         """Return the lower bound: the largest mean that is rejected because the capital reaches the level; -1 if none.
 
-        All smaller means are rejected too, because a bet against a smaller mean gains more, although the bound on the
-        capital may increase in m.
+        A bet against a smaller mean gains more, so all smaller means are rejected too, even if the bound on the capital
+        increases in m.
         """
         flat = Sequences(*map(np.ravel, np.broadcast_arrays(*seen)))
         low = np.full(len(flat.wins), -1.0)

@@ -5,8 +5,8 @@ users or queries with the same hash. Groups of independent clusters are independ
 degrees of freedom. The number of groups does not depend on the length of the log.
 
 A test depends on the clusters through sums of powers of their sizes: the error on second powers, its degrees of freedom
-also on third and fourth powers. Gauss quadrature finds a few sizes and shares, the kinds of users, with the same sums
-(Golub, Welsch, Mathematics of Computation 1969), by Lanczos iterations on a histogram of the sizes.
+also on third and fourth powers. Gauss quadrature finds a few sizes and shares with the same sums, called the kinds
+of users (Golub, Welsch, Mathematics of Computation 1969); it uses Lanczos iterations on a histogram of the sizes.
 """
 
 from __future__ import annotations
@@ -65,10 +65,10 @@ def cautious_means(
 ) -> Means:
     """Return means and errors for intervals, with one won and one lost cluster added, so that no error is 0.
 
-    Without them, two impressions that were both won would have a sample variance of 0 (Agresti, Min. Statistics in
-    Medicine 2005). The size of an added cluster is the geometric mean of the mean cluster size and the design effect,
-    which is 1 if the outcomes of a cluster are independent, and the mean size if they are equal. The degrees of freedom
-    are (sum V)^2 / sum V^2 - 1, where V are the variances of the clusters' sums.
+    Without added clusters, two impressions that are both won would have a sample variance of 0 (Agresti, Min.
+    Statistics in Medicine 2005). The size of an added cluster is the geometric mean of the mean cluster size and the
+    design effect, which is 1 if the outcomes of a cluster are independent, and the mean size if they are equal. The
+    degrees of freedom are (sum V)^2 / sum V^2 - 1, where V are the variances of the clusters' sums.
     """
     all_n, all_y = count * times, total * times
     once, sum_y = all_n.sum(axis=1), all_y.sum(axis=1)
@@ -87,7 +87,7 @@ def cautious_means(
 def cautious_of_kinds(
     size: FloatMatrix, number: FloatMatrix, total: FloatMatrix, squares: FloatMatrix, square: FloatVector
 ) -> Means:
-    """Return `cautious_means` of kinds of clusters; all clusters of a kind have one size. Arrays: (kinds, means)."""
+    """Return `cautious_means` from sums per kind (clusters of equal size); arrays have shape (kinds, means)."""
     once, *powers = ((number * size**power).sum(axis=0) for power in (1, 2, 3, 4))
     sum_y, crossed = total.sum(axis=0), (size * total).sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -171,7 +171,7 @@ def fewer_degrees(means: Means, slopes: int) -> Means:
 def two_way(users: Means, queries: Means, cells: Means) -> Means:
     """Return errors clustered by users and queries at once (Cameron, Gelbach, Miller, JBES 2011).
 
-    The error is at least the larger of the two.
+    The error is at least the larger of the errors by users and by queries.
     """
     least = np.maximum(users.error, queries.error)
     with np.errstate(invalid="ignore"):
@@ -214,7 +214,7 @@ def kinds_of(size: FloatVector, number: FloatVector) -> Kinds:
     known, diagonal, beside = [direction], [size @ direction**2], list[float]()
     while len(known) < min(_MOST, len(size)):
         rest = size * known[-1]
-        for one in [*known, *known]:  # twice, because of rounding errors
+        for one in [*known, *known]:  # orthogonalised twice, because of rounding errors
             rest = rest - (one @ rest) * one
         if not np.linalg.norm(rest) > 1e-9 * size.max():
             break

@@ -18,7 +18,7 @@ from ltr_duel.logs.findings import ERROR, Finding, even, fair, least_p, mirrored
 
 _BLOCKS = 10  # number of blocks of time between which shares are compared
 _PLACES = 10  # number of positions whose owners are tested
-_LISTS = 8_000_000  # lists from the start of the log; one in eight is held out for its clicks (see `_weighs`)
+_LISTS = 8_000_000  # lists from the start of the log; one in eight is used for its clicks only
 
 
 class _Patterns(NamedTuple):
@@ -29,7 +29,7 @@ class _Patterns(NamedTuple):
     owned: IntVector  # 1 if a position is owned, 0 if no position is, -1 for lists without a document
     rankers: IntVector  # number of the set of rankers
     block: IntVector  # tenth of the time, from 0
-    weighs: IntVector  # 1 for lists that are held out for their clicks, else 0
+    weighs: IntVector  # 1 for lists that are used for their clicks only, else 0
     n: IntVector  # number of lists
 
 
@@ -123,7 +123,7 @@ def _propensities(engine: Any, rows: Any) -> int:
 
 
 def _one_after_the_other(shown: IntMatrix) -> bool:
-    """Return whether no set shown before some time is shown after it; rows are sets, columns are times."""
+    """Return whether at some time all sets are replaced by other sets; rows are sets, columns are times."""
     seen = shown > 0
     return any(
         not (seen[:, :k].any(axis=1) & seen[:, k:].any(axis=1)).any() and seen[:, :k].any() and seen[:, k:].any()
@@ -215,7 +215,7 @@ def _identical_rankers(of: _Coins) -> Finding:
 
 
 def _weighs(rows: Any) -> Any:
-    """Return the lists that are held out for their clicks: one in eight of the first `_LISTS`, spread irregularly."""
+    """Return the lists that are used for their clicks only: one in eight of the first `_LISTS`, spread irregularly."""
     return (rows.line * 48_271 // 1024 % 8 == 0) & (rows.line <= _LISTS)
 
 

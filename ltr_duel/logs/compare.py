@@ -161,8 +161,8 @@ def compare_log(
     ----------
     log : ClickLog
     cluster : {"", "user", "query", "both", "impression"}
-        Groups within which outcomes may be correlated: users, queries, both at once, or none. By default users if the
-        log has them, else queries.
+        Groups within which outcomes may be correlated: users, queries, both at once, or none. The default is users if
+        the log has users, else queries.
     confidence : float
         Confidence of the intervals, above 0 and below 1.
     rankers : collection of str
@@ -271,7 +271,7 @@ def compare_log(
 
 
 def _these_queries(sums: PairSums, found: LogComparison) -> list[str]:
-    """Return a warning that lists the pairs that differ in a test by impressions, but not by queries."""
+    """Return a warning with the pairs that differ if clusters are impressions, but not if clusters are queries."""
     error = 1 - found.confidence
     alone = statistics.holm(statistics.student_p(*replace(sums, cluster="impression").cautious()))
     pairs = zip(found.named_pairs, alone, found.p_corrected, strict=True)

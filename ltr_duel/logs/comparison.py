@@ -121,7 +121,7 @@ class LogComparison:
 
     @property
     def preferences(self) -> PreferenceMatrix:
-        """The matrix: a tie is half a win; no error is 0, and pairs shown to at most one user have infinite errors."""
+        """The matrix: a tie is half a win; no error is 0; the error of a pair shown to at most one user is infinite."""
         size = len(self.names)
         p, error = np.full((size, size), 0.5), np.full((size, size), np.inf)
         comparisons = np.zeros((size, size), np.int64)

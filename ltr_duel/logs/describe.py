@@ -35,17 +35,17 @@ class LogFacts(NamedTuple):
     users: int  # number of different users; 0 if no row has a user
     largest_user: str  # a user with more impressions than is usual for this number of users; else ""
     largest_user_impressions: int
-    shown: tuple[int, int]  # the shortest and the longest list; 0, 0 if the log has no lists
+    shown: tuple[int, int]  # lengths of the shortest and longest list; 0, 0 if the log has no lists
     clicks: int
-    clicked: int  # impressions with a click
+    clicked: int  # number of impressions with a click
     forms: dict[str, int]  # basis of credit -> number of impressions; 'nothing' if there is no basis
     rankers: tuple[str, ...]  # credited rankers
     method: str  # method and outcome rule of the credit; "" without credit
     columns: tuple[str, ...]  # columns with at least one value
     other_columns: tuple[str, ...]  # columns that are not read
-    bad: int  # lines that cannot be used
+    bad: int  # number of unusable lines
     sentences: tuple[str, ...]  # one message per reason: the first bad line, and the number of such lines
-    not_compared: int = 0  # bad lines that are skipped in comparisons
+    not_compared: int = 0  # number of bad lines that comparisons skip
     caution: str = ""  # caution about the outcome rule
     outcome: str = "click"  # the event that counts as a click
 

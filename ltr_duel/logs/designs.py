@@ -27,7 +27,7 @@ _COLUMNS = (
 
 
 class Repeats:
-    """Number of lists that equal the previous list of their cell and rankers, and the expected number.
+    """Number of lists that equal the previous list of their cell (query, length) and rankers; expected number.
 
     A list that is sampled independently equals the previous list with a known probability. No other check detects a
     cache: cached lists are unbiased over queries, but a hundred impressions of one list are a single sample.
@@ -66,7 +66,7 @@ class Used(NamedTuple):
 
 
 def learnt(log: ClickLog, names: tuple[str, str]) -> tuple[RankedTargets, PageTargets]:
-    """Read the orders of each query's documents by each ranker."""
+    """Read how each ranker orders the documents of each query."""
     targets = RankedTargets(), PageTargets()
     for batch in log.batches(_COLUMNS):
         if not any(rows.any() for rows in rows_with(batch.table).values()) and batch.table.num_rows:

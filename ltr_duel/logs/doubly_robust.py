@@ -49,7 +49,7 @@ class ShownLists(NamedTuple):
     numbers: IntVector
 
     def items(self, mixtures: Mixtures) -> IntVector:
-        """Return a number for each shown document, over all queries."""
+        """Return the numbers of the shown documents, unique over all queries."""
         first = mixtures.lists.query_ptr[mixtures.query[self.cell]]
         return self.numbers + np.repeat(first, np.diff(self.ptr))
 

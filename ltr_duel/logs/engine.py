@@ -25,7 +25,7 @@ from ltr_duel.logs.table import ragged
 NO_RANKER = -2  # code of an owner that is not a ranker of the row
 _HASHES = 1 << 17  # rows per batch of numbers
 _LISTS = 1 << 14  # rows per batch of lists
-_HELD = 1 << 24  # maximum number of hashes in memory: 134 MB, twice
+_HELD = 1 << 24  # maximum number of hashes in memory: 134 MB, allocated twice
 _LOG = logging.getLogger(__name__)
 _FULL = re.compile("max_temp_directory_size|No space left|not enough space|ENOSPC", re.IGNORECASE)
 

@@ -119,7 +119,7 @@ def first_alike(texts: Spans, table: IntVector, out: IntVector) -> None:
 
 @kernel
 def count_different(texts: Spans, ptr: IntVector, table: IntVector) -> int:
-    """Return the index of the first repeated string of a row, else ``ptr[-1]``; ``table`` is a zeroed scratch array."""
+    """Return the index of the first string that repeats in its row, else ``ptr[-1]``; ``table`` is zeroed scratch."""
     for r in range(ptr.shape[0] - 1):
         for k in range(ptr[r], ptr[r + 1]):
             d = find_text(texts.data, texts.begin[k], texts.stop[k], texts, ptr[r], table, r + 1)

@@ -111,7 +111,7 @@ def slopes_of(products: FloatMatrix, *, intercept: bool = True) -> FloatVector:
 
 
 def combined(plain: PairSums, less: PairSums, signs: PairSums, history: History) -> PairSums:
-    """Return `plain` with the sums of adjusted outcomes (``less``), and those of ``signs`` for the sign test."""
+    """Return `plain` with the sums of the adjusted outcomes, ``less``, and with ``signs`` for the sign test."""
     slopes = 1 + len(history.names)
     return dataclasses.replace(
         plain, sum=less.sum, square=less.square, kinds=less.kinds, slopes=slopes, signs=signs.kinds

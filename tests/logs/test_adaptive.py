@@ -53,7 +53,7 @@ def test_a_log_of_a_policy_that_reacts_has_the_intervals_of_the_sequence_and_a_n
     assert found.means.mean[0] == plain.means.mean[0] and np.isnan(found.bootstrap).all()
     note = comparison_lines(found)[3]
     assert note.startswith(
-        "note: 'rucb' chose the rankers by earlier outcomes, so the plain mean of a pair that was left"
+        "note: 'rucb' chose the rankers by earlier outcomes, so the plain mean of a pair that was dropped"
     )
     assert found.preferences.standard_error[0, 1] > plain.preferences.standard_error[0, 1]
     assert found.provenance["policies"] == ["rucb"] and "policies" not in plain.provenance
@@ -220,4 +220,4 @@ def test_the_note_above_a_table_of_first_impressions_says_what_the_table_has(tmp
     now, always = ("".join(comparison_lines(found, always=one)) for one in (False, True))
     assert ("weigh impressions" in now) == weighed
     assert "; the table uses users' first impressions, unweighted, and a confidence sequence; if users" in always
-    assert "weigh impressions" not in always and "without weights" not in always
+    assert "weigh impressions" not in always and "unweighted, because" not in always

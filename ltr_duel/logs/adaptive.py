@@ -37,7 +37,7 @@ _ROWS = 1 << 16
 _FEWEST = 30  # minimum number of clusters with impressions for the normal limit
 _FLOOR = 100.0  # minimum expected impressions of a pair at the lowest propensity
 _WEIGH = "weigh impressions"
-_FARTHEST = 3.0  # standard errors by which the sum of 1 / e may fall below the number of impressions
+_FARTHEST = 3.0  # maximum shortfall of the sum of 1 / e below the number of impressions, in standard errors
 
 
 class Weighed(NamedTuple):

@@ -44,7 +44,7 @@ class LogComparison:
     kinds : list of tuple
         For each pair, the kinds of its clusters: outcomes per cluster, and share of all outcomes.
     half : list of float
-        For each pair, the cluster size such that clusters of at least this size have half of the outcomes.
+        For each pair, the cluster size at which clusters of at least this size have half of the outcomes.
     each : tuple of Means
         ``cautious`` by users alone and by queries alone if ``cluster`` is "both"; otherwise empty.
     looks : list of Look
@@ -147,7 +147,7 @@ class LogComparison:
         return next((name for name in self.names if better.count(name) == len(self.names) - 1), "")
 
     def _undecided(self) -> dict[str, Any]:
-        """Return the note that no winner is decided, because the matrix alone looks as if each pair were decided."""
+        """Return the note that no winner is decided, because the probabilities of the matrix alone suggest a winner."""
         if self.winner:
             return {}
         by = f"p = {self.p_corrected[0]:.3g}"

@@ -146,8 +146,8 @@ class Clicked(NamedTuple):
 def credit_rows(method: Method, params: Any, outcome: str, lists: Lists, clicked: Clicked, rankers: int) -> FloatMatrix:
     """Return the outcomes of each pair a < b of the rankers, shape (rows, rankers (rankers - 1) / 2).
 
-    Rows that differ in length or in their maximum number of documents get separate states, like pages, so the outcome
-    of a row is bitwise independent of the other rows.
+    As for pages, each length and maximum number of documents has a separate state, so the outcome of a row is bitwise
+    independent of the other rows.
     """
     out = np.zeros((len(clicked.rows), rankers * (rankers - 1) // 2))
     some = np.flatnonzero(np.diff(clicked.click_ptr)[clicked.rows])

@@ -153,7 +153,7 @@ class Engine:
 
     @contextmanager
     def _joins_as_written(self) -> Iterator[None]:
-        """Hold the right sides of joins in memory; DuckDB would swap them, expecting 0 rows of positional joins."""
+        """Disable DuckDB's swap of join sides, which is based on an estimate of 0 rows for positional joins."""
         self.duckdb.execute("SET disabled_optimizers = 'build_side_probe_side'")
         try:
             yield

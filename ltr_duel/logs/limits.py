@@ -26,7 +26,7 @@ class Limits(NamedTuple):
 
 
 def limits(found: LogComparison, confidence: float, tests: float = 1.0, *, any_time: bool = False) -> Limits:
-    """Return intervals, with the error divided among ``tests`` tests (Bonferroni); valid any time for adaptive logs."""
+    """Return intervals, with the error divided among ``tests`` tests (Bonferroni); valid at any time if adaptive."""
     if any_time or found.adaptive:
         seen, mean, _ = _seen(found)
         now = seen.sequence(confidence, tests)

@@ -68,11 +68,11 @@ def empty_pages(users: Users) -> EmptyPages:
 
     If a set of rankers finds no document for a query, all its pages for the query are empty, so only pages after its
     first page with documents are tested. This selection depends on earlier pages only, so it favours neither full nor
-    empty pages. Two tests assign random signs. The first assigns one sign per user; a user's pages for a query in a tenth
-    of the time have a total weight of 1. The second assigns one sign per short period, because an outage may affect the
-    pair that is shown at that time. The larger p-value counts. The documents that a ranker finds for a query must not change or depend on the
-    user. A failure on all pages of a query, or of all rankers equally, is not detected. Pages whose rankers agree have
-    documents and are not empty.
+    empty pages. Two tests assign random signs. The first assigns one sign per user; a user's pages for a query in a
+    tenth of the time have a total weight of 1. The second assigns one sign per short period, because an outage may
+    affect the pair that is shown at that time. The larger p-value counts. The documents that a ranker finds for a query
+    must not change or depend on the user. A failure on all pages of a query, or of all rankers equally, is not
+    detected. Pages whose rankers agree have documents and are not empty.
     """
     import ibis
 

@@ -26,7 +26,10 @@ class Limits(NamedTuple):
 
 
 def limits(found: LogComparison, confidence: float, tests: float = 1.0, *, any_time: bool = False) -> Limits:
-    """Return intervals, with the error divided among ``tests`` tests (Bonferroni); valid at any time if adaptive."""
+    """Return intervals, with the error divided among ``tests`` tests (Bonferroni).
+
+    With ``any_time``, and for adaptive logs, the intervals are valid at any time.
+    """
     if any_time or found.adaptive:
         seen, mean, _ = _seen(found)
         now = seen.sequence(confidence, tests)

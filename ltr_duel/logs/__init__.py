@@ -1,7 +1,7 @@
-"""Click logs of real or simulated searches: the better ranker, its confidence interval, and when to stop.
+"""Analysis of click logs of real or simulated searches: the better ranker, the confidence interval, when to stop.
 
-A log is read as a stream, in memory that does not grow with its length. This package draws no lists for search pages;
-the kernels of the interleaving methods credit the clicks.
+A log is read as a stream, in memory that does not grow with its length. Clicks are credited by the kernels of the
+interleaving methods; this package does not create lists for search pages.
 """
 
 import lazy_loader

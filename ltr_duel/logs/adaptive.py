@@ -1,14 +1,14 @@
-"""Valid means and intervals for logs in which a policy chose the rankers by earlier outcomes.
+"""Valid means and intervals for logs in which a policy chose the rankers depending on earlier outcomes.
 
-A losing pair is shown less often, so the number of outcomes of a pair depends on the outcomes, and its mean is biased
+A losing pair is shown less often, so the number of outcomes of a pair depends on the outcomes, and their mean is biased
 (Nie, Tian, Taylor, Zou, AISTATS 2018). Two methods remain valid:
 
-- The confidence sequence. The policy chooses a pair by past outcomes, so the next outcome of a new user has the pair's
-  mean, and a bet on it has no expected gain. The interval is valid at all times, and therefore at the end of the log.
-- The mean with weights 1 / sqrt(e), if the log has the probability e of each choice: the weighted sum of deviations is
-  a martingale whose steps have the same conditional variance, so it is normal in the limit (Hadad, Hirshberg, Zhan,
-  Wager, Athey, PNAS 2021). The limit needs a lower bound on e. Weights are used for all pairs of a log or for none: a
-  pair that is dropped after losses would be judged by these losses if its few impressions excluded it.
+- The confidence sequence. The policy chooses a pair by past outcomes only, so the next outcome of a new user has the
+  pair's mean, and a bet on this outcome has no expected gain. The interval is valid at any time, also at the log's end.
+- The mean with weights 1 / sqrt(e), if the log has the probability e of each choice. The weighted sum of deviations is
+  a martingale whose steps have the same conditional variance, so the sum is normal in the limit (Hadad, Hirshberg,
+  Zhan, Wager, Athey, PNAS 2021). The limit needs a lower bound on e. Weights are used for all pairs of a log or for
+  none. If pairs with few impressions were excluded, the losses of a dropped pair would bias its mean.
 
 Both methods assume that each impression has a new user, and the results hold for the queries of the log.
 """
@@ -32,12 +32,12 @@ from ltr_duel.logs.sums import Sequences
 if TYPE_CHECKING:
     from ltr_duel.logs.comparison import LogComparison
 
-_GROUPS = 1024  # clusters of users
+_GROUPS = 1024  # number of clusters of users
 _ROWS = 1 << 16
-_FEWEST = 30  # groups of users for which the normal limit is used
+_FEWEST = 30  # minimum number of clusters with impressions for the normal limit
 _FLOOR = 100.0  # minimum expected impressions of a pair at the lowest propensity
 _WEIGH = "weigh impressions"
-_FARTHEST = 3.0  # standard errors by which the sum of 1 / e may fall below the number of impressions
+_FARTHEST = 3.0  # maximum shortfall of the sum of 1 / e below the number of impressions, in standard errors
 
 
 class Weighed(NamedTuple):
@@ -47,30 +47,30 @@ class Weighed(NamedTuple):
     total: FloatMatrix  # weighted outcomes
     square: FloatVector  # weighted squares of each pair
     inverse: FloatVector  # sum of 1 / propensity for each pair; about the number of impressions of the log
-    impressions: float  # impressions of the log, T
+    impressions: float  # number of impressions of the log, T
     least: float  # see `least_of`
 
     def doubt(self) -> str:
-        """Return why the normal limit cannot be used, judged by T and the propensities alone; "" if it can.
+        """Return why the normal limit cannot be used, from T and the propensities only; "" if it can be used.
 
         If a pair's propensity is never below ``least``, its sum of 1 / e has mean T and a variance of at most
-        T / ``least``. A much smaller sum shows that its propensity was lower at times than in any logged impression.
+        T / ``least``. A much smaller sum shows that the propensity was sometimes lower than in all logged impressions.
         """
         expected = self.least * self.impressions
         if expected < _FLOOR:
             return (
-                f"some pairs had propensities of {self.least:.2g} or less, too little for"
+                f"some pairs had propensities of {self.least:.2g} or less, too low for"
                 f" {self.impressions:,.0f} impressions"
             )
         if (self.weight.sum(axis=0) > 0).sum() < _FEWEST:
-            return f"users are few: {_FEWEST} are needed"
+            return f"there are too few users: {_FEWEST} are needed"
         if (self.inverse < self.impressions * (1 - _FARTHEST / expected**0.5)).any():
-            return "some pair was at times less likely than its rows say"
+            return "a pair was sometimes shown with a lower propensity than its rows report"
         return ""
 
 
 class Choices(NamedTuple):
-    """The policies and probabilities by which the rankers of a log's rows were chosen."""
+    """The policies that chose the rankers of a log's rows, and sums weighted by the probabilities of the choices."""
 
     policies: list[str]  # policies that react to outcomes
     sums: Weighed | None  # None unless all probabilities are known
@@ -86,7 +86,7 @@ def choices_of(engine: Any, rows: Any, outcomes: Any, pairs: int) -> Choices:
     count, total = np.zeros((2, pairs, _GROUPS))
     square, inverse = np.zeros((2, pairs))
     each = outcomes.select("line", "user", "pair", "y").join(rows.select("line", "propensity"), "line")
-    for batch in engine.stream(each.order_by("line", "pair"), _ROWS):  # in order, as floating-point sums depend on it
+    for batch in engine.stream(each.order_by("line", "pair"), _ROWS):  # sorted: sums of floats depend on the order
         users = hash_users(batch, batch.column("line").to_numpy().astype(np.uint64))
         at = batch.column("pair").to_numpy(), (users & np.uint64(_GROUPS - 1)).astype(np.int64)
         weight = batch.column("propensity").to_numpy() ** -0.5
@@ -118,7 +118,7 @@ def policies_of(engine: Any, rows: Any) -> tuple[list[str | None], list[str]]:
 
 
 def adapted(found: LogComparison, choices: Choices) -> LogComparison:
-    """Return the comparison with the means and intervals of an adaptive log and a note; unchanged for other logs."""
+    """Return the comparison with valid means and intervals and a note if the log is adaptive, else unchanged."""
     if not choices.policies:
         return found
     means, low, high, p, _ = adaptive_means(found.sequences, choices.sums, found.confidence)
@@ -139,7 +139,7 @@ def adapted(found: LogComparison, choices: Choices) -> LogComparison:
 def note_at_any_time(found: LogComparison) -> str:
     """Return the note of an adaptive log for a table of confidence sequences, which are unweighted."""
     of = "users' first impressions" if first_impressions(found) else "impressions"
-    how = f"the table has {of}, unweighted, by a confidence sequence"
+    how = f"the table uses {of}, unweighted, and a confidence sequence"
     return _note(found.provenance["policies"], how, found.cluster)
 
 
@@ -178,7 +178,7 @@ def adaptive_means(sequences: Sequences, sums: Weighed | None, confidence: float
 
 
 def _reacts(name: str) -> bool:
-    """Whether a policy's choices depend on outcomes; true for a policy that is not registered."""
+    """Whether a policy's choices depend on outcomes; unregistered policies are assumed to be adaptive."""
     try:
         return POLICIES.configure(name).component.adaptive
     except InputError:
@@ -192,15 +192,15 @@ def _how(choices: Choices, cluster: str) -> str:
     if choices.sums is None:
         return how
     doubt = choices.sums.doubt()
-    return f"{how} and without weights, as {doubt}" if doubt else f"means, intervals and p {_WEIGH} by the propensity"
+    return f"{how} and unweighted, because {doubt}" if doubt else f"means, intervals and p {_WEIGH} by the propensity"
 
 
 def _note(policies: list[str], how: str, cluster: str) -> str:
     names = " and ".join(f"'{name}'" for name in policies)
-    holds = "where users return they hold approximately"
+    holds = "if users return, the results are approximate"
     if cluster == "impression":
-        holds = "they hold as if impressions were independent of each other"
+        holds = "the results assume that impressions are independent of each other"
     return (
-        f"{names} chose the rankers by earlier outcomes, so the plain mean of a pair that was left early is biased;"
+        f"{names} chose the rankers by earlier outcomes, so the plain mean of a pair that was dropped early is biased;"
         f" {how}; {holds}"
     )

@@ -1,7 +1,7 @@
-"""Exposures and events as one relation of DuckDB, in memory that does not grow with the log.
+"""Join exposures and events to one DuckDB relation, in memory that does not grow with the log.
 
-Lists are wide, and an engine that joins or sorts them writes them to disk and reads them again. Events are therefore
-joined to row numbers only, and sorted by them. The clicks of a block of exposures at a time are collected into lists
+Rows with lists are wide, so DuckDB would write them to disk in order to join or sort them. Events are therefore joined
+to row numbers only, and sorted by row number. The clicks of one block of exposures at a time are collected into lists
 in the table ``log_events``, which has one row per exposure.
 """
 
@@ -18,7 +18,7 @@ from ltr_duel.logs.attribution import EVENT, Late, Outcome, attributed, complete
 from ltr_duel.logs.engine import Engine, named, quoted
 from ltr_duel.logs.own import parquet_rows
 
-_AT_ONCE = 1 << 20  # exposures whose events are listed together
+_AT_ONCE = 1 << 20  # exposures in a block
 _SHARE = 1 << 17  # minimum number of exposures per thread
 
 
@@ -29,10 +29,10 @@ class Rows(NamedTuple):
     number: str  # column with the row numbers
     before: int  # offset: row = number + before
     first: int
-    last: int  # one after the last row
+    last: int  # number of the last row + 1
 
     def some(self, first: int, last: int) -> str:
-        """Return the SQL of the rows from ``first`` to the one before ``last``."""
+        """Return the SQL of the rows from ``first`` to ``last - 1``."""
         first, last = first - self.before, last - 1 - self.before
         return f"(SELECT * FROM {self.source} WHERE {self.number} BETWEEN {first} AND {last})"
 
@@ -43,11 +43,11 @@ class Numbered(NamedTuple):
     source: str  # SQL of all rows
     files: list[Rows]
     select: Callable[[str, dict[str, str]], str]  # returns the SQL of exposures from a source of rows and extra columns
-    then: tuple[str, ...] = ("impression", "origin")  # columns that order rows of the same time
+    then: tuple[str, ...] = ("impression", "origin")  # columns that order rows with equal times
 
 
 def numbered_files(engine: Engine, names: str, select: Callable[[str, dict[str, str]], str]) -> Numbered:
-    """Create the view ``exposures`` over Parquet files without copying them; `names` is SQL."""
+    """Create the view ``exposures`` over Parquet files without copying them; `names` is an SQL list of file names."""
     files = engine.rows(f"SELECT file_name, num_rows FROM parquet_file_metadata({names})")
     paths = tuple(row["file_name"] for row in files)
     rows, before = parquet_rows(engine, paths)
@@ -82,7 +82,7 @@ def numbered_table(engine: Engine, sql: str, then: tuple[str, ...] = ("impressio
 def align(
     engine: Engine, shown: Numbered, exposures: Any, events: Any, outcome: Outcome, late: Late, *, items: bool
 ) -> tuple[Any, Any, bool]:
-    """Create the view ``log``; return the results of `met` and `attributed`, and whether rows are in line order."""
+    """Create the view ``log``; return the results of `met` and `attributed`, and whether rows are already sorted."""
     have = [name for name in engine.table("events").columns if name in EVENT and name != "impression"]
     found = completed(engine.keep("met_events", met(exposures, events).select("row", "shown_at", *have)))
     counting = attributed(exposures, found, events, outcome, late)
@@ -113,7 +113,7 @@ def align(
 
 
 def _shares(engine: Engine, shown: Numbered) -> list[tuple[str, str]]:
-    """Split exposures and ``log_events`` into the same shares of rows, as a positional join runs in one thread."""
+    """Split exposures and ``log_events`` at the same rows, because each positional join runs in one thread."""
     (rows, *more), threads = shown.files, engine.rows("SELECT current_setting('threads') AS n")[0]["n"]
     number = 1 if more else min(threads, (rows.last - rows.first) // _SHARE)
     if number <= 1:
@@ -170,7 +170,7 @@ def _listed(engine: Engine, at: Any, first: int, last: int) -> Iterator[tuple[in
 
 
 def _in_order(engine: Engine, exposures: Any, order: tuple[str, ...]) -> bool:
-    """Return whether rows are in this order and none of its columns has missing values."""
+    """Return whether rows are sorted by these columns and the columns have no missing values."""
     import ibis
 
     t = exposures.select(*order).mutate(**{f"before_{name}": ibis._[name].lag() for name in order})

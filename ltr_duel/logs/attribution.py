@@ -1,7 +1,7 @@
-"""Join exposures and events into the table of a log, with the list positions that have the chosen outcome.
+"""Join exposures and events to the table of a log, with the list positions that have the chosen outcome.
 
-An exposure is one display of a list. An event is a user's action on one of its items, perhaps days later and in
-another table.
+An exposure is one display of a list. An event is a user's action on one item of the list, perhaps days later and stored
+in another table.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ EVENT = {
     **dict.fromkeys(("impression", "user", "item"), "string"), "position": "int64", "owner": "string", "kind": "string",
     **dict.fromkeys(("value", "dwell", "time"), "float64"),
 }  # fmt: skip
-LISTS = {"shown", "owners"}  # exposures have lists if they have either column
+LISTS = {"shown", "owners"}  # exposures have lists if at least one column is present
 WHICH = ("last", "first", "all")
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
 class Outcome(NamedTuple):
-    """The events that count."""
+    """The kind of event that is the outcome."""
 
     name: str
-    kind: str  # kind of event; "" for all events with a value
+    kind: str  # "" for all events with a value
     dwell: float = 0.0  # minimum seconds
 
 
 class Late(NamedTuple):
-    """The exposures of the same user and item to which events without an impression are credited."""
+    """Rule that credits events without an impression to exposures of the same user and item."""
 
     within: float = 0.0  # maximum seconds between exposure and event; 0: such events are not credited
     which: str = "last"  # choice among several exposures: last, first or all
@@ -54,7 +54,7 @@ def seconds_of(text: str) -> float:
     """Return the seconds of a duration such as 30m, 12h or 7d."""
     match = re.fullmatch(r"(\d+\.?\d*)([smhdw])", text)
     if not match:
-        raise InputError(f"'{text}' is not a length of time: write 30m, 12h or 7d")
+        raise InputError(f"'{text}' is not a duration: write 30m, 12h or 7d")
     return float(match[1]) * _UNITS[match[2]]
 
 
@@ -69,27 +69,27 @@ def completed(events: Any) -> Any:
 
 
 def counts(events: Any, outcome: Outcome) -> Any:
-    """Return the condition for events that count."""
+    """Return the condition that an event has the outcome."""
     right = events.kind == outcome.kind if outcome.kind else events.value.notnull()
     return right & (events.dwell >= outcome.dwell) if outcome.dwell else right
 
 
 def counted(events: Any, outcome: Outcome) -> Any:
-    """Return the events that count, each with its value in millionths as ``worth``."""
+    """Return the events with the outcome, and their values in millionths as ``worth``."""
     events = events.filter(counts(events, outcome))
     worth = (events.value * 1e6).round().cast("int64") if not outcome.kind else 1_000_000
     return events.mutate(worth=worth)
 
 
 def met(exposures: Any, events: Any) -> Any:
-    """Return the events with an impression, and the exposure's time and ``row``, null if it is not in the log."""
+    """Return the events with an impression, with time and ``row`` of the exposure (null if the log lacks it)."""
     named = events.filter(events.impression.notnull())
     shown = exposures.select("impression", "row", shown_at=exposures.time)
     return named.left_join(shown, "impression").drop("impression", "impression_right")
 
 
 def attributed(exposures: Any, found: Any, events: Any, outcome: Outcome, late: Late) -> Any:
-    """Return the events that count and belong to an exposure, given the result of `met`."""
+    """Return the events that have the outcome and belong to an exposure; ``found`` is the result of `met`."""
     import ibis
 
     errors.require_one_of("exposure", late.which, WHICH)
@@ -98,7 +98,7 @@ def attributed(exposures: Any, found: Any, events: Any, outcome: Outcome, late: 
     if not late.within:
         return exact
     if not {"shown", "user"} <= set(exposures.columns):
-        raise InputError("events are given to the exposures of a user and item only where exposures have both")
+        raise InputError("events without an impression require the columns 'user' and 'shown' of exposures")
     listed = exposures.select("impression", "row", "time", "user", item=exposures.shown.unnest())
     loose = counted(events.filter(events.impression.isnull()).drop("impression"), outcome)
     loose = loose.mutate(event=ibis.row_number().over(order_by=[loose.time, loose.user, loose.item]))
@@ -112,7 +112,7 @@ def attributed(exposures: Any, found: Any, events: Any, outcome: Outcome, late: 
 
 
 def numbered(table: Any, *then: str) -> Any:
-    """Return the table of a log with line numbers, in the order of time, then of the other columns."""
+    """Return the table of a log with line numbers, sorted by time, then by the columns ``then``."""
     import ibis
 
     order = [table[name] for name in ("time", *then) if name in table.columns]
@@ -120,7 +120,7 @@ def numbered(table: Any, *then: str) -> Any:
 
 
 def placed(found: Any, exposures: Any, outcome: Outcome, *, items: bool = True) -> Any:
-    """Return the events with the ``row`` of their exposure and their list position as ``clicks``, perhaps repeated."""
+    """Return the ``row`` of each event's exposure, and the list position as ``clicks``; positions may repeat."""
     import ibis
 
     worth = [] if outcome.kind else ["worth"]
@@ -149,7 +149,7 @@ def listed(at: Any) -> Any:
     names = [name for name in at.columns if name not in ("row", "worth")]
     worth = {"worth": at.worth.sum()} if "worth" in at.columns else {}
     each = at.group_by("row", *names).agg(**worth)
-    if names == ["clicks"] and not worth:  # sorted, because Spark collects in any order
+    if names == ["clicks"] and not worth:  # sorted, because Spark collects in arbitrary order
         return each.group_by("row").agg(clicks=each.clicks.collect().sort())
     order = each.clicks if worth else None  # without worth, the order does not matter
     return each.group_by("row").agg(**{name: each[name].collect(order_by=order) for name in (*names, *worth)})

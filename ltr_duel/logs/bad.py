@@ -1,4 +1,4 @@
-"""Unusable lines of a log, grouped by reason, and the number of them that may be skipped."""
+"""Count the unusable lines of a log, grouped by reason, and raise an error above the allowed number."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 
 from ltr_duel.core import InputError, IntVector, errors
 
-_KEPT = 20  # reasons
-_VALUES = re.compile(r"(?<!^)'[^']*'|\[.*\]|\{.*\}|-?\d[\w.:-]*")  # values that vary between lines of the same fault
+_KEPT = 20  # maximum number of reasons
+_VALUES = re.compile(r"(?<!^)'[^']*'|\[.*\]|\{.*\}|-?\d[\w.:-]*")  # values that differ between lines of the same fault
 
 
 class Refused(NamedTuple):
@@ -23,7 +23,7 @@ class Refused(NamedTuple):
 
 
 def refused(wrong: dict[int, str]) -> Refused:
-    """Return unusable lines, grouped by reason, from an error message for each."""
+    """Group unusable lines by reason, given their error messages."""
     reasons: dict[str, list[int]] = {}
     for line in sorted(wrong):
         reasons.setdefault(_VALUES.sub("", wrong[line]), []).append(line)
@@ -32,23 +32,23 @@ def refused(wrong: dict[int, str]) -> Refused:
 
 
 class BadLines:
-    """Counter of the bad lines of a log; None as ``allowed`` permits any number."""
+    """Counter of the bad lines of a log; ``allowed`` is the maximum number, None for no limit."""
 
     def __init__(self, find: Callable[[int], Any], allowed: int | None) -> None:
         self.allowed, self._find = allowed, find
         self.count = 0
-        self.repeated = 0  # bad lines that repeat an impression
+        self.repeated = 0  # number of bad lines that repeat an impression
         self._reasons: dict[str, tuple[str, int]] = {}  # message without values -> first message, number of lines
-        self._other = 0  # lines with reasons beyond the first `_KEPT`
+        self._other = 0  # number of lines with reasons after the first `_KEPT`
 
     @property
     def sentences(self) -> list[str]:
         """One message per reason: its first bad line, and the number of such lines."""
         listed = [first + (f"; {n:,} such lines" if n > 1 else "") for first, n in self._reasons.values()]
-        return [*listed, f"{self._other:,} lines are wrong for other reasons"] if self._other else listed
+        return [*listed, f"{self._other:,} lines are bad for other reasons"] if self._other else listed
 
     def add(self, *parts: Refused) -> None:
-        """Count bad lines; raise `InputError` above the allowed number. Only the first of each reason is looked up."""
+        """Count bad lines; raise `InputError` above the allowed number. Messages are built for one line per reason."""
         if not any(len(part.lines) for part in parts):
             return
         lines, before = np.sort(np.concatenate([part.lines for part in parts])), self.count

@@ -1,21 +1,21 @@
-"""A mixture of bets that a mean is above some value; its capital is an e-value at every time.
+"""A mixture of bets that a mean is above a given value; the capital of the mixture is an e-value at every time.
 
-Outcomes y are in [-1, 1]. A gambler who bets a share l of the capital, 0 < l < 1 / 2, that the mean is above m,
-multiplies it by 1 + l (y - m) with each outcome. If the mean is at most m, the expected gain is not positive, so the
-probability that the capital ever reaches 1 / alpha times the initial capital is at most alpha (Ville). The same holds
-for a mixture of such bets: its capital is an e-value, valid after every observation. The means that are not rejected
+Outcomes y are in [-1, 1]. A gambler bets a share l of the capital, 0 < l < 1 / 2, that the mean is above m, so each
+outcome multiplies the capital by 1 + l (y - m). If the mean is at most m, the expected gain is not positive, so the
+probability that the capital ever reaches 1 / alpha times the initial capital is at most alpha (Ville). The same is true
+of a mixture of such bets: its capital is an e-value, valid after every observation. The means that are not rejected
 form the confidence sequence. Each of the two sides is tested at alpha / 2. Waudby-Smith, Ramdas. Estimating means of
 bounded random variables by betting. JRSS B 2024.
 
-In their method the next share depends on the past, and each m needs all observations again. A mixture of fixed shares
-needs only sums: after wins (1), losses (-1) and ties (0) the capital of a share is
+In their method the next share depends on the past, so each m requires a pass over all observations. A mixture of fixed
+shares requires only sums: after wins (1), losses (-1) and ties (0) the capital of a share is
 
     (1 + l (1 - m))^wins  (1 - l (1 + m))^losses  (1 - l m)^ties
 
-and the factors of other outcomes are bounded from below, as 1 + l x >= exp(l x - psi(l) x^2) for x >= -2 with psi(l) =
+and the factors of other outcomes are bounded from below by 1 + l x >= exp(l x - psi(l) x^2) for x >= -2 with psi(l) =
 (-log(1 - 2 l) - 2 l) / 4 (Fan's inequality, as in Howard, Ramdas, McAuliffe, Sekhon. Time-uniform, nonparametric,
 nonasymptotic confidence sequences. Annals of Statistics 2021). Half of the mixture has the weights of their Proposition
-9, which are optimal at one length of the log; the other half is uniform over log l, for larger and smaller effects.
+9, which are optimal for one length of the log; the other half is uniform over log l, for larger and smaller effects.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ from ltr_duel.core import FloatMatrix, FloatVector
 from ltr_duel.logs.sums import Sequences
 
 AT_ONCE = 1024  # pairs in a block, so that intermediate arrays stay in the processor's cache
-_SHARES = 0.49 * 1.08 ** -np.arange(110.0)[::-1]  # down to 1e-4
+_SHARES = 0.49 * 1.08 ** -np.arange(110.0)[::-1]  # from 1e-4 to 0.49
 _PSI = (-np.log1p(-2 * _SHARES) - 2 * _SHARES) / 4
 _HALVINGS = 50
 _CLOSE = 1e-13
 
 
 class Bets(NamedTuple):
-    """A mixture of bets that the mean is above m; the field has the logarithm of each share's weight."""
+    """A mixture of bets that the mean is above m, described by the logarithm of each share's weight."""
 
     log_weight: FloatVector
 
     @classmethod
     def tuned(cls, spread: float, alpha: float, *, tuned_part: float = 0.5) -> Bets:
-        """Return a mixture whose ``tuned_part`` has its narrowest bound, at error ``alpha``, at about ``spread``."""
+        """Return a mixture whose ``tuned_part`` gives the narrowest bound at about ``spread``, for error ``alpha``."""
         two = 2 * alpha
         shape = spread / (2 * np.log(1 / two) + np.log(1 + 2 * np.log(1 / two))) / 4
         edges = np.concatenate([[0.0], np.sqrt(_SHARES[1:] * _SHARES[:-1]), [0.5]])
@@ -57,7 +57,7 @@ class Bets(NamedTuple):
         return log_sum(self.log_gain(seen, m) + self.log_weight)
 
     def log_gain(self, seen: Sequences, m: ArrayLike) -> FloatMatrix:
-        """Return the logarithm of the capital of each single share, shape (..., shares); it is linear in the sums."""
+        """Return the logarithm of the capital of each share, shape (..., shares); it is linear in the sums."""
         wins, losses, ties, others, lead, square = (np.asarray(part, np.float64)[..., None] for part in seen)
         m = np.asarray(m, np.float64)[..., None]
         logs = (
@@ -70,8 +70,8 @@ class Bets(NamedTuple):
     def low(self, seen: Sequences, log_level: float) -> FloatVector:
         """Return the lower bound: the largest mean that is rejected because the capital reaches the level; -1 if none.
 
-        A bet against a smaller mean gains more, so all smaller means are rejected too, even where the bound on the
-        capital does not decrease in m.
+        A bet against a smaller mean gains more, so all smaller means are rejected too, even if the bound on the capital
+        increases in m.
         """
         flat = Sequences(*map(np.ravel, np.broadcast_arrays(*seen)))
         low = np.full(len(flat.wins), -1.0)
@@ -85,11 +85,11 @@ class Bets(NamedTuple):
         return low.reshape(np.shape(seen.n))
 
     def _low_of_falling(self, seen: Sequences, log_level: float) -> FloatVector:
-        """Return `low` where the capital decreases in m and reaches the level at -1.
+        """Return `low` if the capital decreases in m and reaches the level at m = -1.
 
-        The logarithm of the capital is about a parabola in m with its minimum at the mean. So Newton's method on the
-        square root of the height converges in few steps from the normal approximation; a step that leaves the bracket
-        is replaced by bisection.
+        The logarithm of the capital is nearly a parabola in m with its minimum at the mean. So Newton's method on
+        the square root of the height above the minimum converges in few steps from the normal approximation; steps that
+        leave the bracket are replaced by bisection.
         """
         mean, n = np.asarray(seen.mean, np.float64), np.asarray(seen.n, np.float64)
         least = self.log_value(seen, mean)
@@ -115,7 +115,7 @@ class Bets(NamedTuple):
         return low - _CLOSE
 
     def _value_and_slope(self, seen: Sequences, m: FloatVector) -> tuple[FloatVector, FloatVector]:
-        """Return `log_value` for wins, losses and ties, and its derivative with respect to m."""
+        """Return `log_value` and its derivative with respect to m, for outcomes that are wins, losses or ties."""
         wins, losses, ties = (part[:, None] for part in seen[:3])
         if_won, if_lost, if_tied = (_SHARES * (y - m[:, None]) for y in (1, -1, 0))
         logs = wins * np.log1p(if_won) + losses * np.log1p(if_lost) + ties * np.log1p(if_tied) + self.log_weight
@@ -138,8 +138,8 @@ class Bets(NamedTuple):
     def first_reached(self, each: Sequences, m: float, log_level: float) -> FloatVector:
         """Return the multiple of ``each`` at which the capital against ``m`` reaches the level; infinity if never.
 
-        The logarithm of the capital is convex in the multiple, and below the level at 0. So Newton's method converges
-        from above; the best single share gives the starting point.
+        The logarithm of the capital is convex in the multiple, and below the level for the multiple 0. So Newton's
+        method converges from above; it starts at the multiple that the best single share needs.
         """
         gain = self.log_gain(each, m)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -157,7 +157,7 @@ class Bets(NamedTuple):
         return np.asarray(times, np.float64)
 
     def lead_needed(self, decided: ArrayLike, log_level: float) -> FloatVector:
-        """Return the lead in `decided` wins and losses that rejects a mean of 0; infinity if none does."""
+        """Return the lead in `decided` wins and losses that rejects a mean of 0; infinity if no lead is sufficient."""
         d = np.asarray(decided, np.float64)
         none = np.zeros_like(d)
 

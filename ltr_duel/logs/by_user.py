@@ -1,6 +1,6 @@
-"""Pages of groups of users, for tests that stay valid if a user is shown the same set of rankers repeatedly.
+"""Counts of pages by groups of users, for tests that stay valid if a user is shown the same set of rankers repeatedly.
 
-The pages of such a user are not independent draws, so the tests sum all pages of a user.
+The pages of such a user are not independent samples, so the tests sum all pages of a user.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from ltr_duel.logs.findings import flipped
 from ltr_duel.logs.hashing import HashVector, hash_rows, hash_texts, hash_users
 from ltr_duel.logs.table import ragged
 
-_GROUPS = 512  # groups of users, made by a hash; a group counts as one user
-_CELLS = 1_000_000  # groups of users and sets of rankers
+_GROUPS = 512  # maximum number of groups of users, formed by a hash; a group counts as one user
+_CELLS = 1_000_000  # maximum number of groups of users times sets of rankers
 _UNIT = 1 << 30  # weight of a page; integer sums do not depend on their order
-PERIODS = 240  # short periods of the log's time
+PERIODS = 240  # number of short periods of the log's time
 
 Sets = list[tuple[str, ...]]
 
@@ -35,10 +35,10 @@ class Users:
         self._hashes, self._numbers = hashes[order], numbers[order]
         self._engine, self.shape = engine, (int(np.clip(_CELLS // len(names), 32, _GROUPS)), len(names))
         user = rows.user if "user" in rows.columns else ibis.null("string")
-        self.rows = rows.mutate(user=user, own=user.isnull().ifelse(rows.line, -1))  # a page without a user is a user
+        self.rows = rows.mutate(user=user, own=user.isnull().ifelse(rows.line, -1))  # no user: each page is a user
 
     def counted(self, rows: Any, keys: list[str], **sums: Any) -> Any:
-        """Group rows by user, rankers and `keys`; yield group of users, number of the set, keys, count and sums."""
+        """Group rows by user, rankers and `keys`; yield arrays: user group, number of the set, keys, count, sums."""
         found = rows.group_by("user", "own", "rankers", *keys).agg(n=rows.count(), **sums)
         for batch in self._engine.stream(found, 1 << 16):
             user = hash_users(batch, batch.column("own").to_numpy().astype(np.uint64))
@@ -56,22 +56,23 @@ def pages_of_users(users: Users, blocks: int) -> NDArray[np.int64]:
 
 
 class EmptyPages(NamedTuple):
-    """Counts and test of empty pages, for queries for which the same rankers had shown documents before."""
+    """Counts and test of empty pages; a page counts if its rankers had shown documents for its query before."""
 
-    pages: int  # pages for such queries
-    empty: int
+    pages: int  # number of pages that count
+    empty: int  # number of empty pages among them
     p: float  # p-value of "no set of rankers has more empty pages"
 
 
 def empty_pages(users: Users) -> EmptyPages:
     """Test whether some sets of rankers have more pages without a document than others.
 
-    If a set of rankers finds nothing for a query, all of its pages for the query are empty; so only pages after its
-    first page with documents are tested. That selection depends on earlier pages only, so it favours neither full nor
-    empty pages. Two tests give random signs: one sign to each user, by the user's share of empty pages for a query in
-    a tenth of the time; and one to each short period, because a general outage may hit the pair shown at that hour. The
-    larger p-value counts. The documents that a ranker finds for a query must neither change nor depend on the user. A
-    failure on all pages of a query, or of all rankers alike, is not detected. Pages whose rankers agree are not empty.
+    If a set of rankers finds no document for a query, all its pages for the query are empty, so only pages after its
+    first page with documents are tested. This selection depends on earlier pages only, so it favours neither full nor
+    empty pages. Two tests assign random signs. The first assigns one sign per user; a user's pages for a query in a
+    tenth of the time have a total weight of 1. The second assigns one sign per short period, because an outage may
+    affect the pair that is shown at that time. The larger p-value counts. The documents that a ranker finds for a query
+    must not change or depend on the user. A failure on all pages of a query, or of all rankers equally, is not
+    detected. Pages whose rankers agree have documents and are not empty.
     """
     import ibis
 

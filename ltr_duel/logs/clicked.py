@@ -1,4 +1,4 @@
-"""Conversion of a click log to the sessions that click models are fitted to."""
+"""Convert a click log to the sessions to which click models are fitted."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ ITEMS = ("auto", "document", "grade")
 
 
 def sessions_in_log(log: ClickLog, by: str = "auto") -> Sessions:
-    """Read all lists and clicks of a log into memory, about 20 bytes for each shown document.
+    """Read all lists and clicks of a log into memory (about 20 bytes per shown document).
 
     Parameters
     ----------
     log : ClickLog
     by : {"auto", "document", "grade"}
-        Whether parameters belong to each document of each query, or to each relevance grade; by default to grades if
+        Whether the parameters describe each document of each query, or each relevance grade; by default each grade if
         every row has grades.
 
     Returns
@@ -55,7 +55,7 @@ def sessions_in_log(log: ClickLog, by: str = "auto") -> Sessions:
         if graded and not (known := marks_of(table, "grades")).all():
             if by == "grade":
                 line = batch.lines[int(known.argmin())]
-                raise InputError(f"{log.find(line)}: no grades; without them parameters belong to documents")
+                raise InputError(f"{log.find(line)}: no grades; use 'document' instead of 'grade'")
             graded = False
         ids, ptr = ragged(table.column("shown"))
         lengths, query = np.diff(ptr), hash_texts(table.column("query"))

@@ -1,12 +1,12 @@
 """Means with standard errors that allow for correlated outcomes of a user or a query.
 
 The mean of a pair is a ratio: the sum of all outcomes over their number. A cluster is a user, a query, or a group of
-users or queries with the same hash. Independent clusters stay independent when they are grouped, so groups cost only
-degrees of freedom, and their number is fixed, however long the log.
+users or queries with the same hash. Groups of independent clusters are independent too, so grouping reduces only the
+degrees of freedom. The number of groups does not depend on the length of the log.
 
 A test depends on the clusters through sums of powers of their sizes: the error on second powers, its degrees of freedom
-on third and fourth powers too. Gauss quadrature finds a few sizes and shares, the kinds of users, with the same sums
-(Golub, Welsch, Mathematics of Computation 1969; by Lanczos iterations, for which a histogram is enough).
+also on third and fourth powers. Gauss quadrature finds a few sizes and shares with the same sums, called the kinds
+of users (Golub, Welsch, Mathematics of Computation 1969); it uses Lanczos iterations on a histogram of the sizes.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import numpy as np
 
 from ltr_duel.core import FloatMatrix, FloatVector, errors, statistics, stream
 
-Kinds = tuple[tuple[float, float], ...]  # impressions per user, and the share of impressions by users of that kind
-_MOST = 4  # maximum number of kinds; four match the first eight powers
-_HEAVY = 0.05  # share of users that are heavy
+Kinds = tuple[tuple[float, float], ...]  # impressions per user, and share of all impressions, for each kind
+_MOST = 4  # maximum number of kinds; four kinds match the sums of eight powers
+_HEAVY = 0.05  # share of users that count as heavy
 
 
 class Means(NamedTuple):
@@ -28,7 +28,7 @@ class Means(NamedTuple):
 
     mean: FloatVector
     error: FloatVector  # standard error; infinite if one cluster has all outcomes
-    freedom: FloatVector  # degrees of freedom: the equivalent number of clusters of equal size, less one
+    freedom: FloatVector  # degrees of freedom: the equivalent number of equal clusters, minus one
 
     @classmethod
     def joined(cls, parts: Iterable[Means]) -> Means:
@@ -44,8 +44,8 @@ def clustered_means(count: FloatMatrix, total: FloatMatrix, times: FloatVector |
     """Return means and cluster-robust standard errors; count and total have shape (pairs, clusters).
 
     CR2 (Liang, Zeger 1986; Bell, McCaffrey 2002), with the degrees of freedom of Carter, Schnepel, Steigerwald (Review
-    of Economics and Statistics 2017) for independent outcomes within a cluster. Tests and intervals use
-    `cautious_means`.
+    of Economics and Statistics 2017) for independent outcomes within a cluster. Tests and intervals use the result of
+    `cautious_means` instead.
     """
     n = (count * times).sum(axis=1)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -63,12 +63,12 @@ def clustered_means(count: FloatMatrix, total: FloatMatrix, times: FloatVector |
 def cautious_means(
     count: FloatMatrix, total: FloatMatrix, square: FloatVector, times: FloatVector | float = 1.0
 ) -> Means:
-    """Return means and errors for intervals; a won and a lost cluster are added, so that no error is 0.
+    """Return means and errors for intervals, with one won and one lost cluster added, so that no error is 0.
 
-    Two impressions that were both won have a sample variance of 0, so two clusters are added (Agresti, Min. Statistics
-    in Medicine 2005). Their size is the geometric mean of the mean cluster size and the design effect: 1 if the
-    outcomes of a cluster are independent, the mean size if they are equal. Degrees of freedom are (sum V)^2 / sum V^2 -
-    1, where V are the variances of the clusters' sums: a few large correlated clusters leave few.
+    Without added clusters, two impressions that are both won would have a sample variance of 0 (Agresti, Min.
+    Statistics in Medicine 2005). The size of an added cluster is the geometric mean of the mean cluster size and the
+    design effect, which is 1 if the outcomes of a cluster are independent, and the mean size if they are equal. The
+    degrees of freedom are (sum V)^2 / sum V^2 - 1, where V are the variances of the clusters' sums.
     """
     all_n, all_y = count * times, total * times
     once, sum_y = all_n.sum(axis=1), all_y.sum(axis=1)
@@ -87,7 +87,7 @@ def cautious_means(
 def cautious_of_kinds(
     size: FloatMatrix, number: FloatMatrix, total: FloatMatrix, squares: FloatMatrix, square: FloatVector
 ) -> Means:
-    """Return `cautious_means` from kinds of clusters of one size; arrays have shape (kinds, means)."""
+    """Return `cautious_means` from sums per kind (clusters of equal size); arrays have shape (kinds, means)."""
     once, *powers = ((number * size**power).sum(axis=0) for power in (1, 2, 3, 4))
     sum_y, crossed = total.sum(axis=0), (size * total).sum(axis=0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -123,7 +123,7 @@ def _with_two_added(
 def cautious_of_moments(
     n: FloatVector, total: FloatVector, square: FloatVector, nn: FloatVector, nt: FloatVector, tt: FloatVector
 ) -> Means:
-    """Approximate `cautious_means` from sums over clusters of products of n and total, as if clusters had one size."""
+    """Approximate `cautious_means` by assuming clusters of equal size; ``nn``, ``nt``, ``tt`` are sums of products."""
     with np.errstate(divide="ignore", invalid="ignore"):
         alone = ~(n**2 > nn * (1 + 1e-9))
         design, size = _design(n, total, square, nn, nt, tt)
@@ -139,7 +139,7 @@ def cautious_of_moments(
 def _design(
     n: FloatVector, total: FloatVector, square: FloatVector, nn: FloatVector, nt: FloatVector, tt: FloatVector
 ) -> tuple[FloatVector, FloatVector]:
-    """Return the design effect as `cautious_means` estimates it, and the mean size of a cluster, weighted by size."""
+    """Return the design effect for `cautious_means`, and the mean size of a cluster, weighted by size."""
     mean, size = total / n, nn / n
     together = tt - 2 * mean * nt + mean**2 * nn
     single = np.maximum(square - n * mean**2, 0)
@@ -147,7 +147,7 @@ def _design(
 
 
 def naive_means(n: FloatVector, total: FloatVector, square: FloatVector) -> Means:
-    """Return means with the errors of independent outcomes, from sums of y and y^2."""
+    """Return means and errors from sums of y and y^2, as if all outcomes were independent."""
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = total / n
         variance = np.maximum(square / n - mean**2, 0) * n / (n - 1)
@@ -157,8 +157,8 @@ def naive_means(n: FloatVector, total: FloatVector, square: FloatVector) -> Mean
 def fewer_degrees(means: Means, slopes: int) -> Means:
     """Return means of residuals with errors corrected for the number of fitted slopes.
 
-    Residuals are too small by sqrt(1 - k / f), and the slopes vary too: the error grows by f / (f - k), with f - k
-    degrees of freedom.
+    With k slopes and f degrees of freedom, residuals are too small by sqrt(1 - k / f), and the slopes have errors.
+    The error is therefore multiplied by f / (f - k), and f - k degrees of freedom remain.
     """
     if slopes == 0:
         return means
@@ -171,7 +171,7 @@ def fewer_degrees(means: Means, slopes: int) -> Means:
 def two_way(users: Means, queries: Means, cells: Means) -> Means:
     """Return errors clustered by users and queries at once (Cameron, Gelbach, Miller, JBES 2011).
 
-    At least the larger of the two.
+    The error is at least the larger of the errors by users and by queries.
     """
     least = np.maximum(users.error, queries.error)
     with np.errstate(invalid="ignore"):
@@ -181,12 +181,12 @@ def two_way(users: Means, queries: Means, cells: Means) -> Means:
 
 
 def reach(means: Means, confidence: float) -> FloatVector:
-    """Return half the width of the confidence interval of each mean; infinite without degrees of freedom."""
+    """Return half the width of the confidence interval of each mean; infinite for 0 degrees of freedom."""
     return statistics.student_reach(means.error, means.freedom, confidence)
 
 
 def interval_ends(cautious: Means, confidence: float) -> tuple[FloatVector, FloatVector]:
-    """Return the ends of the confidence interval of each mean, from -1 to 1, from `cautious_means`."""
+    """Return the ends of the confidence intervals, clipped to [-1, 1], from the result of `cautious_means`."""
     half = reach(cautious, confidence)
     middle = np.where(np.isfinite(half), cautious.mean, 0.0)
     return np.maximum(middle - half, -1), np.minimum(middle + half, 1)
@@ -207,14 +207,14 @@ def bootstrap_means(count: FloatMatrix, total: FloatMatrix, *, draws: int, seed:
 
 
 def kinds_of(size: FloatVector, number: FloatVector) -> Kinds:
-    """Return kinds of clusters, the smallest first, from the sizes of clusters and the number of each."""
+    """Return the kinds of clusters, the smallest first, from the sizes and the number of clusters of each size."""
     if not len(size):
         return ((1.0, 1.0),)
     direction = np.sqrt(size * number / (size @ number))
     known, diagonal, beside = [direction], [size @ direction**2], list[float]()
     while len(known) < min(_MOST, len(size)):
         rest = size * known[-1]
-        for one in [*known, *known]:  # twice, against rounding
+        for one in [*known, *known]:  # orthogonalised twice, because of rounding errors
             rest = rest - (one @ rest) * one
         if not np.linalg.norm(rest) > 1e-9 * size.max():
             break
@@ -229,6 +229,6 @@ def kinds_by_share(visits: float, heavy: float, pairs: int) -> Kinds:
     """Return the kinds of users of one pair, given the impressions per user and the share of the heaviest 5 %."""
     errors.require_between("the impressions of a user", visits, 1, 1e6)
     errors.require_between("the share of impressions of the heaviest 5 % of the users", heavy, _HEAVY, 1 - 1e-6)
-    heavy = min(heavy, 1 - (1 - _HEAVY) / visits)  # the other users have at least one impression each
+    heavy = min(heavy, 1 - (1 - _HEAVY) / visits)  # each other user has at least one impression
     kinds = (visits * (1 - heavy) / (1 - _HEAVY), 1 - heavy), (visits * heavy / _HEAVY, heavy)
     return tuple((1 + (size - 1) / pairs, share) for size, share in kinds)

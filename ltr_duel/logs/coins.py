@@ -1,9 +1,9 @@
 """Tests of whether the coins of the draft are fair: owners of positions in total, over time, and against clicks.
 
-The engine returns two tables: how often each pattern of owners of the first ten positions was shown, and how often each
-list of clicks occurred. If a test of the sets of rankers raises an alarm, a third table has the pages of each user: an
-experiment may show a user the same set every time, so that the user's pages are not independent draws. The alarm then
-stands only if a test that sums all pages of a user confirms it.
+The engine returns two tables: the number of lists with each pattern of owners of the first ten positions, and the
+number of lists with each set of clicks. If a test of the sets of rankers raises an alarm, a third table with the pages
+of each user is needed, because an experiment may show a user the same set every time, so that the user's pages are not
+independent samples. The alarm is then kept only if a test that sums all pages of a user confirms it.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from ltr_duel.core import FloatVector, IntMatrix, IntVector
 from ltr_duel.logs.by_user import PERIODS, Sets, Users, empty_pages, pages_of_users
 from ltr_duel.logs.findings import ERROR, Finding, even, fair, least_p, mirrored, tested, unchanged, unchanged_by_users
 
-_BLOCKS = 10  # blocks of time, for shares that should not change
-_PLACES = 10
-_LISTS = 8_000_000  # first lists of the log; one in eight of them is held out for its clicks (see `_weighs`)
+_BLOCKS = 10  # number of blocks of time between which shares are compared
+_PLACES = 10  # number of positions whose owners are tested
+_LISTS = 8_000_000  # lists from the start of the log; one in eight is used for its clicks only
 
 
 class _Patterns(NamedTuple):
-    """Patterns of owners: lists with the same rankers, owners and tenth of the time are one entry."""
+    """Patterns of owners; one entry for all lists with the same rankers, owners and tenth of the time."""
 
-    owners: IntMatrix  # (patterns, 10) 1 for the ranker with the alphabetically first name, -1 for the other, else 0
-    first: IntVector  # owner of the first owned position; 0 without one and for sets of more than two rankers
-    owned: IntVector  # 1 if a position is owned, 0 if none is, -1 without a document
-    rankers: IntVector  # number of the set
-    block: IntVector
-    weighs: IntVector  # 1 for lists that are held out for their clicks, else 0
+    owners: IntMatrix  # (patterns, 10) 1: ranker with the alphabetically first name; -1: the other; 0: no owner
+    first: IntVector  # owner of the first owned position; 0 if there is none, or more than two rankers
+    owned: IntVector  # 1 if a position is owned, 0 if no position is, -1 for lists without a document
+    rankers: IntVector  # number of the set of rankers
+    block: IntVector  # tenth of the time, from 0
+    weighs: IntVector  # 1 for lists that are used for their clicks only, else 0
     n: IntVector  # number of lists
 
 
@@ -49,14 +49,14 @@ def owner_findings(
     """Check the coins of the draft and the sets of rankers (``orders``), in total and over time."""
     names, seen = _patterns(engine, rows, ends, orders)
     of = _Coins(engine, rows.mutate(**_columns(rows, ends, orders)), orders, names, seen)
-    if not names:  # the log has page tokens or rankings instead of owners
+    if not names:  # no owners, but page tokens or rankings
         return []
     found = _sets_shown(of, planned, policies)
     if len(names) > 1:
         period = ((rows.time - ends[0]) / _span(ends) * PERIODS).floor().cast("int64")
         found.append(_empty(of._replace(rows=of.rows.mutate(period=period))))
     if not seen.first.any():
-        said = "the coins of pages of two rankers are tested, and no such page has an owned place"
+        said = "coins are tested on pages of two rankers, and no such page has an owned position"
         return [*found, Finding("owners of places and over time, A/A", "not checked", np.nan, said)]
     side = np.where(seen.first > 0, 0, 1)
     some = seen._replace(n=seen.n * (seen.first != 0))
@@ -64,15 +64,15 @@ def owner_findings(
         _sums(side, key, some.n, (2, size)) for key, size in ((seen.rankers, len(names)), (seen.block, _BLOCKS))
     )
     share = by_set[0].sum() / by_set.sum()
-    whose = names[0][0] if len(names) == 1 else "the ranker whose name is first by the alphabet"
-    sentence = f"{whose} owns {share:.2%} of the first owned places"
+    whose = names[0][0] if len(names) == 1 else "the ranker with the alphabetically first name"
+    sentence = f"{whose} owns {share:.2%} of the first owned positions"
     found.append(tested("owners of place 1", fair(by_set[0], by_set.sum(axis=0)), sentence))
     found.append(
-        tested("owners over time", unchanged(by_time), "who owns the first owned place, in tenths of the time")
+        tested("owners over time", unchanged(by_time), "owner of the first owned position, by tenths of the time")
     )
     by_place = [((seen.owners[:, 1:] == one) * seen.n[:, None]).sum(axis=0) for one in (1, -1)]
     place_p = fair(by_place[0], sum(by_place))
-    said = f"places 2 to {_PLACES} are {'not ' * (place_p < ERROR)}shared evenly"
+    said = f"positions 2 to {_PLACES} are {'not ' * (place_p < ERROR)}shared evenly"
     found.append(tested("owners by place", place_p, said))
     return [*found, _identical_rankers(of)]
 
@@ -93,24 +93,24 @@ def _sets_shown(of: _Coins, planned: str, policies: list[str]) -> list[Finding]:
     found = []
     kinds = f"{len(names)} set{'s' if len(names) > 1 else ''} of rankers"
     if planned == "even":
-        found.append(tested("pairs shown", p["shown"], f"{kinds}, planned to be shown alike"))
+        found.append(tested("pairs shown", p["shown"], f"{kinds}, planned to be shown equally often"))
     elif len(names) > 1:
         found.append(
-            Finding("pairs shown", "not checked", np.nan, f"{kinds}; --planned even checks that all were alike")
+            Finding("pairs shown", "not checked", np.nan, f"{kinds}; --planned even tests for equal frequencies")
         )
     if shifting:
-        said = "propensities of the same rankers differ, so that shares change"
+        said = "propensities of the same rankers differ, so shares change"
         found.append(Finding("pairs over time", "not checked", np.nan, said))
     elif policies:
-        shifts = f"{' and '.join(policies)} chose the rankers by earlier outcomes, so that shares change"
+        shifts = f"{' and '.join(policies)} chose the rankers by earlier outcomes, so shares change"
         found.append(Finding("pairs over time", "not checked", np.nan, shifts))
     elif len(names) > 1:
-        said = f"shares of {kinds}, in tenths of the time"
+        said = f"shares of {kinds}, by tenths of the time"
         if p["over time"] < ERROR and _one_after_the_other(shown):
-            said += "; those of the first part of the time are never shown later: give each experiment its own folder"
+            said += "; sets of the earlier part are never shown later: use a separate folder for each experiment"
         found.append(tested("pairs over time", p["over time"], said))
     else:
-        found.append(Finding("pairs over time", "sound", 1.0, "only one pair, nothing to test"))
+        found.append(Finding("pairs over time", "sound", 1.0, "there is only one set of rankers"))
     return found
 
 
@@ -123,7 +123,7 @@ def _propensities(engine: Any, rows: Any) -> int:
 
 
 def _one_after_the_other(shown: IntMatrix) -> bool:
-    """Return whether the sets shown before some time are never shown after it; rows are sets, columns are times."""
+    """Return whether at some time all sets are replaced by other sets; rows are sets, columns are times."""
     seen = shown > 0
     return any(
         not (seen[:, :k].any(axis=1) & seen[:, k:].any(axis=1)).any() and seen[:, :k].any() and seen[:, k:].any()
@@ -132,19 +132,19 @@ def _one_after_the_other(shown: IntMatrix) -> bool:
 
 
 def _empty(of: _Coins) -> Finding:
-    """Test pages without a document; also report the share without an owned position, which depends on the rankers."""
+    """Test pages without a document; also report the share of pages without an owned position."""
     engine, rows, orders, names, seen = of
     without = _sums((seen.owned == 1).astype(np.int64), seen.rankers, seen.n, (2, len(names)))
     share = without[0] / np.maximum(without.sum(axis=0), 1)
-    said = f"{share.min():.1%} to {share.max():.1%} of a set's pages have no owned place, as where its rankers agree"
+    said = f"{share.min():.1%} to {share.max():.1%} of a set's pages have no owned position, e.g. if rankers agree"
     none = int(seen.n[seen.owned < 0].sum())
     if not none:
-        return Finding("empty pages", "sound", 1.0, f"{said}; no page that can be used is without a document")
+        return Finding("empty pages", "sound", 1.0, f"{said}; all usable pages have documents")
     found = empty_pages(Users(engine, rows.mutate(empty=(rows.code < 0).ifelse(1, 0).cast("int64")), orders, names))
     said = f"{none:,} pages show no document; {said}"
     if not found.pages:
-        return Finding("empty pages", "not checked", np.nan, f"{said}; no query of them has come back")
-    some = f"{found.empty:,} of {found.pages:,} pages are empty for a query for which their rankers had shown documents"
+        return Finding("empty pages", "not checked", np.nan, f"{said}; no empty page follows a full page")
+    some = f"{found.empty:,} of {found.pages:,} pages after a full page (same query and rankers) are empty"
     return tested("empty pages", found.p, f"{some}; {said}")
 
 
@@ -167,7 +167,7 @@ def _patterns(engine: Any, rows: Any, ends: tuple[float, float], orders: Sets) -
 
 
 def _columns(rows: Any, ends: tuple[float, float], orders: Sets) -> dict[str, Any]:
-    """Return two columns: owners of the first positions as an integer (-1 without a document); tenth of the time."""
+    """Return two columns: owners of the first positions as an integer (-1: no document), and tenth of the time."""
     import ibis
 
     code = sum((rows.owners[k] + 1).coalesce(0) * 3**k for k in range(_PLACES))
@@ -182,7 +182,7 @@ def _span(ends: tuple[float, float]) -> float:
 
 
 def _counted(engine: Any, t: Any, orders: Sets) -> dict[str, list[Any]]:
-    """Return the distinct rows with their counts; rankers are grouped only if they differ."""
+    """Return the distinct rows with their counts; ``rankers`` is a grouping key only if there are several values."""
     keys = [name for name in t.columns if name != "rankers" or len(orders) > 1]
     found: dict[str, list[Any]] = engine.run(t.group_by(*keys).agg(n=t.count())).to_pydict()
     return found if len(orders) > 1 else found | {"rankers": orders * len(found["n"])}
@@ -191,7 +191,8 @@ def _counted(engine: Any, t: Any, orders: Sets) -> dict[str, list[Any]]:
 def _identical_rankers(of: _Coins) -> Finding:
     """Simulate an A/A test: combine the owners of some lists with the clicks on other lists of the pair.
 
-    No list's owners are credited with its own clicks, so a fair draft makes a mean outcome as likely as its negative.
+    Owners are never credited with the clicks on their own list, so for a fair draft a mean outcome is as likely as its
+    negative.
     """
     engine, rows, orders, names, seen = of
     clicked: dict[tuple[str, ...], dict[tuple[int, ...], int]] = {}
@@ -209,17 +210,17 @@ def _identical_rankers(of: _Coins) -> Finding:
             values = _mean_outcomes(seen.owners[here], clicked[name])
             p.append(mirrored(values, seen.n[here]))
             farthest = max(farthest, float(values @ seen.n[here] / seen.n[here].sum()), key=abs)
-    sentence = f"with owners exchanged between lists, identical rankers would differ by {farthest:+z.4f}"
+    sentence = f"if owners were exchanged between lists, identical rankers would differ by {farthest:+z.4f}"
     return tested("A/A by exchanged owners", least_p(p), sentence)
 
 
 def _weighs(rows: Any) -> Any:
-    """Return the lists that are held out for their clicks: one in eight of the first `_LISTS`, spread irregularly."""
+    """Return the lists that are used for their clicks only: one in eight of the first `_LISTS`, spread irregularly."""
     return (rows.line * 48_271 // 1024 % 8 == 0) & (rows.line <= _LISTS)
 
 
 def _mean_outcomes(owners: IntMatrix, clicked: dict[tuple[int, ...], int]) -> FloatVector:
-    """Return for each pattern of owners the mean outcome over all lists of clicks."""
+    """Return the mean outcome of each pattern of owners over all sets of clicks."""
     marks = np.zeros((len(clicked), _PLACES), np.int64)
     for k, places in enumerate(clicked):
         marks[k, [place - 1 for place in places]] = 1

@@ -1,7 +1,7 @@
-"""Conversion of the columns of files and tables to the columns of a log, by a DuckDB expression for each type.
+"""Convert the columns of files and tables to the columns of a log, by one DuckDB expression for each type.
 
-A value that cannot be converted to its column's type is a fault of its row. ``fault`` holds the first fault of a row as
-JSON, ``{column: value}``, or a message about the row as a whole.
+A value that cannot be converted to its column's type is a fault of its row. The column ``fault`` contains the first
+fault of a row as JSON, ``{column: value}``, or a message about the whole row.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ LOG = {  # SQL type of each column
     .replace(">", "[]")
     for name, column in LOG_COLUMNS.items()
 }
-NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {  # each line needs one column of each group
+NEEDED: dict[str, tuple[tuple[str, ...], ...]] = {  # each line needs at least one column of each group
     "log": tuple((name,) for name, column in LOG_COLUMNS.items() if column.needed),
     "exposures": (("impression",), ("time",), ("query",)),
     "events": (("impression", "user"), ("item", "position")),
@@ -43,7 +43,7 @@ _KINDS = {  # JSON types that an entry may have
 
 
 def require_columns(where: str | Path, have: Sequence[str], kind: str) -> None:
-    """Raise `InputError` that lists the needed columns that a file or table lacks."""
+    """Raise `InputError` with a list of the missing columns if a file or table lacks needed columns."""
     missing = [
         f"'{first}'" + "".join(f" (or '{other}')" for other in others)
         for first, *others in NEEDED[kind]
@@ -61,7 +61,7 @@ def require_columns(where: str | Path, have: Sequence[str], kind: str) -> None:
 
 
 def typed(engine: Engine, raw: str, types: dict[str, str] = LOG) -> str:
-    """Return the SQL of a query with its columns converted to ``types``, and ``fault`` if a row can have one."""
+    """Return the SQL of a query with its columns converted to ``types``, and ``fault`` if conversions can fail."""
     kinds = {row["column_name"]: row["column_type"] for row in engine.rows(f"DESCRIBE {raw}")}
     made = {name: _made(name, kind, kinds, types) for name, kind in kinds.items() if name != "fault"}
     other = {name: named(f"ltr {name}") for name, value in made.items() if value != named(name)}
@@ -90,7 +90,7 @@ def _made(name: str, kind: str, kinds: dict[str, str], types: dict[str, str]) ->
     if kind == "JSON":
         return _of_json(column, wanted, ["OBJECT"] if name == "page" else [])
     cast = f"try_cast({column} AS {wanted})"
-    if kind == "VARCHAR" and wanted.endswith("[]"):  # a list written as text
+    if kind == "VARCHAR" and wanted.endswith("[]"):  # a list written as a string
         return f"CASE WHEN json_valid({column}) THEN {_of_json(f'{column}::JSON', wanted)} ELSE {cast} END"
     return cast
 
@@ -117,7 +117,7 @@ def _is(value: str, *kinds: str) -> str:
 
 
 def _owners(column: str, kind: str, rankers: str) -> str:
-    """Return the expression of owners by name or number: their indices among the rankers, -1 for no ranker."""
+    """Return the expression that converts owners (names or numbers) to indices of rankers, -1 for no ranker."""
     if kind == "VARCHAR[]":
         made = f"list_transform({column}, lambda one: CASE WHEN one IS NULL THEN -1 ELSE {_place('one', rankers)} END)"
     else:
@@ -136,7 +136,7 @@ def _place(name: str, rankers: str) -> str:
 
 
 def seconds(name: str, kind: str) -> str:
-    """Return the SQL of a time in seconds, from dates and times, their texts, or numbers."""
+    """Return the SQL that converts a time to seconds, from a timestamp, a string or a number."""
     if kind.startswith(("TIMESTAMP", "DATE")):
         return f"epoch_us({name}::TIMESTAMPTZ) / 1e6" if "TIME ZONE" in kind else f"epoch_us({name}::TIMESTAMP) / 1e6"
     return f"coalesce(try_cast({name} AS DOUBLE), epoch_us(try_cast({name} AS TIMESTAMPTZ)) / 1e6)"

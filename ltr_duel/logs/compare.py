@@ -1,4 +1,4 @@
-"""Comparison of a log's rankers in one pass over the log."""
+"""Compare the rankers of a log: credit its clicks, sum the outcomes, and test each pair."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ from ltr_duel.logs.outcomes import credited
 from ltr_duel.logs.sums import CLUSTERS, Grouping, PairSums, pair_sums
 
 _FORGOTTEN = "forgotten-"  # prefix of the names that `ltr_duel.live` gives to forgotten users
-LARGE = 0.05  # share of the impressions above which a user is reported
+LARGE = 0.05  # users with more than this share of the impressions are reported
 
 
 class Users(NamedTuple):
     """The users of a log."""
 
-    number: int  # number of different users; 0 without user names
-    largest: str  # a user with a share of the log that must be reported, else ""
+    number: int  # number of different users; 0 if no row has a user
+    largest: str  # the user with most impressions, if the share is above `LARGE`, else ""
     impressions: int  # impressions of that user
 
 
 class Summed(NamedTuple):
     """The sums of a log, and facts about it."""
 
-    creditor: Creditor  # names, pairs, method and outcome rule
+    creditor: Creditor  # has the names, pairs, method and outcome rule
     sums: PairSums
-    choices: Choices  # policies and propensities of the rankers
+    choices: Choices  # policies that chose the rankers, and propensities
     looks: list[Look]
     impressions: int
     users: Users
     queries: int
     first: float  # time of the first impression
     last: float
-    notes: list[str]  # on adjustments of the outcomes
+    notes: list[str]  # notes on forgotten users and on adjusted outcomes
 
 
 def summed(
@@ -56,21 +56,21 @@ def summed(
     looks: bool = True,
     history: History | None = None,
 ) -> Summed:
-    """Credit a log and sum its outcomes, clustered by users if any row has one, else by queries, by default.
+    """Credit a log and sum its outcomes. By default, clusters are users if any row has a user, else queries.
 
-    If a policy reacts to outcomes, queries cannot be clusters and are replaced by users, or by impressions.
+    If a policy reacts to outcomes, clusters by query are replaced by users, or by impressions if no row has a user.
     """
     outcomes, rows, creditor, whole = credited(log, rankers)
     about = log.facts(rows, rankers)
     cluster = cluster or ("user" if about["named"] else "query")
     if cluster in ("query", "both") and policies_of(log.engine, rows)[1]:
-        cluster = "user" if about["named"] else "impression"  # the unit of the sequence of an adaptive log
+        cluster = "user" if about["named"] else "impression"  # unit of the confidence sequence of an adaptive log
     named = about["named"] == about["n"]
     step = step_of(about["first"], about["last"])
     by = Grouping(len(creditor.pairs), cluster, whole, named, about.get("users"))
     noted, classes = looks_of(log.engine, rows, outcomes, by, step) if looks and history is None else ([], [])
     sums = pair_sums(log.engine, outcomes, by, classes)
-    if by.pairs == 1 and named and cluster in ("user", "both"):  # then each impression is an outcome
+    if by.pairs == 1 and named and cluster in ("user", "both"):  # here each impression is one outcome
         number, most = int(sums.kinds[0].number.sum()), int(sums.kinds[0].n.max())
         log.known["users", *rankers] = number, most
         users = largest_of(log.engine, rows, number, most, about["n"])
@@ -79,7 +79,7 @@ def summed(
     choices, notes = choices_of(log.engine, rows, outcomes, len(creditor.pairs)), forgotten_note(log.engine, rows)
     if history is not None:
         if choices.policies or cluster not in ("user", "both"):
-            raise InputError(f"{log.path}: outcomes are adjusted where users are known, and no policy reacts to them")
+            raise InputError(f"{log.path}: adjusted outcomes require users, and no policy may react to outcomes")
         require_few_columns(log.path, history, int(np.bincount(sums.kinds[0].pair, sums.kinds[0].number).max()))
         by = by._replace(whole=False)  # adjusted outcomes are neither 1, -1 nor 0
         flipped = adjusted(log, rows, outcomes, creditor.named_pairs, history, intercept=False)
@@ -104,16 +104,16 @@ def users_of(engine: Engine, rows: Any, impressions: int) -> Users:
 
 
 def forgotten_note(engine: Engine, rows: Any) -> list[str]:
-    """Return a note if a live experiment has forgotten users, because a forgotten user who returns has two names."""
+    """Return a note if a live experiment has forgotten users, because users who return then have two names."""
     if "policy" not in rows.columns or "user" not in rows.columns:
         return []
     forgotten = engine.value(rows.filter(rows.user.startswith(_FORGOTTEN)).user.nunique())
-    counted = f"{forgotten:,} users are names of users whom the live experiment has forgotten (keep_days, live forget):"
-    return [f"{counted} who came back counts as a new user, so errors are too small"] if forgotten else []
+    counted = f"the live experiment has forgotten {forgotten:,} users (keep_days, live forget):"
+    return [f"{counted} users who returned count as new users, so errors are too small"] if forgotten else []
 
 
 def largest_of(engine: Engine, rows: Any, number: int, most: int, impressions: int) -> Users:
-    """Return the users, with the name of a user with many of the impressions, if there is one."""
+    """Return the users, with the name of the largest user if the share is above `LARGE`."""
     if most <= LARGE * impressions:
         return Users(number, "", 0)
     each = rows.filter(rows.user.notnull()).group_by("user").agg(n=lambda t: t.count())
@@ -125,7 +125,7 @@ def warnings_of(found: Summed, means: Means) -> list[str]:
     warnings = list(found.notes)
     number, name, most = found.users
     if not number:
-        warnings.append("no user is known: if users return, the errors are too small")
+        warnings.append("the log has no user ids: if users return, the errors are too small")
     if most:
         share = f"{most:,} of {found.impressions:,} impressions ({most / found.impressions:.0%})"
         warnings.append(errors.in_one_line(f"user '{name}' has {share}"))
@@ -133,7 +133,7 @@ def warnings_of(found: Summed, means: Means) -> list[str]:
     if found.sums.cluster != "impression" and fewest < 20:
         warnings.append(
             f"the errors rest on few clusters ({found.sums.cluster}): equivalent to {fewest + 1:.1f} equal clusters;"
-            " intervals from fewer than about 20 are rough"
+            " intervals from fewer than about 20 clusters are rough"
         )
     return warnings
 
@@ -152,34 +152,35 @@ def compare_log(
 ) -> LogComparison:
     r"""Credit the clicks of a log, and compare each pair of rankers that it interleaved.
 
-    If the log's column ``policy`` names a policy that reacts to outcomes, the means and intervals are valid for such a
-    log (`ltr_duel.logs.adaptive`), and ``warnings`` has a note.
+    If the log's column ``policy`` names a policy that reacts to outcomes, means and intervals are computed by methods
+    that are valid for such a log (`ltr_duel.logs.adaptive`), and ``warnings`` has a note.
 
-    An SQL engine reads the log, which may be larger than memory; sums are exact for each user and pair.
+    The log is read by an SQL engine and may be larger than memory; sums are exact for each user and pair.
 
     Parameters
     ----------
     log : ClickLog
     cluster : {"", "user", "query", "both", "impression"}
-        Groups within which outcomes may be correlated: users, queries, both at once, or none. By default users if the
-        log has them, else queries.
+        Groups within which outcomes may be correlated: users, queries, both at once, or none. The default is users if
+        the log has users, else queries.
     confidence : float
         Confidence of the intervals, above 0 and below 1.
     rankers : collection of str
-        The only legal rankers; by default any.
+        The permitted rankers; by default, all rankers are permitted.
     bootstrap : int
         Number of bootstrap draws; 0 for no bootstrap.
     seed : int
         Seed of the bootstrap.
     looks : bool
-        Whether to record the development over time, for the plot; it takes longer.
+        Whether to record the development over time for the plot, which takes longer.
     history : History, optional
-        Remove from the outcomes the effect of the coin of position 1, alone and times the users' covariates: narrower
-        intervals of the same means. Needs ``owners``, users, and no policy that reacts to outcomes.
+        Covariates by which outcomes are adjusted: the effects of the coin of position 1 and of its products with the
+        users' covariates are removed, which gives narrower intervals of the same means. Requires ``owners`` and users,
+        and that no policy reacts to outcomes.
     per : {"impression", "user"}
-        The unit that counts once. A user is won by the ranker with more credit in all of the user's impressions: the
-        mean is the net share of users. An impression without a user counts as a user. Valid for a single look, without
-        ``history`` and without a policy that reacts to outcomes.
+        The unit that counts once. With "user", the ranker with more credit in all of a user's impressions wins the
+        user, and the mean is the net share of users; an impression without a user counts as a user. Valid for a single
+        look, without ``history`` and without a policy that reacts to outcomes.
 
     Returns
     -------
@@ -188,8 +189,8 @@ def compare_log(
     Raises
     ------
     InputError
-        For numbers out of range, an unknown cluster, a cluster by users if no impression has a user, more bad lines
-        than may be skipped, or a log without a usable line.
+        If a number is out of range, the cluster is unknown, clusters are users but no impression has a user, more lines
+        are bad than may be skipped, or the log has no usable line.
 
     Examples
     --------
@@ -210,25 +211,25 @@ def compare_log(
         raise errors.unknown_name("kind of cluster", cluster, CLUSTERS)
     errors.require_one_of("unit that counts once", per, ("impression", "user"))
     if per == "user" and (cluster not in ("", "user") or history is not None):
-        raise InputError("where each user counts once, errors are by user, and outcomes are not adjusted")
+        raise InputError("if each user counts once, clusters must be users, and outcomes cannot be adjusted")
     cluster = cluster or "user" * (per == "user")
     found = summed(log, cluster, rankers, looks=looks and per == "impression", history=history)
     creditor, sums = found.creditor, found.sums
     if per == "user" and found.choices.policies:
-        raise InputError(f"{log.path}: users count once where no policy reacts to outcomes")
+        raise InputError(f"{log.path}: users can count once only if no policy reacts to outcomes")
     if cluster in ("user", "both") and not found.users.number:
-        raise InputError(f"no impression of {log.path.name} names its user, so errors cannot be clustered by {cluster}")
+        raise InputError(f"no impression of {log.path.name} has a user, so errors cannot be clustered by {cluster}")
     if per == "user":
         sums = sums.per_user()
         found.notes.append(
             "each user counts once, for the ranker with more credit in all of the user's impressions: the mean is the"
-            " share of users who prefer the one less the share of those who prefer the other"
+            " share of users who prefer the first ranker minus the share of users who prefer the second"
         )
     limits = np.full((2, len(creditor.pairs)), np.nan)
     if bootstrap and sums.cluster in ("user", "query") and history is None:
         drawn = bootstrap_means(*sums.drawn(seed), draws=bootstrap, seed=seed)
         limits = np.nanquantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=0)
-        limits[:, limits[0] == limits[1]] = np.nan  # no interval from outcomes that are all equal
+        limits[:, limits[0] == limits[1]] = np.nan  # no interval if all outcomes are equal
     provenance = {
         "source": "click log",
         "log": log.path.name,
@@ -270,7 +271,7 @@ def compare_log(
 
 
 def _these_queries(sums: PairSums, found: LogComparison) -> list[str]:
-    """Return a warning that lists the pairs that differ by impressions, but not by queries."""
+    """Return a warning with the pairs that differ if clusters are impressions, but not if clusters are queries."""
     error = 1 - found.confidence
     alone = statistics.holm(statistics.student_p(*replace(sums, cluster="impression").cautious()))
     pairs = zip(found.named_pairs, alone, found.p_corrected, strict=True)
@@ -279,6 +280,6 @@ def _these_queries(sums: PairSums, found: LogComparison) -> list[str]:
         return []
     which = ", ".join([*differ[:3], *(["..."] if len(differ) > 3 else [])])
     return [
-        f"{which}: no difference is shown for queries in general, as these are few or unlike each other; impressions"
-        " show one for these queries alone: --cluster impression"
+        f"{which}: no difference is shown for queries in general, because queries are few or differ from each other;"
+        " impressions show a difference for these queries only: --cluster impression"
     ]

@@ -1,4 +1,4 @@
-"""Comparison of each pair of a log's rankers, from sums over clusters."""
+"""Result of the comparison of a log's rankers, computed from sums over clusters."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ class LogComparison:
     names : tuple of str
         Rankers, in their order of appearance in the log.
     pairs : ndarray of int64, shape (pairs, 2)
-        Positions of the rankers.
+        Indices of the two rankers in ``names``.
     wins, losses, ties : ndarray of int64
-        Impressions that the first ranker of the pair won, lost, or neither.
+        Number of impressions that the first ranker of the pair won, lost, or tied.
     means, cautious, naive : Means
         Mean outcome (credit, -1 to 1) over impressions, with standard error and degrees of freedom. ``means`` has
         cluster-robust errors; ``cautious``, for intervals, adds a won and a lost cluster, so that no error is 0;
@@ -34,19 +34,19 @@ class LogComparison:
     low, high : ndarray of float64
         Confidence interval of the mean outcome, from ``cautious``; it contains 0 unless ``p`` is below 1 - confidence.
     p, p_corrected : ndarray of float64
-        p-value of the test that the mean is 0: the larger of Student's t and the exact sign test of clusters; and the
-        p-value corrected for the number of pairs (Holm).
+        p-value of the test that the mean is 0 (the larger p-value of Student's t and the exact sign test of clusters),
+        and the p-value corrected for the number of pairs (Holm).
     bootstrap : ndarray of float64, shape (2, pairs)
         Bootstrap interval of the mean over clusters; NaN if clusters are single impressions, if all draws are equal,
-        and for adjusted outcomes, whose slopes each draw would have to fit again.
+        and for adjusted outcomes, because each draw would have to fit the slopes again.
     sequences : Sequences
         Sums for `stopping_decisions`.
     kinds : list of tuple
-        For each pair, the kinds of its clusters: outcomes per cluster, and the share of all outcomes.
+        For each pair, the kinds of its clusters: outcomes per cluster, and share of all outcomes.
     half : list of float
-        For each pair, the size such that clusters of this size or more have half of the outcomes.
+        For each pair, the cluster size at which clusters of at least this size have half of the outcomes.
     each : tuple of Means
-        With both clusters, ``cautious`` by users alone and by queries alone; otherwise empty.
+        ``cautious`` by users alone and by queries alone if ``cluster`` is "both"; otherwise empty.
     looks : list of Look
         Development of the result over time.
     impressions : int
@@ -55,7 +55,7 @@ class LogComparison:
     cluster : str
         The kind of cluster to which the errors are robust.
     provenance : dict
-        Facts about the log, as JSON.
+        Facts about the log, as JSON values.
     warnings : list of str
         Cautions about the result.
 
@@ -96,12 +96,12 @@ class LogComparison:
 
     @property
     def counts(self) -> IntVector:
-        """Outcomes of each pair."""
+        """Number of outcomes of each pair."""
         return self.wins + self.losses + self.ties
 
     @property
     def tests(self) -> int:
-        """Number of pairs that share the error of looking at any time: all pairs, including pairs not yet shown."""
+        """Number of pairs among which the error of sequential tests is divided, including pairs not yet shown."""
         return len(self.names) * (len(self.names) - 1) // 2
 
     @property
@@ -111,7 +111,7 @@ class LogComparison:
 
     @property
     def adjusted(self) -> bool:
-        """Whether outcomes were adjusted by the coin of each list."""
+        """Whether the effect of each list's coin was removed from the outcomes."""
         return "adjusted" in self.provenance
 
     @property
@@ -121,7 +121,7 @@ class LogComparison:
 
     @property
     def preferences(self) -> PreferenceMatrix:
-        """The matrix: a tie is half a win; no error is 0, and a pair that at most one user saw has an infinite one."""
+        """The matrix: a tie is half a win; no error is 0; the error of a pair shown to at most one user is infinite."""
         size = len(self.names)
         p, error = np.full((size, size), 0.5), np.full((size, size), np.inf)
         comparisons = np.zeros((size, size), np.int64)
@@ -136,18 +136,18 @@ class LogComparison:
 
     @property
     def better(self) -> list[str]:
-        """The better ranker of each pair by a single look; "" if neither is shown to be better."""
+        """The better ranker of each pair at a single look; "" if neither is shown to be better."""
         sure, side = self.p_corrected < 1 - self.confidence, np.where(self.means.mean >= 0, 0, 1)
         return [pair[k] if one else "" for pair, k, one in zip(self.named_pairs, side, sure, strict=True)]
 
     @property
     def winner(self) -> str:
-        """The ranker that is better than all others by a single look; "" if there is none."""
+        """The ranker that is better than all others at a single look; "" if there is no such ranker."""
         better = self.better
         return next((name for name in self.names if better.count(name) == len(self.names) - 1), "")
 
     def _undecided(self) -> dict[str, Any]:
-        """Return the note that the log decides nothing, for users of the matrix, whose probabilities are one-sided."""
+        """Return the note that no winner is decided, because the probabilities of the matrix alone suggest a winner."""
         if self.winner:
             return {}
         by = f"p = {self.p_corrected[0]:.3g}"
@@ -190,7 +190,7 @@ def compared(
     impressions: int,
     provenance: dict[str, Any],
 ) -> LogComparison:
-    """Return the comparison without bootstrap, looks or warnings; a pair may occur repeatedly, once per slice."""
+    """Return the comparison without bootstrap, looks or warnings; a pair may occur several times, once per slice."""
     cautious = sums.cautious()
     p: FloatVector = np.maximum(statistics.student_p(*cautious), sums.sign_p())
     return LogComparison(

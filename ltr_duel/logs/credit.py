@@ -1,7 +1,7 @@
-"""Credit for the clicks of a log: outcomes of each impression for the rankers that it interleaved.
+"""Credit the clicks of a log: compute the outcomes of each impression for the rankers that it interleaved.
 
-Credit is based on the first of page token, rankings and owners that a row has. All rows of a log are credited by one
-method and rule, because outcomes of different ones cannot be added up.
+Credit is based on the page token of a row; without a token, on its rankings; without rankings, on its owners. All rows
+of a log are credited by one method and rule, because outcomes of different methods or rules cannot be added up.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ class Outcomes(NamedTuple):
     """Outcomes of a batch, in the order of its rows."""
 
     row: IntVector
-    pair: IntVector  # numbers of pairs, as in `Creditor.pairs`
-    y: FloatVector  # +1: the first ranker of the pair won, -1: the second
+    pair: IntVector  # indices in `Creditor.pairs`
+    y: FloatVector  # +1: the first ranker of the pair won; -1: the second ranker won
 
 
 class Creditor:
-    """Credits a log batch by batch; rankers and pairs are numbered in their order of appearance."""
+    """Credit of a log, batch by batch; rankers and pairs are numbered in their order of appearance."""
 
     columns = ("impression", "time", "clicks", "shown", "page", "rankers", "owners", "rankings", "method", "outcome")
 
@@ -50,7 +50,7 @@ class Creditor:
 
     @property
     def caution(self) -> str:
-        """A caution about the outcome rule; mostly empty."""
+        """A caution about the outcome rule; empty for most rules."""
         return METHODS.configure(self.method).component.caution(self.outcome) if self.method else ""
 
     def __call__(self, batch: Impressions) -> tuple[Outcomes, Wrong]:
@@ -79,7 +79,7 @@ class Creditor:
         return Outcomes(row, pair, y), wrong
 
     def _tokens(self, have: dict[str, Any], rows: IntVector, wrong: Wrong) -> list[Outcomes]:
-        """Credit rows by their page tokens: tokens in the usual form together, other tokens one by one."""
+        """Credit rows by their page tokens: tokens in the usual form together, other tokens separately."""
         together, alone = self._pages.read(have["page"], have["shown"], have["clicks"], rows)
         turns: list[tuple[int, Pages | None]] = [(int(one.clicked.rows[0]), one) for one in together]
         turns += [(int(row), None) for row in alone]
@@ -110,7 +110,7 @@ class Creditor:
         return self._outcomes(pages.clicked.rows, numbers, y)
 
     def _outcomes(self, rows: IntVector, numbers: list[int], y: FloatMatrix) -> list[Outcomes]:
-        """Return outcomes of rows; ``numbers`` are the rankers of a row, and column c of ``y`` is their c-th pair."""
+        """Return outcomes of rows with the rankers ``numbers``; column c of ``y`` belongs to their c-th pair."""
         pairs, signs = zip(*(self.pair(a, b) for a, b in combinations(numbers, 2)), strict=True)
         return [Outcomes(np.repeat(rows, len(pairs)), np.tile(pairs, len(rows)), (y * np.array(signs)).ravel())]
 
@@ -153,7 +153,7 @@ class Creditor:
     def rules(
         self, form: str, rankers: list[str] | None, method: str | None, outcome: str | None
     ) -> tuple[Method, Any, str, list[int]]:
-        """Return method, parameters, outcome rule and numbers of the rankers; raise `InputError` if they do not fit."""
+        """Return method, parameters, outcome rule and numbers of the rankers; raise `InputError` if inconsistent."""
         label, component, params = METHODS.configure(method or "team_draft")
         rule = outcome or component.outcomes[0]
         if rule not in component.outcomes:
@@ -168,7 +168,7 @@ class Creditor:
         if form == "owners" and component.name != "team_draft" and rule != "sampled":
             raise InputError(f"'{label}' ({rule}) cannot credit by owners: give rankings, or the page token")
         if rule == "marginal_bernoulli":
-            raise InputError(f"the rule '{rule}' of '{label}' tosses a coin with the list: give the page token")
+            raise InputError(f"the rule '{rule}' of '{label}' needs the coin of the list: give the page token")
         self._one_method(label, rule)
         numbers = [self._ranker(name) for name in names]
         return component, params, rule, numbers
@@ -189,7 +189,7 @@ class Creditor:
             if len(given) == len(shown) and (given_ptr == ptr).all():
                 owners = given
         if (owners[ptr[rows[0]] : ptr[rows[0] + 1]] < 0).all() and rule in ("sampled",):
-            raise InputError(f"the rule '{rule}' credits by 'owners', which are missing")
+            raise InputError(f"the rule '{rule}' requires the column 'owners'")
         lists = ranked(have["rankings"], shown).of(rows)
         found = number_rows(lists, rankers, ptr[rows], ptr[rows + 1])
         unfit = wrong_rows(found, rows, lists.stop - lists.ptr, rankers, shown)
@@ -199,7 +199,7 @@ class Creditor:
         return Clicked(rows, query, ptr, found.numbers, owners, click_ptr, clicks), found.lists, rows
 
     def _one_method(self, label: str, rule: str) -> None:
-        """Raise `InputError` unless method and rule equal the first row's."""
+        """Raise `InputError` unless method and rule are those of the first credited row."""
         if not self.method:
             self.method, self.outcome = label, rule
         if (label, rule) != (self.method, self.outcome):
@@ -213,14 +213,14 @@ class Creditor:
             if self._closed:
                 raise InputError(f"'{name}' is not a ranker of this experiment ({', '.join(self.names)})")
             if errors.in_one_line(name) != name:
-                raise InputError(f"the name of a ranker must be a line that can be printed, not {name!r}")
+                raise InputError(f"the name of a ranker must be one printable line, not {name!r}")
             if len(self.names) >= MOST_RANKERS:
                 raise InputError(f"more than {MOST_RANKERS} rankers in one log")
             self.names.append(name)
         return self.names.index(name)
 
     def pair(self, a: int, b: int) -> tuple[int, int]:
-        """Return the number of a pair, and +1 if its first ranker is ``a``, -1 if it is ``b``."""
+        """Return the index of a pair, and +1 if its first ranker is ``a``, -1 if it is ``b``."""
         key = (min(a, b), max(a, b))
         if key not in self._number:
             self._number[key] = len(self.pairs)

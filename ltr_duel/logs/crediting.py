@@ -1,6 +1,6 @@
-"""Rows of a log as the arrays that the methods' kernels read, and credit by these kernels.
+"""Convert rows of a log to the arrays that the methods' kernels read, and credit the rows by these kernels.
 
-A document's number is its index in the first ranking of the row. A kernel compares texts by their bytes.
+A document's number is its index in the first ranking of the row. Kernels compare document ids byte by byte.
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from ltr_duel.logs.hashing import Spans, find_text, spans_of, table_for
 from ltr_duel.logs.table import ragged
 
 MOST_DOCUMENTS, MOST_RANKERS = 10_000, 200
-_NO_LIST, _TWICE, _OTHERS, _UNKNOWN = 1, 2, 3, 4  # codes of the faults of a row
+_NO_LIST, _TWICE, _OTHERS, _UNKNOWN = 1, 2, 3, 4  # codes of row faults
 _WRONG = {
-    _NO_LIST: f"'rankings' must hold lists of 1 to {MOST_DOCUMENTS:,} documents",
-    _TWICE: "a document is twice in a ranking",
-    _OTHERS: "the rankings differ in their documents; only a page token says where missing ones were put",
+    _NO_LIST: f"'rankings' must contain lists of 1 to {MOST_DOCUMENTS:,} documents",
+    _TWICE: "a ranking contains a document twice",
+    _OTHERS: "the rankings differ in their documents: give the page token",
 }
 
 
 class Ranked(NamedTuple):
-    """The rankings of some rows: row n has lists ``ptr[n]:stop[n]``; list m has documents ``begin[m]:end[m]``."""
+    """The rankings of some rows: row n has the lists ``ptr[n]:stop[n]``; list m is the ids ``begin[m]:end[m]``."""
 
     ptr: IntVector
     stop: IntVector
     begin: IntVector
     end: IntVector
-    ids: Spans  # the documents of the lists of all rows
-    shown: Spans  # texts of the shown documents
+    ids: Spans  # ids of the documents of all lists
+    shown: Spans  # ids of the shown documents
 
     def of(self, rows: Any) -> Ranked:
-        """Return some of the rows."""
+        """Return the rankings of the given rows."""
         return self._replace(ptr=self.ptr[rows], stop=self.stop[rows])
 
 
@@ -43,9 +43,9 @@ class RowLists(NamedTuple):
     """The lists of some rows, one query per row, and the shown documents."""
 
     lists: Lists
-    numbers: IntVector  # numbers of the shown documents, for all rows of the batch
-    wrong: IntVector  # code of the fault of each row, 0 if none
-    where: IntVector  # the shown document that no ranking has
+    numbers: IntVector  # numbers of the shown documents of all rows of the batch
+    wrong: IntVector  # code of the fault of each row; 0 for rows without a fault
+    where: IntVector  # index of a shown document that is in no ranking of the row
 
 
 def ranked(column: Any, shown: Any) -> Ranked:
@@ -71,7 +71,7 @@ def number_rows(rows: Ranked, rankers: int, first: IntVector, last: IntVector) -
 
 
 def wrong_rows(found: RowLists, rows: IntVector, lists: IntVector, rankers: int, shown: Any) -> dict[int, str]:
-    """Return error messages for faulty rows; ``lists`` has the number of rankings of each row."""
+    """Return the error messages of faulty rows; ``lists`` has the number of rankings of each row."""
     wrong = {}
     for n in np.flatnonzero((found.wrong > 0) | (lists != rankers)):
         code = int(found.wrong[n])
@@ -89,7 +89,7 @@ def wrong_rows(found: RowLists, rows: IntVector, lists: IntVector, rankers: int,
 def number_documents(
     rows: Ranked, first: IntVector, last: IntVector, table: IntVector, seen: IntVector, found: RowLists
 ) -> None:
-    """Fill in the lists of the rows; ``table`` and ``seen`` (documents,) are zeroed scratch."""
+    """Write the lists of the rows to ``found``; ``table`` and ``seen`` (documents,) are zeroed scratch arrays."""
     ids, shown = rows.ids, rows.shown
     rankers, lists = found.lists.order.shape[0], 0
     for n in range(rows.ptr.shape[0]):
@@ -136,18 +136,18 @@ class Clicked(NamedTuple):
 
     rows: IntVector
     query: IntVector  # (rows,) index of the row's query in the lists
-    ptr: IntVector  # row r shows entries ptr[r]:ptr[r + 1]
-    numbers: IntVector  # shown documents
+    ptr: IntVector  # row r shows the entries ptr[r]:ptr[r + 1] of numbers and owners
+    numbers: IntVector  # numbers of the shown documents
     owners: NDArray[np.int32]
     click_ptr: IntVector
     clicks: NDArray[np.int32]  # positions from 1, in any order
 
 
 def credit_rows(method: Method, params: Any, outcome: str, lists: Lists, clicked: Clicked, rankers: int) -> FloatMatrix:
-    """Return the outcome of each pair a < b of the rankers; shape (rows, rankers (rankers - 1) / 2).
+    """Return the outcomes of each pair a < b of the rankers, shape (rows, rankers (rankers - 1) / 2).
 
-    Rows that differ in length or in room for documents get separate states, as pages do. So the outcome of a row does
-    not depend, to the last bit, on its neighbours.
+    As for pages, each length and maximum number of documents has a separate state, so the outcome of a row is bitwise
+    independent of the other rows.
     """
     out = np.zeros((len(clicked.rows), rankers * (rankers - 1) // 2))
     some = np.flatnonzero(np.diff(clicked.click_ptr)[clicked.rows])
@@ -175,7 +175,7 @@ def credit_rows(method: Method, params: Any, outcome: str, lists: Lists, clicked
 
 @kernel
 def fill_page(clicked: Clicked, row: int, page: Shown) -> int:
-    """Write a row into the page, each click once in ascending order; return the number of clicks."""
+    """Write a row to the page, with its distinct clicks in ascending order; return the number of clicks."""
     start = clicked.ptr[row]
     for k in range(clicked.ptr[row + 1] - start):
         page.shown[k] = clicked.numbers[start + k]
@@ -197,7 +197,7 @@ def fill_page(clicked: Clicked, row: int, page: Shown) -> int:
 
 @kernel
 def credit_pairs(state: Any, lists: Lists, page: Shown, clicked: Clicked, out: FloatMatrix) -> None:
-    """Credit rows of two rankers."""
+    """Credit rows that interleave two rankers."""
     for n in range(clicked.rows.shape[0]):
         row = clicked.rows[n]
         n_clicks = fill_page(clicked, row, page)
@@ -210,7 +210,7 @@ def credit_pairs(state: Any, lists: Lists, page: Shown, clicked: Clicked, out: F
 def credit_slates(
     state: Any, lists: Lists, page: Shown, clicked: Clicked, slate: IntVector, won: SignMatrix, out: FloatMatrix
 ) -> None:
-    """Credit rows of sets of rankers."""
+    """Credit rows that interleave a set of rankers."""
     size = slate.shape[0]
     for n in range(clicked.rows.shape[0]):
         row = clicked.rows[n]

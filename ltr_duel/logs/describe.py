@@ -1,4 +1,4 @@
-"""Description of the content of a log."""
+"""Describe the content of a log: impressions, users, basis of credit, and bad lines."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _RESTS = {
     "page": "the page token",
     "rankings": "rankings and method",
     "owners": "the owners of the shown documents",
-    "nothing": "nothing: these impressions describe users, but cannot compare rankers",
+    "nothing": "nothing: these impressions describe users but cannot be used to compare rankers",
 }
 
 
@@ -32,22 +32,22 @@ class LogFacts(NamedTuple):
     first: float  # time of the first impression, seconds since 1970
     last: float
     queries: int  # number of different queries
-    users: int  # number of different users; 0 without user names
+    users: int  # number of different users; 0 if no row has a user
     largest_user: str  # a user with more impressions than is usual for this number of users; else ""
     largest_user_impressions: int
-    shown: tuple[int, int]  # the shortest and the longest list; 0, 0 if the log has no lists
+    shown: tuple[int, int]  # lengths of the shortest and longest list; 0, 0 if the log has no lists
     clicks: int
-    clicked: int  # impressions with a click
-    forms: dict[str, int]  # basis of credit -> impressions; 'nothing' for impressions without one
+    clicked: int  # number of impressions with a click
+    forms: dict[str, int]  # basis of credit -> number of impressions; 'nothing' if there is no basis
     rankers: tuple[str, ...]  # credited rankers
     method: str  # method and outcome rule of the credit; "" without credit
-    columns: tuple[str, ...]  # columns with a value in some row
+    columns: tuple[str, ...]  # columns with at least one value
     other_columns: tuple[str, ...]  # columns that are not read
-    bad: int  # lines that cannot be used
-    sentences: tuple[str, ...]  # a message for each reason: its first bad line, and the number of such lines
-    not_compared: int = 0  # bad lines that are skipped in comparisons
+    bad: int  # number of unusable lines
+    sentences: tuple[str, ...]  # one message per reason: the first bad line, and the number of such lines
+    not_compared: int = 0  # number of bad lines that comparisons skip
     caution: str = ""  # caution about the outcome rule
-    outcome: str = "click"  # the outcome that counts as a click
+    outcome: str = "click"  # the event that counts as a click
 
 
 def describe_log(log: ClickLog) -> LogFacts:
@@ -56,7 +56,7 @@ def describe_log(log: ClickLog) -> LogFacts:
     Parameters
     ----------
     log : ClickLog
-        With ``skip_bad=None``, the log is read to its end, however many lines are bad.
+        The log; with ``skip_bad=None`` it is read to its end, even if many lines are bad.
 
     Returns
     -------
@@ -163,13 +163,13 @@ def log_lines(facts: LogFacts) -> list[str]:
             share = facts.largest_user_impressions / n
             lines.append(
                 f"user '{facts.largest_user}' has {facts.largest_user_impressions:,} of the impressions ({share:.0%}):"
-                " results for users in general depend on fewer users than it seems"
+                " results are less general than the number of users suggests"
             )
     else:
         hint = user_hint(facts.other_columns)
         lines.append("no values in 'user': each impression counts as one user" + f"; {hint}" * bool(hint))
     for form, count in facts.forms.items():
-        lines.append(f"credit of {several(count, 'impression')} rests on {rests[form]}")
+        lines.append(f"credit for {several(count, 'impression')} is based on {rests[form]}")
     if facts.rankers:
         lines.append(f"{several(len(facts.rankers), 'ranker')}, by {facts.method}: {', '.join(facts.rankers)}")
     if facts.caution:
@@ -182,15 +182,16 @@ def log_lines(facts: LogFacts) -> list[str]:
         lines += [f"  {sentence}" for sentence in facts.sentences]
         if facts.rankers and facts.not_compared < facts.bad:
             lines.append(
-                f"  'logs compare' counts {facts.not_compared:,} of them: it does not read what is wrong in the others"
+                f"  'logs compare' counts {facts.not_compared:,} of these lines as unusable: it does not read the"
+                " columns in which the other lines are wrong"
             )
     return [errors.in_one_line(line) for line in lines]
 
 
 def user_hint(columns: Sequence[str]) -> str:
-    """Return a hint to rename a column, not read, whose name suggests users; "" if there is none."""
+    """Return a hint to rename an unread column whose name suggests user ids, or "" if there is no such column."""
     found = next((name for name in columns if _NAMES_USERS.search(name)), "")
-    return f"call the column '{found}' 'user' in the file, or map it (--source)" if found else ""
+    return f"rename the column '{found}' to 'user' in the file, or map it with --source" if found else ""
 
 
 def _documents(shortest: int, longest: int) -> str:

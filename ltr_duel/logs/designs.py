@@ -1,4 +1,4 @@
-"""The rankers for which a log's lists were shown, query by query, as needed for the weights of two other rankers."""
+"""Find the rankers that a log's lists interleave, query by query; the weights for two other rankers depend on them."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.mixtures import Mixtures, chances_of, weights_of
 from ltr_duel.logs.targets import PageTargets, RankedTargets, Weighable, rows_with
 
-_UNLIKELY = 1e-3  # probability of rejecting a log for repeated lists although each list was sampled again
+_UNLIKELY = 1e-3  # probability of rejecting a log for repeated lists although its lists are independent
 _COLUMNS = (
     "impression", "time", "query", "user", "shown", "clicks", "page", "rankers", "rankings", "method", "outcome",
 )  # fmt: skip
 
 
 class Repeats:
-    """Count of lists equal to the previous list of their cell and rankers, and the expected count.
+    """Number of lists that equal the previous list of their cell (query, length) and rankers; expected number.
 
-    A list that is sampled again equals the previous one with a known probability. A cache shows only here: cached lists
-    are unbiased over queries, but a hundred impressions of one are a single draw.
+    A list that is sampled independently equals the previous list with a known probability. No other check detects a
+    cache: cached lists are unbiased over queries, but a hundred impressions of one list are a single sample.
     """
 
     def __init__(self) -> None:
@@ -38,7 +38,7 @@ class Repeats:
         self._before: dict[tuple[int, tuple[str, ...]], tuple[bytes, float]] = {}
 
     def add(self, rankers: tuple[str, ...], cell: IntVector, lists: list[IntVector], chance: FloatVector) -> None:
-        """Add rows whose lists were made for these rankers."""
+        """Count rows whose lists interleave these rankers."""
         for c, shown, here in zip(cell.tolist(), lists, chance.tolist(), strict=True):
             known = self._before.get((c, rankers))
             if known is not None:
@@ -47,26 +47,26 @@ class Repeats:
             self._before[c, rankers] = shown.tobytes(), here
 
     def refusal(self) -> str:
-        """Return an error message if too many lists repeat, else ""; the number of repeats is at most Poisson."""
+        """Return an error message if lists repeat more often than a Poisson distribution allows, else ""."""
         if self.seen == 0 or special.gammainc(self.seen, self.expected) >= _UNLIKELY:
             return ""
         return (
-            f"{self.seen:,} lists are the same as the one before for their query and rankers, where the method's"
-            f" chances imply {self.expected:,.1f}: lists were kept (a cache?), not drawn anew for each impression"
+            f"{self.seen:,} lists equal the previous list for their query and rankers, but {self.expected:,.1f} are"
+            " expected: lists were reused (by a cache?) instead of being sampled again for each impression"
         )
 
 
 class Used(NamedTuple):
-    """Some rows on which the estimate is based."""
+    """Rows of a batch that contribute to the estimate."""
 
     users: HashVector
     cell: IntVector
-    begin: IntVector  # start of each row's list in the numbers
+    begin: IntVector  # start of each row's list in ``found.clicked.numbers``
     found: Weighable
 
 
 def learnt(log: ClickLog, names: tuple[str, str]) -> tuple[RankedTargets, PageTargets]:
-    """Read each ranker's order of the documents of each query."""
+    """Read how each ranker orders the documents of each query."""
     targets = RankedTargets(), PageTargets()
     for batch in log.batches(_COLUMNS):
         if not any(rows.any() for rows in rows_with(batch.table).values()) and batch.table.num_rows:
@@ -75,14 +75,14 @@ def learnt(log: ClickLog, names: tuple[str, str]) -> tuple[RankedTargets, PageTa
             one.learn(batch.table)
     for name in names:
         if not any(name in ranks for one in targets for ranks in one.known.values()):
-            raise InputError(f"{log.path}: no row ranks documents by '{name}'")
+            raise InputError(f"{log.path}: no row has a ranking by '{name}'")
     for one in targets:
         one.keep(names)
     return targets
 
 
 class Design:
-    """The lists that were shown and their rankers, on which the weights depend."""
+    """The lists that were shown, and the rankers that they interleave; both determine the weights."""
 
     def __init__(self, log: ClickLog, names: tuple[str, str]) -> None:
         self._log, self._targets, self._only = log, learnt(log, names), ("", "")
@@ -99,13 +99,13 @@ class Design:
                 shown.setdefault((part, query, length), Counter())[tuple(sorted(found.rankers))] += n
         if not shown:
             path, (first, second) = log.path, names
-            raise InputError(f"{path}: no impression is of a query that both '{first}' and '{second}' rank in the log")
+            raise InputError(f"{path}: the log has no query that both '{first}' and '{second}' rank")
         label, self.method, self.params = METHODS.configure(self._only[0])
         if self.method.name != "probabilistic":
             raise InputError(
-                f"{log.path}: weights need lists of 'probabilistic', whose chances are known; not '{label}'"
+                f"{log.path}: weights need lists of 'probabilistic', which have known probabilities, not '{label}'"
             )
-        # All other rules have the mean of `expectation`.
+        # All other rules have the same mean outcome as `expectation`.
         self.rule = "marginal_sign" if self._only[1] == "marginal_sign" else "expectation"
         self._cells = {key: c for c, key in enumerate(sorted(shown))}
         self.mixtures = self._mixtures(shown, names)
@@ -113,7 +113,7 @@ class Design:
         self.state = self.method.init(Size(int(self.mixtures.length.max()), longest, 2), self.params, self.rule)
 
     def _found(self) -> Iterator[tuple[int, HashVector, Weighable]]:
-        """Yield the rows whose query has both rankings, and the users of the batch."""
+        """Yield, for each batch: source, users, and the rows whose query both rankers rank."""
         log = self._log
         for batch in log.batches(_COLUMNS):
             table, wrong = batch.table, dict[int, str]()
@@ -164,7 +164,7 @@ class Design:
         )
 
     def rows(self) -> Iterator[Used]:
-        """Read the log again."""
+        """Read the log again, and yield the rows with their cells."""
         for part, users, found in self._found():
             clicked = found.clicked
             lengths = np.diff(clicked.ptr)[clicked.rows].tolist()
@@ -190,7 +190,7 @@ class Design:
 
 
 def rows_of(used: Used, weights: FloatVector, y: FloatVector) -> Rows:
-    """Return rows in the form to which a click model is fitted."""
+    """Convert rows to the form to which click models are fitted."""
     clicked = used.found.clicked
     sizes = np.diff(clicked.ptr)[clicked.rows]
     ptr = np.concatenate([[0], np.cumsum(sizes)])

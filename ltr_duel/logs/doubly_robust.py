@@ -1,11 +1,11 @@
-"""Doubly robust estimate from weighted outcomes and a click model; it is consistent if either of the two is right.
+"""Doubly robust estimate from weighted outcomes and a click model; consistent if the weights or the model are right.
 
 The model predicts the outcome m of each list. The estimate is the mean of m over lists of the target rankers, plus the
-mean of ``w (y - m)`` over the log (Dudík, Langford, Li, ICML 2011). The better the model, the less the weights matter.
-The model is fitted to one half of the users and predicts for the other half, and vice versa, so that no outcome
+mean of ``w (y - m)`` over the log (Dudík, Langford, Li, ICML 2011). The better the model, the smaller the effect of the
+weights. The model is fitted to one half of the users and predicts the other half, and vice versa, so that no outcome
 contributes to its own prediction (Chernozhukov et al., Econometrics Journal 2018).
 
-All rows on which the estimate is based are held in memory, about 30 bytes for each shown document.
+All rows that contribute to the estimate are held in memory, about 30 bytes per shown document.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from ltr_duel.logs.crediting import Clicked
 from ltr_duel.logs.hashing import HashVector
 from ltr_duel.logs.mixtures import Mixtures, Reach
 
-_TIMES = 10  # click samples for each list of the log; a tenth more variance than the exact prediction
-_TIMES_DRAWN = 4  # click samples for each list that was sampled for the target rankers
-_FOLD = np.uint64(40)  # bit of a user's hash that splits users into halves; lower bits give the group
+_TIMES = 10  # click samples per list of the log; the variance is a tenth above that of the exact prediction
+_TIMES_DRAWN = 4  # click samples per list that was sampled for the target rankers
+_FOLD = np.uint64(40)  # bit of a user's hash that splits users into halves; lower bits determine the group
 Credit = Callable[[Clicked, IntVector], FloatVector]  # returns the outcomes of rows, given the cell of each
 
 
 class Rows(NamedTuple):
-    """The rows on which an estimate is based."""
+    """Rows that contribute to an estimate."""
 
     users: HashVector
     cell: IntVector
@@ -49,15 +49,15 @@ class ShownLists(NamedTuple):
     numbers: IntVector
 
     def items(self, mixtures: Mixtures) -> IntVector:
-        """Return a number for each shown document, over all queries."""
+        """Return the numbers of the shown documents, unique over all queries."""
         first = mixtures.lists.query_ptr[mixtures.query[self.cell]]
         return self.numbers + np.repeat(first, np.diff(self.ptr))
 
 
 class Residuals(NamedTuple):
-    """Terms of a doubly robust estimate."""
+    """Terms of the doubly robust estimate."""
 
-    value: FloatVector  # (rows,) the estimate is their mean, for lists within reach
+    value: FloatVector  # (rows,) the mean of the values is the estimate for lists within reach
     scatter: float  # weighted mean square of y - m
     beyond: float  # part of the model's mean outcome from lists out of reach
 
@@ -105,7 +105,7 @@ def _part(rows: Rows, chosen: NDArray[np.bool_]) -> Rows:
 
 
 def _fitted(rows: Rows, mixtures: Mixtures, chosen: NDArray[np.bool_], model: str) -> FittedClicks:
-    """Fit the model by document; a document that no row shows gets the mean attractiveness."""
+    """Fit the model by document; documents that no row shows get the mean parameters of the shown documents."""
     part = _part(rows, chosen)
     item = ShownLists(part.cell, part.ptr, part.numbers).items(mixtures)
     documents = int(mixtures.lists.query_ptr[-1])
@@ -121,7 +121,7 @@ def _fitted(rows: Rows, mixtures: Mixtures, chosen: NDArray[np.bool_], model: st
 def _outcomes(
     fitted: FittedClicks, lists: ShownLists, item: IntVector, credit: Credit, times: int, rng: Generator
 ) -> FloatVector:
-    """Return the mean outcome of each list over clicks sampled `times` times. ``item``: see `ShownLists.items`."""
+    """Return the mean outcome of each list over `times` samples of clicks. ``item``: see `ShownLists.items`."""
     total = np.zeros(len(lists.cell))
     for _ in range(times):
         click = fitted.draw_clicks(item, lists.ptr, rng)
@@ -130,7 +130,7 @@ def _outcomes(
 
 
 def clicked_rows(ptr: IntVector, numbers: IntVector, click: NDArray[np.bool_]) -> Clicked:
-    """Return rows to credit, from marks of the clicked positions."""
+    """Return rows to credit; ``click`` marks the clicked positions."""
     n = len(ptr) - 1
     row = np.repeat(np.arange(n), np.diff(ptr))[click]
     places = (np.flatnonzero(click) - ptr[row] + 1).astype(np.int32)

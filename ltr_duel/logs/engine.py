@@ -1,6 +1,6 @@
-"""The SQL engine that reads a log: DuckDB in this process, also for logs larger than memory.
+"""The SQL engine that reads a log: DuckDB in the current process, also for logs larger than memory.
 
-Expressions are Ibis expressions, so that they also run on the team's own database.
+Queries are Ibis expressions, so that they can also run on an external database (`Warehouse`).
 """
 
 from __future__ import annotations
@@ -23,43 +23,43 @@ from ltr_duel.logs.scratch import lack_of_disk, lack_of_memory, make_folder, mem
 from ltr_duel.logs.table import ragged
 
 NO_RANKER = -2  # code of an owner that is not a ranker of the row
-_HASHES = 1 << 17  # rows of a batch
-_LISTS = 1 << 14
-_HELD = 1 << 24  # hashes in memory: 134 MB, twice
+_HASHES = 1 << 17  # rows per batch of numbers
+_LISTS = 1 << 14  # rows per batch of lists
+_HELD = 1 << 24  # maximum number of hashes in memory: 134 MB, allocated twice
 _LOG = logging.getLogger(__name__)
 _FULL = re.compile("max_temp_directory_size|No space left|not enough space|ENOSPC", re.IGNORECASE)
 
 
 class Engine:
-    """DuckDB with a temporary folder; ``damaged`` converts its error about a file to an `InputError`."""
+    """DuckDB with a temporary folder; ``damaged`` converts an error about a file to an `InputError`."""
 
     def __init__(self, damaged: Callable[[Exception], InputError], rows: int = 0) -> None:
         import duckdb
 
         self._memory, self._folder = memory_limit(rows), make_folder()
         config = {"memory_limit": f"{self._memory}B", "temp_directory": self._folder}
-        self.duckdb: Any = duckdb.connect(f"{self._folder}/tables.db", config=config)  # on disk, to save memory
+        self.duckdb: Any = duckdb.connect(f"{self._folder}/tables.db", config=config)  # stored on disk to save memory
         self._damaged, self._tables = damaged, 0
         self.duckdb.execute("PRAGMA disable_checkpoint_on_shutdown")
-        self.duckdb.execute("PRAGMA force_compression='uncompressed'")  # tables are read a few times only
-        with suppress(duckdb.Error):  # a notebook without widgets does not allow the change
-            self.duckdb.execute("SET enable_progress_bar = false")  # `python -c` is interactive to DuckDB
-        self.duckdb.execute("SET GLOBAL TimeZone = 'UTC'")  # time zone of texts without one
+        self.duckdb.execute("PRAGMA force_compression='uncompressed'")  # tables are read only a few times
+        with suppress(duckdb.Error):  # fails in notebooks without widgets
+            self.duckdb.execute("SET enable_progress_bar = false")  # DuckDB treats `python -c` as interactive
+        self.duckdb.execute("SET GLOBAL TimeZone = 'UTC'")  # for times without a time zone
         self.close = weakref.finalize(self, _close, self.duckdb, self._folder)
 
     def execute(self, sql: str) -> None:
-        """Run a statement; raise `InputError` for a damaged file, or lack of memory or disk."""
+        """Run a statement; raise `InputError` if a file is damaged, or memory or disk space is insufficient."""
         with self.guarded(sql):
             self.duckdb.execute(sql)
 
     @contextmanager
     def guarded(self, sql: str = "") -> Iterator[None]:
-        """Convert an error of DuckDB to an `InputError` about memory, disk or the file."""
+        """Convert errors of DuckDB to an `InputError` about memory, disk space or the file."""
         import duckdb
 
         try:
             yield
-        except duckdb.InterruptException:  # the user's interrupt
+        except duckdb.InterruptException:  # interrupted by the user
             raise
         except (duckdb.Error, pa.ArrowException, OSError) as error:
             _LOG.debug("%s\n%s", error, sql)
@@ -75,7 +75,7 @@ class Engine:
             return self.raw_rows(sql, *values)
 
     def raw_rows(self, sql: str, *values: Any) -> list[dict[str, Any]]:
-        """Return the rows of a query written by the user; its errors are DuckDB's."""
+        """Return the rows of a query written by the user; errors of DuckDB are raised unchanged."""
         found = self.duckdb.execute(sql, values)
         names = [column[0] for column in found.description]
         return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
@@ -89,14 +89,14 @@ class Engine:
         return ibis.table({one["column_name"]: DuckDBType.from_string(one["column_type"]) for one in about}, name=name)
 
     def small(self, columns: dict[str, Collection[Any]]) -> Any:
-        """Return a new relation of a few columns as an Ibis table."""
+        """Store a few columns as a new relation, and return it as an Ibis table."""
         self._tables += 1
         name = f"small_{self._tables}"
         self.insert(name, pa.table(columns), new=True)
         return self.table(name)
 
     def keep(self, name: str, expression: Any) -> Any:
-        """Store the result of an expression as a relation."""
+        """Store the result of an expression as a relation, and return it as an Ibis table."""
         self.execute(f"CREATE TABLE {name} AS {_sql(expression.op())}")
         return self.table(name)
 
@@ -122,9 +122,10 @@ class Engine:
         return self.run(expression).column(0)[0].as_py()
 
     def all_differ(self, table: Any, column: str) -> bool:
-        """Return whether the hashes of all non-null values of a column, or the values of each list, surely differ.
+        """Return True only if all non-null values of a column, or all values within each list, differ.
 
-        At most `_HELD` hashes are in memory; for more rows, the table is read once for each part of the hashes.
+        At most `_HELD` hashes are held in memory; for more rows, the table is read several times, once per part of the
+        hashes.
         """
         if table[column].type().is_array():
             return all(differ_in_rows(*ragged(batch.column(0))) for batch in self.stream(table.select(column), _LISTS))
@@ -142,7 +143,7 @@ class Engine:
         return bool((found[1:] != found[:-1]).all())
 
     def clustered(self, table: Any, keys: Collection[str], *, texts: bool) -> Iterator[Any]:
-        """Yield a number of the keys, a rank with ``texts`` and else a hash, and the other columns, sorted."""
+        """Yield sorted rows: a number for the keys (their rank if ``texts``, else a hash), and the other columns."""
         rows, names = _sql(table.op()), ", ".join(map(named, keys))
         number = f"dense_rank() OVER (ORDER BY {names})" if texts else f"hash({names})"
         others = ", ".join(named(name) for name in table.columns if name not in keys)
@@ -152,7 +153,7 @@ class Engine:
 
     @contextmanager
     def _joins_as_written(self) -> Iterator[None]:
-        """Make joins keep their right side in memory: DuckDB estimates 0 rows for positional joins."""
+        """Disable DuckDB's swap of join sides, which is based on an estimate of 0 rows for positional joins."""
         self.duckdb.execute("SET disabled_optimizers = 'build_side_probe_side'")
         try:
             yield
@@ -160,7 +161,7 @@ class Engine:
             self.duckdb.execute("RESET disabled_optimizers")
 
     def stream(self, expression: Any, rows: int) -> Iterator[Any]:
-        """Yield the result of an expression as Arrow batches, while other queries run."""
+        """Yield the result of an expression as Arrow batches; other queries may run meanwhile."""
         kinds, sql = expression.schema().to_pyarrow(), _sql(expression.op())
         with self.guarded(sql), self.duckdb.cursor() as cursor:
             for batch in _reader(cursor.sql(sql), rows):
@@ -168,7 +169,7 @@ class Engine:
 
 
 class Warehouse:
-    """The team's own database, which is only read: the URL of an Ibis backend, or a backend."""
+    """An external database that is only read, given as an Ibis backend or its URL."""
 
     def __init__(self, url: str | Any) -> None:
         import ibis
@@ -178,7 +179,7 @@ class Warehouse:
             self.backend: Any = ibis.connect(url) if isinstance(url, str) else url
         except Exception as error:  # each backend has its own exceptions
             raise InputError(f"{self.name}: {str(error).strip().splitlines()[0]}") from None
-        if isinstance(url, str):  # a backend that was passed in stays open
+        if isinstance(url, str):  # a backend passed by the caller stays open
             weakref.finalize(self, self.backend.disconnect)
 
     def table(self, name: str) -> Any:
@@ -193,7 +194,7 @@ class Warehouse:
         return self.backend.sql(text)
 
     def small(self, columns: dict[str, Collection[Any]]) -> Any:
-        """Return a few columns as an Ibis table."""
+        """Return a few columns as an Ibis table in memory."""
         import ibis
 
         return ibis.memtable(pa.table(columns))
@@ -207,7 +208,7 @@ class Warehouse:
         return self.run(expression).column(0)[0].as_py()
 
     def all_differ(self, table: Any, column: str) -> bool:
-        """Return False, so that callers count the different rows instead."""
+        """Return False, so that the caller counts distinct values with a query."""
         return False
 
     def stream(self, expression: Any, rows: int) -> Iterator[Any]:
@@ -220,7 +221,7 @@ class Warehouse:
 
 @functools.lru_cache(maxsize=256)
 def _sql(operation: Any) -> str:
-    """Return an Ibis operation in DuckDB's SQL, which takes Ibis 20 ms; cached for further logs of this form."""
+    """Convert an Ibis operation to DuckDB's SQL; cached, because it takes 20 ms and recurs for similar logs."""
     import ibis
 
     return str(ibis.to_sql(operation.to_expr(), dialect="duckdb"))
@@ -237,7 +238,7 @@ def _close(duckdb: Any, folder: str) -> None:
 
 
 def quoted(text: str) -> str:
-    """Return a text as an SQL string literal."""
+    """Return a string as an SQL string literal."""
     return "'" + text.replace("'", "''") + "'"
 
 

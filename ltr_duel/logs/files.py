@@ -1,4 +1,4 @@
-"""The files of a log, their format, and the file and line of each line of the log."""
+"""Find the files of a log and their format, and map each line of the log to its file and row."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LINE, _PACKED = 100, 20  # lower bounds of the mean bytes per line, plain and c
 
 
 class Found(NamedTuple):
-    """File and row of a line of a log."""
+    """The file and the row of a line of a log."""
 
     file: str
     row: int | str
@@ -31,19 +31,19 @@ class Found(NamedTuple):
 
 
 class Files(NamedTuple):
-    """The files of a relation, and the number of lines in the files before each."""
+    """The files of a relation, and for each file the number of lines in all earlier files."""
 
     paths: tuple[Path, ...]
     before: tuple[int, ...]
 
     def find(self, line: int) -> Found:
-        """Return the file that holds a line of the relation, and the number of the line in the file."""
+        """Return the file that contains a line of the relation, and the line's number in the file."""
         k = bisect_left(self.before, line) - 1
         return Found(str(self.paths[k]), line - self.before[k])
 
 
 def open_text(path: Path) -> TextIO:
-    """Open a text file, which may be compressed by gzip."""
+    """Open a text file that may be compressed by gzip."""
     if path.suffix == ".gz":
         return gzip.open(path, "rt", encoding="utf-8", newline="")
     return path.open(encoding="utf-8", newline="")
@@ -65,7 +65,7 @@ def rows_in(paths: Sequence[Path]) -> int:
 
 
 def files_of(path: str | Path) -> tuple[Path, ...]:
-    """Return a single file, the logs below a folder, or the files that match a pattern; ``day2`` before ``day10``."""
+    """Return a given file, the logs below a folder, or the files that match a pattern; day2 is before day10."""
     given = Path(path)
     if given.is_file():
         return (given,)
@@ -77,7 +77,7 @@ def files_of(path: str | Path) -> tuple[Path, ...]:
     files = sorted((one for one in found if one.is_file()), key=_natural)
     if not files:
         what = f"no {', '.join(sorted(_SUFFIX))} file in this folder" if given.is_dir() else "no such file"
-        raise InputError(f"{path}: {what}; 'ltr-duel logs --help' says what a click log is")
+        raise InputError(f"{path}: {what}; see 'ltr-duel logs --help' for the format of click logs")
     return tuple(files)
 
 
@@ -88,24 +88,24 @@ def _natural(path: Path) -> list[tuple[int, str]]:
 
 
 def format_of(paths: Sequence[Path], given: str = "") -> str:
-    """Return the common format of files: as given, by their suffixes, or by their first bytes."""
+    """Return the common format of files: the given format, or the format by their suffixes or first bytes."""
     if given:
         errors.require_one_of("log format", given, FORMATS)
         return given
     kinds = {_format(path): path for path in reversed(paths)}
     if len(kinds) > 1:
         kind, other = list(kinds)[:2]
-        raise InputError(f"{kinds[other]}: a log has files of one format, not {other} and {kind}")
+        raise InputError(f"{kinds[other]}: all files of a log must have one format, not {other} and {kind}")
     return next(iter(kinds))
 
 
 def _suffix(path: Path) -> str:
-    """Return the suffix of a file, without a suffix of compression."""
+    """Return the suffix of a file, ignoring ``.gz``."""
     return next((suffix for suffix in reversed(path.suffixes) if suffix != ".gz"), "")
 
 
 def _format(path: Path) -> str:
-    """Return the format of a file, by the suffix or by its first bytes."""
+    """Return the format of a file, from its suffix or its first bytes."""
     if _suffix(path) in _SUFFIX:
         return _SUFFIX[_suffix(path)]
     try:

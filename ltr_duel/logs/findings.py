@@ -1,6 +1,6 @@
-"""Findings of the checks of an experiment (name, verdict, number and sentence), and the tests behind them.
+"""Findings of the checks of an experiment (name, verdict, number and sentence), and the tests that they use.
 
-A test fails at p < 0.01, so that at most one sound log in a hundred raises an alarm.
+A test fails at p < 0.01, so each test raises an alarm for at most one sound log in a hundred.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from scipy import special
 
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, statistics, stream
 
-ERROR = 0.01  # probability of a false alarm of a test
-RATE = 0.01  # share of rows or events above which a fault is more than an accident
-_HEAVY = 0.02  # share of the impressions that is always usual for a user
-_FEW = 100_000  # maximum number of values for the sign-flip test; above it, its normal approximation
-_FLIPS = 1999
+ERROR = 0.01  # maximum probability of a false alarm of a test
+RATE = 0.01  # share of faulty rows or events above which a check fails
+_HEAVY = 0.02  # share of the impressions that is considered usual for any user
+_FEW = 100_000  # maximum number of values for the sign-flip test; above, its normal approximation is used
+_FLIPS = 1999  # number of random sign vectors
 
 
 class Finding(NamedTuple):
@@ -30,39 +30,39 @@ class Finding(NamedTuple):
 
 
 def tested(name: str, p: float, sentence: str) -> Finding:
-    """Return the finding of a test; p is NaN if there are too few users for the test."""
+    """Return the finding of a test with p-value ``p``; NaN means that there are too few users for the test."""
     if np.isnan(p):
-        return Finding(name, "not checked", p, f"{sentence}; too few users to tell")
+        return Finding(name, "not checked", p, f"{sentence}; too few users for this test")
     near = next((said for digits in (2, 3, 4) if float(said := f"{p:.{digits}g}") != ERROR), f"{p:.6g}")
     said = "p < 1e-12" if p < 1e-12 else f"p = {near}"
     return Finding(name, "fails" if p < ERROR else "sound", p, f"{sentence} ({said})")
 
 
 def limited(name: str, rate: float, most: float, sentence: str) -> Finding:
-    """Return the finding of a rate with an upper limit."""
+    """Return the finding of a rate; it fails above the limit ``most``."""
     return Finding(name, "fails" if rate > most else "sound", rate, sentence)
 
 
 def seldom(name: str, number: int, total: int, most: float, sentence: str) -> Finding:
-    """Return the finding of a rate; it fails if the exact binomial test shows the rate to be above its limit."""
+    """Return the finding of a rate; it fails if an exact binomial test shows that the rate exceeds ``most``."""
     p = float(special.bdtrc(number - 1, total, most)) if number else 1.0
     return Finding(name, "fails" if p < ERROR else "sound", number / max(total, 1), sentence)
 
 
 def usual_share(users: int) -> float:
-    """Return the largest share of the impressions that is usual for one user among `users`; 1 if any share is."""
+    """Return the largest share of the impressions that is usual for one of `users` users; 1 for up to 20 users."""
     return min(max(_HEAVY, 20 / max(users, 1)), 1.0)
 
 
 def even(counts: IntVector) -> float:
-    """Return the p-value of "all are equally likely" (chi-squared); 1 for a single count."""
+    """Return the p-value of "all categories are equally likely" (chi-squared); 1 for a single category."""
     if len(counts) < 2:
         return 1.0
     return float(special.chdtrc(len(counts) - 1, ((counts - counts.mean()) ** 2).sum() / counts.mean()))
 
 
 def fair(heads: IntVector, tosses: IntVector) -> float:
-    """Return the p-value of "all these coins are fair", exact for each and corrected for their number (Bonferroni)."""
+    """Return the p-value of "all coins are fair": exact tests, corrected for the number of coins (Bonferroni)."""
     return least_p([2 * special.bdtr(min(h, n - h), n, 0.5) for h, n in zip(heads, tosses, strict=True) if n])
 
 
@@ -80,7 +80,7 @@ def least_p(p: list[float]) -> float:
 
 
 def unchanged(table: IntMatrix) -> float:
-    """Return the p-value of "rows have the same shares in each column"; rows expected below 5 are merged."""
+    """Return the p-value of "rows have the same shares in each column"; rare rows (expected below 5) are merged."""
     table = table[:, table.sum(axis=0) > 0]
     if not table.size:
         return 1.0
@@ -97,7 +97,7 @@ def unchanged(table: IntMatrix) -> float:
 
 
 def unchanged_by_users(tables: NDArray[np.int64], share: FloatVector | None = None) -> float:
-    """Return `flipped` for "rows have these shares in each column"; shape (users, rows, columns) and (rows,)."""
+    """Return the p-value of "rows have these shares in each column" by `flipped`; tables: (users, rows, columns)."""
     total = tables.sum(axis=0)
     rows: FloatVector = total.sum(axis=1) / max(total.sum(), 1) if share is None else share
     beyond = (tables - rows[:, None] * tables.sum(axis=1, keepdims=True)).reshape(len(tables), -1)
@@ -107,7 +107,7 @@ def unchanged_by_users(tables: NDArray[np.int64], share: FloatVector | None = No
 def flipped(beyond: FloatMatrix, expected: FloatVector) -> float:
     """Return the p-value of "each user's deviations from the expected counts have a random sign", one sign per user.
 
-    NaN if so few users have deviations that no signs could raise an alarm.
+    NaN if so few users have deviations that the test could not fail, whatever their signs.
     """
     beyond = beyond[:, expected > 0] / np.sqrt(expected[expected > 0])
     some = int(beyond.any(axis=1).sum())

@@ -1,8 +1,8 @@
-"""64-bit hashes of texts, equal in every process and on every machine.
+"""64-bit hashes of strings, equal in every process and on every machine.
 
-The hashes serve to count users in fixed memory and to find rows with equal content; where texts must be equal, their
-bytes are compared too. Each step is invertible, so texts of up to eight bytes have no collisions. No sum or product can
-overflow, so plain Python computes the same bits.
+The hashes are used to count users in fixed memory and to find rows with equal content; where equality matters, the
+bytes are compared too. Each step is invertible, so strings of up to eight bytes have no collisions. No sum or product
+can overflow, so plain Python computes the same bits.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _START = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Spans(NamedTuple):
-    """Texts: text k is the bytes ``data[begin[k]:stop[k]]``."""
+    """Strings in one buffer: string k is the bytes ``data[begin[k]:stop[k]]``."""
 
     begin: IntVector
     stop: IntVector
@@ -28,13 +28,13 @@ class Spans(NamedTuple):
 
 
 def spans_of(column: Any) -> Spans:
-    """Return the buffers of an Arrow column of strings without a copy; null becomes an empty text."""
+    """Return the buffers of an Arrow column of strings without a copy; null becomes an empty string."""
     texts = texts_of(column)
     return Spans(texts.ptr[:-1], texts.ptr[1:], texts.data)
 
 
 def hash_texts(column: Any) -> HashVector:
-    """Return the hash of each text of an Arrow column of strings; null has the hash of the empty text."""
+    """Return the hash of each entry of an Arrow column of strings; null has the hash of the empty string."""
     texts = texts_of(column)
     out = np.full(len(column), _START)
     mix_bytes(texts.ptr, texts.data, out)
@@ -42,7 +42,7 @@ def hash_texts(column: Any) -> HashVector:
 
 
 def hash_users(table: Any, others: HashVector) -> HashVector:
-    """Return the hash of each row's user, and for rows without a user the entry of ``others``."""
+    """Return the hash of each row's user; rows without a user get their entry of ``others``."""
     if "user" not in table.schema.names:
         return others
     return np.where(marks_of(table, "user"), hash_texts(table.column("user")), others)
@@ -89,9 +89,9 @@ def mix_rows(ptr: IntVector, hashes: HashVector, out: HashVector) -> None:
 def find_text(
     data: NDArray[np.uint8], begin: int, stop: int, known: Spans, first: int, table: IntVector, stamp: int
 ) -> int:
-    """Return the number of the known text with the bytes ``data[begin:stop]``, or -1 - its free slot in ``table``.
+    """Return the number of the known string equal to ``data[begin:stop]``, or -1 - (a free slot of ``table`` for it).
 
-    ``table`` has 2^k entries; entries with this ``stamp`` hold known texts, and at least one entry does not.
+    ``table`` has 2^k entries; entries with this ``stamp`` refer to known strings, and at least one entry is free.
     """
     h = _START
     for k in range(begin, stop, 8):
@@ -109,7 +109,7 @@ def find_text(
 
 @kernel
 def first_alike(texts: Spans, table: IntVector, out: IntVector) -> None:
-    """Write for each text the index of the first equal text; ``table`` (2^k > texts,) is zeroed scratch."""
+    """Write for each string the index of the first equal string; ``table`` (2^k > texts,) is a zeroed scratch array."""
     for n in range(out.shape[0]):
         out[n] = find_text(texts.data, texts.begin[n], texts.stop[n], texts, 0, table, 1)
         if out[n] < 0:
@@ -119,7 +119,7 @@ def first_alike(texts: Spans, table: IntVector, out: IntVector) -> None:
 
 @kernel
 def count_different(texts: Spans, ptr: IntVector, table: IntVector) -> int:
-    """Return the number of texts before the first one that repeats a text of its row; ``table`` is zeroed scratch."""
+    """Return the index of the first string that equals an earlier one in its row, or ``ptr[-1]``; ``table``: zeros."""
     for r in range(ptr.shape[0] - 1):
         for k in range(ptr[r], ptr[r + 1]):
             d = find_text(texts.data, texts.begin[k], texts.stop[k], texts, ptr[r], table, r + 1)
@@ -130,10 +130,10 @@ def count_different(texts: Spans, ptr: IntVector, table: IntVector) -> int:
 
 
 def differ_in_rows(texts: Any, ptr: IntVector) -> bool:
-    """Return whether the texts of each row of a ragged column differ; null counts as an empty text."""
+    """Return whether the strings of each row of a ragged column differ; null counts as an empty string."""
     return count_different(spans_of(texts), ptr, table_for(np.diff(ptr).max(initial=0))) == ptr[-1]
 
 
 def table_for(texts: int) -> IntVector:
-    """Return an empty hash table of `find_text` with space for `texts` texts."""
+    """Return an empty hash table for `find_text` with space for `texts` strings."""
     return np.zeros(1 << (2 * int(texts)).bit_length(), np.int64)

@@ -1,14 +1,15 @@
-"""Variance reduction by two kinds of covariates: the coin of each list, and users' behaviour before the experiment.
+"""Reduce the variance of outcomes by two kinds of covariates: the coin of each list, and users' earlier behaviour.
 
 A fair coin c = 1 or -1 decides which ranker owns position 1, independently of user, query and past. Hence c and c x
 have mean 0 for every covariate x known before the experiment, and y - b c - b' c x has the mean of y. The slopes are
-least-squares slopes with an intercept: without one, noise covariates would absorb part of the mean and shrink it.
+least-squares slopes with an intercept; without an intercept, noise covariates would absorb part of the mean.
 
-Only slopes without an intercept stay when all outcomes and coins of a user are negated, so only their residuals give an
-exact sign test; with an intercept it rejected in 8 of 100 logs without a difference (30 users, three covariates).
+The exact sign test requires slopes that do not change when all outcomes and coins of a user are negated, so it uses
+slopes without an intercept. With an intercept, it rejected in 8 of 100 logs without a difference (30 users, three
+covariates).
 
 Deng, Xu, Kohavi, Walker. Improving the Sensitivity of Online Controlled Experiments by Utilizing Pre-Experiment Data.
-WSDM 2013. (There a coin assigns each user to a group, which balances x; here x enters as the product with a coin.)
+WSDM 2013. (In the paper, a coin assigns each user to a group, which balances x; here x is multiplied by a coin.)
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ from ltr_duel.logs.outcomes import UNIT
 from ltr_duel.logs.sums import PairSums
 
 _USERS_EACH = 10  # minimum number of users for each covariate
-_GRID = 1 << 20  # slopes are rounded to it, so that the order of sums does not matter
+_GRID = 1 << 20  # slopes are rounded to multiples of 1 / _GRID, so that the order of sums does not matter
 
 
 class History:
-    """Covariates of users from before the experiment, one row per user; without a path, only the coin is used."""
+    """Covariates of users, measured before the experiment, one row per user; without a path, only coins are used."""
 
     def __init__(self, path: str | Path | None = None) -> None:
         self.path = path
@@ -45,7 +46,7 @@ class History:
             spread = x[known].std() if known.any() else 0.0
             self.columns[name] = np.where(known, x - x[known].mean(), 0.0) / (spread or 1.0) if known.any() else 0 * x
         if len(set(self.columns["user"].to_pylist())) < len(table):
-            raise InputError(f"{path}: a user is repeated; the history has one row for each user")
+            raise InputError(f"{path}: a user occurs in several rows; the history needs one row per user")
 
 
 def _read(path: Path) -> Any:
@@ -55,7 +56,7 @@ def _read(path: Path) -> Any:
     try:
         table = pyarrow.csv.read_csv(path) if path.suffix == ".csv" else pyarrow.parquet.read_table(path)
     except (OSError, pa.ArrowException) as error:
-        raise InputError(f"{path}: cannot be read as the history of users: {str(error).splitlines()[0]}") from None
+        raise InputError(f"{path}: cannot be read as a history of users: {str(error).splitlines()[0]}") from None
     if "user" not in table.column_names or table.num_columns < 2:
         raise InputError(f"{path}: the history of users needs a column 'user' and columns of numbers")
     return table
@@ -64,12 +65,12 @@ def _read(path: Path) -> Any:
 def adjusted(
     log: Any, rows: Any, outcomes: Any, sets: list[tuple[str, str]], history: History, *, intercept: bool = True
 ) -> Any:
-    """Return outcomes minus their part explained by the coin and the covariates; the sign test needs no intercept."""
+    """Subtract the part of outcomes that coin and covariates explain; the sign test needs ``intercept=False``."""
     import ibis
 
     two = {"owners", "rankers"} <= set(rows.columns)
     if not two or log.engine.value(((rows.rankers.length() != 2) | rows.owners.isnull()).fill_null(True).sum()):
-        raise InputError(f"{log.path}: who owns place 1 is known only where all rows have 'owners' of two 'rankers'")
+        raise InputError(f"{log.path}: adjusted outcomes require 'owners' of two 'rankers' in all rows")
     first = log.engine.small({"pair": list(range(len(sets))), "name": [a for a, _ in sets]})
     owner = ibis.ifelse(rows.owners[0] >= 0, rows.owners[0], rows.owners.filter(lambda one: one >= 0)[0])
     t = outcomes.join(rows.select("line", leader=rows.rankers[owner.cast("int64")]), "line").join(first, "pair")
@@ -102,7 +103,7 @@ def _slopes(engine: Any, t: Any, names: list[str], pairs: int, intercept: bool) 
 
 
 def slopes_of(products: FloatMatrix, *, intercept: bool = True) -> FloatVector:
-    """Regress the last column on the middle columns, from sums of products; the first column is the constant 1."""
+    """Regress the last column on the middle columns, given sums of products; the first column is the constant 1."""
     left = products[1:, 1:]
     if intercept:
         left = left - np.outer(products[0, 1:], products[0, 1:]) / products[0, 0]
@@ -110,7 +111,7 @@ def slopes_of(products: FloatMatrix, *, intercept: bool = True) -> FloatVector:
 
 
 def combined(plain: PairSums, less: PairSums, signs: PairSums, history: History) -> PairSums:
-    """Return `plain` with the sums of the adjusted outcomes and, for the sign test, of ``signs``; counts stay."""
+    """Return `plain` with the sums of the adjusted outcomes, ``less``, and with ``signs`` for the sign test."""
     slopes = 1 + len(history.names)
     return dataclasses.replace(
         plain, sum=less.sum, square=less.square, kinds=less.kinds, slopes=slopes, signs=signs.kinds
@@ -122,17 +123,17 @@ def require_few_columns(path: Path, history: History, users: int) -> None:
     covariates = 1 + len(history.names)
     if _USERS_EACH * covariates > users:
         raise InputError(
-            f"{path}: {covariates} covariates (the coin and {len(history.names)} columns of the history) need"
-            f" {_USERS_EACH * covariates:,} users to adjust by, and the log has {users:,}"
+            f"{path}: {covariates} covariates (the coin and {len(history.names)} columns of the history) require"
+            f" {_USERS_EACH * covariates:,} users, but the log has {users:,}"
         )
 
 
 def saving_note(plain: PairSums, less: PairSums, history: History) -> str:
-    """Return a note on the variance that the adjustment saves."""
+    """Return a note on the reduction of variance by the adjustment."""
     before, after = plain.means().error, less.means().error
     good = np.isfinite(before) & (before > 0)
     share = float(np.median((after[good] / before[good]) ** 2)) if good.any() else 1.0
-    what = " and ".join(["the coin of place 1", *(["what is known of users"] if history.names else [])])
-    return f"adjusted by {what}: the variance of the mean is {share:.0%} of the plain one" + (
+    what = " and ".join(["the coin of position 1", *(["the history of users"] if history.names else [])])
+    return f"adjusted by {what}: the variance of the mean is {share:.0%} of the unadjusted variance" + (
         f", as if there were {1 / share:.2f} times as many impressions" if share < 1 else ""
     )

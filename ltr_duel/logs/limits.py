@@ -1,4 +1,4 @@
-"""Simultaneous intervals of a whole table, and guardrails: outcomes that must not get worse."""
+"""Simultaneous intervals for all pairs of a table, and guardrails: second outcomes that must not get worse."""
 
 from __future__ import annotations
 
@@ -17,16 +17,19 @@ class Limits(NamedTuple):
     mean: FloatVector
     low: FloatVector
     high: FloatVector
-    p: FloatVector  # p-value of each pair alone
+    p: FloatVector  # p-value of each pair, without correction for the number of pairs
 
     def turned(self, signs: IntVector) -> Limits:
-        """Return the limits with the two rankers exchanged where the sign is -1."""
+        """Return the limits with the two rankers of a pair exchanged where its sign is -1."""
         low, high = np.sort([signs * self.low, signs * self.high], axis=0)
         return Limits(signs * self.mean, low, high, self.p)
 
 
 def limits(found: LogComparison, confidence: float, tests: float = 1.0, *, any_time: bool = False) -> Limits:
-    """Return intervals; ``tests`` intervals share the error (Bonferroni). Those of an adaptive log hold at any time."""
+    """Return intervals, with the error divided among ``tests`` tests (Bonferroni).
+
+    With ``any_time``, and for adaptive logs, the intervals are valid at any time.
+    """
     if any_time or found.adaptive:
         seen, mean, _ = _seen(found)
         now = seen.sequence(confidence, tests)
@@ -36,7 +39,7 @@ def limits(found: LogComparison, confidence: float, tests: float = 1.0, *, any_t
 
 
 def places_in(primary: LogComparison, other: LogComparison) -> tuple[IntVector, IntVector]:
-    """Return the index of each pair in another comparison (-1 if absent), and a sign, -1 for exchanged rankers."""
+    """Return each pair's index in another comparison (-1 if absent), and a sign, -1 if the rankers are exchanged."""
     known = {pair: n for n, pair in enumerate(other.named_pairs)}
     pairs = primary.named_pairs
     found = [(known[pair], 1) if pair in known else (known.get(pair[::-1], -1), -1) for pair in pairs]
@@ -45,18 +48,18 @@ def places_in(primary: LogComparison, other: LogComparison) -> tuple[IntVector, 
 
 
 def ahead(mean: FloatVector) -> IntVector:
-    """Return 1 where the first ranker of a pair is ahead or level, else -1."""
+    """Return 1 if the first ranker of a pair is ahead or equal, else -1, for each mean."""
     return np.where(mean >= 0, 1, -1)
 
 
 class Guardrail(NamedTuple):
-    """Test of a second outcome on a pair; means are from the view of the ranker that leads by the primary outcome."""
+    """Test of a second outcome on a pair; positive means favour the ranker that leads by the primary outcome."""
 
     outcome: str
     ahead: str  # the ranker that leads by the primary outcome
     behind: str
     mean: float  # mean of the second outcome
-    low: float  # one-sided limit
+    low: float  # one-sided lower limit
     margin: float
 
     @property
@@ -76,14 +79,14 @@ def guardrails(
 ) -> list[Guardrail]:
     """Test for each pair that the ranker that leads by the primary outcome is not worse by ``margin`` or more.
 
-    The limits are one-sided. A decision needs the primary outcome and each guardrail, so each test may have the whole
+    The limits are one-sided. A decision requires the primary outcome and each guardrail, so each test may use the whole
     error (intersection-union; Berger, Technometrics 1982).
     """
     errors.require_between("the margin of a guardrail", margin, 1e-9, 1)
     errors.require_between("the confidence of a guardrail", confidence, 0.5 + 1e-9, 1 - 1e-9)
     places, signs = places_in(primary, other)
     leads = ahead(limits(primary, confidence, any_time=any_time).mean)
-    found = limits(other, 1 - 2 * (1 - confidence), any_time=any_time)  # twice the error, for one-sided limits
+    found = limits(other, 1 - 2 * (1 - confidence), any_time=any_time)  # twice the error, because limits are one-sided
     guards = []
     for pair, place, lead, sign in zip(primary.named_pairs, places, leads, signs, strict=True):
         if place < 0:

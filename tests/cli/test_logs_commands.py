@@ -47,7 +47,7 @@ def log(ltr_duel, corpus, tmp_path):
 def test_check_compare_power_and_weigh(ltr_duel, log, tmp_path):
     answer = ltr_duel("logs", "check", log)
     assert answer.code == 0
-    assert "credit of " in answer.out and "rests on the owners" in answer.out
+    assert "credit for " in answer.out and "is based on the owners" in answer.out
     matrix, page, picture = tmp_path / "m.parquet", tmp_path / "r.html", tmp_path / "p.png"
     words = ["logs", "compare", log, "--stop-at", 0.95, "--margin", 0.01, "--bootstrap", 100]
     answer = ltr_duel(*words, "--out", matrix, "--report", page, "--plot", picture)
@@ -70,7 +70,7 @@ def test_a_column_of_users_of_another_name_is_pointed_out(ltr_duel, tmp_path, co
     (tmp_path / "clicks.jsonl").write_text("\n".join(rows))
     for command in ("compare", "check"):
         answer = ltr_duel("logs", command, tmp_path / "clicks.jsonl")
-        assert f"call the column '{column}' 'user' in the file, or map it (--source)" in answer.out, answer.err
+        assert f"rename the column '{column}' to 'user' in the file, or map it with --source" in answer.out, answer.err
 
 
 def test_exposures_and_events_with_a_guardrail_and_a_failing_check(ltr_duel, tmp_path):
@@ -276,7 +276,7 @@ def test_line_breaks_in_names_do_not_reach_the_terminal(ltr_duel, tmp_path):
         assert answer.out and not {"\x1b", "\r"} & {*answer.out}, answer.err
         assert "user 'x\\r\\ny\\x1b[31m' has 3" in answer.out
     answer = ltr_duel("logs", "compare", path, "--skip-bad", 1)
-    assert answer.code == 2 and "clicks.jsonl:32: the name of a ranker must be a line that can be printed" in answer.err
+    assert answer.code == 2 and "clicks.jsonl:32: the name of a ranker must be one printable line" in answer.err
 
 
 def test_a_log_by_a_rule_that_random_clicks_move_says_so_everywhere_and_the_documented_way_out_works(

@@ -53,7 +53,7 @@ def test_a_log_of_a_policy_that_reacts_has_the_intervals_of_the_sequence_and_a_n
     assert found.means.mean[0] == plain.means.mean[0] and np.isnan(found.bootstrap).all()
     note = comparison_lines(found)[3]
     assert note.startswith(
-        "note: 'rucb' chose the rankers by earlier outcomes, so the plain mean of a pair that was left"
+        "note: 'rucb' chose the rankers by earlier outcomes, so the plain mean of a pair that was dropped"
     )
     assert found.preferences.standard_error[0, 1] > plain.preferences.standard_error[0, 1]
     assert found.provenance["policies"] == ["rucb"] and "policies" not in plain.provenance
@@ -85,7 +85,7 @@ def test_of_a_reacting_policy_without_users_the_answer_is_for_these_queries(tmp_
         found = compare_log(log_of(tmp_path / "log.jsonl", y, **given), cluster=cluster)
         lines = comparison_lines(found)
         assert lines[2].endswith("errors as if all impressions were independent: the answer is for these 30 queries")
-        assert "they hold as if impressions were independent of each other" in found.warnings[0]
+        assert "the results assume that impressions are independent of each other" in found.warnings[0]
         assert not any("queries in general" in line or "few clusters" in line for line in lines)
     given["policy"] = ["random"] * len(y)
     notes = comparison_lines(compare_log(log_of(tmp_path / "plain.jsonl", y, **given)))
@@ -191,9 +191,9 @@ def test_weighted_outcomes_that_are_all_equal_are_not_certain(tmp_path, y):
 
 
 @pytest.mark.parametrize(("users", "propensity", "why"), [
-    (400, [0.2] + [0.5] * 399, "some pairs had propensities of 0.2 or less, too little for 400 impressions"),
-    (20, [0.5] * 400, "users are few: 30 are needed"),
-    (399, [0.5] * 400, "some pair was at times less likely than its rows say"),
+    (400, [0.2] + [0.5] * 399, "some pairs had propensities of 0.2 or less, too low for 400 impressions"),
+    (20, [0.5] * 400, "there are too few users: 30 are needed"),
+    (399, [0.5] * 400, "a pair was sometimes shown with a lower propensity than its rows report"),
 ])  # fmt: skip
 def test_the_note_names_the_one_reason_for_which_there_are_no_weights(tmp_path, users, propensity, why):
     """Before, the note always named both small propensities and few users; in the last log a pair has ten rows."""
@@ -209,7 +209,7 @@ def test_the_note_names_the_one_reason_for_which_there_are_no_weights(tmp_path, 
             rankers=rankers,
         )
     )
-    assert f"and without weights, as {why}; where users return" in found.warnings[0]
+    assert f"and unweighted, because {why}; if users return" in found.warnings[0]
 
 
 @pytest.mark.parametrize("weighed", [False, True])
@@ -219,5 +219,5 @@ def test_the_note_above_a_table_of_first_impressions_says_what_the_table_has(tmp
     found = compare_log(log_of(tmp_path / "log.jsonl", y, policy=["versatile_db"] * 400, propensity=[e] * 400))
     now, always = ("".join(comparison_lines(found, always=one)) for one in (False, True))
     assert ("weigh impressions" in now) == weighed
-    assert "; the table has users' first impressions, unweighted, by a confidence sequence; where users" in always
-    assert "weigh impressions" not in always and "without weights" not in always
+    assert "; the table uses users' first impressions, unweighted, and a confidence sequence; if users" in always
+    assert "weigh impressions" not in always and "unweighted, because" not in always

@@ -125,7 +125,7 @@ TOSSED = {"method": "probabilistic", "outcome": "marginal_bernoulli", "rankings"
             "nothing says how to credit its clicks: no page token, no rankings and no owners; an A/B test (one ranker",
         ),
         ({"page": "hello"}, "not a page: the text is not valid JSON"),
-        (TOSSED, "the rule 'marginal_bernoulli' of 'probabilistic' tosses a coin with the list: give the page token"),
+        (TOSSED, "the rule 'marginal_bernoulli' of 'probabilistic' needs the coin of the list: give the page token"),
         (
             {"method": "probabilistic", "rankings": [["y", "x"], ["x", "z"]]},
             "method 'probabilistic' (marginal_sign), but",
@@ -542,7 +542,7 @@ def test_how_long_to_go_on_is_not_said_where_few_users_made_the_log(tmp_path):
 @pytest.mark.parametrize("cluster", ["user", "both"])
 def test_without_users_errors_are_not_said_to_be_by_user(tmp_path, cluster):
     path = write(tmp_path, [{key: value for key, value in ROW.items() if key != "user"}] * 4)
-    with pytest.raises(InputError, match=f"no impression of .* names its user, so errors cannot be .* by {cluster}"):
+    with pytest.raises(InputError, match=f"no impression of .* has a user, so errors cannot be .* by {cluster}"):
         compare_log(ClickLog(path), cluster=cluster)
 
 
@@ -637,7 +637,7 @@ def test_where_few_queries_hide_what_their_impressions_show_the_way_to_see_it_is
         path = write(tmp_path, [row | {"rankers": ["a", "b"]} for row in rows])
         found = compare_log(ClickLog(path), bootstrap=0, looks=False)
         assert sum(note.startswith(hint) and "--cluster impression" in note for note in found.warnings) == hints
-        assert "no user is known: if users return, the errors are too small" in found.warnings
+        assert "the log has no user ids: if users return, the errors are too small" in found.warnings
         found = compare_log(ClickLog(path), bootstrap=0, looks=False, cluster="impression")
         assert not any(note.startswith(hint) for note in found.warnings)
 
@@ -730,7 +730,7 @@ def test_what_does_not_go_with_users_who_count_once_is_refused(tmp_path, setting
 
 
 def test_users_count_once_only_where_a_log_names_them_and_no_policy_reacts(tmp_path):
-    with pytest.raises(InputError, match="names its user"):
+    with pytest.raises(InputError, match="has a user"):
         compare_log(ClickLog(write(tmp_path, [ROW])), per="user")
     with pytest.raises(InputError, match="no policy reacts"):
         compare_log(ClickLog(write(tmp_path, [ROW | {"user": "u", "policy": "rucb"}])), per="user")

@@ -148,7 +148,7 @@ def test_tokens_whose_rankings_changed_are_not_weighed(tmp_path):
     tokens[changed]["page"] = json.dumps(given, separators=(",", ":"))
     after = weigh_outcomes(ClickLog(written(tmp_path, tokens, "after.jsonl")), "a", "c")
     assert after.impressions == before.impressions - 1
-    with pytest.raises(InputError, match="no row ranks documents by 'z'"):
+    with pytest.raises(InputError, match="no row has a ranking by 'z'"):
         weigh_outcomes(ClickLog(tmp_path / "after.jsonl"), "a", "z")
 
 

@@ -58,9 +58,9 @@ def test_half_of_the_variance_explained_is_half_of_the_impressions(tmp_path):
     found = compare_log(log, bootstrap=0, history=history_of(tmp_path, top))
     saved = (found.means.error[0] / plain.means.error[0]) ** 2
     assert saved == pytest.approx(0.5, abs=0.05)  # half of the users are all coin
-    assert found.warnings[0].startswith("adjusted by the coin of place 1 and what is known of users: the variance")
+    assert found.warnings[0].startswith("adjusted by the coin of position 1 and the history of users: the variance")
     assert (
-        f"is {saved:.0%} of the plain one, as if there were {1 / saved:.2f} times as many impressions"
+        f"is {saved:.0%} of the unadjusted variance, as if there were {1 / saved:.2f} times as many impressions"
         in found.warnings[0]
     )
     assert abs(found.means.mean[0] - MEAN / 2) < 3 * found.means.error[0]
@@ -197,7 +197,7 @@ def test_users_who_are_not_in_the_history_count_as_average(tmp_path):
 
 
 @pytest.mark.parametrize(("more", "says"), [
-    ({"policy": "rucb"}, "no policy reacts to them"), ({"user": None}, "where users are known"),
+    ({"policy": "rucb"}, "no policy may react"), ({"user": None}, "adjusted outcomes require users"),
     ({"rankers": ["A", "B", "C"]}, "of two 'rankers'"),
 ])  # fmt: skip
 def test_a_log_whose_coin_is_not_known_is_refused(tmp_path, more, says):
@@ -208,7 +208,7 @@ def test_a_log_whose_coin_is_not_known_is_refused(tmp_path, more, says):
 
 @pytest.mark.parametrize(("table", "says"), [
     ({"name": ["a"], "x": [1]}, "needs a column 'user'"), ({"user": ["a"]}, "and columns of numbers"),
-    ({"user": ["a", "a"], "x": [1, 2]}, "a user is repeated"),
+    ({"user": ["a", "a"], "x": [1, 2]}, "a user occurs in several rows"),
     ({"user": ["a"], "x": ["much"]}, "'x' is not numeric"),
 ])  # fmt: skip
 def test_a_history_that_cannot_be_used_is_refused(tmp_path, table, says):

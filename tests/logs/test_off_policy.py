@@ -133,7 +133,7 @@ def test_lists_that_are_kept_for_a_query_are_refused(tmp_path, share):
     path = tmp_path / "kept.jsonl"
     path.write_text("\n".join(map(json.dumps, rows)))
     refused = weigh_outcomes(ClickLog(path), "ranker 0", "ranker 1").refused
-    assert "are the same as the one before for their query and rankers" in refused
+    assert "equal the previous list for their query and rankers" in refused
 
 
 def test_lists_that_are_drawn_anew_repeat_as_often_as_their_chances_imply(tmp_path):
@@ -167,7 +167,7 @@ def test_far_rankers_are_refused_and_so_are_other_logs(tmp_path):
     path = log_of(tmp_path, rankings[["ranker 0", "ranker 1", "ranker 2"]], 300, 3, tau=6.0)
     found = weigh_outcomes(ClickLog(path), "ranker 0", "ranker 2")
     assert "out of reach of the log" in found.refused and found.high - found.low > 0.2
-    with pytest.raises(InputError, match="no row ranks documents by 'ranker 3'"):
+    with pytest.raises(InputError, match="no row has a ranking by 'ranker 3'"):
         weigh_outcomes(ClickLog(path), "ranker 0", "ranker 3")
     simulate_log(tmp_path / "b.parquet", rankings, pairs="balanced", horizon=100)
     with pytest.raises(InputError, match="weights need lists of 'probabilistic'"):

@@ -74,7 +74,7 @@ def test_a_row_of_many_files_is_named_by_its_own(tmp_path, kind):
 def test_files_of_two_formats_and_patterns_without_a_file_are_refused(tmp_path):
     for kind in ("jsonl", "csv"):
         write(tmp_path / f"a.{kind}", [impression(0)])
-    with pytest.raises(InputError, match=r"a\.csv: a log has files of one format, not csv and jsonl"):
+    with pytest.raises(InputError, match=r"a\.csv: all files of a log must have one format, not csv and jsonl"):
         ClickLog(tmp_path)
     with pytest.raises(InputError, match="no such file"):
         ClickLog(tmp_path / "b*")

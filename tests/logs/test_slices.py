@@ -252,7 +252,7 @@ def test_rows_that_are_not_shown_are_counted_and_tests_are_those_of_the_pairs_in
 
 def test_a_folder_of_two_experiments_is_said_to_be_two(two_experiments, tmp_path):
     """If sets of rankers change in frequency but occur before and after, the log is one experiment."""
-    said = "give each experiment its own folder"
+    said = "use a separate folder for each experiment"
     (pairs,) = (one for one in check_log(two_experiments) if one.name == "pairs over time")
     assert pairs.verdict == "fails" and said in pairs.sentence
     rankers = [["A", "B"], ["B", "C"], ["A", "B"]] * 100 + [["B", "C"]] * 299 + [["A", "B"]]

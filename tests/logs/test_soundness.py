@@ -64,7 +64,7 @@ def test_few_users_cannot_tell(tmp_path):
             log.write({name: [row[name] for row in rows] for name in COLUMNS})
         found = check_log(ClickLog(tmp_path / f"{users}.parquet", skip_bad=None))
         verdicts[users] = next(one for one in found if one.name == "pairs over time")
-    assert verdicts[8].verdict == "not checked" and verdicts[8].sentence.endswith("too few users to tell")
+    assert verdicts[8].verdict == "not checked" and verdicts[8].sentence.endswith("too few users for this test")
     assert verdicts[12].verdict == "fails"
 
 

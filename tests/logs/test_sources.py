@@ -139,7 +139,7 @@ def test_late_events_go_to_the_last_the_first_or_all_exposures_of_that_user_and_
         settings = {"outcome": "purchase", "within": within, "which": which}
         assert outcome_of(tmp_path, exposures, late, **settings) == expected
     assert outcome_of(tmp_path, exposures, late, outcome="purchase") == (0, 0, 5)
-    with pytest.raises(InputError, match="'soon' is not a length of time"):
+    with pytest.raises(InputError, match="'soon' is not a duration"):
         outcome_of(tmp_path, exposures, late, within="soon")
 
 
@@ -168,7 +168,7 @@ def test_a_folder_of_exposures_has_files_of_any_one_format(tmp_path, kind):
 def test_a_folder_of_several_formats_is_refused(tmp_path):
     parquet(tmp_path, "one", [exposure(0)])
     (tmp_path / "two.jsonl").write_text(json.dumps(exposure(1)) + "\n")
-    with pytest.raises(InputError, match="a log has files of one format, not"):
+    with pytest.raises(InputError, match="all files of a log must have one format, not"):
         compare_log(ClickLog(tmp_path, events=tmp_path / "one.parquet"))
 
 

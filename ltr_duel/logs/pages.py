@@ -13,7 +13,7 @@ from ltr_duel.logs.hashing import Spans, first_alike, table_for
 from ltr_duel.logs.table import ragged, texts_of
 
 _REMEMBERED = 1 << 14
-ANOTHER_LIST = "the page token is of another list than 'shown'"
+ANOTHER_LIST = "the page token belongs to another list than 'shown'"
 
 
 class Pages(NamedTuple):

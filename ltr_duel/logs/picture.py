@@ -34,8 +34,8 @@ def plot_comparison(
     ----------
     found : LogComparison
     confidence : float, optional
-        Confidence of the confidence sequence, which is valid at any time. None for the intervals of ``found``, valid
-        for one look each; for an adaptive log they are sequences too.
+        Confidence of the confidence sequence, which is valid at any time. None for the intervals of ``found``, each
+        valid for one look; for an adaptive log, these are sequences too.
     margin : float
         Margin to shade, if positive.
     ax : Axes, optional
@@ -100,7 +100,7 @@ def plot_comparison(
 def _course(
     found: LogComparison, looks: list[Look], pair: int, confidence: float | None
 ) -> tuple[FloatVector, FloatVector, FloatVector]:
-    """Return means and intervals of a pair at each look: as in `stopping_decisions`, or of a single look."""
+    """Return means and intervals of a pair at each look: as in `stopping_decisions`, or for a single look."""
     means = Means(*np.array([[part[pair] for part in look.cautious] for look in looks]).T)
     mean = np.array([look.mean[pair] for look in looks])
     if confidence is None and not found.adaptive:
@@ -141,15 +141,15 @@ def plot_parts(beside: Beside, ax: Axes | None = None, *, pairs: int = _MOST) ->
 
 
 def plot_plans(plans: Sequence[ImpressionPlan], ax: Axes | None = None) -> Axes:
-    """Plot impressions against the effect."""
+    """Plot the required impressions of each test against the effect."""
     ax = prepared_axes(ax, 7, 4)
     ordered = sorted(plans)
     effects = [plan.effect for plan in ordered]
     for place, (name, label) in enumerate(
         (
             ("fixed", "fixed test"),
-            ("sequential_mean", "sequential test, in the mean"),
-            ("sequential_power", "sequential test, with the power"),
+            ("sequential_mean", "sequential test, mean"),
+            ("sequential_power", "sequential test, at the given power"),
         )
     ):
         impressions = [getattr(plan, name) for plan in ordered]

@@ -177,7 +177,7 @@ def test_far_rankers_are_refused_and_so_are_other_logs(tmp_path):
 def test_lists_that_agree_on_half_of_the_queries_do_not_hide_the_others():
     """The demonstration: at tau 3 the log of A:B, A:C and B:D contains hardly any list of C:D if the rankers differ."""
     for answer in answers(DEMONSTRATION, 3, [(2, 3)]):
-        assert "of what the two would show is out of reach of the log" in answer.found.refused
+        assert "of the two rankers' lists are out of reach of the log" in answer.found.refused
         assert answer.found.expected_weight < 0.75
         assert abs(answer.found.weight - answer.found.expected_weight) < 3 * answer.found.weight_error
         assert answer.found.low <= answer.truth <= answer.found.high

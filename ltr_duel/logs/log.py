@@ -34,7 +34,7 @@ from ltr_duel.logs.sources import Loaded, own, tables, ubi
 from ltr_duel.logs.table import LOG_COLUMNS, Impressions
 
 _ROWS = 1 << 16
-_LONG = {"rankings": 8, "page": 4}  # factors by which batches are shorter if rows have these long columns
+_LONG = {"rankings": 8, "page": 4}  # batches are shorter by these factors if rows contain these columns
 
 
 class ClickLog:
@@ -64,7 +64,7 @@ class ClickLog:
         A duration such as ``7d``: an event without an impression is credited to an exposure of the same user and item
         at most this long before.
     which : {"last", "first", "all"}
-        The exposure that is credited if there are several.
+        The exposure that is credited if an event matches several.
     context : collection of str
         Further columns of Parquet files or exposures to read, by which `sliced` can divide the log.
 
@@ -141,7 +141,7 @@ class ClickLog:
 
     @property
     def table(self) -> Any:
-        """The relation: an Ibis table with ``line`` and those columns of `LOG_COLUMNS` that the log has."""
+        """The relation: an Ibis table with ``line`` and the columns of `LOG_COLUMNS` that the log has."""
         return self.loaded.table
 
     @property
@@ -241,7 +241,7 @@ class ClickLog:
         return self.known["facts", *rankers]
 
     def kinds(self, rows: Any) -> list[dict[str, Any]]:
-        """Return the different ``rankers``, ``method`` and ``outcome`` of rows from `rows`, in order of appearance."""
+        """Return the distinct ``rankers``, ``method`` and ``outcome`` of rows from `rows`, in order of appearance."""
         kinds = None if self.bad.count else self.known.get(("kinds", rows.columns))
         return sorted(kinds or self.engine.run(kinds_of(rows)).to_pylist(), key=lambda kind: kind["first_line"])
 

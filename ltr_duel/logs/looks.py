@@ -3,8 +3,8 @@
 The test compares the first half of the impressions of a pair with the second. If novelty wears off, heavy users come
 first, or rankers are retrained, the mean of the log differs from the mean after the decision. The variance of the
 second half's sum is estimated by the variance of the whole sum minus the variance of the first half's sum. If a user's
-outcomes in the two halves are positively correlated, this estimate is too large, and so is the variance of the
-difference, so the test is conservative.
+outcomes in the two halves are positively correlated, this estimate and the variance of the difference are too
+large, so the test is conservative.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def looks_of(engine: Any, rows: Any, outcomes: Any, by: Grouping, step: float) -
             found = engine.run(_moments(t, _clustered(t, keys, by)))
         moments = [running(found, name) for name in ("n", "total", "squares", "nn", "nt", "tt")]
         kinds.append(cautious_of_moments(*moments))
-        n, total = moments[:2]  # the same for each kind of cluster
+        n, total = moments[:2]  # both are the same for each kind of cluster
         if sequences is None and keys == ("user",):
             sequences = [running(found, name) for name in Sequences._fields]
     if sequences is None:
@@ -127,7 +127,7 @@ def _clustered(t: Any, keys: tuple[str, ...], by: Grouping) -> dict[str, Any]:
 
 
 def _moments(t: Any, of: dict[str, Any]) -> Any:
-    """Return each block's increments of sums over clusters: sums of outcomes, and of products of clusters' sums."""
+    """Return the increase of sums over clusters in each block: sums of outcomes, and products of clusters' sums."""
     import ibis
 
     t = t.select("block", "line", "y", "square", **{"pair": t.pair} | of)
@@ -157,7 +157,7 @@ def drift_notes(looks: Sequence[Look], names: Sequence[tuple[str, str]]) -> list
         means = sums[0] / n, sums[1] / later
         error = np.sqrt(variances[0] / n**2 + rest / later**2)
         p[k] = statistics.student_p(means[0] - means[1], error, half.cautious.freedom[k])
-        sign = 1 if last.mean[k] >= 0 else -1  # as in the table, the leading ranker comes first
+        sign = 1 if last.mean[k] >= 0 else -1  # the leading ranker comes first, as in the table
         ahead, behind = (first, second)[::sign]
         said[k] = (
             f"{ahead} against {behind}: the mean outcome of the first {n / last.outcomes[k]:.0%} of the impressions,"

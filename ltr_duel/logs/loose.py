@@ -1,4 +1,4 @@
-"""Events without an impression: their number, and the number that is credited to an exposure nevertheless."""
+"""Events without an impression: their number, and how many of them can be credited to an exposure."""
 
 from __future__ import annotations
 

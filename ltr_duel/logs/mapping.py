@@ -40,7 +40,7 @@ def sections_of(path: Path) -> dict[str, Any]:
             if (part, key) == ("exposures", "clicks"):
                 raise InputError(
                     f'{path}: clicks are mapped in [events]: position = "unnest({value})" for a column of lists,'
-                    " beside impression"
+                    " and also map impression"
                 )
             near = difflib.get_close_matches(key, legal[part], n=1)
             if key not in legal[part] and (part == "events" or near):

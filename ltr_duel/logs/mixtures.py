@@ -42,10 +42,10 @@ class Mixtures(NamedTuple):
 
 
 class Reach(NamedTuple):
-    """The part of the target rankers' lists that is in reach of a log, and the moments of the weights."""
+    """The part of the target rankers' lists that is within reach of a log, and the moments of the weights."""
 
-    cap: float  # lists with a larger weight are not counted
-    covered: FloatVector  # (cells,) mean weight up to the cap: the share of lists in reach
+    cap: float  # lists with a larger weight are omitted
+    covered: FloatVector  # (cells,) mean weight up to the cap: the share of lists within reach
     square: FloatVector  # (cells,) mean squared weight
     missing: float  # share of the impressions out of reach, plus two standard errors of the sampling
     drawn: IntMatrix  # (lists, longest length) the sampled lists

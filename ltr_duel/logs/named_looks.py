@@ -33,11 +33,11 @@ class NamedLook(NamedTuple):
     second: str
     day: float
     impressions: int  # impressions of the pair
-    mean: float  # mean outcome of the impressions until the look
+    mean: float  # mean outcome of the impressions before the look
     low: float  # interval that holds simultaneously at all looks
     high: float
     deviations: float  # mean in standard deviations, derived from the p-value, with the sign of the mean
-    boundary: float  # absolute value of ``deviations`` from which on there is a winner
+    boundary: float  # absolute value of ``deviations`` that decides the pair
     winner: str  # winner by this look alone; "" if none
 
 
@@ -76,7 +76,7 @@ def look_at_days(
 
 
 def looks_made(days: Sequence[float], reached: float) -> list[float]:
-    """Return the days of looks that a log has reached; looks made early would be repeated with new data."""
+    """Return the days of looks that a log has reached; a look before its day would use incomplete data."""
     return [day for day in days if day <= reached]
 
 

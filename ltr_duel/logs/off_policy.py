@@ -51,7 +51,7 @@ class WeightedOutcome(NamedTuple):
     weight: float  # mean weight of the lists within reach
     expected_weight: float  # expectation of ``weight``: the share of the target lists within reach
     weight_error: float  # standard error of the mean weight
-    mean: float  # mean outcome, -1 to 1; lists out of reach have the mean of the others, or the click model's
+    mean: float  # mean outcome, -1 to 1; lists out of reach count with the mean of the others, or the click model's
     error: float  # standard error of the mean
     low: float  # interval of the mean outcome of all lists
     high: float
@@ -263,7 +263,7 @@ def weighted_lines(found: WeightedOutcome) -> list[str]:
     ahead, behind = (found.first, found.second)[::sign]
     low, high = sorted((sign * found.low, sign * found.high))
     how = f" (doubly robust, with {found.click_model})" if found.click_model else ""
-    says = f"{ahead} is ahead" if low > 0 else "not clear who is ahead"
+    says = f"{ahead} is ahead" if low > 0 else "not clear which is ahead"
     return [
         *lines,
         *([f"note: {found.caution}"] if found.caution else []),

@@ -50,7 +50,7 @@ def credited(
         wanted.discard("shown")  # credit by owners does not require the documents
     try:
         rows = log.rows(wanted)
-    except InputError:  # a bad line; the message must differ if no other line can be credited either
+    except InputError:  # the log has a bad line; report instead if no line has credit data
         if needed and not _says_how(log):
             raise InputError(f"{log.path}: {NO_CREDIT}") from None
         raise
@@ -139,7 +139,7 @@ def _by_owners(log: ClickLog, rows: Any, creditor: Creditor) -> tuple[dict[int, 
 
 
 def _lead(good: Any, by_value: bool) -> Any:
-    """Return the clicks on documents of ranker ``a`` minus those of ranker ``b``, or the difference of their values."""
+    """Return ranker ``a``'s clicks (or values) minus ranker ``b``'s."""
     import ibis
 
     def side(place: Any) -> Any:
@@ -150,7 +150,7 @@ def _lead(good: Any, by_value: bool) -> Any:
     if by_value:
         return clicks.map(lambda place, k: side(place) * good.worth[k]).sums()
     n, same = clicks.length(), clicks[0] == clicks[1]
-    several = (clicks if "worth" in good.columns else clicks.unique()).map(side).sums()  # joined clicks do not repeat
+    several = (clicks if "worth" in good.columns else clicks.unique()).map(side).sums()  # clicks from events are distinct
     one, two = side(clicks[0]), side(clicks[0]) + side(clicks[1])
     return ibis.cases((n == 0, 0), ((n == 1) | ((n == 2) & same), one), (n == 2, two), else_=several)
 

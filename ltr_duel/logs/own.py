@@ -117,7 +117,7 @@ def _rows_of_csv(path: Path) -> Iterator[tuple[int, str | None, str | None]]:
                     given = {name: cell for name, cell in zip(head, cells, strict=True) if cell}
                     yield reader.line_num, json.dumps(given), None
                 else:
-                    fault = f"{len(cells)} cells, but the first line names {len(head)} columns"
+                    fault = f"{len(cells)} cells, but the first line has {len(head)} columns"
                     yield reader.line_num, None, json.dumps(fault)
         except csv.Error as error:
             raise InputError(f"{path}:{reader.line_num}: not a complete CSV row ({error})") from None

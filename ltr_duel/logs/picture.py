@@ -74,7 +74,7 @@ def plot_comparison(
         pair_name = " > ".join(found.named_pairs[pair][::sign])
         colour = COLOURS[place]
         ax.plot(at, mean, color=colour, ls=_DASHES[place], lw=1.6, label=pair_name)  # type: ignore[arg-type]
-        known = (low > -1) | (high < 1)  # intervals without information would hide each other
+        known = (low > -1) | (high < 1)  # overlapping intervals without information would hide the others
         ax.fill_between(at, low, high, where=known, color=colour, alpha=0.25, lw=0)  # type: ignore[arg-type]
         lows.append(low[-1])
         highs.append(high[-1])
@@ -120,7 +120,7 @@ def plot_parts(beside: Beside, ax: Axes | None = None, *, pairs: int = _MOST) ->
     """Plot the means of parts of a log with their intervals, for at most four pairs, the clearest first."""
     ax = prepared_axes(ax, 8, 3.6)
     names = list(dict.fromkeys(beside.frame[beside.by]))
-    if beside.by in DATED:  # frames are sorted by clearness, which may put later days first
+    if beside.by in DATED:  # frames are sorted by the clearest pair, so later days may come first
         names.sort()
     for place, (pair, rows) in enumerate(beside.frame.groupby(["first", "second"], sort=False)):
         if place == min(pairs, _MOST):

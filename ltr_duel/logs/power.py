@@ -32,9 +32,9 @@ class ImpressionPlan(NamedTuple):
     """Impressions of the whole log, over all pairs, that are needed to detect one effect of one pair."""
 
     effect: float
-    fixed: float  # number for a test at the end
-    sequential_mean: float  # mean number until the sequential test stops
-    sequential_power: float  # number by which the sequential test has stopped with the requested power
+    fixed: float  # number of impressions for a test at the end
+    sequential_mean: float  # mean number of impressions until the sequential test stops
+    sequential_power: float  # number of impressions within which the sequential test stops with the requested power
     by_factors: float = math.nan  # fixed test by the normal approximation, with unlimited users
 
 
@@ -163,7 +163,7 @@ def smallest_effects(
 
 
 def least_effect(spread: Spread, impressions: int, *, power: float, confidence: float, tests: int) -> float:
-    """Return the smallest effect that the clusters of a log can show: variances fall to rho / N of an outcome's."""
+    """Return the smallest effect that N clusters can show: the variance is at least rho / N times an outcome's."""
     if not spread.returning or spread.visits <= 1:
         return 0.0
     clusters = impressions / spread.each / spread.visits

@@ -111,7 +111,7 @@ def picture_caption(evidence: Evidence, most: int = 4) -> str:
     which = f"For the {most} clearest of {pairs:,} pairs, the" if pairs > most else "The"
     interval = "with the interval by which the decision is made"
     if evidence.decisions is None and weighs(found):
-        interval = "with its confidence sequence (the decision is by means that weigh impressions)"
+        interval = "with its confidence sequence (the decision is by weighted means)"
     margin = f" The grey band is the margin, {evidence.margin:g} on either side of 0." if evidence.margin > 0 else ""
     drawn = f"{interval}; intervals that cover -1 to 1 are not drawn"
     return f"{which} mean outcome of {of} up to each time, {drawn}.{margin}"
@@ -126,7 +126,7 @@ def beside_note(confidence: float) -> str:
 
 
 def method_lines(evidence: Evidence) -> list[str]:
-    """Return lines on the estimand, the shared error and the assumptions."""
+    """Return lines on the estimand, the error probability and the assumptions."""
     about = evidence.found.provenance
     lines = [
         f"Outcome: {about['events']}, credited by {about['method']} ({about['outcome']}). The mean outcome is from"

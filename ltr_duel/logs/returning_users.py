@@ -1,8 +1,8 @@
 """Simulations for plans: stopping times of sequential tests, and data of tests with returning users.
 
-Users are of a few kinds, which differ in the number of impressions. Users arrive one after the other, or the log has a
-fixed number of impressions: then users of the more frequent kinds are sampled, and users of the first kind fill the
-log. A user's mean outcome has a Beta distribution on [-1, 1]. For many users of a kind, only the (normal) sum of their
+Users are of a few kinds, which differ in the number of impressions. Either they arrive one after the other, or the
+log has a fixed number of impressions: users of the more frequent kinds are sampled, and users of the first kind fill
+it. A user's mean outcome has a Beta distribution on [-1, 1]. For many users of a kind, only the (normal) sum of their
 sums and the sum of the squares are sampled, which determine the mean and error of the test, and nearly its sign test.
 """
 
@@ -42,7 +42,7 @@ class Drawn(NamedTuple):
     number: FloatMatrix
     total: FloatMatrix
     squares: FloatMatrix
-    against: FloatVector  # users with a sum below 0
+    against: FloatVector  # number of users with a sum below 0
 
     @classmethod
     def none(cls, kinds: int, draws: int) -> Drawn:
@@ -106,7 +106,7 @@ class Returning(NamedTuple):
             beyond = np.sqrt(variance * new) * rng.standard_normal(new.shape)
             rest = variance * 2 * rng.standard_gamma(np.maximum(new - 1, 0) / 2)
             squares = rest + beyond**2 / np.maximum(new, 1) + 2 * mean * beyond + new * mean**2
-            return new * mean + beyond, squares, np.minimum(new, 1.0)  # many users hardly ever all agree
+            return new * mean + beyond, squares, np.minimum(new, 1.0)  # sums of many users rarely all agree
         won = min((1 + self.effect) / 2, 1 - 1e-6)
         alike = max(won * (1 - won) * 4 * size**2 / variance - 1, 0.01)
         each = size * (2 * rng.beta(won * alike, (1 - won) * alike, (int(new.max()), len(new))) - 1)
@@ -167,7 +167,7 @@ def clustered_times(
         if known < 2 or not len(far):
             continue
         hit = far[users.seen(sums.of(far)).ahead(1 - alpha, 1, tuned_at) != 0]
-        looks = np.floor(known * users.visits / every + 1e-9) if every > 0 else 0.0  # by mean visits: times of looks
+        looks = np.floor(known * users.visits / every + 1e-9) if every > 0 else 0.0  # after mean visits
         times[open_ones[hit]] = max(looks, 1.0) * every if every > 0 else users.size @ sums.number[:, hit]
         right[open_ones[hit]] = total[hit] > 0
         rest = np.delete(np.arange(len(open_ones)), hit)

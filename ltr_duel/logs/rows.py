@@ -1,6 +1,6 @@
 """Checks of the rows of a log from any source: each has a condition for the engine, and an error message.
 
-The engine finds the unusable rows; their messages are made from their values.
+The engine finds the unusable rows; messages are made from the values of these rows.
 """
 
 from __future__ import annotations

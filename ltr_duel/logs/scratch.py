@@ -26,7 +26,7 @@ _UNITS = {"MB": 10**6, "GB": 10**9}
 def memory_limit(rows: int) -> int:
     """Return the memory limit of DuckDB, in bytes, for a log of `rows` rows.
 
-    Raises `InputError` if the environment variable that sets it is not a valid size.
+    Raises `InputError` if the environment variable for the limit is not a valid size.
     """
     if given := os.environ.get(VARIABLE, ""):
         with suppress(ValueError, KeyError):
@@ -62,6 +62,6 @@ def lack_of_disk(folder: str) -> str:
     """Return an error message on a full disk, with a remedy."""
     place = Path(folder).parent
     return (
-        f"DuckDB writes data that exceed its memory to disk, and {place} is full"
+        f"DuckDB writes data that exceed its memory limit to disk, and {place} is full"
         f" ({shutil.disk_usage(place).free / 1e9:.2g} GB are free): set TMPDIR to a folder on another disk"
     )

@@ -161,7 +161,7 @@ class Clustered(NamedTuple):
 
     means: Means  # see `cautious_means`
     p: FloatVector  # p-value of a single look
-    n: FloatVector  # impressions
+    n: FloatVector  # number of impressions
 
     def sequence(self, confidence: float, tests: float, tuned_at: float = TUNED_AT) -> Sequence:
         """Return e-values, and intervals of the mean over impressions that hold at all looks."""

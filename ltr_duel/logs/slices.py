@@ -195,7 +195,7 @@ def interaction_p(
 
 
 def _products(engine: Any, cells: Any, cluster: str, size: int, parts: int) -> FloatMatrix:
-    """Return sums over clusters of products between two cells: n n, n y, y n, y y; for clusters "both", over users."""
+    """Return sums over clusters of products between two cells: n n, n y, y n, y y; for "both", over users."""
     out = np.zeros((4, size, size))
     if cluster == "impression":
         return out

@@ -24,7 +24,7 @@ from ltr_duel.logs.rows import repeating
 from ltr_duel.logs.sums import sorted_columns
 
 _STEPS = 240  # number of time steps in which gaps are measured
-_OVERTAKEN = 0.05  # share of the clicked lists with a click after the user's next list; users have several windows
+_OVERTAKEN = 0.05  # usual share of clicked lists with a click after the user's next list, in another window
 _PAGES, _ROBOT = 50, 0.95  # minimum number of pages of a robot; minimum share of its pages with a click
 _NO_OWNERS = "pairs shown, owners by position and over time, A/A (requires the column owners, for all shown documents)"
 _LONELY = 1e-6  # probability of a gap in a day of even traffic
@@ -33,7 +33,7 @@ _LONELY = 1e-6  # probability of a gap in a day of even traffic
 def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = "") -> list[Finding]:
     """Check whether the experiment behind a log is sound.
 
-    Tests of the coins assume that each list was drawn again: if lists are cached for a user or query, so are their
+    Tests of the coins assume independently sampled lists: if lists are cached for a user or query, so are their
     coins. The choice of rankers may be fixed for a user, because its tests sum over all pages of a user.
 
     Parameters
@@ -251,7 +251,7 @@ def _seldom(name: str, number: int, total: int, are: str, what: str) -> Finding:
 
 
 def _overtaken(engine: Any, table: Any, met: Any) -> Finding:
-    """Count the clicked lists with a click after the user's next list, as when a page keeps an old impression id."""
+    """Count the clicked lists with a click after the user's next list, for example because a page keeps an old id."""
     import ibis
 
     named = table.filter(table.user.notnull())

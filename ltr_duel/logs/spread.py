@@ -63,7 +63,7 @@ class Spread(NamedTuple):
 
     @property
     def how_often(self) -> str:
-        """A phrase for how often users come."""
+        """A phrase on how often users return."""
         if len(self.users) == 1:
             return f"with about {self.visits:,.0f} impressions of the pair each"
         shares = np.cumsum([share for _, share in self.users[::-1]])

@@ -16,7 +16,7 @@ from ltr_duel.logs.looks import CHANGED, days_to_a_whole_week
 from ltr_duel.logs.sequential import Clustered, Observed
 from ltr_duel.logs.sums import Sequences
 
-FEWEST = 20.0  # impressions, or equivalent clusters of equal size, needed to project further impressions
+FEWEST = 20.0  # minimum number of impressions, or of equivalent clusters of equal size, for a projection
 
 
 class RunningComparison(NamedTuple):
@@ -41,7 +41,7 @@ class StoppingDecision(NamedTuple):
     low: float  # confidence sequence of the mean
     high: float
     e_value: float  # e-value of "there is no difference"
-    more: float  # expected further impressions of the log until a decision, if the mean persists; inf for never
+    more: float  # expected further impressions of the log until a decision, if the mean persists; inf: never
     more_to_win: float = np.inf  # like `more`, until the ranker with the higher mean wins
     independent: float = np.inf  # observations, or equivalent clusters of equal size, behind the mean
     per_user: float = np.nan  # mean outcome of users' first impressions so far, if ``mean`` is over impressions
@@ -166,7 +166,7 @@ def projected(names: Sequence[str], decisions: Sequence[StoppingDecision]) -> tu
 
 
 def too_few(winner: str, decisions: Sequence[StoppingDecision]) -> bool:
-    """Return whether a pair that is still needed has too few observations for a projection."""
+    """Return whether an open pair that the decision needs has too few observations for a projection."""
     needed = [one for one in decisions if one.verdict == "go on" and (not winner or winner in one[:2])]
     return any(one.independent < FEWEST for one in needed)
 

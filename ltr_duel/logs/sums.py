@@ -35,9 +35,9 @@ _GROUPS = 4096  # maximum number of clusters that the bootstrap samples from
 class Sequences(NamedTuple):
     """The sums of a pair's sequence of observations, for tests at any time; each field has one entry per pair."""
 
-    wins: FloatVector  # outcomes of 1
-    losses: FloatVector  # outcomes of -1
-    ties: FloatVector  # outcomes of 0
+    wins: FloatVector  # number of outcomes of 1
+    losses: FloatVector  # number of outcomes of -1
+    ties: FloatVector  # number of outcomes of 0
     others: FloatVector  # number of other outcomes
     lead: FloatVector  # sum of the other outcomes
     square: FloatVector  # sum of the squares of the other outcomes
@@ -150,7 +150,7 @@ class PairSums:
         return tuple(replace(self, cluster=name, kinds=(kind,)).cautious() for name, kind in each)
 
     def sign_p(self) -> FloatVector:
-        """Return p-values of the sign test of clusters (with both kinds, the larger of users and queries)."""
+        """Return p-values of the sign test of clusters (with both kinds, the larger p-value)."""
         if self.cluster == "impression":
             return statistics.sign_p(self.wins, self.losses, self.sum, self.square)
         pairs = range(len(self.wins))

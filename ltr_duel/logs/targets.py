@@ -22,7 +22,7 @@ from ltr_duel.logs.table import marks_of, ragged
 
 
 class Weighable(NamedTuple):
-    """Rows that interleave the same rankers by one method, in the numbers of their queries' documents."""
+    """Rows that interleave the same rankers by one method, with the document numbers of their queries."""
 
     method: str  # method with parameters
     outcome: str
@@ -235,7 +235,7 @@ class PageTargets(Orders):
 
 
 def _join(known: dict[str, SmallIntVector], rankers: tuple[str, ...], order: Any, rank: Any) -> None:
-    """Add the rankers of a token to the known ones, if they share a ranker and agree on all shared rankers."""
+    """Add a token's rankers to the known rankers, if both share a ranker and agree on all shared rankers."""
     here = {name: a for a, name in enumerate(rankers)}
     common = [name for name in rankers if name in known]
     if not known:

@@ -194,7 +194,7 @@ def test_csv_cells_and_head(tmp_path):
     assert rows_of(log) == []
     other = "(lists in another form: --source, see docs/logs.md)"
     assert log.bad.sentences[0].endswith(f":2: 'clicks' must be a list in JSON, such as [1, 3] {other}, not '1 3'")
-    assert log.bad.sentences[1].endswith(":3: 2 cells, but the first line names 5 columns")
+    assert log.bad.sentences[1].endswith(":3: 2 cells, but the first line has 5 columns")
 
 
 def test_formats_are_told_or_asked_for(tmp_path):

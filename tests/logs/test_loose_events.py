@@ -11,6 +11,7 @@ from ltr_duel.logs import ClickLog, check_log, compare_log, describe_log, log_li
 from tests.logs.test_sources import event, exposure, parquet
 
 HINT = "; --within 7d credits them to the last exposure of their user and item"
+GIVEN = ": 2 count for an exposure of their user and item, 1 do not count"
 
 
 def opened(folder, exposures, events, **settings):
@@ -26,8 +27,8 @@ def said(log):
 
 @pytest.mark.parametrize(("settings", "verdict", "more"), [
     ({}, "not checked", f" and are not counted{HINT}"),
-    ({"within": "1h"}, "not checked", ": 2 count for an exposure of their user and item, 1 do not count"),
-    ({"within": "1h", "which": "all"}, "not checked", ": 2 count for an exposure of their user and item, 1 do not count"),
+    ({"within": "1h"}, "not checked", GIVEN),
+    ({"within": "1h", "which": "all"}, "not checked", GIVEN),
 ])  # fmt: skip
 def test_events_without_an_impression_are_counted_aloud(tmp_path, settings, verdict, more):
     """Before, the check used only events with an impression and passed, and the comparison had no note."""

@@ -149,7 +149,7 @@ def test_the_answer_names_its_confidence_and_a_rule_whose_mean_is_not_0_for_rand
     known = WeightedOutcome("a", "b", 900, 1000, 9, 10, 400.0, 1, 1, 0.1, 0.1, 0.2, -0.3, 0.5, "", "", 0.9, "biased.")
     assert weighted_lines(known)[2:] == [
         "note: biased.",
-        "a > b: mean outcome +0.1000, interval of 90% -0.3000 to +0.5000: not clear who is ahead",
+        "a > b: mean outcome +0.1000, interval of 90% -0.3000 to +0.5000: not clear which is ahead",
     ]
 
 

@@ -150,7 +150,7 @@ def _lead(good: Any, by_value: bool) -> Any:
     if by_value:
         return clicks.map(lambda place, k: side(place) * good.worth[k]).sums()
     n, same = clicks.length(), clicks[0] == clicks[1]
-    several = (clicks if "worth" in good.columns else clicks.unique()).map(side).sums()  # clicks from events are distinct
+    several = (clicks if "worth" in good.columns else clicks.unique()).map(side).sums()  # clicks of events are distinct
     one, two = side(clicks[0]), side(clicks[0]) + side(clicks[1])
     return ibis.cases((n == 0, 0), ((n == 1) | ((n == 2) & same), one), (n == 2, two), else_=several)
 

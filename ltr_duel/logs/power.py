@@ -100,9 +100,9 @@ def plan_impressions(
         if spread.square > 1:
             raise InputError(f"outcomes of mean square {spread.square:.3g} are not within -1 to 1")
         if effect > max(spread.largest, abs(spread.effect)):
-            why = "the largest possible mean outcome, if every impression except ties is won"
+            why = "which is the largest mean outcome, reached if every impression except ties is won"
             if spread.between:
-                why = f"whose root, {spread.largest:.4g}, is the largest mean outcome, if all are won with equal credit"
+                why = f"whose root, {spread.largest:.4g}, is the largest mean outcome, reached if all have equal credit"
             raise InputError(
                 f"an effect of {effect:.4g} is impossible: outcomes of {spread.first} against {spread.second} have a"
                 f" mean square of {spread.square:.4g}, {why}"
@@ -163,7 +163,7 @@ def smallest_effects(
 
 
 def least_effect(spread: Spread, impressions: int, *, power: float, confidence: float, tests: int) -> float:
-    """Return the smallest effect that N clusters can show: the variance is at least rho / N times an outcome's."""
+    """Return the smallest effect that N clusters can show: means have at least rho / N of an outcome's variance."""
     if not spread.returning or spread.visits <= 1:
         return 0.0
     clusters = impressions / spread.each / spread.visits

@@ -28,7 +28,7 @@ _LEVEL = 0.05  # level of the test of interaction
 _WHAT = {
     "day": "days",
     "week": "weeks",
-    "new": "the first 24 hours of users and later ones",
+    "new": "users' first 24 hours and later times",
     "heavy": "users who come often and others",
 }
 
@@ -195,7 +195,7 @@ def interaction_p(
 
 
 def _products(engine: Any, cells: Any, cluster: str, size: int, parts: int) -> FloatMatrix:
-    """Return sums over clusters of products between two cells: n n, n y, y n, y y; for "both", over users."""
+    """Return sums of products of two cells over clusters (users if "both"): n n, n y, y n, y y."""
     out = np.zeros((4, size, size))
     if cluster == "impression":
         return out

@@ -34,7 +34,7 @@ from ltr_duel.logs.sources import Loaded, own, tables, ubi
 from ltr_duel.logs.table import LOG_COLUMNS, Impressions
 
 _ROWS = 1 << 16
-_LONG = {"rankings": 8, "page": 4}  # factors by which batches are shorter if rows have these long columns
+_LONG = {"rankings": 8, "page": 4}  # batches are shorter by these factors if rows contain these columns
 
 
 class ClickLog:
@@ -48,7 +48,7 @@ class ClickLog:
         exposures as Parquet, CSV or JSON. With ``connect``, the name of a table. By default the path is read from
         ``source``.
     format : {"", "jsonl", "csv", "parquet", "yandex", "ubi"}
-        By default recognised by the suffix, or by the first bytes of the file.
+        Format of the files; by default recognised by the suffix, or by the first bytes of the file.
     skip_bad : int or None
         Number of unusable lines that may be skipped; None for any number.
     events : path, optional
@@ -64,14 +64,14 @@ class ClickLog:
         A duration such as ``7d``: an event without an impression is credited to an exposure of the same user and item
         at most this long before.
     which : {"last", "first", "all"}
-        The exposure that is credited if there are several.
+        The exposure that is credited if an event matches several.
     context : collection of str
-        Further columns of Parquet files or exposures to keep, by which `sliced` divides the log.
+        Further columns of Parquet files or exposures to read, by which `sliced` can divide the log.
 
     Raises
     ------
     InputError
-        If the file does not exist, its format is not recognised, or an option does not fit.
+        If the file does not exist, its format is not recognised, or an option is invalid.
 
     Examples
     --------
@@ -100,7 +100,7 @@ class ClickLog:
     ) -> None:
         if path is None:
             if source is None:
-                raise InputError("give a log, or a mapping that says where the exposures are")
+                raise InputError("give a log, or a mapping with the source of the exposures")
             path = place_of(Path(source), table=bool(connect))
         self.path = Path(path)
         two = events is not None or source is not None or bool(connect)
@@ -121,12 +121,12 @@ class ClickLog:
         self.bad = BadLines(str, skip_bad)  # replaced in each call of `rows`
 
     def find(self, line: int) -> Found:
-        """Return the file of a line of the relation, and its row there."""
+        """Return the file that contains a line of the relation, and the row in that file."""
         return self.loaded.find(int(line))
 
     @property
     def other_columns(self) -> tuple[str, ...]:
-        """Columns that are not columns of a log; they are not read."""
+        """Unknown columns of the files, which are not read."""
         return tuple(self.loaded.strange)
 
     @cached_property
@@ -136,12 +136,12 @@ class ClickLog:
 
     @property
     def engine(self) -> Any:
-        """The engine that has the log as a relation."""
+        """The engine of the relation."""
         return self.loaded.engine
 
     @property
     def table(self) -> Any:
-        """The relation: an Ibis table with ``line`` and those columns of `LOG_COLUMNS` that the log has."""
+        """The relation: an Ibis table with ``line`` and the columns of `LOG_COLUMNS` that the log has."""
         return self.loaded.table
 
     @property
@@ -150,7 +150,7 @@ class ClickLog:
         return tuple(self.table.columns)
 
     def rows(self, columns: Collection[str] = tuple(LOG_COLUMNS)) -> Any:
-        """Return the usable rows as an Ibis table with a column ``line``; count the others.
+        """Return the usable rows as an Ibis table with a column ``line``; count the unusable rows.
 
         Parameters
         ----------
@@ -160,7 +160,7 @@ class ClickLog:
         Raises
         ------
         InputError
-            If the file cannot be read, or has more bad lines than may be skipped; the message has the line number.
+            If the file cannot be read, or has more bad lines than may be skipped; the message contains the line number.
         """
         wanted = {*columns, "line", "worth", "fault"}
         table = self.table.select([name for name in self.table.columns if name in wanted])
@@ -203,10 +203,10 @@ class ClickLog:
     def _repeats(self, row: dict[str, Any]) -> str:
         here, first = self.find(row["line"]), self.find(row["first"])
         of = f"line {first.row}" if first.file == here.file else first
-        return f"impression '{row['impression']}' is that of {of}{SHOWN_AGAIN}"
+        return f"impression '{row['impression']}' repeats {of}{SHOWN_AGAIN}"
 
     def _owner(self, row: dict[str, Any]) -> dict[str, str]:
-        """Return a phrase for an event that credits an item of a row to an unknown ranker; empty if there is none."""
+        """Return a phrase for an event that credits an item of a row to an unknown ranker; empty if no event does."""
         events = self.loaded.events
         if events is None or NO_RANKER not in (row.get("owners") or ()):
             return {}
@@ -220,7 +220,7 @@ class ClickLog:
         return {"named": f"owner {short(found[0]['owner'])}{where}"}
 
     def _any(self, full: Any, wrong: Any) -> bool:
-        """Return whether a row is wrong; the same scan finds the kinds of rows, for `kinds` and `facts`."""
+        """Return whether any row is unusable; the same scan finds the kinds of rows, for `kinds` and `facts`."""
         if "owners" not in full.columns:
             return bool(self.engine.value(full.filter(wrong).count()))
         kinds = self.engine.run(kinds_of(full, facts_of(full), wrong=wrong)).to_pylist()
@@ -231,7 +231,7 @@ class ClickLog:
         """Return facts of the rows credited to these rankers: `facts_of`, and the numbers of queries and users."""
         if ("facts", *rankers) not in self.known:
             texts = {"queries": rows["query"].nunique()}
-            if "user" in rows.columns and isinstance(self.engine, Engine):  # in a pass that reads texts anyway
+            if "user" in rows.columns and isinstance(self.engine, Engine):  # in a pass that reads strings anyway
                 texts["users"] = rows.user.nunique()
             kinds = None if self.bad.count else self.known.get(("kinds", rows.columns))
             (about,) = self.engine.run(rows.aggregate(**texts, **({} if kinds else facts_of(rows)))).to_pylist()
@@ -241,12 +241,12 @@ class ClickLog:
         return self.known["facts", *rankers]
 
     def kinds(self, rows: Any) -> list[dict[str, Any]]:
-        """Return the different ``rankers``, ``method`` and ``outcome`` of rows from `rows`, in order of appearance."""
+        """Return the distinct ``rankers``, ``method`` and ``outcome`` of rows from `rows`, in order of appearance."""
         kinds = None if self.bad.count else self.known.get(("kinds", rows.columns))
         return sorted(kinds or self.engine.run(kinds_of(rows)).to_pylist(), key=lambda kind: kind["first_line"])
 
     def batches(self, columns: Collection[str] = tuple(LOG_COLUMNS)) -> Iterator[Impressions]:
-        """Yield the usable rows in batches of some thousands, in the order of the file.
+        """Yield the usable rows in batches of some thousand rows, in the order of the file.
 
         Parameters
         ----------
@@ -260,7 +260,7 @@ class ClickLog:
         Raises
         ------
         InputError
-            If the file cannot be read, or has more bad lines than may be skipped; the message has the line number.
+            If the file cannot be read, or has more bad lines than may be skipped; the message contains the line number.
         """
         yield from self.stream(self.rows(columns))
 

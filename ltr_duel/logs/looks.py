@@ -1,10 +1,10 @@
-"""Development of a comparison: its state at the end of each hour, day or week, and a test of drift.
+"""The course of a comparison: its state at the end of each hour, day or week, and a test of drift.
 
-The test compares the first half of the impressions of a pair with the second. Novelty wears off, heavy users come
-first, rankers are retrained; then the mean of the log is not the mean after the decision. The variance of the second
-half's sum is estimated by the variance of the whole sum minus the first half's. If a user's outcomes in the two halves
-are positively correlated, this estimate is too large, and so is the variance of the difference: the test is
-conservative.
+The test compares the first half of the impressions of a pair with the second. If novelty wears off, heavy users come
+first, or rankers are retrained, the mean of the log differs from the mean after the decision. The variance of the
+second half's sum is estimated by the variance of the whole sum minus the variance of the first half's sum. If a user's
+outcomes in the two halves are positively correlated, this estimate and the variance of the difference are too
+large, so the test is conservative.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Look(NamedTuple):
     impressions: int
     outcomes: FloatVector  # number of outcomes of each pair
     mean: FloatVector
-    cautious: Means  # for intervals
+    cautious: Means  # means and errors for intervals
     sequences: Sequences
 
 
@@ -67,7 +67,7 @@ def looks_of(engine: Any, rows: Any, outcomes: Any, by: Grouping, step: float) -
 
     def running(found: Any, name: str) -> FloatVector:
         out = np.zeros(shape)
-        if name not in found.column_names:  # absent if all are wins, losses and ties
+        if name not in found.column_names:  # absent if all outcomes are wins, losses and ties
             return out
         at = [number[one] for one in found["block"].to_pylist()], found["pair"].to_numpy()
         np.add.at(out, at, found[name].to_numpy().astype(np.float64))
@@ -85,7 +85,7 @@ def looks_of(engine: Any, rows: Any, outcomes: Any, by: Grouping, step: float) -
             found = engine.run(_moments(t, _clustered(t, keys, by)))
         moments = [running(found, name) for name in ("n", "total", "squares", "nn", "nt", "tt")]
         kinds.append(cautious_of_moments(*moments))
-        n, total = moments[:2]  # the same for each kind of cluster
+        n, total = moments[:2]  # both are the same for each kind of cluster
         if sequences is None and keys == ("user",):
             sequences = [running(found, name) for name in Sequences._fields]
     if sequences is None:
@@ -127,7 +127,7 @@ def _clustered(t: Any, keys: tuple[str, ...], by: Grouping) -> dict[str, Any]:
 
 
 def _moments(t: Any, of: dict[str, Any]) -> Any:
-    """Return the increments, in each block, of sums over clusters: of outcomes, and of products of clusters' sums."""
+    """Return the increase of sums over clusters in each block: sums of outcomes, and products of clusters' sums."""
     import ibis
 
     t = t.select("block", "line", "y", "square", **{"pair": t.pair} | of)
@@ -157,18 +157,18 @@ def drift_notes(looks: Sequence[Look], names: Sequence[tuple[str, str]]) -> list
         means = sums[0] / n, sums[1] / later
         error = np.sqrt(variances[0] / n**2 + rest / later**2)
         p[k] = statistics.student_p(means[0] - means[1], error, half.cautious.freedom[k])
-        sign = 1 if last.mean[k] >= 0 else -1  # as in the table, the leading ranker comes first
+        sign = 1 if last.mean[k] >= 0 else -1  # the leading ranker comes first, as in the table
         ahead, behind = (first, second)[::sign]
         said[k] = (
             f"{ahead} against {behind}: the mean outcome of the first {n / last.outcomes[k]:.0%} of the impressions,"
-            f" {sign * means[0]:+z.4f}, and that of the rest, {sign * means[1]:+z.4f}, differ"
+            f" {sign * means[0]:+z.4f}, differs from the mean of the rest, {sign * means[1]:+z.4f}"
         )
     corrected = statistics.holm(p)
     return [f"{said[k]} (p = {corrected[k]:.2g}): {CHANGED}" for k in np.flatnonzero(corrected < _LEVEL)]
 
 
 def products_of(n: Any, total: Any, value: Any) -> dict[str, Any]:
-    """Return the increments of n*n, n*total and total*total by one outcome; `n` and `total` include that outcome."""
+    """Return the increments of n*n, n*total and total*total by one outcome; `n` and `total` include the outcome."""
     return {"nn": 2 * n - 1, "nt": total + (n - 1) * value, "tt": value * (2 * total - value)}
 
 
@@ -179,7 +179,7 @@ def walked(
 
     A window function of SQL over the same rows takes 1.5 times as long. DuckDB sorts two integers per outcome: a hash
     of the columns that identify a cluster (``of``), and a code of line, pair, block and sign. If the number of
-    clusters differs from the number of hashes, two collided, and the pass is repeated with ranks of the keys.
+    clusters differs from the number of hashes, two hashes collided, and the pass is repeated with ranks of the keys.
     """
     pairs = _power(engine.value(t.pair.max()) + 1) if "pair" in of else 1
     first, span = int(blocks[0]), _power(int(blocks[-1] - blocks[0]) + 1)
@@ -206,8 +206,8 @@ class _Walk:
         self._grown: dict[str, FloatVector] = defaultdict(lambda: np.zeros(span * pairs))
         self._classes: list[Any] = []
         self._cluster = np.zeros(0, np.int64)  # hash of the batch's last cluster, which may continue in the next batch
-        self._open = np.zeros((len(_ADDED), 1), np.int64)  # its sums
-        self._pair, self._seen = np.zeros((2, 1), np.int64)  # its pair, and its first outcome
+        self._open = np.zeros((len(_ADDED), 1), np.int64)  # sums of this cluster
+        self._pair, self._seen = np.zeros((2, 1), np.int64)  # pair and first outcome of this cluster
 
     def add(self, cluster: IntVector, code: IntVector, y: IntVector | None = None, square: Any = None) -> None:
         """Add a batch of outcomes that is sorted by cluster."""
@@ -239,7 +239,7 @@ class _Walk:
         self._pair, self._seen = pairs[-1:], seen[-1:]
 
     def end(self) -> None:
-        """Count the last cluster."""
+        """Count the last cluster, which no further batch continues."""
         self._close(self._pair, self._seen, self._open)
 
     def _add(self, at: IntVector, values: dict[str, Any]) -> None:
@@ -271,7 +271,7 @@ class _Walk:
         return found.filter(pc.greater(found["n"], 0))
 
     def classes(self) -> Any:
-        """Return the numbers of clusters with equal sums."""
+        """Return the number of clusters with each combination of sums."""
         found = _counted(pa.concat_tables(self._classes))
         for name, one in (("outcomes", "n"), ("sum", "total")):
             found = found.append_column(name, pc.multiply(found[one], found["clusters"]))

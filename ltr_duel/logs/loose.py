@@ -1,4 +1,4 @@
-"""Events without an impression: how many there are, and how many are credited to an exposure all the same."""
+"""Events without an impression: their number, and how many of them can be credited to an exposure."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ def loose_sentence(log: ClickLog) -> str:
     said = f"{number.loose:,} of {number.counted:,} events ({log.outcome.name}) have no impression"
     if log.late.within:
         given = _given(log)
-        return f"{said}: {given:,} count for an exposure of their user and item, {number.loose - given:,} for none"
+        return f"{said}: {given:,} count for an exposure of their user and item, {number.loose - given:,} do not count"
     said += " and are not counted"
     if number.known and {"shown", "user"} <= set(log.loaded.exposures.columns):
-        said += "; --within 7d gives them to the last exposure of their user and item"
+        said += "; --within 7d credits them to the last exposure of their user and item"
     return said
 
 

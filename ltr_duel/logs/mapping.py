@@ -1,7 +1,8 @@
 """Other tables as exposures and events: a TOML file that maps their columns; docs/logs.md has examples.
 
-The sections ``[exposures]`` and ``[events]`` give each column as a column or an SQL expression, ``rankers`` also as a
-list, a condition ``where``, and the source of the rows unless the command does: ``file``, or ``table`` of a connection.
+The sections ``[exposures]`` and ``[events]`` map each column to a column or an SQL expression, and ``rankers`` also to
+a list. They may contain a condition ``where``, and must contain the source of the rows unless the command line does:
+``file``, or ``table`` of a connection.
 """
 
 from __future__ import annotations
@@ -25,11 +26,11 @@ _OWNED = {"owners", "owner", "rankings", "page"}  # columns that give the owner 
 
 
 def sections_of(path: Path) -> dict[str, Any]:
-    """Return the sections of a mapping; exposures may have extra columns with names unlike those of a log."""
+    """Return the sections of a mapping; exposures may have extra columns, with names unlike a log's columns."""
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{path}: no mapping: {error}") from None
+        raise InputError(f"{path}: not a mapping: {error}") from None
     legal = {"exposures": (*EXPOSURE, *_ITEM, *_WHERE), "events": (*EVENT, *_WHERE)}
     for part, section in given.items():
         errors.require_one_of(f"section of {path}", part, tuple(legal))
@@ -39,43 +40,43 @@ def sections_of(path: Path) -> dict[str, Any]:
             if (part, key) == ("exposures", "clicks"):
                 raise InputError(
                     f'{path}: clicks are mapped in [events]: position = "unnest({value})" for a column of lists,'
-                    " beside impression"
+                    " and also map impression"
                 )
             near = difflib.get_close_matches(key, legal[part], n=1)
             if key not in legal[part] and (part == "events" or near):
                 hint = f"; did you mean '{near[0]}'?" if near else ""
                 raise InputError(
-                    f"{path}: [{part}] maps '{key}', which a log does not have{hint} ({', '.join(legal[part])})"
+                    f"{path}: [{part}] maps '{key}', which is not a column of a log{hint} ({', '.join(legal[part])})"
                 )
             texts = isinstance(value, list) and all(isinstance(one, str) for one in value) and key == "rankers"
             if not isinstance(value, str) and not texts:
-                raise InputError(f"{path}: [{part}] {key} must be an expression, in quotes; not {value}")
+                raise InputError(f"{path}: [{part}] {key} must be an expression in quotes, not {value}")
     for part in ("exposures", "events"):
         mapped = given.get(part, {}).keys() - set(_WHERE)
         for names in NEEDED[part] if mapped or part == "exposures" else ():
             if not mapped.intersection(names):
                 name = errors.listed(names, "or")
-                raise InputError(f'{path}: [{part}] must map {name}: {names[0]} = "a column of yours"')
+                raise InputError(f'{path}: [{part}] must map {name}: {names[0]} = "your column"')
     events = given.get("events", {}).keys()
     if events - set(_WHERE) and not ("owner" in events or _OWNED & given["exposures"].keys()):
         raise InputError(
-            f"{path}: whose an item is must be mapped: 'owner' in [events], or 'owners', 'rankings' or 'page' in"
+            f"{path}: the ranker of an item must be mapped: 'owner' in [events], or 'owners', 'rankings' or 'page' in"
             " [exposures]"
         )
     return given
 
 
 def place_of(path: Path, *, table: bool) -> str:
-    """Return the file, or with ``table`` the table of a connection, that a mapping gives for the exposures."""
+    """Return the source of the exposures in a mapping: the file or, with ``table``, the table of a connection."""
     key = "table" if table else "file"
     place = sections_of(path).get("exposures", {}).get(key)
     if not place:
-        raise InputError(f"{path}: give a LOG, or say where the exposures are: {key} = '...' in [exposures]")
+        raise InputError(f"{path}: give a LOG, or map the source of the exposures: {key} = '...' in [exposures]")
     return str(place)
 
 
 class Part:
-    """One of the two relations: the source of its rows, and the expressions of its columns."""
+    """Exposures or events: the source of the rows, and the expressions of the columns."""
 
     def __init__(
         self,
@@ -99,7 +100,7 @@ class Part:
         self.columns |= {one: named(one) for one in self.context if one not in self.columns and one in have}
 
     def tried(self, make: Callable[[dict[str, str], str], Any]) -> Any:
-        """Return the result of `make` for columns and condition; an error names the key of the mapping at fault."""
+        """Return the result of `make` for columns and condition; an error names the faulty key of the mapping."""
         try:
             return make(self.columns, self.where)
         except Exception as error:  # each backend has its own exceptions
@@ -207,7 +208,7 @@ def _reader_of(given: str) -> tuple[str, str]:
 
 
 def _listed(columns: dict[str, Any], raw: str) -> str:
-    """Return the SQL that groups exposures with one row per item into one row per exposure, items by position."""
+    """Return the SQL that groups exposures with one row per item into one row per exposure."""
     order = [named(name) for name in ("position", "origin") if name in (*columns, "origin")]
     item = "item" if "item" in columns else "position"
     once = f"SELECT *, row_number() OVER (PARTITION BY impression, {item} ORDER BY origin) AS turn FROM ({raw})"

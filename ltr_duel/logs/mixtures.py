@@ -1,13 +1,13 @@
 """Weights of lists: their probability under the target rankers, relative to the mixture of rankers that was shown.
 
-The rankers of a log's rows vary. If a share a_k of the rows of a query was shown for pair k, all rows of the query are
-a sample of the mixture ``sum_k a_k P(list | k)``. A list has the weight ``w = P(list | target)`` divided by this
+The rankers differ between rows of a log. If pair k was shown in a share a_k of a query's rows, all rows of the query
+are a sample of the mixture ``sum_k a_k P(list | k)``. A list has the weight ``w = P(list | target)`` divided by this
 mixture (the balance heuristic: Veach, Guibas, SIGGRAPH 1995). The mean of w is 1 for each query.
 
-Observed weights do not show that a log lacks lists, because missing lists have no weight. But all probabilities are
-known. So lists are sampled for the target rankers, and their weights computed: the mean of w under these draws is the
-mean of w^2 in the log, and the share of draws with a weight above a cap is out of reach of the log. The cap is chosen
-for the narrowest interval; it depends on neither clicks nor observed weights.
+Observed weights do not show which lists a log lacks, because missing lists have no weight. But all probabilities are
+known, so lists are sampled for the target rankers, and their weights are computed: the mean of w under these draws is
+the mean of w^2 in the log, and the share of draws with a weight above a cap is out of reach of the log. The cap is
+chosen for the narrowest interval; it depends on neither clicks nor observed weights.
 """
 
 from __future__ import annotations
@@ -23,29 +23,29 @@ from ltr_duel.interleaving import Lists, Shown, draw_slate
 
 _DRAWS, _FEWEST, _MOST = 20_000, 20, 2_000  # sampled lists in total; minimum and maximum for each cell
 LARGEST = 0.02  # maximum share of all weight in one impression
-_SPREAD = 0.5  # standard deviation of outcomes that is assumed to choose the cap
+_SPREAD = 0.5  # assumed standard deviation of outcomes, to choose the cap
 
 
 class Mixtures(NamedTuple):
-    """Cells of rows, each of one query and one length of lists, and the sets of rankers for which they were shown."""
+    """Cells of rows with the same query and length of lists, and the sets of rankers for which the rows were shown."""
 
     lists: Lists  # lists of all rankers; 0 where a ranker does not rank a query
     decay: FloatVector  # (longest + 1,) weight of each rank
     wanted: IntVector  # (2,) the target rankers
     query: IntVector  # (cells,)
     length: IntVector  # (cells,)
-    rows: FloatVector  # (cells,)
+    rows: FloatVector  # (cells,) number of rows
     set_ptr: IntVector  # (cells + 1,) the sets of each cell
     share: FloatVector  # (sets,) share of the cell's rows
     arm_ptr: IntVector  # (sets + 1,)
-    arms: IntVector  # rankers of the sets
+    arms: IntVector  # rankers of all sets, concatenated
 
 
 class Reach(NamedTuple):
-    """The part of the target rankers' lists that is in reach of a log, and the moments of the weights."""
+    """The part of the target rankers' lists that is within reach of a log, and the moments of the weights."""
 
-    cap: float  # lists with a larger weight are not counted
-    covered: FloatVector  # (cells,) mean weight up to the cap: the share of lists in reach
+    cap: float  # lists with a larger weight are omitted
+    covered: FloatVector  # (cells,) mean weight up to the cap: the share of lists within reach
     square: FloatVector  # (cells,) mean squared weight
     missing: float  # share of the impressions out of reach, plus two standard errors of the sampling
     drawn: IntMatrix  # (lists, longest length) the sampled lists
@@ -54,7 +54,7 @@ class Reach(NamedTuple):
 
 
 def reach_of(mixtures: Mixtures, state: object, quantile: float, rng: Generator) -> Reach:
-    """Sample lists for the target rankers, and choose the cap; ``quantile`` is of the normal distribution."""
+    """Sample lists for the target rankers, and choose the cap; ``quantile`` is a normal quantile."""
     cells, longest = len(mixtures.query), int(mixtures.length.max())
     each = int(np.clip(_DRAWS // cells, _FEWEST, _MOST))
     cell = np.repeat(np.arange(cells), each)
@@ -159,7 +159,7 @@ def list_weights(
 def log_chance(mixtures: Mixtures, arms: IntVector, n: int, c: int, shown: IntVector, scratch: Scratch) -> float:
     """Return the log probability that probabilistic interleaving of the arms shows a list.
 
-    The weights left are added from the end, so that nothing cancels, however steep the decay.
+    The weights of the remaining documents are summed from the end of the list, to avoid cancellation for any decay.
     """
     lists, length = mixtures.lists, shown.shape[0]
     used, chance, done = scratch.used, scratch.chance, scratch.done

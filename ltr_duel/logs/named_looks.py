@@ -1,11 +1,11 @@
 """Looks that are planned before the experiment; each needs less evidence than if looks were unlimited.
 
-At the look after some days, S is the sum of a pair's outcomes until then. The boundaries follow from the clustered
-covariance of S between the looks so far: sums over clusters of products of their residuals. The error spent by a look
-depends only on the elapsed part of the planned days, so a past look keeps its boundary, whatever comes later. A look is
-computed once the log reaches its day, from the data before that day; so its result does not depend on when, or how
-often, the log is read. Intervals at the boundaries hold at all looks together (Jennison, Turnbull. Interim analyses:
-the repeated confidence interval approach. JRSS B 1989).
+At each look, S is the sum of a pair's outcomes so far. The boundaries follow from the clustered covariance of S between
+the looks so far: sums over clusters of products of their residuals. The error spent by a look depends only on the
+elapsed part of the planned days, so the boundary of a past look never changes. A look is computed once the log reaches
+its day, from the data before that day; so its result does not depend on when, or how often, the log is read. Intervals
+at the boundaries hold simultaneously at all looks (Jennison, Turnbull. Interim analyses: the repeated confidence
+interval approach. JRSS B 1989).
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class NamedLook(NamedTuple):
     second: str
     day: float
     impressions: int  # impressions of the pair
-    mean: float  # mean outcome of the impressions until the look
-    low: float  # interval that holds at all looks
+    mean: float  # mean outcome of the impressions before the look
+    low: float  # interval that holds simultaneously at all looks
     high: float
-    deviations: float  # distance of the mean from 0 in standard deviations, from the p-value; signed like the mean
-    boundary: float  # absolute deviations at which there is a winner
+    deviations: float  # mean in standard deviations, derived from the p-value, with the sign of the mean
+    boundary: float  # absolute value of ``deviations`` that decides the pair
     winner: str  # winner by this look alone; "" if none
 
 
@@ -76,19 +76,19 @@ def look_at_days(
 
 
 def looks_made(days: Sequence[float], reached: float) -> list[float]:
-    """Return the days of looks that a log has reached; an earlier look would be repeated with new data."""
+    """Return the days of looks that a log has reached; a look before its day would use incomplete data."""
     return [day for day in days if day <= reached]
 
 
 def require_days(days: Sequence[float], *, any_time: bool) -> None:
     """Raise `InputError` unless days increase and, after two weeks, are at the end of a week, to within a day."""
     if not days or not days[0] > 0 or not np.all(np.diff(days) > 0):
-        raise InputError(f"days of looks are above 0 and increase, which {', '.join(f'{d:g}' for d in days)} do not")
+        raise InputError(f"days of looks must be above 0 and increasing, not '{', '.join(f'{d:g}' for d in days)}'")
     within = [day for day in days if not any_time and days_to_a_whole_week(day)]
     if within:
         week = within[0] // 7 * 7
         raise InputError(
-            f"from two weeks on looks are at whole weeks, and day {within[0]:g} is not: name day {week:g} or"
+            f"from two weeks on, looks must be at whole weeks, and day {within[0]:g} is not: choose day {week:g} or"
             f" {week + 7:g}, or give --any-time"
         )
 
@@ -139,7 +139,7 @@ def looks_at_pair(classes: dict[str, Any], names: tuple[str, str], days: list[fl
 
 
 def _alike(n: Any, total: Any, number: Any) -> tuple[FloatMatrix, FloatMatrix, Any]:
-    """Return the different (number, sum) of outcomes at a look and the clusters of each, ignoring later data."""
+    """Return the distinct (number, sum) of outcomes at a look, without later data, and the clusters with each."""
     different, of = np.unique([n, total], axis=1, return_inverse=True)
     return different[:1].astype(np.float64), different[1:] / UNIT, np.bincount(of.ravel(), number).astype(np.int64)
 

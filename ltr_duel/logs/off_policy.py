@@ -7,11 +7,11 @@ The outcome is the credit that the clicks would give if the list had been drawn 
 Hofmann, Schuth, Whiteson, de Rijke. Reusing Historical Interaction Data for Faster Online Learning to Rank for IR. WSDM
 2013.
 
-The estimand is the mean outcome of t over the impressions of the log whose query has both rankings, each query as often
-as in the log. For the lists of t that the log lacks, nothing is known: their outcomes may be anything from -1 to 1, so
-the interval is widened on each side by their share, and there is no answer if the share is above a tenth. The mean
-weight must equal its expectation from the known probabilities (`ltr_duel.logs.mixtures`); otherwise the lists were
-drawn differently.
+The estimand is the mean outcome of t over the impressions of the log whose query has both rankings, so each query
+counts as often as in the log. The outcomes of the lists of t that the log lacks are unknown and may be anything from -1
+to 1, so the interval is widened on each side by the share of these lists; above a tenth, the estimate is refused. The
+mean weight must equal its expectation from the known probabilities (`ltr_duel.logs.mixtures`); otherwise the lists were
+not drawn by the method in the log.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.mixtures import Reach, reach_of
 
 _GROUPS = 4096  # clusters, see `ltr_duel.logs.clusters`
-FEWEST = 100.0  # effective impressions
-FEWEST_USERS = 20.0  # effective users; with fewer, intervals from their scatter are too narrow
-MISSING = 0.1  # share of the target lists that may be out of reach
+FEWEST = 100.0  # minimum effective sample size, in impressions
+FEWEST_USERS = 20.0  # minimum effective number of users; with fewer, intervals from their scatter are too narrow
+MISSING = 0.1  # maximum share of the target lists out of reach
 FARTHEST = 3.0  # standard errors by which the mean weight may differ from its expectation
 
 
@@ -47,12 +47,12 @@ class WeightedOutcome(NamedTuple):
     log_impressions: int
     queries: int  # queries of the impressions in the estimate
     log_queries: int
-    effective: float  # expected effective sample size: (sum w)^2 / sum w^2 in expectation
+    effective: float  # effective sample size (sum w)^2 / sum w^2, in expectation
     weight: float  # mean weight of the lists within reach
-    expected_weight: float  # its expectation: the share of the target lists within reach
+    expected_weight: float  # expectation of ``weight``: the share of the target lists within reach
     weight_error: float  # standard error of the mean weight
-    mean: float  # outcome, -1 to 1; lists out of reach count like the others, or by the click model
-    error: float
+    mean: float  # mean outcome, -1 to 1; lists out of reach count with the mean of the others, or the click model's
+    error: float  # standard error of the mean
     low: float  # interval of the mean outcome of all lists
     high: float
     click_model: str  # click model of a doubly robust estimate; "" for weights alone
@@ -67,7 +67,7 @@ def weigh_outcomes(
     """Estimate the outcome of two rankers from probabilistic interleaving of other rankers.
 
     The log is read three times: for the rankings of all rankers, which may be in any row of the same query; for the
-    rankers for which each query was shown; and for the outcomes.
+    sets of rankers that each query was shown with; and for the outcomes.
 
     Parameters
     ----------
@@ -78,17 +78,17 @@ def weigh_outcomes(
     confidence : float
         Confidence of the interval.
     click_model : str
-        Click model of `fit_clicks` to fit to the log by document, for a doubly robust estimate; the rows are then held
-        in memory. Empty for weights alone.
+        Click model of `fit_clicks` to fit to the log by document, for a doubly robust estimate; all rows are then
+        kept in memory. Empty for an estimate by weights alone.
     seed : int
         Seed of the lists that are sampled to measure the part of the two rankers' lists within reach.
 
     Returns
     -------
     WeightedOutcome
-        ``refused`` has a reason if a policy chose the rankers by earlier outcomes, lists repeat more often than if each
-        was drawn again, the effective sample size is below 100, more than a tenth of the target lists is out of reach,
-        or the mean weight is more than three standard errors from its expectation.
+        ``refused`` contains a reason if a policy chose the rankers by earlier outcomes, lists repeat more often than
+        independent draws, the effective sample size is below 100, more than a tenth of the target lists is out of
+        reach, or the mean weight is more than three standard errors from its expectation.
 
     Raises
     ------
@@ -162,7 +162,7 @@ def weigh_outcomes(
 
 
 class Estimate(NamedTuple):
-    """An estimate for all lists, and one for the lists within reach, with the interval ``near`` ± ``half``."""
+    """The estimate for all lists (``mean``), and for the lists within reach, with the interval ``near`` ± ``half``."""
 
     mean: float
     near: float
@@ -200,7 +200,7 @@ class Totals:
         self._square += float(weights @ (y * y))
 
     def estimate(self, expected: float, effective: float, confidence: float) -> Estimate:
-        """Return the weighted mean; for the lists within reach, the mean is multiplied by their known share."""
+        """Return the weighted mean; for the lists within reach, multiplied by the known share of these lists."""
         if not self.weight > 0:
             return Estimate(0.0, 0.0, math.inf, math.inf)
         means = clustered_means(self._count, self._total)
@@ -210,7 +210,7 @@ class Totals:
 
 
 def _error_and_reach(means: Means, scatter: float, effective: float, confidence: float) -> tuple[float, float]:
-    """Return error and half the interval, at least as for independent impressions with the expected weights."""
+    """Return error and half the interval, at least those of independent impressions with the expected weights."""
     floor = math.sqrt((max(scatter, 0.0) * effective + 2) / (effective + 2) / effective)
     half = max(float(reach(means, confidence)[0]), float(special.ndtri((1 + confidence) / 2)) * floor)
     return max(float(means.error[0]), floor), half
@@ -234,16 +234,16 @@ def _refusal(effective: float, n: float, within: Reach, away: float, error: floa
     """Return the reason why the estimate is not valid, or ""."""
     if abs(away) > FARTHEST * error + 1e-9:
         return (
-            f"the mean weight is {abs(away) / max(error, 1e-12):.1f} standard errors from what the method's chances"
-            " imply: the lists were not drawn as the log states"
+            f"the mean weight is {abs(away) / max(error, 1e-12):.1f} standard errors from its expectation by the"
+            " method: the lists were not drawn as the log states"
         )
     if within.missing > MISSING:
         return (
-            f"{within.missing:.0%} of what the two would show is out of reach of the log, more than {MISSING:.0%};"
-            " the rest of the log gives no information on it"
+            f"{within.missing:.0%} of the two rankers' lists are out of reach of the log, more than {MISSING:.0%};"
+            " the rest of the log gives no information on them"
         )
     if effective < FEWEST:
-        return f"the weights leave {effective:.1f} of {n:,.0f} impressions, fewer than {FEWEST:.0f}"
+        return f"by their weights, {n:,.0f} impressions are worth {effective:.1f}, fewer than {FEWEST:.0f}"
     if users < FEWEST_USERS:
         return f"the impressions are worth {users:.1f} users with equal weights, fewer than {FEWEST_USERS:.0f}"
     return ""
@@ -253,9 +253,9 @@ def weighted_lines(found: WeightedOutcome) -> list[str]:
     """Return the estimate as lines of text."""
     lines = [
         f"{found.first} against {found.second}, over the {found.queries:,} of {found.log_queries:,} queries"
-        f" ({found.impressions:,} of {found.log_impressions:,} impressions) of which the log ranks documents by both",
-        f"worth {found.effective:,.1f} impressions; mean weight {found.weight:.3f} ± {found.weight_error:.3f} where"
-        f" the chances imply {found.expected_weight:.3f} (1 if all lists were within reach)",
+        f" ({found.impressions:,} of {found.log_impressions:,} impressions) for which the log has the rankings of both",
+        f"worth {found.effective:,.1f} impressions; mean weight {found.weight:.3f} ± {found.weight_error:.3f},"
+        f" expected {found.expected_weight:.3f} (1 if all lists were within reach)",
     ]
     if found.refused:
         return [*lines, f"refused: {found.refused}"]
@@ -263,7 +263,7 @@ def weighted_lines(found: WeightedOutcome) -> list[str]:
     ahead, behind = (found.first, found.second)[::sign]
     low, high = sorted((sign * found.low, sign * found.high))
     how = f" (doubly robust, with {found.click_model})" if found.click_model else ""
-    says = f"{ahead} is ahead" if low > 0 else "not clear who is ahead"
+    says = f"{ahead} is ahead" if low > 0 else "not clear which is ahead"
     return [
         *lines,
         *([f"note: {found.caution}"] if found.caution else []),

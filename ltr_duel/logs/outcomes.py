@@ -1,7 +1,7 @@
 """The outcomes of a log as a relation: one row for each impression and pair of rankers that it compared.
 
-Credit by owners is an expression of the engine. Methods whose credit needs our kernels are credited in batches, and
-their outcomes are stored in a table of the engine. Outcomes are integers, so that sums are exact in any order.
+Credit by owners is an expression of the engine. Methods whose credit requires compiled kernels are credited in batches,
+and their outcomes are stored in a table of the engine. Outcomes are integers, so that sums are exact in any order.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ltr_duel.logs.engine import Engine
 from ltr_duel.logs.log import ClickLog
 from ltr_duel.logs.table import NO_CREDIT
 
-_AT_ONCE = 1 << 19  # outcomes that are stored together
+_AT_ONCE = 1 << 19  # number of outcomes that are stored at a time
 UNIT = 1 << 30  # value of a won outcome
 _OUTCOMES = "line BIGINT, time DOUBLE, user VARCHAR, query VARCHAR, pair INTEGER, y BIGINT, square BIGINT"
 
@@ -47,10 +47,10 @@ def credited(
     have = log.columns
     wanted = {*Creditor.columns, "user", "query", "policy", "propensity", *columns, *log.context}
     if "owners" in have and not {"page", "rankings"} & set(have) and "shown" not in columns:
-        wanted.discard("shown")  # the documents themselves do not matter
+        wanted.discard("shown")  # credit by owners does not require the documents
     try:
         rows = log.rows(wanted)
-    except InputError:  # a bad line, which is not worth mending if no other line can be credited
+    except InputError:  # the log has a bad line; report instead if no line has credit data
         if needed and not _says_how(log):
             raise InputError(f"{log.path}: {NO_CREDIT}") from None
         raise
@@ -61,7 +61,7 @@ def credited(
     if log.outcome.name == "value" and not by_owners:
         raise InputError(f"{log.path}: outcome 'value' is credited by owners; this log has page tokens or rankings")
     if not by_owners and not isinstance(log.engine, Engine):
-        raise InputError(f"{log.path}: page tokens and rankings are credited from files, not by --connect")
+        raise InputError(f"{log.path}: page tokens and rankings can be credited only from files, not with --connect")
     wrong, outcomes = (_by_owners if by_owners else _by_kernels)(log, rows, creditor)
     if needed and not creditor.pairs:
         if not _says_how(log):
@@ -73,7 +73,7 @@ def credited(
 
 
 def _says_how(log: ClickLog) -> bool:
-    """Return whether any row, right or wrong, has credit data."""
+    """Return whether any row, usable or not, has credit data."""
     names = ("page", "rankings", "owners", "rankers", "fault")
     forms = [log.table[name].notnull().any() for name in names if name in log.columns]
     return bool(forms) and bool(log.engine.value(reduce(operator.or_, forms)))
@@ -139,7 +139,7 @@ def _by_owners(log: ClickLog, rows: Any, creditor: Creditor) -> tuple[dict[int, 
 
 
 def _lead(good: Any, by_value: bool) -> Any:
-    """Return the clicks on documents of ranker ``a`` minus those of ranker ``b``, or the difference of their values."""
+    """Return ranker ``a``'s clicks (or values) minus ranker ``b``'s."""
     import ibis
 
     def side(place: Any) -> Any:
@@ -150,13 +150,13 @@ def _lead(good: Any, by_value: bool) -> Any:
     if by_value:
         return clicks.map(lambda place, k: side(place) * good.worth[k]).sums()
     n, same = clicks.length(), clicks[0] == clicks[1]
-    several = (clicks if "worth" in good.columns else clicks.unique()).map(side).sums()  # joined clicks do not repeat
+    several = (clicks if "worth" in good.columns else clicks.unique()).map(side).sums()  # clicks of events are distinct
     one, two = side(clicks[0]), side(clicks[0]) + side(clicks[1])
     return ibis.cases((n == 0, 0), ((n == 1) | ((n == 2) & same), one), (n == 2, two), else_=several)
 
 
 def _by_kernels(log: ClickLog, rows: Any, creditor: Creditor) -> tuple[dict[int, str], Any]:
-    """Return error messages by line, and the outcomes by the kernels of the methods."""
+    """Return error messages by line, and the outcomes from the kernels of the methods."""
     wrong: dict[int, str] = {}
     log.engine.execute(f"CREATE OR REPLACE TABLE outcomes ({_OUTCOMES})")
     some = list[Any]()

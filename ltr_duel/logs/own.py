@@ -1,4 +1,4 @@
-"""The one-table format: files of impressions, as text or as Parquet, become the relation ``log`` of an engine."""
+"""The one-table format: create the relation ``log`` of an engine from text or Parquet files of impressions."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from ltr_duel.logs.engine import Engine, named, quoted
 from ltr_duel.logs.files import Files, open_text
 from ltr_duel.logs.table import LOG_COLUMNS
 
-_NO_OBJECT = """CASE WHEN fault IS NOT NULL THEN fault WHEN NOT json_valid(text) THEN '"no JSON, or not all of it"'
+_NO_OBJECT = """CASE WHEN fault IS NOT NULL THEN fault WHEN NOT json_valid(text) THEN '"not valid JSON, or truncated"'
     WHEN json_type(text) <> 'OBJECT' THEN '"not a JSON object with the columns as keys"' END"""
-_LONGEST = 1 << 24  # characters of a line
+_LONGEST = 1 << 24  # maximum number of characters in a line
 _ROWS = 1 << 14
 _SCHEMA = pa.schema({"line": pa.int64(), "text": pa.string(), "fault": pa.string()})
 
@@ -84,13 +84,13 @@ def load_lines(engine: Engine, paths: tuple[Path, ...], kind: str) -> tuple[int,
 
 
 def _whole(path: Path, lines: Iterable[Any]) -> Iterator[Any]:
-    """Yield the lines; raise `InputError` if the file is truncated or not a text."""
+    """Yield the lines; raise `InputError` if the file is truncated or not UTF-8 text."""
     try:
         yield from lines
     except (EOFError, zlib.error, gzip.BadGzipFile):
-        raise InputError(f"{path}: the compressed file is cut short or damaged") from None
+        raise InputError(f"{path}: the compressed file is truncated or damaged") from None
     except UnicodeDecodeError:
-        raise InputError(f"{path}: not a text in UTF-8") from None
+        raise InputError(f"{path}: not UTF-8 text") from None
 
 
 def _rows_of(path: Path) -> Iterator[tuple[int, str | None, str | None]]:
@@ -110,14 +110,14 @@ def _rows_of_csv(path: Path) -> Iterator[tuple[int, str | None, str | None]]:
         try:
             head: list[str] = next(rows, [])
             if not head or len(set(head)) < len(head):
-                raise InputError(f"{path}:1: the first line of a CSV log must name the columns, each once")
+                raise InputError(f"{path}:1: the first line of a CSV log must contain each column name once")
             require_columns(path, head, "log")
             for cells in rows:
                 if len(cells) == len(head):
                     given = {name: cell for name, cell in zip(head, cells, strict=True) if cell}
                     yield reader.line_num, json.dumps(given), None
                 else:
-                    fault = f"{len(cells)} cells, but the first line names {len(head)} columns"
+                    fault = f"{len(cells)} cells, but the first line has {len(head)} columns"
                     yield reader.line_num, None, json.dumps(fault)
         except csv.Error as error:
-            raise InputError(f"{path}:{reader.line_num}: not all of a CSV row ({error})") from None
+            raise InputError(f"{path}:{reader.line_num}: not a complete CSV row ({error})") from None

@@ -1,4 +1,4 @@
-"""Reader of page tokens: tokens in the form that `Page.to_json` writes are read many rows at a time."""
+"""Reader of page tokens; tokens in the form that `Page.to_json` writes are read for many rows at a time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ltr_duel.logs.hashing import Spans, first_alike, table_for
 from ltr_duel.logs.table import ragged, texts_of
 
 _REMEMBERED = 1 << 14
-ANOTHER_LIST = "the page token is of another list than 'shown'"
+ANOTHER_LIST = "the page token belongs to another list than 'shown'"
 
 
 class Pages(NamedTuple):
@@ -59,7 +59,7 @@ class PageReader:
         return together, rows[~fit]
 
     def read_one(self, tokens: Any, shown: Any, clicks: Any, row: int) -> Pages:
-        """Return one row without its owners, for a token in any form."""
+        """Return a single row, without owners; its token may have any form."""
         page = Page.from_json(tokens[row].as_py())
         if [str(document) for document in page.shown] != shown[row].as_py():
             raise InputError(ANOTHER_LIST)

@@ -16,7 +16,7 @@ from ltr_duel.core import InputError
 from ltr_duel.logs.log import ClickLog
 
 DAY = 86_400
-_MOST = 20  # maximum number of parts by a column; the last one holds all rare values
+_MOST = 20  # maximum number of parts by a column; the last part contains all rare values
 Labels = list[str]
 _VISITS = ["first 24 hours", "later"]  # names of the parts of a user's impressions
 USUAL = ("day", "week", "new", "heavy")

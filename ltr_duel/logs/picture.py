@@ -34,8 +34,8 @@ def plot_comparison(
     ----------
     found : LogComparison
     confidence : float, optional
-        Confidence of the confidence sequence, which is valid at any time. None for the intervals of ``found``, valid
-        for one look each; for an adaptive log they are sequences too.
+        Confidence of the confidence sequence, which is valid at any time. None for the intervals of ``found``, each
+        valid for one look; for an adaptive log, these are sequences too.
     margin : float
         Margin to shade, if positive.
     ax : Axes, optional
@@ -74,7 +74,7 @@ def plot_comparison(
         pair_name = " > ".join(found.named_pairs[pair][::sign])
         colour = COLOURS[place]
         ax.plot(at, mean, color=colour, ls=_DASHES[place], lw=1.6, label=pair_name)  # type: ignore[arg-type]
-        known = (low > -1) | (high < 1)  # intervals without information would hide each other
+        known = (low > -1) | (high < 1)  # overlapping intervals without information would hide the others
         ax.fill_between(at, low, high, where=known, color=colour, alpha=0.25, lw=0)  # type: ignore[arg-type]
         lows.append(low[-1])
         highs.append(high[-1])
@@ -100,7 +100,7 @@ def plot_comparison(
 def _course(
     found: LogComparison, looks: list[Look], pair: int, confidence: float | None
 ) -> tuple[FloatVector, FloatVector, FloatVector]:
-    """Return means and intervals of a pair at each look: as in `stopping_decisions`, or of a single look."""
+    """Return means and intervals of a pair at each look: as in `stopping_decisions`, or for a single look."""
     means = Means(*np.array([[part[pair] for part in look.cautious] for look in looks]).T)
     mean = np.array([look.mean[pair] for look in looks])
     if confidence is None and not found.adaptive:
@@ -120,7 +120,7 @@ def plot_parts(beside: Beside, ax: Axes | None = None, *, pairs: int = _MOST) ->
     """Plot the means of parts of a log with their intervals, for at most four pairs, the clearest first."""
     ax = prepared_axes(ax, 8, 3.6)
     names = list(dict.fromkeys(beside.frame[beside.by]))
-    if beside.by in DATED:  # frames are sorted by clearness, which may put later days first
+    if beside.by in DATED:  # frames are sorted by the clearest pair, so later days may come first
         names.sort()
     for place, (pair, rows) in enumerate(beside.frame.groupby(["first", "second"], sort=False)):
         if place == min(pairs, _MOST):
@@ -141,15 +141,15 @@ def plot_parts(beside: Beside, ax: Axes | None = None, *, pairs: int = _MOST) ->
 
 
 def plot_plans(plans: Sequence[ImpressionPlan], ax: Axes | None = None) -> Axes:
-    """Plot impressions against the effect."""
+    """Plot the required impressions of each test against the effect."""
     ax = prepared_axes(ax, 7, 4)
     ordered = sorted(plans)
     effects = [plan.effect for plan in ordered]
     for place, (name, label) in enumerate(
         (
             ("fixed", "fixed test"),
-            ("sequential_mean", "sequential test, in the mean"),
-            ("sequential_power", "sequential test, with the power"),
+            ("sequential_mean", "sequential test, mean"),
+            ("sequential_power", "sequential test, at the given power"),
         )
     ):
         impressions = [getattr(plan, name) for plan in ordered]

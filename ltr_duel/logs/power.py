@@ -1,8 +1,9 @@
 """Sample sizes: the impressions needed by a test at the end, and by a test with any number of looks.
 
-Of an outcome y in [-1, 1], only two numbers matter: its mean, the effect, and its mean square, about the share of
-impressions that are not ties. Both come from a log, or from comparisons on simulated users (see `spread`). All numbers
-are impressions of the whole log: with K rankers, a pair has only a part of them, and all pairs share the error.
+Only two numbers of an outcome y in [-1, 1] matter: the mean (the effect) and the mean square (approximately the share
+of impressions without a tie). Both are estimated from a log, or from comparisons on simulated users (see `spread`). All
+numbers count impressions of the whole log: with K rankers, each pair receives only part of the impressions, and the
+error probability is divided among all pairs.
 """
 
 from __future__ import annotations
@@ -22,18 +23,18 @@ from ltr_duel.logs.returning_users import Looking, Returning, clustered_times, i
 from ltr_duel.logs.sequential import TUNED_AT
 from ltr_duel.logs.spread import Spread
 
-_NORMAL = 1500.0  # impressions above which both tests are approximated by the test of a normal mean
+_NORMAL = 1500.0  # number of impressions above which both tests are approximated by the test of a normal mean
 _CLEAREST = 5.0  # maximum effect in standard deviations
 _LONGEST = 64.0  # multiple of the fixed test at which a simulated sequence is abandoned
 
 
 class ImpressionPlan(NamedTuple):
-    """Impressions of the whole log, over all its pairs, to find one effect of one pair."""
+    """Impressions of the whole log, over all pairs, that are needed to detect one effect of one pair."""
 
     effect: float
-    fixed: float  # number for a test at the end
-    sequential_mean: float  # mean number until the sequential test stops
-    sequential_power: float  # number by which the sequential test has stopped with the requested power
+    fixed: float  # number of impressions for a test at the end
+    sequential_mean: float  # mean number of impressions until the sequential test stops
+    sequential_power: float  # number of impressions within which the sequential test stops with the requested power
     by_factors: float = math.nan  # fixed test by the normal approximation, with unlimited users
 
 
@@ -49,10 +50,11 @@ def plan_impressions(
     draws: int = 4000,
     seed: int = 0,
 ) -> list[ImpressionPlan]:
-    """Return the numbers of impressions needed to find effects of given sizes.
+    """Return the numbers of impressions needed to detect effects of given sizes.
 
     The fixed test is the test of `compare_log`; the sequential test is the test of `stopping_decisions`, simulated.
-    Each impression is of the pair at random. Users are assumed to come as often as in the log so far.
+    Each impression compares the pair with a fixed probability, independently. Users are assumed to return as often as
+    in the log so far.
 
     Parameters
     ----------
@@ -60,11 +62,12 @@ def plan_impressions(
     effects : sequence of float
         Mean outcomes, above 0 and at most ``spread.largest``; by default the effect of ``spread``.
     power : float
-        Probability of finding the effect, above 0 and below 1.
+        Probability of detecting the effect, above 0 and below 1.
     confidence : float
         One minus the probability of an error if there is no effect.
     tests : int
-        Pairs that share this error, K (K - 1) / 2 (Bonferroni; Holm's correction in `compare_log` needs no more).
+        Number of pairs among which the error probability is divided, K (K - 1) / 2 (Bonferroni; Holm's correction in
+        `compare_log` never needs more impressions).
     every : float
         Impressions of the log between two looks of the sequential test; 0 for a look after each impression.
     tuned_at : float
@@ -81,7 +84,7 @@ def plan_impressions(
     Raises
     ------
     InputError
-        For numbers out of range, or an effect that is impossible for outcomes of that spread.
+        For numbers out of range, or an effect that is impossible for outcomes with this spread.
 
     Examples
     --------
@@ -97,9 +100,9 @@ def plan_impressions(
         if spread.square > 1:
             raise InputError(f"outcomes of mean square {spread.square:.3g} are not within -1 to 1")
         if effect > max(spread.largest, abs(spread.effect)):
-            why = "the mean outcome if all impressions except ties are won"
+            why = "which is the largest mean outcome, reached if every impression except ties is won"
             if spread.between:
-                why = f"whose root, {spread.largest:.4g}, is the mean outcome if all are won by the same credit"
+                why = f"whose root, {spread.largest:.4g}, is the largest mean outcome, reached if all have equal credit"
             raise InputError(
                 f"an effect of {effect:.4g} is impossible: outcomes of {spread.first} against {spread.second} have a"
                 f" mean square of {spread.square:.4g}, {why}"
@@ -127,7 +130,7 @@ def _square(spread: Spread, effect: float) -> float:
 
 
 def _fixed(spread: Spread, effect: float, power: float, alpha: float, rng: np.random.Generator) -> float:
-    """Return the impressions of the log that the fixed test needs."""
+    """Return the number of impressions of the log that the fixed test needs."""
     square = _square(spread, effect)
     if not spread.returning:
         return fixed_test(effect, square, power, alpha, 1 / spread.each)
@@ -144,7 +147,7 @@ def smallest_effects(
     every: float = 0.0,
     seed: int = 0,
 ) -> tuple[float, float]:
-    """Return the smallest effects found with these impressions of the log, by the fixed and the sequential test."""
+    """Return the smallest effects that the fixed and the sequential test detect with these impressions of the log."""
     errors.require_between("the number of impressions", impressions, 1)
     settings = {"power": power, "confidence": confidence, "tests": tests, "every": every, "seed": seed, "draws": 1000}
 
@@ -153,14 +156,14 @@ def smallest_effects(
         return _fixed(spread, effect, power, (1 - confidence) / tests, rng)
 
     def sequential(effect: float) -> float:
-        return plan_impressions(spread, [effect], **settings)[0].sequential_power  # type: ignore[arg-type]  # values of their own types
+        return plan_impressions(spread, [effect], **settings)[0].sequential_power  # type: ignore[arg-type]  # each value has the type of its parameter
 
     largest = max(spread.largest, abs(spread.effect))
     return _smallest(fixed, largest, impressions), _smallest(sequential, largest, impressions)
 
 
 def least_effect(spread: Spread, impressions: int, *, power: float, confidence: float, tests: int) -> float:
-    """Return the smallest effect that the clusters of a log can show: the variance falls to rho / N of an outcome's."""
+    """Return the smallest effect that N clusters can show: means have at least rho / N of an outcome's variance."""
     if not spread.returning or spread.visits <= 1:
         return 0.0
     clusters = impressions / spread.each / spread.visits
@@ -170,7 +173,7 @@ def least_effect(spread: Spread, impressions: int, *, power: float, confidence: 
 
 
 def _smallest(needed: Callable[[float], float], largest: float, impressions: float) -> float:
-    """Return the smallest effect that needs at most `impressions`, to within 1%; infinity if there is none."""
+    """Return the smallest effect that needs at most `impressions`, to within 1%; infinity if no effect does."""
     low, high = float(np.log(1e-4)), float(np.log(largest))
     if needed(largest) > impressions:
         return float("inf")
@@ -181,10 +184,10 @@ def _smallest(needed: Callable[[float], float], largest: float, impressions: flo
 
 
 def fixed_test(effect: float, square: float, power: float, alpha: float, share: float = 1.0) -> float:
-    """Return the impressions with which the test of `compare_log` finds an effect; the pair has a ``share`` of them."""
+    """Return the impressions that the test of `compare_log` needs; a ``share`` of them compares the pair."""
     ratio = effect / max(square - effect**2, effect**2 / _CLEAREST**2) ** 0.5
     about = ((special.ndtri(1 - alpha / 2) + special.ndtri(power)) / ratio) ** 2
-    if about > _NORMAL:  # above this, both tests are the test of a normal mean
+    if about > _NORMAL:  # above this number, both tests approximate the test of a normal mean
         return float(about / share)
     low, high = 1.0, np.ceil(about / share)
     while found_by(effect, square, high, alpha, share) < power:
@@ -197,7 +200,7 @@ def fixed_test(effect: float, square: float, power: float, alpha: float, share: 
 
 
 def found_by(effect: float, square: float, n: float, alpha: float, share: float = 1.0) -> float:
-    """Return the power with n impressions: a sum over all likely wins and losses, with the expected ties."""
+    """Return the power with n impressions: a sum over all likely wins and losses, with expected numbers of ties."""
     decided = _within(n, square * share)
     wins = np.arange(decided[0] // 2, _within(decided[-1], (1 + effect / square) / 2)[-1] + 1)
     d, w = (one.ravel() for one in np.meshgrid(decided, wins, indexing="ij"))
@@ -217,7 +220,7 @@ def _within(n: float, chance: float) -> FloatVector:
 
 
 def plans_table(plans: Sequence[ImpressionPlan]) -> pd.DataFrame:
-    """Return the plans as a table of texts."""
+    """Return the plans as a table of formatted strings."""
     return pd.DataFrame(
         [
             {

@@ -1,4 +1,4 @@
-"""The comparison as text and as one HTML page: the estimates, the error that they share, and their assumptions."""
+"""The comparison as text and as one HTML page: the estimates, the error probability, and the assumptions."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _robust(cluster: str) -> str:
 
 def save_comparison(evidence: Evidence, path: str | Path, *, title: str = "") -> None:
     """Write a decision and its evidence as one self-contained HTML page."""
-    from ltr_duel.analysis import png_bytes, render_page  # with matplotlib, which the terminal does not need
+    from ltr_duel.analysis import png_bytes, render_page  # imports matplotlib, unused by the terminal
     from ltr_duel.logs.picture import plot_comparison, plot_parts
 
     found = evidence.found
@@ -67,7 +67,7 @@ def save_comparison(evidence: Evidence, path: str | Path, *, title: str = "") ->
     names, about = rankers_in_table(evidence), found.provenance
     *answer, headline = decision_of(evidence).lines
     headline, _, rest = headline.partition(". ")
-    omitted = f"The {ROWS} clearest of {len(found.pairs):,} pairs are shown; all of them share the error."
+    omitted = f"The {ROWS} clearest of {len(found.pairs):,} pairs are shown; the error is divided among all pairs."
     page = render_page(
         _TEMPLATE,
         title=title or f"Comparison of {', '.join(names[:4])}{' ...' if len(names) > 4 else ''}",
@@ -99,7 +99,7 @@ def _capital(sentence: str, names: Sequence[str]) -> str:
 
 
 def whose(found: LogComparison) -> str:
-    """Return the users and queries for which an answer holds, by the clustering of the errors."""
+    """Return the users and queries for which the answer is valid, by the clustering of the errors."""
     queries = found.provenance["queries"]
     return _WHOSE[found.cluster].format("this query" if queries == 1 else f"these {queries:,} queries")
 
@@ -107,30 +107,30 @@ def whose(found: LogComparison) -> str:
 def picture_caption(evidence: Evidence, most: int = 4) -> str:
     """Return the caption of the plot over time."""
     found, pairs = evidence.found, len(evidence.found.pairs)
-    of = "users' first impressions of the pair" if first_impressions(found) else "all its impressions"
-    which = f"Of the {most} clearest of {pairs:,} pairs the" if pairs > most else "The"
+    of = "users' first impressions of a pair" if first_impressions(found) else "all impressions of a pair"
+    which = f"For the {most} clearest of {pairs:,} pairs, the" if pairs > most else "The"
     interval = "with the interval by which the decision is made"
     if evidence.decisions is None and weighs(found):
-        interval = "with its confidence sequence (the decision is by means that weigh impressions)"
-    margin = f" Grey is the margin, {evidence.margin:g} to either side of 0." if evidence.margin > 0 else ""
-    drawn = f"{interval}; no interval is drawn as long as it covers -1 to 1"
-    return f"{which} mean outcome of {of} until then, {drawn}.{margin}"
+        interval = "with its confidence sequence (the decision is by weighted means)"
+    margin = f" The grey band is the margin, {evidence.margin:g} on either side of 0." if evidence.margin > 0 else ""
+    drawn = f"{interval}; intervals that cover -1 to 1 are not drawn"
+    return f"{which} mean outcome of {of} up to each time, {drawn}.{margin}"
 
 
 def beside_note(confidence: float) -> str:
     """Return a note on the correction of intervals and p in a table of parts or of secondary outcomes."""
     return (
-        f"The intervals of each such table hold together with {confidence:.0%} (Bonferroni). p is corrected for its"
-        " rows by Holm's rule, which is sharper, so an interval may hold 0 beside a small p."
+        f"The intervals of each such table hold simultaneously with {confidence:.0%} (Bonferroni). p is corrected for"
+        " its rows by Holm's rule, which is less conservative, so an interval may contain 0 although p is small."
     )
 
 
 def method_lines(evidence: Evidence) -> list[str]:
-    """Return lines on the estimand, the shared error and the assumptions."""
+    """Return lines on the estimand, the error probability and the assumptions."""
     about = evidence.found.provenance
     lines = [
         f"Outcome: {about['events']}, credited by {about['method']} ({about['outcome']}). The mean outcome is from"
-        " -1 to 1: the share of impressions won less the share lost; with fractional credit, the mean credit.",
+        " -1 to 1: the share of impressions won minus the share lost; with fractional credit, the mean credit.",
         *([about["caution"]] if "caution" in about else []),
         f"{_estimand(evidence)} The answer is for {whose(evidence.found)}.",
         _family(evidence),
@@ -138,21 +138,21 @@ def method_lines(evidence: Evidence) -> list[str]:
     if evidence.guards:
         lines.append(
             f"Guardrails: one-sided tests that the ranker ahead is not worse by more than the margin. Each has an error"
-            f" of {1 - evidence.confidence:.2g}; a decision needs all of them, so they need no correction."
+            f" of {1 - evidence.confidence:.2g}; a decision requires all of them, so they need no correction."
         )
     if evidence.beside:
         lines.append(
             "Secondary outcomes and parts of the log explain and do not decide."
-            f" {beside_note(evidence.confidence)} Days and weeks are those of UTC, and as a day that is over does not"
-            " change, their intervals are for one look. A user is new for 24 hours from the first impression in the"
-            " log."
+            f" {beside_note(evidence.confidence)} Days and weeks are in UTC; because a past day does not change, their"
+            " intervals are for one look. A user is new for 24 hours from the first impression in the log."
         )
     if evidence.findings is not None:
-        lines.append("Checks: each test fails for one sound log of a hundred.")
+        lines.append("Checks: each test fails for one sound log in a hundred.")
     if evidence.found.adjusted:
         lines.append(
-            "Adjusted: the effect of the coin of place 1, alone and times the users' history, is removed from"
-            " the primary outcome. The coin is fair, so the mean is the same, with less error. Parts are not adjusted."
+            "Adjusted: the effect of the coin of position 1, alone and times the users' history, is subtracted"
+            " from the primary outcome. The coin is fair, so the mean stays the same and its error becomes smaller."
+            " Parts are not adjusted."
         )
     return [*lines, _assumptions(evidence.found)]
 
@@ -163,22 +163,22 @@ def _estimand(evidence: Evidence) -> str:
         names = " and ".join(found.provenance["policies"])
         once = "users' first impressions of a pair" if found.cluster == "user" else "the impressions of a pair"
         return (
-            f"Estimated is the mean outcome over {once}, in the order in which {names} showed them: {names} chose the"
-            " rankers by earlier outcomes, so that plain means are biased. The intervals are those of a confidence"
-            f" sequence, valid whatever chose the pairs as long as the next user is new.{_weighted(evidence)}"
+            f"The estimand is the mean outcome over {once}, in the order in which {names} showed them: {names} chose"
+            " the rankers by earlier outcomes, so plain means are biased. The intervals form a confidence sequence,"
+            f" which is valid for any choice of pairs as long as the next user is new.{_weighted(evidence)}"
         )
     if any(not np.isnan(one.per_user) for one in evidence.decisions or ()):
         return (
-            "Estimated is the mean outcome over the impressions so far, by which the decision is made, and beside it"
-            " the mean over users, by their first impressions."
+            "The estimand of the decision is the mean outcome over the impressions so far; the mean over users, by"
+            " their first impressions, is estimated too."
         )
     so_far = "" if evidence.decisions is None else " so far"
-    return f"Estimated is the mean outcome over the impressions{so_far}."
+    return f"The estimand is the mean outcome over the impressions{so_far}."
 
 
 def _weighted(evidence: Evidence) -> str:
     if evidence.decisions is None and weighs(evidence.found):
-        return " Here means are weighted by the propensities instead, which hold for this one look."
+        return " Here means are weighted by the propensities instead, and are valid for this look only."
     return ""
 
 
@@ -187,16 +187,16 @@ def _family(evidence: Evidence) -> str:
     if evidence.decisions is None:
         pairs = len(evidence.found.pairs)  # pairs that were shown
         corrected = f" p is corrected for the {pairs} pairs (Holm); each interval is for its pair alone." * (pairs > 1)
-        return f"Error: at one planned look, a pair is decided wrongly with a chance of at most {error}.{corrected}"
+        return f"Error: at one planned look, a pair is decided wrongly with probability at most {error}.{corrected}"
     shared = f" of the {pairs} pairs" if pairs > 1 else ""
     twice = f" ({2 - 2 * evidence.confidence:.2g} with looks by both tests, see below the table)"
     twice *= bool(two_tests(evidence.found))
-    named = " A winner against all others wins each of its pairs, so this holds of winners too." * (pairs > 1)
+    named = " A winner against all others wins each of its pairs, so this also applies to winners." * (pairs > 1)
     return (
-        f"Error: the chance that any decision{shared} is ever wrong, at any number of looks, is at most {error}{twice}."
-        f"{named}"
-        " Intervals and p-values hold at every look as well, except those of days, weeks, checks and drift, and the"
-        ' tests marked "one look".'
+        f"Error: the probability that any decision{shared} is ever wrong, at any number of looks, is at most"
+        f" {error}{twice}.{named}"
+        " Intervals and p-values are valid at every look as well, except those of days, weeks, checks and drift, and"
+        ' the tests marked "one look".'
     )
 
 
@@ -204,4 +204,4 @@ def _assumptions(found: LogComparison) -> str:
     who = {"user": "users are", "query": "queries are", "both": "users are, and queries are,"}
     if found.cluster not in who:
         return "Assumed: impressions are independent of each other."
-    return f"Assumed: {who[found.cluster]} independent of each other; outcomes of one may be correlated."
+    return f"Assumed: {who[found.cluster]} independent of each other; outcomes within each may be correlated."

@@ -1,9 +1,9 @@
 """Simulations for plans: stopping times of sequential tests, and data of tests with returning users.
 
-There are a few kinds of returning users. They arrive one after the other; or the log has a fixed number of impressions:
-users of the kinds that come more often are sampled, and users of the first kind fill the log. A user's mean outcome has
-a Beta distribution from -1 to 1. For many users of a kind, only the sum of their sums, as normal, and the sum of the
-squares are sampled. These give the mean and error as the test computes them, and nearly the exact sign test.
+Users are of a few kinds, which differ in the number of impressions. Either they arrive one after the other, or the
+log has a fixed number of impressions: users of the more frequent kinds are sampled, and users of the first kind fill
+it. A user's mean outcome has a Beta distribution on [-1, 1]. For many users of a kind, only the (normal) sum of their
+sums and the sum of the squares are sampled, which determine the mean and error of the test, and nearly its sign test.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Looking(NamedTuple):
     """The looks at simulated experiments, in impressions of the pair or of the log."""
 
     every: float  # number between two looks; 0: a look after each impression
-    most: float  # number after which an experiment counts as never stopping
+    most: float  # number after which an experiment counts as one that never stops
     draws: int  # number of experiments
 
 
@@ -42,7 +42,7 @@ class Drawn(NamedTuple):
     number: FloatMatrix
     total: FloatMatrix
     squares: FloatMatrix
-    against: FloatVector  # users with a sum below 0
+    against: FloatVector  # number of users with a sum below 0
 
     @classmethod
     def none(cls, kinds: int, draws: int) -> Drawn:
@@ -106,7 +106,7 @@ class Returning(NamedTuple):
             beyond = np.sqrt(variance * new) * rng.standard_normal(new.shape)
             rest = variance * 2 * rng.standard_gamma(np.maximum(new - 1, 0) / 2)
             squares = rest + beyond**2 / np.maximum(new, 1) + 2 * mean * beyond + new * mean**2
-            return new * mean + beyond, squares, np.minimum(new, 1.0)  # so many users hardly ever all agree
+            return new * mean + beyond, squares, np.minimum(new, 1.0)  # sums of many users rarely all agree
         won = min((1 + self.effect) / 2, 1 - 1e-6)
         alike = max(won * (1 - won) * 4 * size**2 / variance - 1, 0.01)
         each = size * (2 * rng.beta(won * alike, (1 - won) * alike, (int(new.max()), len(new))) - 1)
@@ -114,7 +114,7 @@ class Returning(NamedTuple):
         return each.sum(axis=0), (each**2).sum(axis=0), (each < 0).sum(axis=0)
 
     def seen(self, sums: Drawn) -> Clustered:
-        """Return the data of a look; the sign test is exact if all users agree, else by the normal approximation."""
+        """Return the data of a look; the sign test is exact if all users agree, otherwise approximate."""
         size, total, number = self.size[:, None], sums.total.sum(axis=0), sums.number.sum(axis=0)
         n = (size * sums.number).sum(axis=0)
         means = cautious_of_kinds(size, *sums[:3], n * self.square)
@@ -125,7 +125,7 @@ class Returning(NamedTuple):
 
 
 def impressions_needed(users: Returning, power: float, alpha: float, rng: np.random.Generator) -> float:
-    """Return the impressions of the pair with which the fixed test finds the effect, by bisection over simulations."""
+    """Return the number of impressions of the pair that the fixed test needs, by bisection over simulations."""
     each = users.variance / users.size
     about = float(special.ndtri(1 - alpha / 2) + special.ndtri(power)) ** 2 * (users.share @ each) / users.effect**2
     if about * (users.share @ each) ** 2 / (users.share * users.size @ each**2) > _NORMAL:
@@ -139,7 +139,7 @@ def impressions_needed(users: Returning, power: float, alpha: float, rng: np.ran
 
     high = np.ceil(
         3 * about / unit + 2
-    )  # from above, because a small log without a heavy user may have more power than a larger one
+    )  # from above, because a small log without a heavy user may have more power than a larger log
     while found(high, _ROUGH) < power:
         high = np.ceil(1.2 * high)
     while (low := np.floor(high / 1.2)) > 1 and found(low, _ROUGH) >= power:
@@ -154,7 +154,7 @@ def impressions_needed(users: Returning, power: float, alpha: float, rng: np.ran
 def clustered_times(
     users: Returning, alpha: float, tuned_at: float, looking: Looking, rng: np.random.Generator
 ) -> tuple[FloatVector, NDArray[np.bool_]]:
-    """Simulate `stopping_times` by the test of `Clustered`, in impressions of the pair; ``alpha`` is two-sided."""
+    """Simulate stopping times of the test of `Clustered`, in impressions of the pair; ``alpha`` is two-sided."""
     every, most, draws = looking
     times, right = np.full(draws, np.inf), np.zeros(draws, np.bool_)
     sums, open_ones, known = Drawn.none(len(users.size), draws), np.arange(draws), 0
@@ -167,7 +167,7 @@ def clustered_times(
         if known < 2 or not len(far):
             continue
         hit = far[users.seen(sums.of(far)).ahead(1 - alpha, 1, tuned_at) != 0]
-        looks = np.floor(known * users.visits / every + 1e-9) if every > 0 else 0.0  # by mean visits, so whole days
+        looks = np.floor(known * users.visits / every + 1e-9) if every > 0 else 0.0  # after mean visits
         times[open_ones[hit]] = max(looks, 1.0) * every if every > 0 else users.size @ sums.number[:, hit]
         right[open_ones[hit]] = total[hit] > 0
         rest = np.delete(np.arange(len(open_ones)), hit)
@@ -186,15 +186,15 @@ def stopping_times(
     rng: np.random.Generator,
     share: float = 1.0,
 ) -> tuple[FloatVector, NDArray[np.bool_]]:
-    """Simulate the impressions until sequences stop, infinity for never, and whether they name the right ranker.
+    """Simulate the impressions until each sequence stops (infinity: never), and whether it names the right ranker.
 
-    An impression is of the pair with probability ``share``; ``alpha`` is the error of each side.
+    An impression compares the pair with probability ``share``; ``alpha`` is the error of each side.
     """
     every, most, draws = looking
     won, lost = share * (square + effect) / 2, share * (square - effect) / 2
-    chances = np.array([won, lost, max(0.0, 1 - won - lost)])  # without ties, rounding may make it negative
+    chances = np.array([won, lost, max(0.0, 1 - won - lost)])  # without ties, rounding may make their chance negative
     level = float(-np.log(alpha))
-    least = np.arange(1.0, 20 * level)  # a run of some of these numbers of wins is enough
+    least = np.arange(1.0, 20 * level)  # a run of wins of one of these lengths is enough to stop
     most = max(most, 4.0 * float(bets.lead_needed(least, level).min()) / effect / share)
     grid = np.unique(np.round(np.geomspace(1, 2 * most, 2000)))
     bound = np.minimum(bets.lead_needed(grid, level), 2 * grid)  # unreachable if no lead is enough

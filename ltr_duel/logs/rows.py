@@ -1,6 +1,6 @@
 """Checks of the rows of a log from any source: each has a condition for the engine, and an error message.
 
-The engine finds the unusable rows; their messages are made from their values.
+The engine finds the unusable rows; messages are made from the values of these rows.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from ltr_duel.logs.table import LEGAL, LOG_COLUMNS, NO_RANKERS, date_words
 Row = dict[str, Any]
 FACTS: dict[str, Callable[..., Any]] = {"n": sum, "named": sum, "clicked": any, "first": min, "last": max}
 SHOWN_AGAIN = (
-    " (a page that is shown again is the same impression: keep its first row, or pass over the others with --skip-bad)"
+    " (a page that is shown again is the same impression: keep its first row, or skip the others with --skip-bad)"
 )
 _AS_JSON = "a list in JSON, such as [1, 3] (lists in another form: --source, see docs/logs.md)"
 _GRADES = 1000  # largest grade
-_LATEST = 1e11  # in seconds, after times in milliseconds were converted; larger times are in neither unit
+_LATEST = 1e11  # latest time in seconds, after conversion from milliseconds; larger times are in neither unit
 
 
 class Check(NamedTuple):
     """A condition that makes a row unusable."""
 
-    columns: tuple[str, ...]  # columns that the check reads; without them there is no check
+    columns: tuple[str, ...]  # columns that the check reads; if one is absent, the check is omitted
     wrong: Callable[[Any], Any]  # condition, given a relation with `ready` columns
     sentence: Callable[[Row], str]
 
@@ -77,14 +77,14 @@ def going_back(rows: Any) -> Any:
 
 
 def repeating(rows: Any) -> Any:
-    """Return the lines that repeat an impression, and its ``first`` line."""
+    """Return the lines that repeat an impression, with the ``first`` line of that impression."""
     often = rows.group_by("impression").agg(first=rows.line.min(), n=rows.count())
     again = rows.join(often.filter(often.n > 1), "impression").select("line", "impression", "first")
     return again.filter(again.line > again.first)
 
 
 def kinds_of(rows: Any, facts: dict[str, Any] | None = None, **more: Any) -> Any:
-    """Return the expression of the different rankers and methods of rows, the first line with each, and facts."""
+    """Return the expression of the distinct rankers and methods of rows, with the first line of each, and facts."""
     keys = [name for name in ("rankers", "method", "outcome") if name in rows.columns]
     return rows.group_by(*keys, given=rows.owners.notnull(), **more).agg(first_line=rows.line.min(), **facts or {})
 
@@ -113,13 +113,13 @@ def fault_sentence(row: Row) -> str:
         if strange:
             return f"owner {short(strange[0])} is not a ranker: {_names(given['rankers'])}"
     if name == "owners" and not given.get("rankers") and _has_names(value):
-        return f"'owners' holds names, but {NO_RANKERS}"
+        return f"'owners' contains names, but {NO_RANKERS}"
     legal = _AS_JSON if isinstance(value, str) and name in _LISTS else LEGAL[name]
     return f"'{name}' must be {legal}, not {short(value)}"
 
 
 def _has_names(value: Any) -> bool:
-    """Whether a list, perhaps as JSON, contains texts."""
+    """Return whether a list, perhaps as JSON, contains strings."""
     if isinstance(value, str):
         with suppress(ValueError, RecursionError):
             value = json.loads(value)
@@ -208,7 +208,7 @@ _CHECKS = (
         ("clicks",),
         _outside("clicks", 1, lambda t: t.length),
         lambda row: (
-            f"a click at place {_first(row['clicks'], 1, row['length'])} is not on the list of {row['length']}"
+            f"a click at position {_first(row['clicks'], 1, row['length'])} is not on the list of {row['length']}"
             " (1 is the top)"
         ),
     ),

@@ -1,4 +1,4 @@
-"""Resources of the engine in this process: a memory limit by the size of the log, and a folder for temporary data.
+"""Resources of the engine in this process: a memory limit, by the size of the log, and a folder for temporary data.
 
 The folder is removed when the engine is closed. The folder of a killed process is removed by the next process.
 """
@@ -16,17 +16,17 @@ from ltr_duel.core import InputError, host
 
 VARIABLE = "LTR_DUEL_LOGS_MEMORY"
 _USUAL, _MOST = 640_000_000, 2_500_000_000  # bytes, for logs of up to 10^7 rows and for the longest logs
-_ROWS, _EACH = 10**7, 20  # bytes for each further row
-_SHARE = 0.5  # share of the free memory
+_ROWS, _EACH = 10**7, 20  # additional bytes for each further row
+_SHARE = 0.5  # maximum share of the free memory
 _LEAST = 256_000_000  # some queries fail with less
 _PREFIX, _OWNER = "ltr_duel-logs-", "process.json"
 _UNITS = {"MB": 10**6, "GB": 10**9}
 
 
 def memory_limit(rows: int) -> int:
-    """Return the memory limit of DuckDB in bytes for a log of `rows` rows; long logs get more.
+    """Return the memory limit of DuckDB, in bytes, for a log of `rows` rows.
 
-    Raises `InputError` if the environment variable that sets it is not a valid size.
+    Raises `InputError` if the environment variable for the limit is not a valid size.
     """
     if given := os.environ.get(VARIABLE, ""):
         with suppress(ValueError, KeyError):
@@ -53,7 +53,7 @@ def lack_of_memory(limit: int) -> str:
     """Return an error message on lack of memory, with a remedy."""
     free = host.free_memory()
     return (
-        f"DuckDB needs more memory than the {limit / 1e9:.2g} GB that it may take ({free / 1e9:.2g} GB are free):"
+        f"DuckDB needs more memory than its limit, {limit / 1e9:.2g} GB ({free / 1e9:.2g} GB are free):"
         f" set {VARIABLE}, such as {VARIABLE}={2 * limit / 1e9:.2g}GB"
     )
 
@@ -62,6 +62,6 @@ def lack_of_disk(folder: str) -> str:
     """Return an error message on a full disk, with a remedy."""
     place = Path(folder).parent
     return (
-        f"DuckDB writes data that exceed its memory to disk, and {place} is full"
+        f"DuckDB writes data that exceed its memory limit to disk, and {place} is full"
         f" ({shutil.disk_usage(place).free / 1e9:.2g} GB are free): set TMPDIR to a folder on another disk"
     )

@@ -3,8 +3,9 @@
 The means that the bets of `ltr_duel.logs.bets` do not reject form the confidence sequence of `Observed`.
 
 The sequence is valid if the expectation of an observation, given all earlier ones, is the mean. Returning users violate
-this: a user whose clicks favoured a ranker yesterday is likely to favour it today. So each user counts once there, by
-the first impression of the pair; if users never return, every impression counts. `Clustered` uses all impressions.
+this: a user whose clicks favoured a ranker yesterday is likely to favour it today. So each user counts once in
+`Observed`, by the first impression of the pair; if users never return, every impression counts. `Clustered` uses all
+impressions.
 
 At a look, S is the sum of a pair's n outcomes and V the variance of S, clustered by users. If each user came once, the
 looks would observe a Brownian motion at the times V, and the normal mixture of Robbins (Annals of Mathematical
@@ -13,7 +14,7 @@ eight times rho, but V varies from 30 to 100,000. So half of the weight is at on
 eleven powers of 4; no rho depends on outcomes, so the mixture is an e-value too, asymptotically (Waudby-Smith, Arbour,
 Sinha, Kennedy, Ramdas. Annals of Statistics 2024). If users return and the outcomes of a user are positively
 correlated, S is less likely ever to cross the boundary (Slepian's inequality, Bell System Technical Journal 1962), so
-the error bound holds; it would not if a user's outcomes alternated.
+the error bound holds; it would not hold if a user's outcomes alternated.
 
 With few users S is not normal. S^2 / V is therefore replaced by the square of the normal deviate with the p-value of
 `compare_log`, which has the degrees of freedom of the users and is never below the p-value of an exact test.
@@ -98,7 +99,7 @@ def confidence_sequence(
     True
     """
     errors.require_between("the confidence", confidence, 1e-9, 1 - 1e-9)
-    errors.require_between("the place of tuning", tuned_at, 1e-6)
+    errors.require_between("the value of tuned_at", tuned_at, 1e-6)
     parts = (wins, losses, ties, others, lead, square)
     seen = Sequences(*np.broadcast_arrays(*(np.asarray(part, np.float64) for part in parts)))
     bets, level = _settings(confidence, tests, tuned_at)
@@ -120,7 +121,7 @@ def observations_needed(
     tuned_at: float = TUNED_AT,
     margin: float = 0.0,
 ) -> FloatVector:
-    """Return the observations after which a sequence decides; ``each`` has its increments per observation."""
+    """Return the number of observations until a sequence decides; ``each``: its increments per observation."""
     bets, level = _settings(confidence, tests, tuned_at)
     flat = Sequences(*(np.ravel(part).astype(np.float64) for part in np.broadcast_arrays(*each)))
     needed = np.empty(len(flat.wins))
@@ -144,7 +145,7 @@ class Observed(NamedTuple):
         return confidence_sequence(*self.sequences, confidence=confidence, tests=tests, tuned_at=tuned_at)
 
     def further(self, confidence: float, tests: float, margin: float = 0.0, tuned_at: float = TUNED_AT) -> FloatVector:
-        """Return the factor of observations after which each pair is decided, if its mean persists."""
+        """Return the factor by which observations must grow to decide each pair, if its mean persists."""
         n = np.maximum(self.sequences.n, 1)
         each = Sequences(*(part / n for part in self.sequences))
         needed = observations_needed(each, confidence=confidence, tests=tests, margin=margin, tuned_at=tuned_at)
@@ -160,7 +161,7 @@ class Clustered(NamedTuple):
 
     means: Means  # see `cautious_means`
     p: FloatVector  # p-value of a single look
-    n: FloatVector  # impressions
+    n: FloatVector  # number of impressions
 
     def sequence(self, confidence: float, tests: float, tuned_at: float = TUNED_AT) -> Sequence:
         """Return e-values, and intervals of the mean over impressions that hold at all looks."""
@@ -180,7 +181,7 @@ class Clustered(NamedTuple):
         return np.where(sure, np.sign(self.means.mean), 0).astype(np.int64)
 
     def further(self, confidence: float, tests: float, margin: float = 0.0, tuned_at: float = TUNED_AT) -> FloatVector:
-        """Return the factor of impressions after which each pair is decided, if its mean and variance persist."""
+        """Return the factor by which impressions must grow to decide each pair, if its mean and variance persist."""
         alpha = (1 - confidence) / tests
 
         def decided(times: FloatVector) -> NDArray[np.bool_]:
@@ -251,6 +252,6 @@ def _components(variance: ArrayLike, alpha: float, tuned_at: float) -> tuple[Flo
 
 
 def _rho(alpha: float, tuned_at: float) -> float:
-    """Return the rho with about the narrowest boundary where the variance of the sum is ``tuned_at``."""
+    """Return the rho whose boundary is about the narrowest if the variance of the sum is ``tuned_at``."""
     log = -2 * np.log(alpha)
     return float(tuned_at / (log + np.log(1 + log)))

@@ -1,7 +1,7 @@
-"""A log of simulated users: every impression of a policy's run, in the form in which a search page would log it.
+"""A log of simulated users: every impression of a policy's run, in the form that a search page would log.
 
-The run equals that of `simulate` with the same seed (its first repetition), list by list and click by click.
-Alternatively users return, each with a few queries that are repeated, so that a user's outcomes are correlated.
+The run equals the first repetition of `simulate` with the same seed, list by list and click by click.
+Alternatively, users return, each with a few queries that are repeated, so that a user's outcomes are correlated.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _COLUMNS = (
 
 
 class Record(NamedTuple):
-    """The impressions that are not yet written; one row each."""
+    """The impressions that have not been written yet, one row per impression."""
 
     used: IntVector  # (1,)
     query: IntVector  # (rows,)
@@ -167,7 +167,7 @@ def simulate_log(
     rankings : Rankings
         Rankings with a fixed order of ties.
     clicks, pairs, outcome, slates, top
-        See `Live`, but the outcome rule is by default the first of the method: ``marginal_sign`` for probabilistic
+        See `Live`; but the default outcome rule is the first rule of the method: ``marginal_sign`` for probabilistic
         interleaving, whose credit needs no page token.
     policy : str or Policy
         Policy that chooses the rankers of each impression; ``"random"`` samples all pairs uniformly.
@@ -206,10 +206,10 @@ def simulate_log(
     errors.require_between("the horizon", horizon, 1)
     errors.require_between("the number of users", users, 0)
     if outcome == "marginal_bernoulli":
-        raise InputError(f"the rule '{outcome}' uses a coin of the list, which a log without page tokens lacks")
+        raise InputError(f"the rule '{outcome}' uses a coin of the list, which only page tokens contain")
     if rankings.provenance.get("ties") in REDRAWING:
-        raise InputError("a log holds one order of tied documents: use rankings with a fixed order of ties")
-    # The first rule of each method needs no page token; the coin of an unbiased rule would need one.
+        raise InputError("a log contains one order of tied documents: use rankings with a fixed order of ties")
+    # The first rule of each method needs no page token; the coin of an unbiased rule would require a token.
     outcome = outcome or METHODS.configure(pairs).component.outcomes[0]
     live = Live(rankings, clicks, pairs=pairs, outcome=outcome, slates=slates, top=top)
     label, component, params = POLICIES.configure(policy)

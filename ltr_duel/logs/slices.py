@@ -1,8 +1,8 @@
-"""Means that do not decide: the primary outcome in parts of the log, and secondary outcomes.
+"""Supplementary means, on which no decision is based: the primary outcome in parts of the log, and secondary outcomes.
 
 Each part of each pair is summed as a separate pair, so that means, errors and sequences are computed as for the whole
-log. The intervals of a table hold together (Bonferroni over all its rows); p-values are corrected by Holm's rule. One
-test over all parts of a pair shows whether they differ, even if users are in several parts.
+log. The intervals of a table hold simultaneously (Bonferroni over all its rows); p-values are corrected by Holm's rule.
+One test over all parts of a pair shows whether they differ, even if users are in several parts.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ _LEVEL = 0.05  # level of the test of interaction
 _WHAT = {
     "day": "days",
     "week": "weeks",
-    "new": "the first 24 hours of users and later ones",
+    "new": "users' first 24 hours and later times",
     "heavy": "users who come often and others",
 }
 
 
 class Beside(NamedTuple):
-    """A table of means that do not decide: parts of the primary outcome, or secondary outcomes."""
+    """A table of supplementary means: the primary outcome in parts of the log, or secondary outcomes."""
 
     by: str  # the first column: day, week, new, heavy, outcome, or a column of the log
     frame: pd.DataFrame  # a row for each pair and part; the ranker that leads in the whole log comes first
     notes: list[str]  # notes on the table
-    differ: Sequence[str] = ()  # for each pair, whether its parts differ; the clearest pair first
-    of: str = ""  # the unit of the means, unless all impressions count alike
+    differ: Sequence[str] = ()  # a line on each pair: whether its parts differ; the clearest pair first
+    of: str = ""  # the unit of the means, unless all impressions count equally
 
     def shown(self, pairs: int) -> pd.DataFrame:
         """Return the rows of the first `pairs` pairs of rankers, with a column ``pair``."""
@@ -143,7 +143,7 @@ def _notes(p: FloatVector, found: LogComparison, signs: IntVector, by: str) -> l
 
 
 def _users(log: ClickLog, cells: Any, parts: int, pairs: int) -> dict[str, Any]:
-    """Return the numbers of users in each part of each pair, and of those who were in no earlier part."""
+    """Return the numbers of users in each part of each pair, and of users who were in no earlier part."""
     t = cells.filter(cells.user.notnull())
     if not log.engine.value(t.count()):
         return {}
@@ -173,9 +173,9 @@ def interaction_p(
 ) -> float:
     """Return the p-value of "all these means are equal", for means with different errors that may be correlated.
 
-    Wald's statistic with the full covariance; the larger p-value of Welch (Biometrika 1951), valid if no cluster is in
-    two parts, and Hotelling (Annals of Mathematical Statistics 1931), valid if each is in all. Parts with fewer than
-    five degrees of freedom are omitted; NaN if fewer than two parts remain.
+    Wald's statistic with the full covariance has two p-values, of which the larger is returned: Welch's (Biometrika
+    1951) is valid if no cluster is in two parts, Hotelling's (Annals of Mathematical Statistics 1931) if each cluster
+    is in all parts. Parts with fewer than five degrees of freedom are omitted; NaN if fewer than two parts remain.
     """
     good = np.flatnonzero((freedom >= 5) & np.isfinite(error) & (error > 0))
     k = len(good)
@@ -195,7 +195,7 @@ def interaction_p(
 
 
 def _products(engine: Any, cells: Any, cluster: str, size: int, parts: int) -> FloatMatrix:
-    """Return sums over clusters of products between two cells: n n, n y, y n, y y; with both kinds, over users only."""
+    """Return sums of products of two cells over clusters (users if "both"): n n, n y, y n, y y."""
     out = np.zeros((4, size, size))
     if cluster == "impression":
         return out

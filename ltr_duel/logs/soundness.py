@@ -1,7 +1,7 @@
 """Checks of the experiment behind a log, to be made before its result is used.
 
-Tests fail at p < 0.01, so that each raises an alarm for one sound log in a hundred; limits on rates are far above those
-of sound logs. Fabijan et al. Diagnosing Sample Ratio Mismatch in Online Controlled Experiments. KDD 2019.
+Tests fail at p < 0.01, so that each raises an alarm for one sound log in a hundred; limits on rates are far above the
+rates of sound logs. Fabijan et al. Diagnosing Sample Ratio Mismatch in Online Controlled Experiments. KDD 2019.
 """
 
 from __future__ import annotations
@@ -23,25 +23,25 @@ from ltr_duel.logs.outcomes import credited
 from ltr_duel.logs.rows import repeating
 from ltr_duel.logs.sums import sorted_columns
 
-_STEPS = 240  # steps of time, for gaps
-_OVERTAKEN = 0.05  # share of the clicked lists with a click after the user's next list; users have several windows
+_STEPS = 240  # number of time steps in which gaps are measured
+_OVERTAKEN = 0.05  # usual share of clicked lists with a click after the user's next list, in another window
 _PAGES, _ROBOT = 50, 0.95  # minimum number of pages of a robot; minimum share of its pages with a click
-_NO_OWNERS = "pairs shown, owners of places and over time, A/A (needs the column owners, of all that was shown)"
+_NO_OWNERS = "pairs shown, owners by position and over time, A/A (requires the column owners, for all shown documents)"
 _LONELY = 1e-6  # probability of a gap in a day of even traffic
 
 
 def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = "") -> list[Finding]:
     """Check whether the experiment behind a log is sound.
 
-    Tests of the coins assume that each list was drawn again: if lists are cached for a user or query, so are their
-    coins. The choice of rankers may be fixed for a user, as its tests sum all pages of a user.
+    Tests of the coins assume independently sampled lists: if lists are cached for a user or query, so are their
+    coins. The choice of rankers may be fixed for a user, because its tests sum over all pages of a user.
 
     Parameters
     ----------
     log : ClickLog
         Log opened with ``skip_bad=None``, so that repeated impressions are counted.
     rankers : collection of str
-        The only legal rankers, or empty for any.
+        The only valid rankers, or empty for any.
     planned : {"", "even"}
         Whether all sets of rankers were planned to be shown equally often; by default this is not checked.
 
@@ -74,7 +74,7 @@ def check_log(log: ClickLog, rankers: Collection[str] = (), *, planned: str = ""
     first, last, n = (log.facts(rows, rankers)[name] for name in ("first", "last", "n"))
     found = [_repeated_ids(log, n)]
     if not log.facts(rows, rankers)["clicked"]:
-        said = f"no impression has one ({log.outcome.name}): are they in another column, or other files?"
+        said = f"no impression has a counted event ({log.outcome.name}): are events in another column or file?"
         found.append(Finding("clicks", "fails", 0.0, said))
     if "user" in rows.columns:
         found.append(_same_moment(engine, rows, n, timed=log.loaded.ordered and not log.bad.count))
@@ -109,7 +109,7 @@ def _same_moment(engine: Any, rows: Any, n: int, *, timed: bool) -> Finding:
         named = named.filter(named.user.notnull())
         often = named.group_by("user", "query", "time").agg(n=named.count())
         number = engine.value(often.aggregate(n=(often.n - 1).sum().coalesce(0)))
-    sentence = f"{number:,} rows have user, query and time of another row"
+    sentence = f"{number:,} rows have the same user, query and time as another row"
     return limited("repeated rows", number / n, RATE / 10, sentence)
 
 
@@ -124,7 +124,7 @@ def _users(engine: Any, rows: Any, n: int, known: tuple[int, int] | None) -> lis
         found = robots_among(alike["n"], alike["clicked"], alike["users"])
         robots, pages = _unlike_their_queries(engine, named, each, alike, found) if found.any() else (0, 0)
     limit = usual_share(users)
-    said = f"no user with {_PAGES} or more pages clicks on nearly all, much more often than others do"
+    said = f"no user with {_PAGES} or more pages clicks on nearly all of them, much more often than others do"
     if robots:
         of = several(robots, "user")
         said = f"{of} with {_PAGES} or more pages: a click on nearly all of {several(pages, 'page')}"
@@ -132,7 +132,7 @@ def _users(engine: Any, rows: Any, n: int, known: tuple[int, int] | None) -> lis
     share = f"{most / n:.1%} of the" if most / n >= 0.0005 else f"{most:,} of the {n:,}"  # avoids "0.0%"
     heavy = f"one of {users:,} users has {share} impressions{usual}"
     return [
-        limited("heaviest user", most / n, limit, heavy if users else "no impression names its user"),
+        limited("heaviest user", most / n, limit, heavy if users else "no impression has a user"),
         limited("robots", pages / n, RATE / 10, said),
     ]
 
@@ -233,7 +233,7 @@ def _events(log: ClickLog) -> list[Finding]:
         limited("events to come", after / shown, usual, to_come)
         if number
         else Finding("events to come", "not checked", np.nan, "no event has a time"),
-        _seldom("events without exposure", lost, total, "name no exposure of the log", "event names an impression"),
+        _seldom("events without exposure", lost, total, "have no exposure in the log", "event names an impression"),
         _seldom(
             "events before exposure", early, early + later, "are before their exposure", "event has a time and exposure"
         ),
@@ -251,7 +251,7 @@ def _seldom(name: str, number: int, total: int, are: str, what: str) -> Finding:
 
 
 def _overtaken(engine: Any, table: Any, met: Any) -> Finding:
-    """Count the clicked lists with a click after the user's next list, as when a page keeps an old impression id."""
+    """Count the clicked lists with a click after the user's next list, for example because a page keeps an old id."""
     import ibis
 
     named = table.filter(table.user.notnull())
@@ -262,7 +262,7 @@ def _overtaken(engine: Any, table: Any, met: Any) -> Finding:
     if not found["n"]:
         return Finding("events out of order", "not checked", np.nan, "no list of a known user has a click")
     sentence = (
-        f"{found['late']:,} of {found['n']:,} clicked lists have a click after the next list of their user; up to"
+        f"{found['late']:,} of {found['n']:,} clicked lists have a click after the user's next list; up to"
         f" {_OVERTAKEN:.0%} is usual"
     )
     return seldom("events out of order", int(found["late"]), found["n"], _OVERTAKEN, sentence)

@@ -44,8 +44,8 @@ class Number(NamedTuple):
 
     items: int  # events with an item
     counted: int  # events that count by the outcome
-    loose: int  # of the counted events, those without an impression
-    known: int  # of those, events with user and item
+    loose: int  # counted events without an impression
+    known: int  # counted events without an impression, but with user and item
 
 
 class Loaded(NamedTuple):
@@ -54,7 +54,7 @@ class Loaded(NamedTuple):
     engine: Any
     table: Any  # Ibis table: available columns of `LOG_COLUMNS`, ``line``, and ``fault`` if rows may have faults
     find: Callable[[int], Found]  # returns the file and row of a line
-    strange: list[str] = []  # noqa: RUF012  # never written to: columns that are not read
+    strange: list[str] = []  # noqa: RUF012  # columns that are not read; the default is never modified
     exposures: Any = None  # Ibis tables, if the log has exposures and events
     events: Any = None
     met: Any = None  # see `ltr_duel.logs.attribution.met`
@@ -86,9 +86,7 @@ def own(paths: tuple[Path, ...], kind: str, context: tuple[str, ...] = ()) -> So
             dwell, least = table.dwell, outcome.dwell
             table = table.mutate(clicks=table.clicks.filter(lambda _, k: dwell[k] >= least)).drop("dwell")
         elif outcome.kind != "click":
-            raise InputError(
-                f"{paths[0]}: outcome '{outcome.name}' needs events beside the exposures; this log has clicks"
-            )
+            raise InputError(f"{paths[0]}: outcome '{outcome.name}' requires a table of events; this log has clicks")
         return Loaded(engine, table, files.find, strange)
 
     return load
@@ -158,7 +156,7 @@ def _aligned(
     late: Late,
     find: Callable[[Any], Found],
 ) -> Loaded:
-    """Join exposures of files to their clicks."""
+    """Join exposures from files to their clicks."""
     exposures, events = _owned(cleaned(engine.table("exposures")), cleaned(engine.table("events")))
     number = _number(engine, events, outcome)
     assert numbers is not None
@@ -175,7 +173,7 @@ def _aligned(
 def _joined(
     engine: Warehouse, shown: Any, seen: Any, outcome: Outcome, late: Late, find: Callable[[Any], Found]
 ) -> Loaded:
-    """Join exposures and events in the team's database; rows of the same time are in the order of impressions."""
+    """Join exposures and events in the team's database; rows with the same time are ordered by impression."""
     exposures, events = _owned(cleaned(shown), cleaned(seen))
     exposures = exposures.mutate(row=exposures.impression)
     found, number = met(exposures, events), _number(engine, events, outcome)
@@ -193,11 +191,11 @@ def _joined(
 def _owned(exposures: Any, events: Any) -> tuple[Any, Any]:
     """Return exposures, and events with all of their columns.
 
-    Raises `InputError` if neither gives the owner of an item, as no event could be credited.
+    Raises `InputError` if neither gives the owner of an item, because no event could be credited.
     """
     if not LISTS & set(exposures.columns) and "owner" not in events.columns:
         raise InputError(
-            "nothing says whose an item is: add 'owner' to the events, or 'shown' with 'owners', 'rankings' or 'page'"
+            "no column has an item's ranker: add 'owner' to the events, or 'shown' with 'owners', 'rankings' or 'page'"
             " to the exposures, or map them with --source; see docs/logs.md"
         )
     return exposures, completed(events)

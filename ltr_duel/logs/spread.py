@@ -43,7 +43,7 @@ class Spread(NamedTuple):
     design: float = 1.0  # variance of the mean relative to independent impressions, at least 1
     users: Kinds = ((1.0, 1.0),)  # kinds of users: impressions of the pair per user, and their share
     each: float = 1.0  # impressions of the whole log per impression of the pair
-    half: float = 0.0  # users with at least this many impressions have half of them; 0: by ``users``
+    half: float = 0.0  # users with at least this many impressions have half of all; 0: computed from ``users``
     between: bool = False  # whether some outcomes are fractional, such as credit by expectation
 
     @property
@@ -53,7 +53,7 @@ class Spread(NamedTuple):
 
     @property
     def visits(self) -> float:
-        """Mean number of impressions of the pair by the user of an impression."""
+        """Mean number of impressions of the pair by the user of a random impression."""
         return max(sum(size * share for size, share in self.users), self.design)
 
     @property
@@ -63,12 +63,12 @@ class Spread(NamedTuple):
 
     @property
     def how_often(self) -> str:
-        """A phrase for how often users come."""
+        """A phrase on how often users return."""
         if len(self.users) == 1:
             return f"with about {self.visits:,.0f} impressions of the pair each"
         shares = np.cumsum([share for _, share in self.users[::-1]])
         size = self.half or self.users[::-1][int(np.searchsorted(shares, 0.5 - 1e-9))][0]
-        return f"half of the pair's impressions are by those who have about {size:,.0f} or more of them"
+        return f"half of the pair's impressions are by users who have about {size:,.0f} or more"
 
     @property
     def returning(self) -> bool:
@@ -89,13 +89,13 @@ def shrunk(mean: FloatVector, error: FloatVector) -> FloatVector:
 def spreads_in_log(found: LogComparison) -> list[Spread]:
     """Return the spreads of a log's pairs, the largest effect first.
 
-    A log whose rankers were chosen by earlier outcomes is refused: it is no model of an experiment with a fixed plan.
+    A log whose rankers were chosen by earlier outcomes is refused: it does not represent a fixed plan.
     """
     if "policies" in found.provenance:
         names = " and ".join(found.provenance["policies"])
         raise InputError(
-            f"{names} chose the rankers of this log by earlier outcomes, so it is no model of an experiment that shows"
-            " all pairs alike: plan by another log, or by simulated users"
+            f"{names} chose the rankers of this log by earlier outcomes, so it does not represent an experiment that"
+            " shows all pairs equally often: plan with another log, or with simulated users"
         )
     together = outcomes_go_together(found)
     n = found.counts.astype(np.float64)
@@ -163,5 +163,5 @@ def spreads_in_matrix(
 
 def _largest_first(spreads: list[Spread]) -> list[Spread]:
     if not spreads:
-        raise InputError("no pair of rankers ever had a winner, or one user met all: there is nothing to plan by")
+        raise InputError("no pair ever had a winner, or one user had all impressions: a plan needs other data")
     return sorted(spreads, key=lambda one: -abs(one.effect))

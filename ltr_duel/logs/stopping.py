@@ -16,7 +16,7 @@ from ltr_duel.logs.looks import CHANGED, days_to_a_whole_week
 from ltr_duel.logs.sequential import Clustered, Observed
 from ltr_duel.logs.sums import Sequences
 
-FEWEST = 20.0  # impressions, or equivalent clusters of equal size, needed to project further impressions
+FEWEST = 20.0  # minimum number of impressions, or of equivalent clusters of equal size, for a projection
 
 
 class RunningComparison(NamedTuple):
@@ -41,7 +41,7 @@ class StoppingDecision(NamedTuple):
     low: float  # confidence sequence of the mean
     high: float
     e_value: float  # e-value of "there is no difference"
-    more: float  # expected further impressions of the log until a decision, if the mean persists; inf for never
+    more: float  # expected further impressions of the log until a decision, if the mean persists; inf: never
     more_to_win: float = np.inf  # like `more`, until the ranker with the higher mean wins
     independent: float = np.inf  # observations, or equivalent clusters of equal size, behind the mean
     per_user: float = np.nan  # mean outcome of users' first impressions so far, if ``mean`` is over impressions
@@ -69,8 +69,8 @@ def stopping_decisions(
         Probability that all intervals hold at all times, so that no decision on a pair, and no winner against all
         others, is ever wrong; above 0 and below 1.
     margin : float
-        A mean outcome that would not matter: the verdict is "no difference" once the mean is shown to be within it. 0:
-        never.
+        Largest mean outcome, of either sign, that does not matter: the verdict is "no difference" once the mean is
+        shown to be smaller. 0: never.
     tuned_at : float
         See `confidence_sequence`; it must be the same at every look.
 
@@ -134,9 +134,9 @@ def _seen(found: LogComparison | RunningComparison) -> tuple[Clustered | Observe
 
 
 def outcomes_go_together(found: LogComparison) -> bool:
-    """Whether the clustered test of all impressions applies: some user (or query) has several outcomes.
+    """Return whether the clustered test of all impressions applies: some user (or query) has several outcomes.
 
-    Never if earlier outcomes chose the rankers: then only the sequence of users' first impressions is valid.
+    False if earlier outcomes chose the rankers, because then only the sequence of users' first impressions is valid.
     """
     if found.cluster == "impression" or "policies" in found.provenance:
         return False
@@ -146,15 +146,15 @@ def outcomes_go_together(found: LogComparison) -> bool:
 def impressions_to_go(names: Sequence[str], decisions: Sequence[StoppingDecision]) -> tuple[float, str]:
     """Return the further impressions until the experiment may stop, if means persist, and the winner at that time.
 
-    It may stop once a ranker wins against every other one, or every pair is decided. Infinity for never or too few
-    observations.
+    The experiment may stop once a ranker wins against all others, or every pair is decided. Infinity: never, or too few
+    observations to project.
     """
     further, winner = projected(names, decisions)
     return (np.inf if further and too_few(winner, decisions) else further), winner
 
 
 def projected(names: Sequence[str], decisions: Sequence[StoppingDecision]) -> tuple[float, str]:
-    """Return the result of `impressions_to_go`, however few observations there are."""
+    """Return the result of `impressions_to_go` for any number of observations."""
     met_all = len(decisions) == len(names) * (len(names) - 1) // 2  # no projection for pairs without impressions
     ways = [(max((one.more for one in decisions), default=np.inf) if met_all else np.inf, "")]
     for name in names:
@@ -166,7 +166,7 @@ def projected(names: Sequence[str], decisions: Sequence[StoppingDecision]) -> tu
 
 
 def too_few(winner: str, decisions: Sequence[StoppingDecision]) -> bool:
-    """Return whether a pair that is still needed has too few observations for a projection."""
+    """Return whether an open pair that the decision needs has too few observations for a projection."""
     needed = [one for one in decisions if one.verdict == "go on" and (not winner or winner in one[:2])]
     return any(one.independent < FEWEST for one in needed)
 
@@ -183,7 +183,7 @@ def stopping_sentence(
     missing = days_to_wait(found, any_time=any_time)
     if missing and not sentence.startswith("go on"):
         wait = f"{missing:.0f} day{'s' if missing >= 1.5 else ''}"
-        return f"wait {wait} for the week to be whole; --any-time decides now, and the result would be: {sentence}"
+        return f"wait {wait} for the week to be complete; --any-time decides now, and the result would be: {sentence}"
     return sentence
 
 
@@ -210,7 +210,7 @@ def _sentence(found: LogComparison | RunningComparison, decisions: list[Stopping
     if too_few(winner, decisions):
         if isinstance(found, LogComparison) and outcomes_go_together(found):
             queries = _queries_limit(found, lambda one: one.freedom)
-            who, more = ("queries", "; it takes other queries") if queries else ("users", "")
+            who, more = ("queries", "; other queries are needed") if queries else ("users", "")
             return f"go on: the {who} so far are too few, or too unequal, to say for how long{more}."
         return f"go on: the {what} so far are too few to say for how long."
     if np.isinf(further) or further > 1000 * found.impressions:
@@ -228,7 +228,7 @@ def _sentence(found: LogComparison | RunningComparison, decisions: list[Stopping
 def to_go_in(found: LogComparison | RunningComparison) -> tuple[str, float]:
     """Return the unit of a projection, and its number per impression: queries if they limit the precision."""
     if not isinstance(found, LogComparison):
-        return "comparisons", 1.0  # a live page may compare nothing
+        return "comparisons", 1.0  # a live page may compare no rankers
     if outcomes_go_together(found) and _queries_limit(found, lambda one: -one.error):
         return "queries", found.provenance["queries"] / max(found.impressions, 1)
     return "impressions", 1.0
@@ -249,12 +249,12 @@ def _of_pairs(decisions: Sequence[StoppingDecision]) -> str:
 
 
 def change_seen(found: LogComparison | RunningComparison, winner: str) -> str:
-    """Return a clause on the rivals against whom the winner's mean drifted, according to the warnings; "" if none."""
+    """Return a clause on the rivals against whom the winner's mean drifted, by the warnings; "" if there are none."""
     notes = found.warnings if isinstance(found, LogComparison) else []
     drifted = [note.partition(": ")[0] for note in notes if note.endswith(CHANGED)]
     rivals = [one for one in found.names if {f"{one} against {winner}", f"{winner} against {one}"} & set(drifted)]
     against = f" against {', '.join(rivals)}" if len(found.names) > 2 else ""
-    return f"that mean{against} changed while the log grew, as the note says, and may change again." if rivals else ""
+    return f"that mean{against} changed while the log grew (see the note), and may change again." if rivals else ""
 
 
 def _by_what(found: LogComparison | RunningComparison, winner: str, decisions: Sequence[StoppingDecision]) -> str:
@@ -292,6 +292,6 @@ def never_shown(names: Sequence[str], shown: Collection[tuple[str, str]]) -> str
     if not missing:
         return ""
     if len(missing) == 1:
-        return f"{missing[0]} have no impression that counts, so nothing is known of one against the other."
+        return f"{missing[0]} have no impression that counts, so they cannot be compared."
     some = ", ".join([*missing[:3], *(["..."] if len(missing) > 3 else [])])
-    return f"{len(missing):,} pairs have no impression that counts ({some}), so nothing is known of them."
+    return f"{len(missing):,} pairs have no impression that counts ({some}), so they cannot be compared."

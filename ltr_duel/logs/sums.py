@@ -1,7 +1,7 @@
-"""The sums of a log for each pair of rankers, exact and in integers.
+"""The sums of a log's outcomes for each pair of rankers, computed exactly with integers.
 
 For each pair and cluster (a user, a query, or both), the engine sums outcomes; it returns the number of clusters with
-each combination of sums. This table is small, as most outcomes are wins, losses and ties, and it loses nothing: all
+each combination of sums. This table is small, because most outcomes are wins, losses and ties, and sufficient: all
 statistics of independent clusters follow from it.
 """
 
@@ -35,12 +35,12 @@ _GROUPS = 4096  # maximum number of clusters that the bootstrap samples from
 class Sequences(NamedTuple):
     """The sums of a pair's sequence of observations, for tests at any time; each field has one entry per pair."""
 
-    wins: FloatVector  # outcomes of 1
-    losses: FloatVector  # outcomes of -1
-    ties: FloatVector  # outcomes of 0
-    others: FloatVector  # other outcomes
-    lead: FloatVector  # sum of the others
-    square: FloatVector  # sum of the squares of the others
+    wins: FloatVector  # number of outcomes of 1
+    losses: FloatVector  # number of outcomes of -1
+    ties: FloatVector  # number of outcomes of 0
+    others: FloatVector  # number of other outcomes
+    lead: FloatVector  # sum of the other outcomes
+    square: FloatVector  # sum of the squares of the other outcomes
 
     @property
     def n(self) -> FloatVector:
@@ -66,12 +66,12 @@ class Clusters(NamedTuple):
     """Clusters of one kind, sorted; clusters with the same pair and sums are one entry."""
 
     pair: IntVector
-    n: IntVector  # outcomes of a cluster
-    total: IntVector  # their sum, in units of 1 / UNIT
-    number: IntVector  # number of clusters
+    n: IntVector  # number of outcomes of a cluster
+    total: IntVector  # sum of a cluster's outcomes, in units of 1 / UNIT
+    number: IntVector  # number of such clusters
 
     def of(self, pair: int) -> tuple[FloatVector, FloatVector, FloatVector]:
-        """Return number and sum of the outcomes of a pair's clusters, and the number of clusters with each."""
+        """Return number and sum of outcomes of a pair's clusters, and the number of clusters with each combination."""
         part = slice(*np.searchsorted(self.pair, [pair, pair + 1]))
         return self.n[part].astype(np.float64), self.total[part] / UNIT, self.number[part].astype(np.float64)
 
@@ -96,11 +96,11 @@ class PairSums:
     wins: IntVector
     losses: IntVector
     ties: IntVector
-    sum: FloatVector  # of the outcomes
-    square: FloatVector  # of their squares
-    sequences: Sequences  # of first outcomes of users (clusters ``user`` and ``both``), else of all outcomes
+    sum: FloatVector  # sum of the outcomes
+    square: FloatVector  # sum of the squared outcomes
+    sequences: Sequences  # users' first outcomes (clusters ``user`` and ``both``), otherwise all outcomes
     kinds: tuple[Clusters, ...]  # users; queries; or users, queries and (user, query); or empty, by ``cluster``
-    slopes: int = 0  # by which the outcomes were adjusted
+    slopes: int = 0  # number of slopes by which the outcomes were adjusted
     signs: tuple[Clusters, ...] = ()  # like ``kinds``, for the sign test, if its sums differ
 
     def counts(self) -> FloatVector:
@@ -124,7 +124,7 @@ class PairSums:
         return self._clustered(lambda p, n, total, times: cautious_means(n, total, self.square[p : p + 1], times))
 
     def per_user(self) -> PairSums:
-        """Return sums in which each user is one outcome: a win of the ranker with more credit in all, or a tie."""
+        """Return sums in which each user is one outcome: a win of the ranker with more credit in total, or a tie."""
         users = self.kinds[0]
         sign = np.sign(users.total)
         each = Clusters(users.pair, np.ones_like(users.n), sign * UNIT, users.number)
@@ -143,14 +143,14 @@ class PairSums:
         return fewer_degrees(two_way(*found) if self.cluster == "both" else found[0], self.slopes)
 
     def cautious_of_each(self) -> tuple[Means, ...]:
-        """Return `cautious` by users alone and by queries alone, if clusters are both; else ()."""
+        """Return `cautious` by users alone and by queries alone, if clustered by both; otherwise ()."""
         if self.cluster != "both":
             return ()
         each = zip(CLUSTERS[:2], self.kinds[:2], strict=True)
         return tuple(replace(self, cluster=name, kinds=(kind,)).cautious() for name, kind in each)
 
     def sign_p(self) -> FloatVector:
-        """Return p-values of the sign test of clusters (with both kinds, the larger of users and queries)."""
+        """Return p-values of the sign test of clusters (with both kinds, the larger p-value)."""
         if self.cluster == "impression":
             return statistics.sign_p(self.wins, self.losses, self.sum, self.square)
         pairs = range(len(self.wins))
@@ -158,7 +158,7 @@ class PairSums:
         return np.asarray(np.max(kinds, axis=0), np.float64)
 
     def sizes(self) -> list[Kinds]:
-        """Return the kinds of clusters of each pair; with both, those with the larger mean size."""
+        """Return the kinds of clusters of each pair; with both kinds, the kind with the larger mean size."""
         kinds = [[kind.sizes(p) for kind in self.kinds[:2]] or [((1.0, 1.0),)] for p in range(len(self.wins))]
         return [max(some, key=lambda kind: sum(n * share for n, share in kind)) for some in kinds]
 
@@ -167,9 +167,9 @@ class PairSums:
         return [max((kind.half(p) for kind in self.kinds[:2]), default=0.0) for p in range(len(self.wins))]
 
     def drawn(self, seed: int) -> tuple[FloatMatrix, FloatMatrix]:
-        """Return numbers and sums of the clusters for the bootstrap, shape (pairs, at most 4096).
+        """Return numbers and sums of outcomes of clusters for the bootstrap, shape (pairs, 4096).
 
-        More clusters are grouped at random; independent clusters stay independent when they are grouped.
+        If there are more clusters, they are grouped at random; groups of independent clusters are independent.
         """
         rng = stream(seed, "logs", "groups")
         count, total = np.zeros((2, len(self.wins), _GROUPS))
@@ -198,7 +198,7 @@ class Grouping(NamedTuple):
 
 
 def pair_sums(engine: Engine, outcomes: Any, by: Grouping, classes: Sequence[Any] = ()) -> PairSums:
-    """Return the sums of outcomes; ``classes`` were counted by `looks_of`, if any."""
+    """Return the sums of outcomes; ``classes``: the result of `looks_of`, if available."""
     pairs, cluster, kinds = by.pairs, by.cluster, by.kinds
     counted = classes or [engine.run(_classes(outcomes, keys, by.whole, by.named)) for keys in kinds or ((),)]
     found, *others = map(sorted_columns, counted)
@@ -229,7 +229,7 @@ def _sequence(by_pair: Any, y: IntVector, number: IntVector, square: IntVector) 
 
 
 def own_line(t: Any, keys: Collection[str], named: bool = False) -> dict[str, Any]:
-    """Return the column that makes each impression without a user a separate cluster; empty if there are none."""
+    """Return the column that makes each impression without a user a separate cluster; empty if not needed."""
     return {"own": t.user.isnull().ifelse(t.line, -1)} if "user" in keys and not named else {}
 
 

@@ -1,7 +1,7 @@
 """The table of a click log, with one row per impression: names, types and meanings of its columns.
 
 The table is stored as JSON lines, CSV or Parquet. Every reader makes record batches of these columns, in this order and
-with these types, so that later steps handle a single form.
+with these types, so that later steps read a single form.
 """
 
 from __future__ import annotations
@@ -32,51 +32,51 @@ LOG_COLUMNS: Final[dict[str, LogColumn]] = {
     "time": LogColumn(
         pa.float64(),
         True,
-        "when it was shown: seconds or milliseconds since 1970, or ISO 8601 (UTC by default)",
+        "time of the impression: seconds or milliseconds since 1970, or ISO 8601 (UTC by default)",
     ),
     "query": LogColumn(_TEXT, True, "the query"),
-    "user": LogColumn(_TEXT, False, "who asked; without it every impression is a user of its own"),
+    "user": LogColumn(_TEXT, False, "id of the user; without it, every impression counts as a separate user"),
     "shown": LogColumn(_TEXTS, True, "ids of the shown documents, from the top"),
-    "clicks": LogColumn(_WHOLE, True, "places that were clicked, in any order; 1 is the top; an empty list for none"),
-    "page": LogColumn(_TEXT, False, "the page token of `interleave`: what `Page.to_json` returned"),
+    "clicks": LogColumn(_WHOLE, True, "clicked positions, in any order; 1 is the top; an empty list for none"),
+    "page": LogColumn(_TEXT, False, "the page token of `interleave`, from `Page.to_json`"),
     "rankers": LogColumn(_TEXTS, False, "names of the rankers that were interleaved"),
     "owners": LogColumn(
         _WHOLE,
         False,
-        "the ranker of each shown document: its name or its place in 'rankers' from 0; null or -1 is no ranker",
+        "the ranker of each shown document: its name or its index in 'rankers' from 0; null or -1 for no ranker",
     ),
     "rankings": LogColumn(pa.list_(_TEXTS), False, "for each ranker the ids of all documents, best first"),
-    "method": LogColumn(_TEXT, False, "the comparison method, with parameters; team_draft if it is not said"),
-    "outcome": LogColumn(_TEXT, False, "its outcome rule; the method's default if it is not said"),
-    "policy": LogColumn(_TEXT, False, "the policy that chose the rankers, with parameters; left out if nothing did"),
+    "method": LogColumn(_TEXT, False, "the comparison method, with parameters; team_draft if empty"),
+    "outcome": LogColumn(_TEXT, False, "its outcome rule; the method's default if empty"),
+    "policy": LogColumn(_TEXT, False, "the policy that chose the rankers, with parameters; empty if no policy did"),
     "propensity": LogColumn(pa.float64(), False, "probability with which the policy chose this set of rankers"),
     "dwell": LogColumn(_REAL, False, "seconds spent on each click, in the order of `clicks`"),
-    "grades": LogColumn(_WHOLE, False, "relevance grades of the shown documents, where they are known"),
+    "grades": LogColumn(_WHOLE, False, "relevance grades of the shown documents, if known"),
 }
-LEGAL: Final = {  # legal values of a column, for messages
-    **dict.fromkeys(("impression", "query", "user"), "a text or a number"),
-    **dict.fromkeys(("shown", "rankers"), "a list of texts"),
-    "clicks": "a list of places on the page, 1 for the top",
+LEGAL: Final = {  # valid values of a column, for messages
+    **dict.fromkeys(("impression", "query", "user"), "a string or a number"),
+    **dict.fromkeys(("shown", "rankers"), "a list of strings"),
+    "clicks": "a list of positions on the page, 1 for the top",
     "grades": "a list of whole numbers",
-    **dict.fromkeys(("method", "outcome", "page", "policy"), "a text"),
+    **dict.fromkeys(("method", "outcome", "page", "policy"), "a string"),
     "time": "a number of seconds or a date and time in ISO 8601",
     "owners": "a list with a ranker for each shown document, null for no ranker",
-    "rankings": "a list with one list of texts for each ranker",
+    "rankings": "a list with one list of strings for each ranker",
     "propensity": "a number",
     "dwell": "a list of numbers",
 }
 NO_CREDIT: Final = (
-    "nothing says how to credit its clicks: no page token, no rankings and no owners; an A/B test (one ranker a list)"
-    " is not interleaved, which is what this program compares"
+    "clicks cannot be credited: there is no page token, no rankings and no owners; an A/B test (one ranker per list)"
+    " is not interleaved, and this program compares only interleaved rankers"
 )
 NO_RANKERS: Final = (  # for a log or a row without rankers
-    '\'rankers\' is missing; where all rows have the same, --source can map it: rankers = ["old", "new"]'
+    '\'rankers\' is missing; if all rows have the same, map it with --source: rankers = ["old", "new"]'
 )
 SCHEMA: Final = pa.schema([(name, column.kind) for name, column in LOG_COLUMNS.items()])
 
 
 class Texts(NamedTuple):
-    """Concatenated texts: text k is the bytes ``data[ptr[k]:ptr[k + 1]]``; null is an empty text."""
+    """Concatenated strings: string k is the bytes ``data[ptr[k]:ptr[k + 1]]``; null is an empty string."""
 
     ptr: IntVector
     data: NDArray[np.uint8]

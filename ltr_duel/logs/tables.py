@@ -1,4 +1,4 @@
-"""The tables of a comparison for readers, and planned looks as a table and as a sentence."""
+"""The printed tables of a comparison, and planned looks as a table and as a sentence."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROWS = 40  # maximum number of pairs on a page
 
 
 def comparison_table(evidence: Evidence, rows: int = ROWS) -> pd.DataFrame:
-    """Return the pairs as texts, the clearest first and the leading ranker ahead, with their verdicts."""
+    """Return the pairs as formatted strings, with verdicts: the clearest pair first, the leading ranker first."""
     found, decisions, verdicts = evidence.found, evidence.decisions, decision_of(evidence).pairs
     of = _of(found, one_look=decisions is None)
     order = _clearest(evidence)[:rows]
@@ -52,20 +52,20 @@ def rankers_in_table(evidence: Evidence) -> list[str]:
 
 
 def column_notes(evidence: Evidence) -> list[str]:
-    """Return notes on columns of `comparison_table` whose heads need explanation."""
+    """Return notes on columns of `comparison_table` whose headings need explanation."""
     found, decisions, notes = evidence.found, evidence.decisions, list[str]()
     if decisions is None and len(found.pairs) > 1:
         notes.append("interval: each holds for its pair alone; verdicts are by p, corrected for all pairs.")
     if decisions is not None and found.tests > 1:
         notes.append(
-            f"always within: all {found.tests} pairs share the error, so with a chance of {evidence.confidence:.4g} no"
+            f"always within: all {found.tests} pairs share the error, so with probability {evidence.confidence:.4g} no"
             " interval, verdict or winner is ever wrong."
         )
     if decisions is not None and found.tests > 1:
         alone = 1 / (1 - evidence.confidence)
         notes.append(
-            f"e-value: a pair is decided from {found.tests * alone:.4g} on; {alone:.4g} would do for one pair"
-            f" alone, and {found.tests} share the error."
+            f"e-value: a pair is decided from {found.tests * alone:.4g} on; {alone:.4g} would be enough for one"
+            f" pair alone, but {found.tests} pairs share the error."
         )
     if decisions is not None and (both := two_tests(found)):
         one, two = 1 - evidence.confidence, 2 - 2 * evidence.confidence
@@ -90,7 +90,7 @@ def two_tests(found: LogComparison) -> str:
 
 
 def _of(found: LogComparison, *, one_look: bool) -> str:
-    """Return the unit of a mean, unless all impressions count alike."""
+    """Return the unit of a mean; "" if all impressions count equally."""
     if one_look and found.adaptive and weighs(found):
         return "weighted"
     return "first impressions" if first_impressions(found) else ""
@@ -138,7 +138,7 @@ def _any_time(found: LogComparison, one: StoppingDecision, of: str) -> dict[str,
 
 
 def beside_table(beside: Beside, pairs: int = ROWS) -> pd.DataFrame:
-    """Return the table of parts of a log, or of secondary outcomes, as texts."""
+    """Return the table of parts of a log, or of secondary outcomes, as formatted strings."""
     frame = beside.shown(pairs)
     counts = [name for name in ("impressions", "users", "first seen") if name in frame]
     ends = zip(frame["low"], frame["high"], strict=True)
@@ -174,7 +174,7 @@ def _to_go(one: StoppingDecision, each: float) -> str:
 
 
 def named_looks_table(looks: Sequence[NamedLook], findings: Sequence[Finding] = ()) -> pd.DataFrame:
-    """Return the table of planned looks as texts; the first look with a winner decides the pair."""
+    """Return the table of planned looks as formatted strings; the first look with a winner decides the pair."""
     last = {(one.first, one.second): one for one in looks}
     turned = [_turned(one, last[one.first, one.second].mean) for one in looks]
     deciding, failed = _deciding(looks), failed_checks(findings)
@@ -221,7 +221,7 @@ def _turned(one: NamedLook, sign: float) -> NamedLook:
 def named_looks_sentence(
     looks: Sequence[NamedLook], days: Sequence[float], rankers: Sequence[str], findings: Sequence[Finding] = ()
 ) -> str:
-    """Return a sentence: whether the experiment stops by the looks so far.
+    """Return a sentence on whether the experiment stops by the looks so far.
 
     The first look with a winner decides the pair; a later look that differs is mentioned; a failed check overrides any
     winner.
@@ -245,8 +245,8 @@ def _by_looks(looks: Sequence[NamedLook], days: Sequence[float], rankers: Sequen
     else:
         next_one = min(day for day in days if day > been)
         over = (
-            f"go on until the look at day {next_one:g}, which is made once, when the log reaches that day, on what came"
-            " before."
+            f"go on until the look at day {next_one:g}, which is made once, when the log reaches that day, with the"
+            " data before that day."
         )
     return " ".join(filter(None, [over, unseen]))
 

@@ -1,8 +1,8 @@
 """The orders of each query's documents by all rankers, learnt from a log, and the log's rows in the same numbering.
 
 The documents of each query are numbered once. Rows with rankings list all documents. A page token lists only the shown
-documents, but has the ranks of all documents by each of its rankers; so two tokens of a query are linked by a ranker
-that both have. A row can be used if its rankers order the documents as in their first row.
+documents, but has the ranks of all documents by each of its rankers, so two tokens of a query are linked by a common
+ranker. A row can be used if its rankers order the documents as in their first row.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ltr_duel.logs.table import marks_of, ragged
 
 
 class Weighable(NamedTuple):
-    """Rows that interleave the same rankers by one method, in the numbers of their queries' documents."""
+    """Rows that interleave the same rankers by one method, with the document numbers of their queries."""
 
     method: str  # method with parameters
     outcome: str
@@ -235,7 +235,7 @@ class PageTargets(Orders):
 
 
 def _join(known: dict[str, SmallIntVector], rankers: tuple[str, ...], order: Any, rank: Any) -> None:
-    """Add the rankers of a token to the known ones, if they share a ranker and agree on all shared rankers."""
+    """Add a token's rankers to the known rankers, if both share a ranker and agree on all shared rankers."""
     here = {name: a for a, name in enumerate(rankers)}
     common = [name for name in rankers if name in known]
     if not known:

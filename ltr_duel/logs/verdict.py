@@ -1,4 +1,4 @@
-"""The evidence from a log, and the decision made from it."""
+"""The evidence from a log, and the decision that follows."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class Decision(NamedTuple):
 def decision_of(evidence: Evidence) -> Decision:
     """Decide by the checks, the primary outcome, the guardrails and the days of the week.
 
-    A failed check or broken guardrail of the winner leaves no decision on any pair; decided pairs wait until the week
-    is complete.
+    If a check fails, or a guardrail of the winner is broken, no pair is decided; decided pairs wait until the week is
+    complete.
     """
     winner, found, sentence = _by_outcome(evidence)
     guards = [one for one in evidence.guards if one.ahead == winner]

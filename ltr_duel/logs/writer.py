@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from ltr_duel.core import InputError, files
 from ltr_duel.logs.table import LOG_COLUMNS, SCHEMA
 
-_MORE = {"position": pa.int32(), "value": pa.float64()}  # columns of events; further columns are texts
+_MORE = {"position": pa.int32(), "value": pa.float64()}  # columns of events; further columns are strings
 _KINDS = {".jsonl": "jsonl", ".csv": "csv", ".parquet": "parquet", ".ndjson": "ubi"}
 _UBI = {"impression": "query_id", "query": "user_query", "user": "client_id", "shown": "query_response_hit_ids"}
 _SIGNS = "=+\\-@\t\uff1d\uff0b\uff0d\uff20"  # first characters of formulas; the last ones are full-width
@@ -107,10 +107,10 @@ def write_log(
         The suffix selects the format: ``.jsonl``, ``.csv``, ``.parquet``, or ``.ndjson`` for User Behavior Insights,
         whose times are in whole milliseconds.
     columns : tuple of str
-        Columns of `LOG_COLUMNS`, columns of a table of events, or further ones, which are texts.
+        Columns of `LOG_COLUMNS`, columns of a table of events, or further columns, which are strings.
     spreadsheet : bool
-        In CSV, put ``'`` before texts, and lines of texts, that a spreadsheet would read as formulas, because queries
-        come from strangers. Such texts have the ``'`` when the log is read again.
+        In CSV, put ``'`` before strings, and lines of strings, that a spreadsheet would read as formulas, because
+        queries are untrusted. When the log is read again, such strings contain the ``'``.
     private : bool
         Whether only the owner may read the file, even if it replaces a file that others may read.
 
@@ -137,7 +137,7 @@ def write_log(
     """
     kind = _KINDS.get(Path(path).suffix)
     if kind is None:
-        raise InputError(f"{path}: a log ends in .jsonl, .csv or .parquet, and in .ndjson as search records (UBI)")
+        raise InputError(f"{path}: a log must end in .jsonl, .csv or .parquet, or in .ndjson for search records (UBI)")
     with files.replacing(path) as temporary:
         if private:
             temporary.chmod(0o600)

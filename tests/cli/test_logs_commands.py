@@ -169,7 +169,7 @@ def test_a_bad_log_is_told_by_line(ltr_duel, tmp_path):
     row = {"impression": 1, "time": 0, "query": "q", "shown": ["a"], "clicks": [2]}
     path.write_text(json.dumps(row))
     answer = ltr_duel("logs", "check", path)
-    assert answer.code == 2 and ":1: a click at place 2 is not on the list of 1" in answer.err
+    assert answer.code == 2 and ":1: a click at position 2 is not on the list of 1" in answer.err
     path.write_text(json.dumps(row) + "\n" + json.dumps(row | {"impression": 2, "clicks": [1]}))
     answer = ltr_duel("logs", "check", path)
     assert answer.code == 1 and "1 line cannot be used" in answer.out
@@ -233,7 +233,7 @@ def test_several_outcomes_have_one_primary(ltr_duel, tmp_path):
     assert any(line.split()[:6] == ["phone", "new", ">", "old", "40", "+0.5000"] for line in lines)
     assert "parts by device are not shown to differ" in answer.out
     (line,) = (line for line in lines if "Bonferroni" in line)  # the line is shared by both tables
-    assert line.startswith("The intervals of each such table hold together with 95% ") and "Holm" in line
+    assert line.startswith("The intervals of each such table hold simultaneously with 95% ") and "Holm" in line
     assert "Bonferroni" not in ltr_duel(*words[:-6]).out
     assert lines[-1].startswith("At this look new wins (p ")
     lines = ltr_duel(*words, "--primary", "buy").out.splitlines()
@@ -371,7 +371,7 @@ def test_a_mapping_says_where_the_rows_are_and_any_column_slices(ltr_duel, tmp_p
     assert "not read: device\n" in ltr_duel("logs", "check", *words).out
     mapping.write_text(SHOP.format(tmp_path, "").replace("file =", "# file ="))
     answer = ltr_duel("logs", "check", *words)
-    assert answer.code == 2 and f"{mapping}: give a LOG, or say where the exposures are: file = '...'" in answer.err
+    assert answer.code == 2 and f"{mapping}: give a LOG, or map the source of the exposures: file = '...'" in answer.err
 
 
 def test_a_plan_from_few_users_says_what_its_factors_do_not_explain(ltr_duel, tmp_path):

@@ -122,7 +122,7 @@ TOSSED = {"method": "probabilistic", "outcome": "marginal_bernoulli", "rankings"
         ({"rankers": None}, "'rankers' is missing"),
         (
             {"owners": None},
-            "nothing says how to credit its clicks: no page token, no rankings and no owners; an A/B test (one ranker",
+            "clicks cannot be credited: there is no page token, no rankings and no owners; an A/B test (one ranker",
         ),
         ({"page": "hello"}, "not a page: the text is not valid JSON"),
         (TOSSED, "the rule 'marginal_bernoulli' of 'probabilistic' needs the coin of the list: give the page token"),
@@ -147,7 +147,7 @@ def test_what_cannot_be_credited_is_said_by_line(tmp_path, change, says):
 def test_a_token_of_another_list_is_refused(tmp_path):
     (_, page, _), (_, other, _) = pages("team_draft", ("a", "b"), times=2)
     rows = [{"shown": list(p.shown), "clicks": [], "page": page.to_json()} for p in (page, other)]
-    with pytest.raises(InputError, match=r":2: the page token is of another list than 'shown'"):
+    with pytest.raises(InputError, match=r":2: the page token belongs to another list than 'shown'"):
         compare_log(ClickLog(write(tmp_path, rows)))
 
 
@@ -156,7 +156,7 @@ def test_repeated_clicks_count_once_and_a_log_without_credit_is_refused(tmp_path
     path = write(tmp_path, [row | {"clicks": [1, 1, 1, 2, 3]}])
     assert compare_log(ClickLog(path)).losses.tolist() == [1]
     path = write(tmp_path, [{"shown": ["x"], "clicks": []}])
-    with pytest.raises(InputError, match=r"clicks\.jsonl: nothing says how to credit its clicks"):
+    with pytest.raises(InputError, match=r"clicks\.jsonl: clicks cannot be credited"):
         compare_log(ClickLog(path, skip_bad=None))
 
 
@@ -501,7 +501,7 @@ def test_an_impression_that_is_repeated_anywhere_is_named(tmp_path, suffix):
         log.write(columns)
     with pytest.raises(InputError) as error:
         compare_log(ClickLog(path))
-    assert str(error.value) == f"{path}:10: impression 'i3' is that of line 4{SHOWN_AGAIN}"
+    assert str(error.value) == f"{path}:10: impression 'i3' repeats line 4{SHOWN_AGAIN}"
     assert compare_log(ClickLog(path, skip_bad=1), bootstrap=0).wins.tolist() == [9]
 
 
@@ -556,7 +556,7 @@ def test_the_order_in_which_rankers_are_named_turns_no_result(tmp_path, names):
     assert (found.wins[0] if pair[0] == "old" else found.losses[0]) == 40
     sentence = stopping_sentence(found, stopping_decisions(found))
     assert sentence.startswith("stop: old wins" if len(names) == 2 else "go on")
-    unseen = "2 pairs have no impression that counts (third and new, third and old), so nothing is known of them."
+    unseen = "2 pairs have no impression that counts (third and new, third and old), so they cannot be compared."
     assert (unseen in sentence) == (len(names) == 3)
     assert (unseen in decision_of(Evidence(found, 0.95)).lines[0]) == (len(names) == 3)
 
@@ -565,7 +565,7 @@ def test_a_pair_that_was_never_shown_is_named_and_the_page_counts_the_pairs_that
     """A beats B, and B beats C: without A against C there is no winner, however many impressions follow."""
     rows = [ROW | {"rankers": pair, "user": k} for k in range(100) for pair in (["A", "B"], ["B", "C"])]
     found = compare_log(ClickLog(write(tmp_path, [row | {"user": k} for k, row in enumerate(rows)])), bootstrap=0)
-    unseen = "A and C have no impression that counts, so nothing is known of one against the other."
+    unseen = "A and C have no impression that counts, so they cannot be compared."
     assert stopping_sentence(found, stopping_decisions(found)) == f"go on: {unseen}"
     one_look = Evidence(found, 0.95)
     assert decision_of(one_look).lines[0].endswith(unseen)

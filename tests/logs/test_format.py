@@ -103,10 +103,10 @@ def test_parquet_of_other_types_is_read_where_nothing_is_lost(tmp_path):
 @pytest.mark.parametrize(
     ("row", "says"),
     [
-        ({"clicks": [3]}, "a click at place 3 is not on the list of 2 (1 is the top)"),
-        ({"clicks": [0]}, "a click at place 0 is not on the list of 2 (1 is the top)"),
-        ({"clicks": [1.5]}, "'clicks' must be a list of places on the page, 1 for the top, not [1.5]"),
-        ({"clicks": [2**40]}, "'clicks' must be a list of places on the page, 1 for the top, not [1099511627776]"),
+        ({"clicks": [3]}, "a click at position 3 is not on the list of 2 (1 is the top)"),
+        ({"clicks": [0]}, "a click at position 0 is not on the list of 2 (1 is the top)"),
+        ({"clicks": [1.5]}, "'clicks' must be a list of positions on the page, 1 for the top, not [1.5]"),
+        ({"clicks": [2**40]}, "'clicks' must be a list of positions on the page, 1 for the top, not [1099511627776]"),
         ({"clicks": None}, "'clicks' is missing"),
         ({"shown": ["a", "a"]}, "document 'a' is shown twice"),
         ({"shown": []}, "'shown' is empty"),
@@ -116,7 +116,7 @@ def test_parquet_of_other_types_is_read_where_nothing_is_lost(tmp_path):
         ),
         ({"time": "noon"}, "'time' must be a number of seconds or a date and time in ISO 8601, not 'noon'"),
         ({"time": float("nan")}, "'time' must be a finite number, not nan"),
-        ({"impression": 0}, "impression '0' is that of line 1"),
+        ({"impression": 0}, "impression '0' repeats line 1"),
         (
             {"rankers": ["x", "y"], "owners": [0, 2]},
             "owner 2 is not a ranker: 0 to 1 for a ranker, -1 or null for no ranker",
@@ -129,9 +129,9 @@ def test_parquet_of_other_types_is_read_where_nothing_is_lost(tmp_path):
         ({"dwell": [-1]}, "a dwell time must be at least 0 seconds, not -1.0"),
         ({"propensity": 0}, "'propensity' must be above 0 and at most 1, not 0.0"),
         ({"propensity": "often"}, "'propensity' must be a number, not 'often'"),
-        ('{"impression": "cu', "no JSON, or not all of it"),
+        ('{"impression": "cu', "not valid JSON, or truncated"),
         ("[1, 2]", "not a JSON object with the columns as keys"),
-        ("[" * 100_000, "no JSON, or not all of it"),
+        ("[" * 100_000, "not valid JSON, or truncated"),
     ],
 )
 def test_a_bad_line_is_named_or_skipped(tmp_path, row, says):
@@ -146,7 +146,7 @@ def test_a_bad_line_is_named_or_skipped(tmp_path, row, says):
 
 def test_more_bad_lines_than_may_be_skipped(tmp_path):
     path = json_log(tmp_path, "{", {}, "{", "{")
-    with pytest.raises(InputError, match=r":4: no JSON, or not all of it \(3 bad lines; 2 may be skipped\)"):
+    with pytest.raises(InputError, match=r":4: not valid JSON, or truncated \(3 bad lines; 2 may be skipped\)"):
         rows_of(ClickLog(path, skip_bad=2))
 
 
@@ -160,9 +160,9 @@ def test_files_that_are_cut_short(tmp_path):
     (tmp_path / "bytes.jsonl").write_bytes(b"\xff\xfe\x00")
     for name, says in [
         ("cut.parquet", "not a Parquet file, or truncated"),
-        ("cut.jsonl.gz", "the compressed file is cut short or damaged"),
-        ("cut.csv", "3: not all of a CSV row"),
-        ("bytes.jsonl", "not a text in UTF-8"),
+        ("cut.jsonl.gz", "the compressed file is truncated or damaged"),
+        ("cut.csv", "3: not a complete CSV row"),
+        ("bytes.jsonl", "not UTF-8 text"),
     ]:
         with pytest.raises(InputError, match=says):
             rows_of(ClickLog(tmp_path / name, skip_bad=None))
@@ -180,13 +180,13 @@ def test_owners_by_name_without_rankers_are_refused_for_what_is_missing(tmp_path
         path.write_text(json.dumps(row) + "\n")
     log = ClickLog(path, skip_bad=None)
     assert rows_of(log) == []
-    assert "'owners' holds names, but 'rankers' is missing" in log.bad.sentences[0]
+    assert "'owners' contains names, but 'rankers' is missing" in log.bad.sentences[0]
 
 
 def test_csv_cells_and_head(tmp_path):
     path = tmp_path / "c.csv"
     path.write_text("impression,time,query,time\n")
-    with pytest.raises(InputError, match=":1: the first line of a CSV log must name the columns"):
+    with pytest.raises(InputError, match=":1: the first line of a CSV log must contain each column name once"):
         rows_of(ClickLog(path))
     with path.open("w", newline="") as file:
         csv.writer(file).writerows([[*LINE], ["1", "1970-01-01T00:01:00Z", "q", '["a"]', "1 3"], ["2", "3"]])
@@ -194,7 +194,7 @@ def test_csv_cells_and_head(tmp_path):
     assert rows_of(log) == []
     other = "(lists in another form: --source, see docs/logs.md)"
     assert log.bad.sentences[0].endswith(f":2: 'clicks' must be a list in JSON, such as [1, 3] {other}, not '1 3'")
-    assert log.bad.sentences[1].endswith(":3: 2 cells, but the first line names 5 columns")
+    assert log.bad.sentences[1].endswith(":3: 2 cells, but the first line has 5 columns")
 
 
 def test_formats_are_told_or_asked_for(tmp_path):
@@ -259,7 +259,7 @@ def test_check_says_what_is_in_a_log(tmp_path):
     facts = describe_log(ClickLog(json_log(tmp_path, row, row | {"method": "balanced"}, {}), skip_bad=None))
     assert (facts.rankers, facts.method, facts.impressions) == (("a", "b"), "team_draft (credit)", 1)
     assert ":2: 'balanced' (credit) cannot credit by owners" in facts.sentences[0]
-    assert ":3: nothing says how to credit its clicks" in facts.sentences[1]
+    assert ":3: clicks cannot be credited" in facts.sentences[1]
     with pytest.raises(InputError, match=r"no impression that can be used; .*:1: no JSON"):
         describe_log(ClickLog(json_log(tmp_path, "{"), skip_bad=None))
 

@@ -10,7 +10,8 @@ from ltr_duel.core import InputError
 from ltr_duel.logs import ClickLog, check_log, compare_log, describe_log, log_lines
 from tests.logs.test_sources import event, exposure, parquet
 
-HINT = "; --within 7d gives them to the last exposure of their user and item"
+HINT = "; --within 7d credits them to the last exposure of their user and item"
+GIVEN = ": 2 count for an exposure of their user and item, 1 do not count"
 
 
 def opened(folder, exposures, events, **settings):
@@ -26,8 +27,8 @@ def said(log):
 
 @pytest.mark.parametrize(("settings", "verdict", "more"), [
     ({}, "not checked", f" and are not counted{HINT}"),
-    ({"within": "1h"}, "not checked", ": 2 count for an exposure of their user and item, 1 for none"),
-    ({"within": "1h", "which": "all"}, "not checked", ": 2 count for an exposure of their user and item, 1 for none"),
+    ({"within": "1h"}, "not checked", GIVEN),
+    ({"within": "1h", "which": "all"}, "not checked", GIVEN),
 ])  # fmt: skip
 def test_events_without_an_impression_are_counted_aloud(tmp_path, settings, verdict, more):
     """Before, the check used only events with an impression and passed, and the comparison had no note."""
@@ -39,7 +40,7 @@ def test_events_without_an_impression_are_counted_aloud(tmp_path, settings, verd
     found, notes = said(log)
     sentence = f"3 of 4 events (purchase) have no impression{more}"
     assert found["events without impression"] == (verdict, sentence) and notes == [sentence]
-    assert found["events without exposure"] == ("sound", "0 of 1 events name no exposure of the log")
+    assert found["events without exposure"] == ("sound", "0 of 1 events have no exposure in the log")
     assert "with events (purchase), on " in log_lines(describe_log(log))[1]
 
 
@@ -93,13 +94,13 @@ def test_events_of_an_impression_that_is_there_several_times_are_those_of_its_fi
     clicks = [event(f"i{n}", "a", time=100.0 * n + 1) for n in range(20)]
     found, _ = said(opened(tmp_path, users + shown_again, clicks))
     assert found["events before exposure"] == ("sound", "0 of 20 events are before their exposure")
-    assert found["events out of order"][1].startswith("0 of 20 clicked lists have a click after the next list ")
-    assert found["events without exposure"][1] == "0 of 20 events name no exposure of the log"
+    assert found["events out of order"][1].startswith("0 of 20 clicked lists have a click after the user's next list")
+    assert found["events without exposure"][1] == "0 of 20 events have no exposure in the log"
     assert "of 20 exposures" in found["events to come"][1], found
 
 
 def test_the_remedy_of_repeated_rows_is_named(tmp_path):
-    with pytest.raises(InputError, match=r"that of line 1 \(a page that is shown again is the same impression: keep"):
+    with pytest.raises(InputError, match=r"repeats line 1 \(a page that is shown again is the same impression: keep"):
         compare_log(
             ClickLog(
                 parquet(tmp_path, "shown", [exposure(0), exposure(0)]),

@@ -107,11 +107,11 @@ def test_identical_rankers_differ_at_one_of_four_looks_in_one_experiment_of_twen
 @pytest.mark.parametrize(
     ("days", "settings", "says"),
     [
-        ([], {}, "days of looks are above 0 and increase"),
-        ([7, 7], {}, "days of looks are above 0 and increase, which 7, 7 do not"),
-        ([0, 7], {}, "days of looks are above 0"),
-        ([7, np.nan], {}, "days of looks are above 0 and increase"),
-        ([7, 19.5, 28], {}, r"day 19.5 is not: name day 14 or 21, or give --any-time$"),
+        ([], {}, "days of looks must be above 0 and increasing"),
+        ([7, 7], {}, "days of looks must be above 0 and increasing, not '7, 7'"),
+        ([0, 7], {}, "days of looks must be above 0"),
+        ([7, np.nan], {}, "days of looks must be above 0 and increasing"),
+        ([7, 19.5, 28], {}, r"day 19.5 is not: choose day 14 or 21, or give --any-time$"),
         ([7], {"cluster": "both"}, "clustered by user, query or impression, not 'both'"),
         ([7], {"confidence": 1.0}, "the confidence"),
     ],
@@ -176,6 +176,6 @@ def test_a_failed_check_comes_before_the_winner_of_a_look():
 def test_a_pair_that_looks_never_saw_is_named():
     look = NamedLook("a", "b", 7.0, 900, -0.3, -0.4, -0.2, -9.1, 3.7, "b")
     assert named_looks_sentence([look], [7], ["a", "b", "c"]).endswith(
-        "no ranker wins against all others. 2 pairs have no impression that counts (a and c, b and c), so nothing is"
-        " known of them."
+        "no ranker wins against all others. 2 pairs have no impression that counts (a and c, b and c), so they"
+        " cannot be compared."
     )

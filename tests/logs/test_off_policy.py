@@ -149,7 +149,7 @@ def test_the_answer_names_its_confidence_and_a_rule_whose_mean_is_not_0_for_rand
     known = WeightedOutcome("a", "b", 900, 1000, 9, 10, 400.0, 1, 1, 0.1, 0.1, 0.2, -0.3, 0.5, "", "", 0.9, "biased.")
     assert weighted_lines(known)[2:] == [
         "note: biased.",
-        "a > b: mean outcome +0.1000, interval of 90% -0.3000 to +0.5000: not clear who is ahead",
+        "a > b: mean outcome +0.1000, interval of 90% -0.3000 to +0.5000: not clear which is ahead",
     ]
 
 
@@ -177,7 +177,7 @@ def test_far_rankers_are_refused_and_so_are_other_logs(tmp_path):
 def test_lists_that_agree_on_half_of_the_queries_do_not_hide_the_others():
     """The demonstration: at tau 3 the log of A:B, A:C and B:D contains hardly any list of C:D if the rankers differ."""
     for answer in answers(DEMONSTRATION, 3, [(2, 3)]):
-        assert "of what the two would show is out of reach of the log" in answer.found.refused
+        assert "of the two rankers' lists are out of reach of the log" in answer.found.refused
         assert answer.found.expected_weight < 0.75
         assert abs(answer.found.weight - answer.found.expected_weight) < 3 * answer.found.weight_error
         assert answer.found.low <= answer.truth <= answer.found.high

@@ -65,8 +65,8 @@ def test_a_page_has_one_family_of_intervals(tmp_path):
     """The intervals and tests hold at all looks or at one look; the page shows only one kind."""
     log = clear(tmp_path / "log.jsonl")
     for stop, said, other in (
-        (True, "the chance that any decision is ever wrong, at any number of looks, is at most 0.05", "p, corrected"),
-        (False, "at one planned look, a pair is decided wrongly with a chance of at most 0.05", "always within"),
+        (True, "the probability that any decision is ever wrong, at any number of looks, is at most", "p, corrected"),
+        (False, "at one planned look, a pair is decided wrongly with probability at most 0.05", "always within"),
     ):
         save_comparison(evidence_of(log, stop=stop), tmp_path / "page.html")
         text = text_of(tmp_path / "page.html")
@@ -88,8 +88,8 @@ def test_the_page_of_a_log_that_a_bandit_collected_names_what_is_estimated(tmp_p
     evidence = evidence_of(log, findings=check_log(log))
     save_comparison(evidence, tmp_path / "page.html")
     text = text_of(tmp_path / "page.html")
-    assert "Estimated is the mean outcome over users' first impressions of a pair" in text
-    assert "rucb chose the rankers by earlier outcomes, so that plain means are biased" in text
+    assert "The estimand is the mean outcome over users' first impressions of a pair" in text
+    assert "rucb chose the rankers by earlier outcomes, so plain means are biased" in text
     assert "mean, first impressions" in text and "over the impressions so far" not in text
     assert "not checked: pairs over time: rucb chose the rankers" in text  # a bandit shifts its traffic by design
     plain = method_lines(evidence_of(written(tmp_path / "plain.jsonl", *drawn())))
@@ -99,14 +99,15 @@ def test_the_page_of_a_log_that_a_bandit_collected_names_what_is_estimated(tmp_p
 def test_the_caption_of_the_picture_says_of_what_the_curve_is(tmp_path):
     plain = evidence_of(clear(tmp_path / "plain.jsonl"))
     policy = evidence_of(written(tmp_path / "log.jsonl", *drawn(), policy=["rucb"] * 600))
-    for evidence, said in ((plain, "all its impressions until then"), (policy, "users' first impressions of the pair")):
+    ways = (plain, "all impressions of a pair up to each time"), (policy, "users' first impressions of a pair")
+    for evidence, said in ways:
         save_comparison(evidence, tmp_path / "page.html")
         assert f"The mean outcome of {said}" in text_of(tmp_path / "page.html")
     known = evidence_of(written(tmp_path / "log.jsonl", *drawn(), policy=["rucb"] * 600, propensity=[1.0] * 600))
     weighted = known._replace(decisions=None)
-    assert "(the decision is by means that weigh impressions)" in picture_caption(weighted)
-    assert "Grey" not in picture_caption(plain)
-    assert "Grey is the margin, 0.02 to either side of 0." in picture_caption(plain._replace(margin=0.02))
+    assert "(the decision is by weighted means)" in picture_caption(weighted)
+    assert "grey" not in picture_caption(plain)
+    assert "The grey band is the margin, 0.02 on either side of 0." in picture_caption(plain._replace(margin=0.02))
 
 
 def test_a_picture_has_no_band_where_nothing_is_known_and_names_the_margin(tmp_path):
@@ -124,7 +125,7 @@ def test_with_several_pairs_the_e_value_that_decides_is_named(tmp_path):
     rankers = [["A", "B"], ["A", "C"], ["B", "C"]] * 200
     found = compare_log(written(tmp_path / "log.jsonl", CLEAR, np.arange(600), np.arange(600), rankers=rankers))
     evidence = Evidence(found, 0.95, stopping_decisions(found))
-    assert "e-value: a pair is decided from 60 on; 20 would do for one pair alone" in " ".join(column_notes(evidence))
+    assert "e-value: a pair is decided from 60 on; 20 would be enough for one" in " ".join(column_notes(evidence))
     for one in evidence.decisions:
         assert (one.e_value >= 60) == (one.verdict == "stop")
 

@@ -66,8 +66,8 @@ def test_a_row_of_many_files_is_named_by_its_own(tmp_path, kind):
     line = 3 if kind == "csv" else 2  # the first line of a CSV file names the columns
     second = tmp_path / f"day2.{kind}"
     assert log.bad.sentences == [
-        f"{second}:{line}: a click at place 7 is not on the list of 2 (1 is the top)",
-        f"{second}:{line + 1}: impression 'i1' is that of {tmp_path / f'day1.{kind}'}:{line}{SHOWN_AGAIN}",
+        f"{second}:{line}: a click at position 7 is not on the list of 2 (1 is the top)",
+        f"{second}:{line + 1}: impression 'i1' repeats {tmp_path / f'day1.{kind}'}:{line}{SHOWN_AGAIN}",
     ]
 
 
@@ -104,7 +104,7 @@ def test_of_repeated_exposures_the_later_is_named_by_its_file(tmp_path):
     first, second = tmp_path / "e" / "b.parquet", tmp_path / "e" / "a.parquet"
     with pytest.raises(InputError) as error:
         compared(tmp_path / "e", events=events)
-    assert str(error.value) == f"{second}:2: impression 'i1' is that of {first}:2{SHOWN_AGAIN}"
+    assert str(error.value) == f"{second}:2: impression 'i1' repeats {first}:2{SHOWN_AGAIN}"
 
 
 @pytest.mark.parametrize(
@@ -166,9 +166,9 @@ OWNERLESS = "impression = 'impression'\nquery = 'query'\nrankers = ['old', 'new'
         ("[exposures]\n{ok}time = 'time'\n[events]\n{ok2}", "[events] must map item or position: item = "),
         (
             "[exposures]\n{ok}time = 'time'\n[events]\n{ok2}position = 'place'".replace("{ok}", OWNERLESS),
-            "whose an item is must be mapped: 'owner' in [events], or 'owners', 'rankings' or 'page' in [exposures]",
+            "the ranker of an item must be mapped: 'owner' in [events], or 'owners', 'rankings' or 'page' in",
         ),
-        ("[exposures]\n{ok}time = 3", "[exposures] time must be an expression, in quotes; not 3"),
+        ("[exposures]\n{ok}time = 3", "[exposures] time must be an expression in quotes, not 3"),
         ("[exposures]\n{ok}time = 'time'\n[events]\nfile = 'no.csv'", "[events] file = 'no.csv': cannot be read"),
         ("[exposure]\ntime = 'time'", ""),
     ],
@@ -197,5 +197,5 @@ def test_check_counts_the_lines_that_comparisons_skip(tmp_path):
     assert log_lines(facts)[-1].strip().startswith("'logs compare' counts 2 of them")
     log = ClickLog(path, skip_bad=2)
     assert compare_log(log, bootstrap=0).impressions == 4 and log.bad.count == 2
-    with pytest.raises(InputError, match=":4: nothing says how to credit"):
+    with pytest.raises(InputError, match=":4: clicks cannot be credited"):
         compared(path, skip_bad=1)

@@ -67,7 +67,7 @@ def test_a_plan_from_a_log_knows_how_often_its_users_come(tmp_path):
     (spread,) = spreads_in_log(compare_log(log))
     assert np.array(spread.users) == pytest.approx(np.array([[1, 0.5], [30, 0.5]]))
     assert spread.visits == pytest.approx(15.5)
-    assert spread.how_often == "half of the pair's impressions are by those who have about 30 or more of them"
+    assert spread.how_often == "half of the pair's impressions are by users who have about 30 or more"
     assert Spread("a", "b", 0.1, 0.5, 2.0, ((20.0, 1.0),)).how_often == "with about 20 impressions of the pair each"
 
 
@@ -77,7 +77,7 @@ def test_how_often_users_come_is_the_median_of_users_of_the_log(tmp_path):
     users = np.repeat(np.arange(len(sizes)), sizes).tolist()
     (spread,) = spreads_in_log(compare_log(log_of(tmp_path / "log.jsonl", [1, 1, -1] * 20, range(60), users)))
     assert sorted(spread.users)[2][0] != 6 and spread.half == 6
-    assert spread.how_often == "half of the pair's impressions are by those who have about 6 or more of them"
+    assert spread.how_often == "half of the pair's impressions are by users who have about 6 or more"
 
 
 @pytest.mark.parametrize(("users", "visits"), [(6, 200), (40, 20)])
@@ -110,11 +110,9 @@ def test_outcomes_in_between_may_have_a_mean_above_their_mean_square():
     """If all outcomes are .5, the mean is .5 and the mean square .25."""
     between = Spread("a", "b", 0.1, 0.25, between=True)
     assert plan_impressions(between, [0.5], draws=10)[0].fixed > 0
-    with pytest.raises(InputError, match=r"whose root, 0\.5, is the mean outcome if all are won by the same credit"):
+    with pytest.raises(InputError, match=r"whose root, 0\.5, is the largest mean outcome, reached if all"):
         plan_impressions(between, [0.51], draws=10)
-    with pytest.raises(
-        InputError, match=r"mean square of 0\.25, the mean outcome if all impressions except ties are won"
-    ):
+    with pytest.raises(InputError, match=r"mean square of 0\.25, which is the largest mean outcome, reached if every"):
         plan_impressions(between._replace(between=False), [0.3], draws=10)
     assert 0.5 > smallest_effects(between, 18)[0] > 0.25 > smallest_effects(between, 200)[0]
 

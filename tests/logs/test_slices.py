@@ -176,11 +176,11 @@ def test_a_novelty_that_wears_off_is_found_and_tastes_of_users_are_not_taken_for
     steady = np.where(rng.random(1200) < (1 + taste) / 2, 1, -1)
     p, note = noted(tmp_path / "steady.jsonl", steady, users, times)
     assert p > 0.05 and note.startswith(
-        "A > B: the first 24 hours of users and later ones are not shown to differ (one look, p = "
+        "A > B: users' first 24 hours and later times are not shown to differ (one look, p = "
     )
     worn = np.where(rng.random(1200) < (1 + taste + np.where(day == 0, 0.25, 0.0)) / 2, 1, -1)
     p, note = noted(tmp_path / "worn.jsonl", worn, users, times)
-    assert p < 0.001 and note.startswith("A > B: the first 24 hours of users and later ones differ")
+    assert p < 0.001 and note.startswith("A > B: users' first 24 hours and later times differ")
 
 
 def test_the_test_of_interaction_is_that_of_hotelling_where_each_user_is_in_all_parts():

@@ -286,7 +286,7 @@ def test_damages_are_found(tmp_path, damage):
 
 
 @pytest.mark.parametrize(("users", "sentence"), [
-    (0, "no impression names its user"), (3, "one of 3 users has 33.3% of the impressions"),
+    (0, "no impression has a user"), (3, "one of 3 users has 33.3% of the impressions"),
     (600, "one of 600 users has 0.2% of the impressions; up to 3.3% is usual"),
 ])  # fmt: skip
 def test_the_heaviest_user_is_stated_among_how_many(tmp_path, users, sentence):

@@ -256,11 +256,11 @@ def test_ubi_positions_count_from_where_their_application_begins(tmp_path):
         ("[exposures]\ncolour = 'x'", "must map impression"),
         (
             "[exposures]\ntiem = 'x'",
-            r"m\.toml: .exposures. maps 'tiem', which a log does not have; did you mean 'time'",
+            r"m\.toml: .exposures. maps 'tiem', which is not a column of a log; did you mean 'time'",
         ),
-        ("[events]\ncolour = 'x'", r"m\.toml: .events. maps 'colour', which a log does not have \(impress"),
+        ("[events]\ncolour = 'x'", r"m\.toml: .events. maps 'colour', which is not a column of a log \(impress"),
         ("[exposures]\ntime = 't'", "must map impression"),
-        ("[exposures", "no mapping: "),
+        ("[exposures", "not a mapping: "),
         ("[exposures]\nimpression = 'a'\ntime = 'b'\nquery = 'c'", "m.toml: .exposures. impression = 'a': Binder"),
     ],
 )
@@ -430,7 +430,7 @@ def test_a_position_that_is_no_whole_number_is_refused_and_a_log_without_a_click
     assert describe_log(log("unnest(clicked)")).clicks == 4
     assert not [one for one in check_log(log("unnest(clicked)")) if one.verdict == "fails"]
     [failed] = [one for one in check_log(log("2", rest='where = "1 = 0"\n')) if one.verdict == "fails"]
-    assert failed.name == "clicks" and failed.sentence.startswith("no impression has one (click)")
+    assert failed.name == "clicks" and failed.sentence.startswith("no impression has a counted event (click)")
 
 
 def test_a_log_that_lacks_columns_is_told_of_a_mapping(tmp_path):

@@ -111,9 +111,9 @@ def test_the_table_and_the_last_line_are_one_verdict(comparisons, stop, any_time
         ("undecided", {"stop": True, "checks": "failed"}, ["no decision"], "no decision: 1 check "),
         ("tied", {"stop": True}, ["no difference"], "no difference: "),
         ("few users", {"stop": True}, ["open"], "go on: "),
-        ("within a week", {"stop": True}, ["wait: A ahead"], "wait 4 days for the week to be whole"),
+        ("within a week", {"stop": True}, ["wait: A ahead"], "wait 4 days for the week to be complete"),
         ("within a week", {"stop": True, "any_time": True}, ["A wins"], "stop: A wins. "),
-        ("tied within a week", {"stop": True}, ["wait: no difference"], "wait 4 days for the week to be whole"),
+        ("tied within a week", {"stop": True}, ["wait: no difference"], "wait 4 days for the week to be complete"),
         ("three", {"stop": True}, ["A wins", "A wins", "no difference"], "stop: A wins against each of the 2 others"),
         ("three", {"stop": True, "guards": "broken"}, ["no decision"] * 3, "no decision: A is ahead"),
         (
@@ -182,7 +182,7 @@ def test_which_intervals_share_an_error_is_said_where_there_are_several_pairs(co
     (alone,) = column_notes(evidence_of(comparisons["three"], stop=False))
     assert alone.startswith("interval: each holds for its pair alone")
     shared, *_ = column_notes(evidence_of(comparisons["three"], stop=True))
-    assert shared.startswith("always within: all 3 pairs share the error, so with a chance of 0.95 no interval, ")
+    assert shared.startswith("always within: all 3 pairs share the error, so with probability 0.95 no interval, ")
 
 
 def test_the_means_per_impression_and_per_user_are_explained_where_both_are_columns(comparisons):

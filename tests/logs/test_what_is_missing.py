@@ -87,7 +87,7 @@ def test_events_without_owners_are_no_credit_of_exposures_without_lists(tmp_path
     """Before, this was a log of ties with the message "no impression has a click"."""
     log, *_ = opened(tmp_path, form, [SHOWN], [other(SEEN, "owner")])
     with pytest.raises(
-        InputError, match=r"^nothing says whose an item is: add 'owner' to the events, or 'shown' with "
+        InputError, match=r"^no column has an item's ranker: add 'owner' to the events, or 'shown' with "
     ):
         compare_log(log)
 
@@ -104,7 +104,7 @@ def test_an_owner_of_an_event_who_is_no_ranker_is_named_with_its_line(tmp_path, 
 
 @pytest.mark.parametrize("rankers", [None, "no column"])
 def test_where_rankers_are_missing_a_mapping_is_named(tmp_path, rankers):
-    way = r"'rankers' is missing; where all rows have the same, --source can map it: rankers = \[\"old\", \"new\"\]"
+    way = r"'rankers' is missing; if all rows have the same, map it with --source: rankers = \[\"old\", \"new\"\]"
     shown = SHOWN | {"rankers": None} if rankers is None else other(SHOWN, "rankers")
     log, *_ = opened(tmp_path, "csv", [shown], [SEEN])
     with pytest.raises(InputError, match=way):
@@ -121,7 +121,7 @@ def test_without_lists_the_check_says_what_it_rests_on_and_which_coins_it_cannot
     assert lines[1].startswith("1 query; no lists; 1 click, ")
     assert "credit for 3 impressions is based on the owners of the items with events" in lines
     (line,) = (line for line in finding_lines(check_log(log)) if "coins" in line)
-    assert line.startswith("not checked: coins of the draft: ") and "A/A (needs the column owners" in line
+    assert line.startswith("not checked: coins of the draft: ") and "A/A (requires the column owners" in line
     log, *_ = opened(tmp_path, "csv", [row | {"shown": ["a"], "owners": [0]} for row in shown], [SEEN])
     lines = log_lines(describe_log(log))
     assert "lists of 1 document" in lines[1] and "coins" not in " ".join(finding_lines(check_log(log)))

@@ -252,7 +252,7 @@ def test_a_second_study_in_the_same_figure_writes_each_name_once(results):
 
 
 def test_a_study_of_several_problems_is_told_of_its_table():
-    with pytest.raises(InputError, match=r"take the table of one problem from its .to_frame\(\)"):
+    with pytest.raises(InputError, match=r"pass the table of one problem from .to_frame\(\)"):
         plot_regret(type("StudyResults", (), {"to_frame": None})())
 
 

@@ -57,7 +57,7 @@ def test_regret_can_be_drawn_against_the_outcomes_that_were_received(results):
     assert "outcomes" in axes.get_xlabel()
     with pytest.raises(InputError, match="no abscissa 'outcome'; did you mean 'outcomes'"):
         plot_regret(results, x="outcome")
-    with pytest.raises(InputError, match="that did not record it"):
+    with pytest.raises(InputError, match="an earlier version did not record it"):
         plot_regret(frame.assign(outcomes=np.nan), x="outcomes")
 
 

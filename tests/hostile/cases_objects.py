@@ -128,7 +128,7 @@ CASES = [
           "figure": lambda: save_figure(plot_preferences(arxiv()), f"{LONG}.png"),
       }.items()),
     called("write to a folder", lambda: write_svmlight(corpus(), "."), "there is a folder, not a file"),
-    *(called(f"{draw.__name__}(5)", functools.partial(draw, 5), "PreferenceMatrix, not 5|DataFrame, not of 5")
+    *(called(f"{draw.__name__}(5)", functools.partial(draw, 5), "PreferenceMatrix, not 5|DataFrame, not 5")
       for draw in (plot_regret, plot_preferences, plot_against_arms, plot_accuracy, plot_identification,
                    plot_distortion, plot_sensitivity, plot_measures)),
     *(called(f"{make.__name__}(5)", functools.partial(make, 5), "must be a (Results|PreferenceMatrix|DataFrame), not 5")

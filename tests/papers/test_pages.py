@@ -230,7 +230,7 @@ def test_how_many_tables_may_err_is_said_where_there_are_many():
 def test_what_a_step_costs_and_the_constant_of_the_bound_are_defined():
     frame = runs(problems=[("sixteen", 16)], lower_bound=8.0, regret_ndcg=3.0)
     assert "the mean gap of the compared rankers" in comparison(frame) and "d(p_ij, 1/2)" in comparison(frame)
-    assert "less the mean NDCG@10 of the two or more" in comparison(frame, "regret_ndcg")
+    assert "minus the mean NDCG@10 of the two or more" in comparison(frame, "regret_ndcg")
 
 
 def test_a_problem_without_a_winner_is_named():

@@ -1,4 +1,4 @@
-"""The content of advice: estimates with intervals for each candidate, under each click model and the worst of them."""
+"""The content of advice: estimates with intervals for each candidate under each click model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VERSION = 1  # version of the JSON format
 
 
 class Reached(NamedTuple):
-    """Impressions from which a condition holds to the end of the budget, with an interval; None if it does not."""
+    """The impressions from which on a condition holds until the end of the budget; None if it never does."""
 
     value: int | None
     low: int | None
@@ -57,14 +57,14 @@ class Row(NamedTuple):
 
     @property
     def dearest(self) -> Showing:
-        """Results under the click model with the highest loss, which the race uses; ties are broken by `worst`."""
+        """Results under the click model with the highest loss, which the race uses; `worst` if losses are equal."""
         return max(self.worlds, key=lambda one: (one.loss.value, one is self.worst))
 
 
 class WhatIf(NamedTuple):
     """Results of one candidate in a harder world."""
 
-    change: str  # noisier, closer, cycle
+    change: str  # one of "as simulated", "noisier", "closer", "cycle"
     candidate: str
     users: str
     runs: int
@@ -73,7 +73,7 @@ class WhatIf(NamedTuple):
 
 
 class Enough(NamedTuple):
-    """The budget that would be sufficient, as a multiple of the requested budget."""
+    """A sufficient budget, found among multiples of the requested budget."""
 
     candidate: str
     users: str

@@ -44,7 +44,7 @@ def advise(
     jobs: int = -1,
     compiled: bool = True,
 ) -> Advice:
-    """Find by simulation the policy, and the method for comparing rankers, to deploy for some rankers.
+    """Find, by simulation, which policy and which comparison method to deploy for some rankers.
 
     The advised candidate has the lowest loss of users' NDCG under the worst click model. The loss is summed over the
     budget and over an equal number of impressions afterwards, which show the ranker that the candidate names.
@@ -71,7 +71,7 @@ def advise(
     top : int
         Number of documents shown.
     batch : int
-        Number of impressions that are shown before any of their clicks is known, for example those of a day.
+        Number of impressions that are shown before any of their clicks is known, for example all impressions of a day.
     simulations : int
         Number of fresh runs of the advised candidate for each click model, from 10 to 10^5; other numbers of runs are
         proportional to it. To show a probability of .95, at least 98 runs are needed with three click models, and 77
@@ -207,7 +207,7 @@ def _question(
     top = errors.require_whole("the number of documents shown", top, 1, 1000)
     simulations = errors.require_whole("the number of simulations", simulations, 10, 100_000)
     if not isinstance(clicks, str | ClickModel) and not isinstance(clicks, Sequence):
-        raise InputError(f"click models are given by name, one or a list of them, not as {errors.shown(clicks)}")
+        raise InputError(f"click models must be a name or a list of names, not {errors.shown(clicks)}")
     users = (clicks,) if isinstance(clicks, str | ClickModel) else tuple(clicks)
     named = candidates_named(candidates)
     worlds = worlds_of(rankings, users, top, margin)
@@ -218,6 +218,6 @@ def _laboratory(budget: int, batch: int, seed: int, jobs: int, *, compiled: bool
     budget = errors.require_whole("the budget", budget, 100, _MOST_BUDGET)
     batch = errors.require_whole("the batch", batch, 1, budget)
     seed, jobs = checked_seed(seed), parallel.checked_jobs(jobs)
-    times = checkpoints(budget, _PER_DECADE)  # from a thousandth of the budget, but at least 10
-    times = np.asarray(times[times >= max(10, budget // 1000)])
+    times = checkpoints(budget, _PER_DECADE)
+    times = np.asarray(times[times >= max(10, budget // 1000)])  # the first is at least a thousandth of the budget
     return Laboratory(budget, times, seed, jobs, batch=batch, compiled=compiled)

@@ -1,4 +1,4 @@
-"""Simulated users of a world: three oracles for policies, and the users' loss caused by the lists shown.
+"""Simulated users of a world, in three oracles that also measure the users' loss with the lists shown.
 
 The loss compares a list with the best ranker's list for the same query. The mean over queries is the same as for a
 comparison with the best ranker's mean NDCG, but the choice of queries adds much less noise.
@@ -169,7 +169,7 @@ def show_apart(c: Comparison, users: int, score: FloatVector, shown: IntVector, 
 
 @kernel
 def best_apart(score: FloatVector, shown: IntVector) -> int:
-    """Return the ranker with the highest mean; of equal rankers the first, as callers order rankers at random."""
+    """Return the ranker with the highest mean; ties are broken by the order, which callers choose at random."""
     best, most = 0, -1.0
     for k in range(score.shape[0]):
         mean = score[k] / max(shown[k], 1)

@@ -20,7 +20,7 @@ from ltr_duel.advice.world import World, closer, cyclic, noisier
 from ltr_duel.rankers import Rankings, evaluate_rankers
 
 _RACE_SHARE = 0.2  # the race's share of the probability of error
-_SIZES = (0.125, 0.25, 0.5, 1.5)  # fractions of the simulations: runs of a candidate after one try, two tries, ...
+_SIZES = (0.125, 0.25, 0.5, 1.5)  # runs of a candidate after one try, two tries, ..., as fractions of the simulations
 _FLOOR = 0.1  # a loss below this fraction of the margin is negligible
 _LEAST = 10  # minimum number of runs
 _MOST_AGAIN = 3  # maximum number of candidates with fresh runs after the first claims missed the confidence
@@ -98,7 +98,7 @@ class Question:
         return race(shoot, self._sizes, self._proof, floor=floor, sure_first=self._aim == "sure")
 
     def _choice(self, finish: Finish) -> tuple[list[int], list[int]]:
-        """Return all candidates in the order of advice, and the numbers of fresh runs of the first ones.
+        """Return all candidates in the order of advice, and the numbers of fresh runs of the first candidates.
 
         Fresh runs are for the advised candidate, the runner-up and, if both missed the confidence in the race, the
         first candidate that reached it.
@@ -115,8 +115,8 @@ class Question:
     def _tried_again(self, rows: list[Row], finish: Finish) -> list[Row]:
         """If the claims missed the confidence, give fresh runs to candidates that reached it in other runs.
 
-        A candidate that reaches it again becomes the advised candidate if its loss is not higher than that of the
-        present one, or if the aim is "sure".
+        A candidate that reaches it again becomes the advised candidate if its loss is not higher than the loss of the
+        present advised candidate, or if the aim is "sure".
         """
         labelled = {one.label: one for one in self._candidates}
         shots = dict(zip(labelled, finish.shots, strict=True))

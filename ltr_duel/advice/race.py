@@ -140,7 +140,7 @@ def _next(
     floor: float,
     sure_first: bool,
 ) -> list[tuple[int, int]]:
-    """Return the next (candidate, world) pairs: of the leader's and its rivals' pairs, those with the fewest tries."""
+    """Return the (candidate, world) pairs to run next: pairs of the leader and of its rivals with the fewest tries."""
     leader, *_ = left
     worst = _worst_worlds(shots[leader])
     pairs = [(leader, m) for m in range(proof.worlds) if m in worst or tries[leader, m] < most - 1]

@@ -106,7 +106,7 @@ def _enough(advice: Advice, found: Enough) -> str:
 
 
 def _given(advice: Advice) -> str:
-    """Return the assumptions of all numbers as sentences."""
+    """Return sentences on the assumptions behind all numbers."""
     s, drawn, batch = advice.settings, "", advice.settings.get("batch", 1)
     when = "at once" if batch == 1 else f"after each {batch:,} impressions"
     if s["fitted"]:

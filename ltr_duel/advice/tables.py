@@ -138,7 +138,7 @@ def rankers_table(advice: Advice) -> pd.DataFrame:
 
 
 def race_table(advice: Advice) -> pd.DataFrame:
-    """Return the rounds with the dropped candidates; the last row includes the runs behind the claims."""
+    """Return the rounds with the dropped candidates; the last row includes the fresh runs of the advised candidate."""
     *_, last = advice.rounds
     rows = [
         {

@@ -25,7 +25,7 @@ DEPTH = 10  # depth of NDCG, unless fewer documents are shown
 class World:
     """Rankers, users, and the right answers.
 
-    errors: standard errors of the users' probabilities, keyed by the fields of `ClickModel`; empty for exact ones.
+    errors: standard errors of the users' probabilities, keyed by the fields of `ClickModel`; empty if they are exact.
     """
 
     rankings: Rankings

@@ -98,7 +98,7 @@ def plot_facets(
             ax.annotate(f"no {label}", (0.5, 0.5), xycoords="axes fraction", ha="center")
         handles |= {name: line for line, name in zip(*ax.get_legend_handles_labels(), strict=True) if _seen(line, ax)}
         ax.set_xlabel(STEPS if place + across >= len(panels) else "")
-    for row in grid:  # of adjacent panels with the same ordinate, only the leftmost has a label
+    for row in grid:  # only the leftmost of adjacent panels with the same ordinate has a label
         names = [ax.get_ylabel() for ax in row]
         for ax, name, before in zip(row[1:], names[1:], names, strict=False):
             ax.set_ylabel("" if name == before else name)

@@ -11,7 +11,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-_WHOLE = re.compile(r"(?<!\S)(?:[(`]?[\d.+-]+e[-+]\d+|[(`]?--[a-z][a-z-]+)\S{0,4}(?!\S)")  # 2.6e-06, --stop-at
+_WHOLE = re.compile(r"(?<!\S)(?:[(`]?[\d.+-]+e[-+]\d+|[(`]?--[a-z][a-z-]+)\S{0,4}(?!\S)")  # such as 2.6e-06, --stop-at
 _TEMPLATES = Path(__file__).parent / "templates"
 
 

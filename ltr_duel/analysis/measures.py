@@ -12,7 +12,7 @@ from ltr_duel.core import errors
 
 
 def measures_table(evaluation: pd.DataFrame) -> pd.DataFrame:
-    """Return a result of `evaluate_rankers` as a table of strings: intervals of the mean, and Holm's p."""
+    """Return a result of `evaluate_rankers` as a table of strings; p is corrected by Holm's method."""
     return pd.DataFrame(
         {
             "ranker": evaluation["ranker"],
@@ -29,7 +29,7 @@ def measures_table(evaluation: pd.DataFrame) -> pd.DataFrame:
 
 
 def plot_measures(evaluation: pd.DataFrame, ax: Axes | None = None, *, measure: str = "", title: str = "") -> Axes:
-    """Plot each ranker's mean as a dot with its interval, the best on top; hollow dots are shown to be worse.
+    """Plot each ranker's mean as a dot with its interval, the best on top; hollow dots mark rankers shown to be worse.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ from ltr_duel.preferences import (
     transitive_null,
 )
 
-_WORLDS, _FEW_WORLDS, _MANY = 60, 19, 100  # number of transitive worlds for up to `_MANY` rankers, and for more rankers
+_WORLDS, _FEW_WORLDS, _MANY = 60, 19, 100  # sampled transitive worlds: few if there are more than `_MANY` rankers
 _BY_CHANCE = 0.05
 _UNSURE = "not determined"
 UNDECIDED = "undecided"
@@ -120,8 +120,8 @@ def property_lines(matrix: PreferenceMatrix) -> list[str]:
         lines.append(f"({_UNSURE}: the winner's smallest gap is within its standard error)")
     if any(noise.values()):
         lines.append(
-            "(noise alone, worlds like this one: the middle 95% of the values in strongly transitive worlds that are"
-            " closest to this one and have its noise; this is not an error of the number before it)"
+            "(noise alone, and worlds like this one: the middle 95% of the values in simulated matrices, which are as"
+            " close to this one as strong transitivity allows and have its noise; not an error of the number before it)"
         )
     return lines
 

@@ -165,7 +165,7 @@ def _with_error(p: float, error: float) -> str:
 
 
 def _digits(error: float, least: int) -> int:
-    """Return the number of decimals that shows two significant digits of an error; ``least`` if it shows one digit."""
+    """Return the number of decimals: ``least``, or enough for two digits of an error that would be rounded to 0."""
     return least if error >= 0.5 * 10**-least else math.ceil(-math.log10(error)) + 1
 
 

@@ -227,7 +227,7 @@ def _draw_bound(ax: Axes, constant: float, end: float, *, in_view: bool) -> None
 
 def _name_the_lines(ax: Axes, own_figure: bool, by_ends: bool) -> None:
     """Name the lines at their ends, or in a legend if there are many lines, equal colours, or a chosen order."""
-    for earlier in [one for one in ax.get_children() if one.get_label() == _NAME]:  # from earlier plots on these axes
+    for earlier in [one for one in ax.get_children() if one.get_label() == _NAME]:  # names from earlier plots
         earlier.remove()
     named = [line for line in ax.get_lines() if not str(line.get_label()).startswith("_")]
     if by_ends:

@@ -1,4 +1,4 @@
-"""Consistent looks for all figures: each policy has a fixed colour, and colour-blind readers can distinguish them."""
+"""Consistent looks for all figures: each policy has a fixed colour, and colour-blind readers can tell colours apart."""
 
 from __future__ import annotations
 

@@ -106,7 +106,7 @@ def spread_sentence(table: pd.DataFrame) -> str:
             " by which regret is measured; an upper limit if pairs share queries."
         )
     if unknown.any():
-        words += f" {REFERENCE_ERROR} not known: such a regret may be completely different by another estimate."
+        words += f" {REFERENCE_ERROR} not known: another estimate of the matrix may give a very different regret."
     return words
 
 

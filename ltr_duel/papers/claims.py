@@ -24,7 +24,7 @@ _COLUMNS = [
 
 
 class Gathered(NamedTuple):
-    """The data of one claim in the tables: the numbers of each panel, and the reasons for panels without numbers."""
+    """The data for one claim: the numbers of each panel, and the reasons why other panels cannot be measured."""
 
     samples: dict[str, Sample]
     gaps: dict[str, str]  # reasons why panels cannot be measured
@@ -77,7 +77,7 @@ def check_claims(
 
 
 def _reliability(row: Mapping[Hashable, Any]) -> str:
-    """Return the numbers of worlds in which a false claim was called true and a true claim was found, in words."""
+    """Describe how often a false claim was called true, and a true claim was found, in simulated worlds."""
     words = "Of {worlds:.0f} worlds each, false and called true: {called:.0f}; true and found: {found:.0f}"
     words = words.format_map(row)
     return words if row["reliable"] else f"{words}: these data cannot tell"
@@ -176,7 +176,7 @@ def _source(panels: Iterable[pd.DataFrame], abouts: list[Mapping[str, Any]]) -> 
 
 
 def _reason(answers: Mapping[str, str], partly: Criterion | None) -> str:
-    """Return the panels of each answer, and the weaker range; if all panels agree, only the weaker range or ""."""
+    """Describe which panels have which answer; if all panels agree, return only the weaker range, if it applies."""
     if len(set(answers.values())) == 1:
         return f"the weaker form: {partly}" if "weaker" in answers.values() else ""
     words = {"yes": "holds", "weaker": f"only a weaker form holds ({partly})", "no": "does not hold"}

@@ -76,7 +76,7 @@ def _entries(given: dict[str, Any], path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _tables(given: dict[str, Any], where: str) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
-    """Yield (name, nested tables, keys of claims) for each table in a table; its keys apply to all nested claims."""
+    """Yield (name, nested tables, keys of claims) for each entry of a table; the keys apply to all nested claims."""
     keys = {one.name for one in fields(Claim)}
     for name, table in given.items():
         if not isinstance(table, dict):

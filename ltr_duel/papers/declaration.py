@@ -63,8 +63,8 @@ class _Settings:
 class Source(_Settings):
     """A source for the data of a problem; its settings are keys of the problem that apply only to this source.
 
-    paths: possible paths of a corpus below the user's folder of data, the best first, at least one of which must exist:
-        a feature file or folder, or the catalogue name of a converted corpus.
+    paths: possible paths of a corpus below the user's folder of data, the best first: feature files, folders, or
+        catalogue names of converted corpora. At least one of them must exist.
     """
 
     kind: str  # one of `SOURCES`
@@ -195,12 +195,13 @@ def figure(
     store: str = "",
     **options: Any,
 ) -> Callable[[Callable[[], Parts]], Figure]:
-    """Turn a function into a figure with the function's name; its result is the parts, its docstring the texts.
+    """Turn a function into a figure of the same name: the function returns the parts, its docstring contains the texts.
 
     The docstring has the paragraphs: the title; a description of the figure; ``Setting: ...``, the setting as printed;
     and any number of ``Note: ...``, differences from the paper and their reasons.
 
-    paper: a key of `PAPERS`; ``number`` is "Figure 2 (top)", for example.
+    paper: a key of `PAPERS`.
+    number: the number in the paper, for example "Figure 2 (top)".
     drawing: name of a drawing (`ltr_duel.papers.DRAWINGS`), whose keyword arguments are the ``options``.
     seconds: approximate durations on two cores, at the quick scale and at the paper's scale.
     notes: notes that several figures share, which are shown first.
@@ -219,7 +220,7 @@ def figure(
         studies = [one for one in parts if isinstance(one, Study)]
         measures = [one for one in parts if isinstance(one, Measured)]
         if not parts or len(parts) not in (len(studies), len(measures)):
-            wanted = "must return a list, all of it study(...) or all of it measured(...)"
+            wanted = "must return a list that contains only study(...) or only measured(...)"
             raise InputError(f"figure '{function.__name__}' {wanted}")
         return Figure(function.__name__, {key: one for key, one in about.items() if one}, studies, measures)
 

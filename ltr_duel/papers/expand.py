@@ -56,7 +56,7 @@ def first_present(sources: Sequence[Source], scale: str, root: Path | None) -> F
 
 
 def _corpus(name: str, root: Path | None) -> Path | None:
-    """Return the path of a corpus, or None; a catalogue name is searched among the converted corpora."""
+    """Return the path of a corpus, or None; catalogue names are searched among the converted corpora."""
     if name not in CORPORA:
         return _below(root, name)
     own = re.compile(re.escape(name) + r"-[0-9a-f]{20}")

@@ -19,7 +19,7 @@ _PACKAGE = "ltr_duel_figure_files"  # package name of the imported folder
 
 
 def figures_folder() -> Path:
-    """Return the folder of figure files, which is inside an installed package, and otherwise beside the package."""
+    """Return the folder of figure files: inside the package if it is installed, otherwise beside the package."""
     package = Path(__file__).resolve().parent.parent
     inside = package / "experiments"
     return inside if inside.is_dir() else package.parent / "experiments"

@@ -119,7 +119,7 @@ def reliability_markdown(tried: pd.DataFrame) -> str:
 
 
 def _brief(row: Mapping[Hashable, Any]) -> str:
-    """Return the numbers of all panels; if there are many, only those of the panel furthest from the claim."""
+    """Return the numbers of all panels; if there are many, only the numbers of the panel furthest from the claim."""
     panels = row["panels"].split("; ") if row["panels"] else []
     if len(panels) <= _MOST_PANELS:
         return row["panels"] or "not measured"

@@ -32,9 +32,9 @@ _FEW_TIES = 0.01  # for smaller shares of tied documents, their order is not men
 def reference_of(
     matrix: PreferenceMatrix, source: str, ndcg: FloatVector | None = None, users: Rankings | None = None
 ) -> dict[str, Any]:
-    """Return ``winner``, its ``probability`` to be the winner, the ``best`` by NDCG@10 (or None), and a ``text``.
+    """Return ``winner``, the ``probability`` that it wins, the ``best`` by NDCG@10 (or None), and a ``text``.
 
-    source: kind of source of the problem; distinguishes an exact matrix from one published without standard errors.
+    source: the kind of source, which distinguishes an exact matrix from one published without standard errors.
     ndcg: NDCG of each ranker, by which NDCG regret is measured; shape (K,).
     users: the rankings that simulated users see.
     """
@@ -69,7 +69,7 @@ def _queries(users: Rankings) -> str:
 
 
 def _known(matrix: PreferenceMatrix, source: str) -> str:
-    """Return a sentence: whether the matrix is exact, or how it was estimated, and the size of its errors."""
+    """Describe in a sentence whether the matrix is exact, or how it was estimated and how large its errors are."""
     if not matrix.standard_error.any():
         published = "The matrix was published without standard errors, and is taken as exact."
         return published if source == "published matrix" else "The matrix is known exactly."
@@ -82,7 +82,7 @@ def _known(matrix: PreferenceMatrix, source: str) -> str:
 
 
 def tie_order_sentences(plan: Plan, table: Mapping[str, Any], folder: Path, jobs: int) -> dict[str, str]:
-    """Return a sentence with the winner for each order of tied documents, for each problem whose users see such ties.
+    """Describe, for each problem whose users see tied documents, the winners that result from several orders of ties.
 
     table: the content of the study's TOML file.
     folder: folder to which studies with other orders are written.

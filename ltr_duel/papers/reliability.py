@@ -32,7 +32,7 @@ from ltr_duel.papers.claims_file import Claim
 WORLDS = 200
 MOST_CALLED, LEAST_FOUND = 0.05, 0.8  # limits of a reliable criterion, as shares of worlds
 _COLUMNS = ("claim", "says", "criterion", "scale", "panels", "runs", "worlds", "called", "found", "reliable")
-_POPULATION = 40_000  # number of runs in a sample that replaces the distribution
+_POPULATION = 40_000  # number of runs in a sample that approximates the distribution
 _OUTSIDE = 1e-3  # distance of a false claim from an end, relative to the end
 _FLAT = 0.25  # distance of a true claim from an end at 0
 
@@ -44,7 +44,7 @@ def try_criteria(
 
     Columns: claim (id), says, criterion, scale, panels, runs (lowest number of independent runs of a panel; 0 for
     cells), worlds, called (number of false worlds in which the verdict is `holds`), found (number of true worlds with
-    this verdict), reliable (whether it is called in at most 5% and found in at least 80% of the worlds).
+    this verdict), reliable (whether called is at most 5% and found at least 80% of the worlds).
     """
     rows = []
     for claim in claims:
@@ -76,7 +76,7 @@ def read_tried(path: Path) -> pd.DataFrame:
         return pd.read_csv(path, dtype={"scale": str}, keep_default_na=False)[list(_COLUMNS)]
     except (OSError, ValueError, KeyError) as error:
         words = str(error).strip().splitlines()[0]
-        raise InputError(f"{path}: damaged ({words}); remove it, or 'ltr-duel reproduce reliability' again") from None
+        raise InputError(f"{path}: damaged ({words}); remove it, or rerun 'ltr-duel reproduce reliability'") from None
 
 
 def judge_worlds(claim: Claim, samples: Sequence[Sample]) -> tuple[int, int]:

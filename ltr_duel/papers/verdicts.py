@@ -1,4 +1,4 @@
-"""Derive verdicts from numbers. Verdicts are made only in this module.
+"""Derive verdicts from numbers. No other module makes verdicts.
 
 A criterion is a range. The answer of a panel is "yes" if the measured interval is entirely inside the range, "no" if it
 is entirely outside, and "open" if it includes an end. A claim may have a second, weaker criterion (``partly``): if the
@@ -71,7 +71,7 @@ def answer(reading: Reading, criterion: Criterion, partly: Criterion | None = No
 
 
 def verdict(answers: Collection[str]) -> str:
-    """Combine the answers of all panels to a verdict."""
+    """Combine the answers of all panels into a verdict."""
     found = set(answers)
     if "no" in found:
         return FAILS if found == {"no"} else MIXED
@@ -83,8 +83,8 @@ def verdict(answers: Collection[str]) -> str:
 def hardest(readings: Mapping[str, Reading], criterion: Criterion, partly: Criterion | None = None) -> Reading:
     """Return the reading that is furthest from the claim; the ledger shows this number.
 
-    Readings are compared by the answer, so that the verdict follows from this panel, then by the value, then by the
-    interval.
+    Readings are compared first by the answer, so that the verdict follows from this panel, then by the value, and then
+    by the interval.
     """
 
     def place(reading: Reading) -> tuple[int, float, float]:

@@ -287,7 +287,7 @@ def test_candidates_alone_are_tried_equally_often(rankings):
         ({"aim": "win"}, "no aim 'win'; (least loss, sure)"),
         ({"incumbent": "5"}, "no ranker '5';"),
         ({"clicks": ()}, "name at least one click model"),
-        ({"clicks": 5}, "click models are given by name, one or a list of them, not as 5"),
+        ({"clicks": 5}, "click models must be a name or a list of names, not 5"),
         ({"clicks": ("perfect", "perfect")}, "a click model is named twice"),
         ({"clicks": "perfct"}, "no click model 'perfct'; did you mean 'perfect'?"),
         ({"simulations": 5}, "the number of simulations must be between 10 and 100000, not 5"),

@@ -25,11 +25,11 @@ DRAWS = 2000
 
 
 class Missing(Exception):  # noqa: N818  # a result rather than an error: the claim is incomplete
-    """The table lacks data that a measure needs; the message names them."""
+    """The table lacks data that a measure needs; the message names the missing data."""
 
 
 class Reading(NamedTuple):
-    """The number of one panel with its interval; for many worlds, arrays of these."""
+    """The number of one panel with its interval; for many worlds, arrays of numbers and ends."""
 
     value: Any
     low: Any
@@ -127,7 +127,7 @@ def format_value(value: Any) -> str:
 
 
 def means(sample: Sample) -> FloatMatrix:
-    """Return the means of each column over runs: (1 + `DRAWS`, columns, ...), first those of the sample itself."""
+    """Return the mean of each column over runs, first for the sample, then for each resample: (1 + `DRAWS`, ...)."""
     return np.concatenate(
         [_weighted(weights, group.values) for weights, group in zip(_weights(sample), sample.groups, strict=True)],
         axis=1,
@@ -135,7 +135,7 @@ def means(sample: Sample) -> FloatMatrix:
 
 
 def deviations(sample: Sample) -> FloatMatrix:
-    """Return the standard deviations over runs, with n - 1 degrees of freedom; the shape is the shape of `means`."""
+    """Return the standard deviations over runs, with n - 1 degrees of freedom, in an array like the one of `means`."""
     parts = []
     for weights, group in zip(_weights(sample), sample.groups, strict=True):
         centred, runs = group.values - group.values.mean(axis=0), len(group.values)
@@ -174,7 +174,7 @@ def _picks(group: Group, rng: np.random.Generator) -> IntMatrix:
 
 
 def reading(found: FloatMatrix, units: int) -> Reading:
-    """Return the first entry (the statistic of the sample) with the interval from the other entries (resamples)."""
+    """Return the statistic of the sample (the first entry) with the interval from the resamples (the other entries)."""
     if found.ndim == 1:
         low, high = statistics.bootstrap_interval(found[1:], units)
     else:

@@ -98,7 +98,7 @@ def final_values(frame: pd.DataFrame, column: str) -> pd.Series[float]:
 
 
 def side_by_side(sides: Sequence[pd.DataFrame], column: str) -> tuple[Group, ...]:
-    """Return final values: one group with a column for each side, or one group for each side if runs are not paired.
+    """Return final values in one group with a column for each side or, if runs are not paired, in one group per side.
 
     A side consists of the rows of one policy. Runs with the same problem and repetition are paired. If the sides are
     different problems (for example, click models), runs with the same repetition are paired, because they share their

@@ -88,7 +88,7 @@ def _rank(sample: Sample, *, counted_from: str = "least", **_: Any) -> Reading:
 
 
 def _with_rank(worlds: Sample, population: Sample, target: float, *, counted_from: str = "least", **_: Any) -> Sample:
-    """Move the policy clearly ahead of all others; for any place but the first, level with the best of the others."""
+    """Move the policy clearly ahead of all others; if the target is not the first place, level with the best other."""
     mine, *others = columns_of(population)
     best, factor = (min(others), 1 / _CLEARLY) if counted_from == "least" else (max(others), _CLEARLY)
     return scaled(worlds, [best / mine * (factor if target == 1 else 1.0), *np.ones(len(others))])
@@ -204,7 +204,7 @@ def _curve(panel: pd.DataFrame, policy: Selection, along: str, column: str) -> S
 
 def _quotient_of_times(sample: Sample, *, levels: list[float], **_: Any) -> Reading:
     split, curves = len(sample.axes[0]), means(sample)
-    shape = curves.shape[::2]  # samples, worlds
+    shape = curves.shape[::2]  # numbers of samples and worlds
     sides = [np.moveaxis(one, 1, -1).reshape(-1, one.shape[1]) for one in (curves[:, :split], curves[:, split:])]
     logs, counted = np.zeros(shape), np.zeros(shape[1:])
     for level in levels:
@@ -234,11 +234,10 @@ def _with_times(worlds: Sample, population: Sample, target: float, *, levels: li
     aim=_with_times,
 )
 def time_ratio(panel: pd.DataFrame, *, of: Selection, to: Selection, levels: list[float]) -> Sample:
-    """Compare the numbers of steps to levels of accuracy, which is interpolated linearly in log t.
+    """Compare the steps after which two policies reach levels of accuracy; accuracy is interpolated linearly in log t.
 
-    A policy that was run to several horizons is judged by its recommendation at the end of each horizon. If only one
-    policy reaches a level, the length of the other policy's longest run is used for the other. A level that neither
-    policy reaches is not counted.
+    A policy that was run to several horizons is judged by its recommendation at the end of each horizon. If a policy
+    does not reach a level, the length of its longest run is used. A level that neither policy reaches is not counted.
     """
     steps, groups = zip(*(_accuracy(select(panel, side)) for side in (of, to)), strict=True)
     return Sample(groups, steps)

@@ -2,8 +2,8 @@
 
 Such numbers are exact unless the table has a ``standard_error``. Other columns describe the effect of noise on the
 underlying matrix: ``least`` and ``most`` are limits of the true value; ``p_value`` is the share of simulated transitive
-worlds whose value is at least as extreme, and ``transitive`` the value without noise in such a world. If this share is
-above 5 %, the value cannot be distinguished from a transitive world's, so the interval is extended to ``transitive``.
+worlds whose value is at least as extreme, and ``transitive`` the value without noise in such a world. If ``p_value`` is
+above 5 %, the true world may be transitive, so the interval is extended to ``transitive``.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def _with_multiple(worlds: Sample, population: Sample, target: float, **_: Any) 
 
 @measured_by("{column} divided by the printed value", find=_cell, aim=_with_multiple)
 def against_printed(panel: pd.DataFrame, *, column: str = "value", printed: str = "printed") -> Sample:
-    """Compute the ratio, 1 if the measured value equals the printed value; average over the rows of a panel."""
+    """Divide the measured values by the printed values, and average over the rows of a panel."""
     known = panel.dropna(subset=[printed]) if printed in panel else panel.iloc[:0]
     if known.empty:
         raise Missing("there is no printed value")
@@ -109,7 +109,7 @@ def _falls_then_rises(curve: FloatVector) -> float:
 
 
 def _with_valley(worlds: Sample, population: Sample, target: float, **_: Any) -> Sample:
-    """Sort the values of the curve: for a true claim into a fall and a rise, for a false claim into a fall."""
+    """Reorder the values of the curve: a fall and a rise if the claim should hold, and otherwise only a fall."""
     falling = np.sort(population.cells)[::-1]
     shape = np.append(falling[::2], falling[1::2][::-1]) if target >= 0.9 else falling
     return worlds._replace(cells=(worlds.cells.T - population.cells + shape).T)
@@ -121,7 +121,7 @@ def _with_valley(worlds: Sample, population: Sample, target: float, **_: Any) ->
     aim=_with_valley,
 )
 def valley(panel: pd.DataFrame, *, along: str, column: str = "value") -> Sample:
-    """Compute the share: 1 if the curve falls to one lowest point and then rises; 0 if the lowest point is an end."""
+    """Compute the share. It is 1 if the curve falls to one lowest point and then rises, 0 if this point is an end."""
     return _along(panel, along, column)
 
 

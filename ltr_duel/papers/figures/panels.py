@@ -47,7 +47,7 @@ def split(frame: pd.DataFrame, about: Mapping[str, Any], by: str, titles: Sequen
 
 
 def drawable(panel: Panel, column: str) -> tuple[Panel, str]:
-    """Return a panel and its column of regret; without a Condorcet winner, Copeland regret, named in the panel."""
+    """Return the panel and its column of regret; without a Condorcet winner, use Copeland regret and name it."""
     drawn = col.defined_regret(panel.rows, column)
     if drawn == column:
         return panel, column
@@ -125,7 +125,7 @@ def finish(figure: Figure, axes: Sequence[Axes], about: Mapping[str, Any], below
 
 
 def outer_labels(axes: Any, panels: int) -> None:
-    """Keep only the outer labels of the axes: x below the lowest panel of each column, y beside the first column."""
+    """Keep only the outer labels of the axes: x below the lowest panels, and y beside the first column."""
     down, across = axes.shape
     for place in range(panels):
         row, column = divmod(place, across)

@@ -1,4 +1,4 @@
-"""The shares of random sets of rankers that have a Condorcet winner, and a total order (RUCB, Figure 5).
+"""The share of random sets of rankers with a Condorcet winner, and the share with a total order (RUCB, Figure 5).
 
 The matrix is an estimate, and the estimate of a total order is hardly ever a total order. So the table also contains
 the largest possible true share: a set is excluded only if wins beyond noise form a circle in the set, or if each of its
@@ -36,7 +36,7 @@ def measure(
 ) -> pd.DataFrame:
     """Return the shares of sets with a Condorcet winner and with a total order, and their bounds, for every size.
 
-    subsets: number of sampled sets of each size; if there are no more sets, all are counted and the error is 0.
+    subsets: number of sampled sets of each size. If no more sets exist, all are counted, and the error is 0.
     clicks, comparisons: settings of the estimate; for a matrix without standard errors, the noise of ``comparisons``
         comparisons is assumed.
     """

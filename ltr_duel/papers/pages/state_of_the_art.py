@@ -70,7 +70,7 @@ class StateOfTheArt(NamedTuple):
 
 
 def state_of_the_art(frame: pd.DataFrame, about: Mapping[str, Any]) -> StateOfTheArt:
-    """Compare the policies on each problem, separately for policies that compare pairs and those that compare sets."""
+    """Compare the policies on each problem, separately for policies that compare pairs and policies for sets."""
     column = str(about["figure"].get("options", {}).get("column", col.REGRET))
     ranked, references = standings(frame, column), about.get("references", {})
     tables, told = [], set[str]()

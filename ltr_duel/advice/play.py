@@ -17,7 +17,7 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntVector, Streams, interpre
 from ltr_duel.interleaving import Comparer
 
 _SHORTEST = 16  # minimum number of outcomes of a pair on the tape
-_FILLING = 125  # cost of refilling a tape, apart from the outcomes, as a number of outcomes
+_FILLING = 125  # fixed cost of refilling a tape, in units of the cost of one outcome
 
 
 class Played(NamedTuple):
@@ -46,7 +46,7 @@ class Source:
         return cls(candidate, world, comparer, budget, batch, compiled)
 
     def kernel(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a compiled function on comparisons, or its plain Python version."""
+        """Return a kernel in the form in which the runs call it: compiled, or as plain Python."""
         return function if self.compiled and self.comparer.compiled else interpreted(function)
 
     def start(self, seed: int, *names: str | int) -> Player:
@@ -59,7 +59,7 @@ class Source:
         return _STARTS[self.candidate.kind](self.of_run(seed, *names), streams, order, late)
 
     def of_run(self, seed: int, *names: str | int) -> Source:
-        """Return the source of one run: fitted users are sampled within their errors, equally for all candidates."""
+        """Return the source of one run, with users sampled within their errors; all candidates have the same users."""
         if not self.world.errors:
             return self
         users = self.world.drawn_users(stream(seed, "advice", *names, self.world.users.name, "users"))

@@ -20,7 +20,7 @@ from ltr_duel.core import FloatVector, MarkVector, statistics
 
 SLACK = 0.1  # rivals get no further runs if their loss is lower by at most this fraction of the leader's loss
 _BLUNT = 0.05  # one-sided error of the loose test
-_MOST_RIVALS = 3  # candidates with further runs, including the leader; in earlier rounds 1/2, 1/4, ... of all
+_MOST_RIVALS = 3  # number of candidates with further runs, leader included; higher in earlier rounds (1/2, 1/4, ...)
 
 
 class Shots(NamedTuple):
@@ -30,7 +30,7 @@ class Shots(NamedTuple):
     right: MarkVector  # (runs,) 1 if a right ranker was named
 
     def and_more(self, others: Shots) -> Shots:
-        """Return these runs and further ones."""
+        """Return these runs together with the ``others``."""
         return Shots(np.concatenate([self.loss, others.loss]), np.concatenate([self.right, others.right]))
 
 
@@ -71,10 +71,10 @@ class Proof(NamedTuple):
     worlds. A candidate is in doubt if it is shown to miss the confidence in some world; a candidate that is not in
     doubt is never called worse than a candidate in doubt.
 
-    Each bound is tested once for each number of runs. The best candidate can be dropped only if one of its lower bounds
-    fails, or the upper bound of another candidate in its worst world, or a bound on a share of right runs. Each of
-    these three kinds of bounds has a third of the error, divided equally; upper bounds allow for rare high losses
-    (`upper_mean`).
+    Each bound is tested once for each number of runs. The best candidate can be dropped only if one of three kinds of
+    bounds is wrong: a lower bound of this candidate, the upper bound of another candidate in the world that is worst
+    for it, or a bound on a share of right runs. Each kind has a third of the error, divided equally among the bounds;
+    upper bounds allow for rare high losses (`upper_mean`).
     """
 
     surprise: float  # excess of the loss of a wrong run over the mean loss
@@ -85,7 +85,7 @@ class Proof(NamedTuple):
     worlds: int  # number of worlds
 
     def worse(self, left: Sequence[int], shots: Sequence[Sequence[Shots]]) -> list[int]:
-        """Return the candidates in ``left`` that are shown to be worse than another one of them."""
+        """Return the candidates in ``left`` that are shown to be worse than another candidate in ``left``."""
         error = self.error / (3 * self.looks)
         low = [max(lower_mean(one.loss, error / self.worlds) for one in shots[k]) for k in left]
         high = np.array(
@@ -178,7 +178,7 @@ def _worst_worlds(worlds: Sequence[Shots]) -> list[int]:
 
 
 def in_doubt(worlds: Sequence[Shots], confidence: float, level: float = _BLUNT) -> bool:
-    """Return whether a candidate is shown to miss the confidence in some world, with the error ``level`` for each."""
+    """Return whether a candidate is shown to miss the confidence in some world; each world has the error ``level``."""
     return any(share(int(one.right.sum()), len(one.right), 1 - 2 * level).high < confidence for one in worlds)
 
 

@@ -125,9 +125,9 @@ def _world(problem: Problem, method: str) -> tuple[OracleSource, PreferenceMatri
 def standings(costs: Iterable[Costs]) -> pd.DataFrame:
     """Return the ratio of each policy's regret to the best policy's regret, for each kind of problems and length.
 
-    One half of the runs determines the best policy of a problem, and the other half the ratios, and vice versa,
-    because the minimum of noisy means is too low, and ratios to this minimum would be too high. A ratio below 1 is
-    possible. Intervals are conditional on these best policies, and omitted for fewer than `FEWEST` runs.
+    The minimum of noisy means is too low, so ratios to it would be too high. Therefore one half of the runs determines
+    the best policy of a problem, the other half determines the ratios, and the roles are then exchanged. A ratio below
+    1 is possible. Intervals are conditional on these best policies, and omitted for fewer than `FEWEST` runs.
 
     Columns: ``problems`` (matrices or live), ``batches``, ``steps``, ``policy``, ``times the best`` (geometric mean
     over the problems), ``low`` and ``high`` (95 %, Student's t over resamples of the runs), ``worst``, ``worst on``,
@@ -154,7 +154,7 @@ def _rows(members: Sequence[Costs]) -> list[dict[str, Any]]:
     regret = np.array([[by[name, entry].regret for entry in entries] for name in names])  # (problems, policies, runs)
     wrong = np.array([[by[name, entry].wrong for entry in entries] for name in names])
     rng, runs = stream(0, "standings"), regret.shape[2]
-    best_of = [regret[:, :, half::2].mean(axis=2).argmin(axis=1) for half in (1, 0)]  # best policies of the other half
+    best_of = [regret[:, :, half::2].mean(axis=2).argmin(axis=1) for half in (1, 0)]  # from the other half of the runs
     logs = _log_ratios(regret, best_of)
     low, high = np.full((2, len(entries)), np.nan)
     if runs >= FEWEST:

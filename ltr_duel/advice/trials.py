@@ -31,7 +31,7 @@ class Trials(NamedTuple):
         return np.asarray(self.lost[:, -1] + self.after[:, -1])
 
     def and_more(self, others: Trials) -> Trials:
-        """Return these runs and further ones."""
+        """Return these runs together with the ``others``."""
         pairs: Any = zip(self, others, strict=True)
         return Trials(*map(np.concatenate, pairs))
 

@@ -104,7 +104,7 @@ def closer(world: World) -> World:
 
 
 def cyclic(world: World) -> World | None:
-    """Return a world in which the outcomes of the best and the third best ranker are reversed; no ranker beats all.
+    """Return a world without a winner by clicks: the outcomes of the best against the third best ranker are reversed.
 
     The result is None if there are only two rankers.
     """

@@ -115,7 +115,7 @@ def looks_of(labels: Iterable[str]) -> dict[str, Look]:
 
 
 def _shared_out(own: dict[str, _T], known: Sequence[_T]) -> dict[str, _T]:
-    """Assign each name its value in ``own``, unless an earlier name has it; then the next free value, if any."""
+    """Assign each name its value in ``own`` or, if an earlier name has this value, the next free value, if any."""
     chosen: dict[str, _T] = {}
     for name, one in own.items():
         if one not in chosen.values() and len(chosen) < len(known):

@@ -44,7 +44,7 @@ def try_criteria(
 
     Columns: claim (id), says, criterion, scale, panels, runs (lowest number of independent runs of a panel; 0 for
     cells), worlds, called (number of false worlds in which the verdict is `holds`), found (number of true worlds with
-    this verdict), reliable (whether called is at most 5% and found at least 80% of the worlds).
+    this verdict), reliable (whether ``called`` is at most 5% and ``found`` at least 80% of the worlds).
     """
     rows = []
     for claim in claims:

@@ -39,8 +39,8 @@ def regret(
     """Draw cumulative regret against steps, with a panel for each problem; panels of a row have the same ordinate.
 
     columns: number of panels side by side.
-    kinds: whether to mark policies that compare sets by dashes and in the legend, where they are listed last. Then
-        each policy and each variant has a separate colour if there are enough colours.
+    kinds: whether dashes and a note in the legend mark the policies that compare sets, which are then listed last.
+        Each policy and each variant also has a separate colour if there are enough colours.
     """
     parts, among = split(frame, about, col.PROBLEM), list(frame[col.POLICY].unique())
     figure, axes = grid(len(parts), columns=columns)

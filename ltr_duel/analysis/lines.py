@@ -186,7 +186,7 @@ def draw_lines(
 
 
 def visible_spread(table: pd.DataFrame, spread: str) -> str:
-    """Return the spread, or "none" if there were too many bands."""
+    """Return the spread, or "none" if the table has more policies than `_MOST_BANDS` and the spread is a band."""
     crowded = _DRAWN_AS[spread] == "band" and table[columns.POLICY].nunique() > _MOST_BANDS
     return "none" if crowded else spread
 

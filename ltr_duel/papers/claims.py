@@ -78,7 +78,7 @@ def check_claims(
 
 def _reliability(row: Mapping[Hashable, Any]) -> str:
     """Describe how often a false claim was called true, and a true claim was found, in simulated worlds."""
-    words = "Of {worlds:.0f} worlds each, false and called true: {called:.0f}; true and found: {found:.0f}"
+    words = "Called true in {called:.0f} of {worlds:.0f} false worlds, found in {found:.0f} of {worlds:.0f} true worlds"
     words = words.format_map(row)
     return words if row["reliable"] else f"{words}: these data cannot tell"
 
@@ -176,7 +176,7 @@ def _source(panels: Iterable[pd.DataFrame], abouts: list[Mapping[str, Any]]) -> 
 
 
 def _reason(answers: Mapping[str, str], partly: Criterion | None) -> str:
-    """Describe which panels have which answer; if all panels agree, return only the weaker range, if it applies."""
+    """Describe the panels of each answer. If all panels agree, return only the weaker range or an empty string."""
     if len(set(answers.values())) == 1:
         return f"the weaker form: {partly}" if "weaker" in answers.values() else ""
     words = {"yes": "holds", "weaker": f"only a weaker form holds ({partly})", "no": "does not hold"}

@@ -22,7 +22,7 @@ PAIRS, SETS = "pairs", "sets"
 
 
 def standings(frame: pd.DataFrame, column: str = col.REGRET) -> pd.DataFrame:
-    """Return one row for each problem and policy, problems in order of appearance, the best policy first.
+    """Return one row for each problem and policy. Problems are in order of appearance, with the best policies first.
 
     frame: results (`StudyResults.to_frame`). Only the longest horizon of each problem is used, and only policies that
         were run to this horizon. The columns rankers, clicks, source, answers, correct, best_by_ndcg,
@@ -33,8 +33,8 @@ def standings(frame: pd.DataFrame, column: str = col.REGRET) -> pd.DataFrame:
     policies together with 95 % confidence, see `compare_with_best`; NaN for too few runs); policy; runs; regret (mean)
     and median; to_bound (average regret of pairs divided by c ln T, if the winner is known with probability .95; may be
     below 1, because the bound is asymptotic); reference_error (the change of mean average regret by one standard error
-    of the matrix); accuracy (share of runs that name the winner, if it is known with probability .95); ndcg_accuracy
-    (share of runs that name a ranker with the highest NDCG).
+    of the matrix); accuracy (share of runs that name the winner, if the winner is known with probability .95);
+    ndcg_accuracy (share of runs that name a ranker with the highest NDCG).
     """
     errors.require_one_of("column", column, [str(name) for name in frame.columns])
     ends = final_rows(frame, [col.PROBLEM])

@@ -119,7 +119,8 @@ def side_by_side(sides: Sequence[pd.DataFrame], column: str) -> tuple[Group, ...
 def grouped(rows: pd.DataFrame, columns: list[pd.Series[float]]) -> Group:
     """Return a group of columns of the same runs.
 
-    Problems are random draws if the table numbers them by ``draw`` (of a family) or by ``subset`` (of the rankers).
+    Problems are random draws if the table has several values in its column ``draw`` (matrices sampled from a family) or
+    ``subset`` (sampled rankers).
     """
     problem = pd.factorize(columns[0].index.get_level_values(col.PROBLEM), sort=True)[0]
     numbered = [rows[name].nunique() > 1 for name in (col.DRAW, col.SUBSET) if name in rows]

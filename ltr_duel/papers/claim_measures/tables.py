@@ -167,7 +167,7 @@ def _numbers(panel: pd.DataFrame, column: str) -> Sample:
         raise Missing(f"there is no column '{column}'")
     values = panel[column].to_numpy(np.float64)
     if np.isnan(values).any():
-        raise Missing(f"'{column}' is not known")
+        raise Missing(f"'{column}' contains unknown values")
     if "standard_error" not in panel:
         return Sample(cells=values, errors=np.zeros(len(values)))
     return Sample(cells=values, errors=panel["standard_error"].fillna(0.0).to_numpy(np.float64))

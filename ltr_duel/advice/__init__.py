@@ -1,4 +1,4 @@
-"""Simulation-based advice on what to deploy: the best candidate, its confidence, its cost, and its time.
+"""Simulation-based advice on the policy to deploy: the best candidate, its confidence, its cost, and its time.
 
 This package uses only the exports of lower layers, and only the command line imports it.
 """

@@ -1,4 +1,4 @@
-"""The content of advice: estimates with intervals for each candidate, under each click model and the worst of them."""
+"""The content of advice: estimates with intervals for each candidate under each click model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ VERSION = 1  # version of the JSON format
 
 
 class Reached(NamedTuple):
-    """Impressions from which a condition holds to the end of the budget, with an interval; None if it does not."""
+    """The impressions from which on a condition holds until the end of the budget; None if it never does."""
 
     value: int | None
     low: int | None
@@ -33,17 +33,17 @@ class Showing(NamedTuple):
 
     users: str  # click model
     runs: int
-    right: Estimate  # Pr(the ranker named at the end is the best, or within the margin)
+    right: Estimate  # probability that the ranker named at the end is the best, or within the margin
     sure_at: Reached  # impressions from which `right` stays at or above the requested confidence
     lost: Estimate  # NDCG of the best ranker, minus NDCG of the lists that users see
     regret: Estimate  # NDCG of the best ranker, minus NDCG of the compared rankers
     after: Estimate  # NDCG of the best ranker, minus NDCG of the ranker named
-    loss: Estimate  # users' loss over the budget and over as many impressions after it: lost + after
+    loss: Estimate  # users' loss over the budget and over an equal number of impressions afterwards: lost + after
     curve: tuple[Estimate, ...]  # `right` at each checkpoint
 
 
 class Row(NamedTuple):
-    """Results of one candidate."""
+    """Results of one candidate under each click model."""
 
     candidate: str
     may_be_deployed: bool
@@ -52,19 +52,19 @@ class Row(NamedTuple):
 
     @property
     def worst(self) -> Showing:
-        """Results under the click model with the lowest `right`; among equals, the one with the highest loss."""
+        """Results under the click model with the lowest `right`; ties are broken by the highest loss."""
         return min(self.worlds, key=lambda one: (one.right.value, -one.loss.value))
 
     @property
     def dearest(self) -> Showing:
-        """Results under the click model with the highest loss, which the race uses; among equals, `worst`."""
+        """Results under the click model with the highest loss, which the race uses; `worst` if losses are equal."""
         return max(self.worlds, key=lambda one: (one.loss.value, one is self.worst))
 
 
 class WhatIf(NamedTuple):
     """Results of one candidate in a harder world."""
 
-    change: str  # noisier, closer, cycle
+    change: str  # one of "as simulated", "noisier", "closer", "cycle"
     candidate: str
     users: str
     runs: int
@@ -73,7 +73,7 @@ class WhatIf(NamedTuple):
 
 
 class Enough(NamedTuple):
-    """The budget that would be sufficient."""
+    """A sufficient budget, found among multiples of the requested budget."""
 
     candidate: str
     users: str
@@ -87,7 +87,7 @@ class Enough(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Advice:
-    """The advice on what to deploy, with its confidence; created by `advise`.
+    """The advice on the policy to deploy, with its confidence; created by `advise`.
 
     Parameters
     ----------
@@ -119,7 +119,7 @@ class Advice:
 
     Examples
     --------
-    See `advise`, which makes it.
+    See `advise`, which creates instances.
 
     >>> Advice.__name__
     'Advice'
@@ -145,7 +145,7 @@ class Advice:
 
     @property
     def best(self) -> str:
-        """The best ranker by relevance grades (the first of equals)."""
+        """The best ranker by relevance grades (the first one if several are equal)."""
         return max(self.ndcg, key=lambda name: self.ndcg[name])
 
     @property
@@ -161,7 +161,7 @@ class Advice:
         return advice_lines(self)
 
     def table(self) -> pd.DataFrame:
-        """Return the candidates as a table of texts."""
+        """Return the candidates as a table of strings."""
         from ltr_duel.advice.tables import candidates_table
 
         return candidates_table(self)
@@ -207,7 +207,7 @@ class Advice:
 def showing_of(
     trials: Trials, times: IntVector, users: str, confidence: float, level: float, surprise: float
 ) -> Showing:
-    """Return the results of runs in one world; intervals have confidence ``level``. ``surprise``: see `upper_mean`."""
+    """Return the results of runs in one world, with intervals of confidence ``level``; ``surprise``: see `mean`."""
     runs = len(trials.right)
     curve = tuple(share(int(hits), runs, level) for hits in trials.right.sum(axis=0))
     return Showing(
@@ -224,7 +224,7 @@ def showing_of(
 
 
 def reached(curve: tuple[Estimate, ...], times: IntVector, confidence: float) -> Reached:
-    """Return the impressions from which the curve stays at or above the confidence; likewise its interval's ends."""
+    """Return the impressions from which the curve, and each end of its interval, stays at or above the confidence."""
     value, low, high = (
         _from(np.array([getattr(one, part) for one in curve]) >= confidence, times) for part in ("value", "high", "low")
     )

@@ -1,4 +1,4 @@
-"""Advice from rankings and a budget.
+"""The entry points for advice: check the arguments, and simulate candidates for some rankings and a budget.
 
 candidates --race--> the best few --fresh runs--> claims --harder worlds--> what if --more impressions--> enough
 """
@@ -44,10 +44,10 @@ def advise(
     jobs: int = -1,
     compiled: bool = True,
 ) -> Advice:
-    """Find by simulation what to deploy for some rankers: a policy, and a method that compares rankers.
+    """Find, by simulation, which policy and which comparison method to deploy for some rankers.
 
-    The advised candidate is the one with the lowest loss of users' NDCG, under the worst click model: over the budget,
-    and over as many impressions after it that show the ranker it names.
+    The advised candidate has the lowest loss of users' NDCG under the worst click model. The loss is summed over the
+    budget and over an equal number of impressions afterwards, which show the ranker that the candidate names.
 
     Parameters
     ----------
@@ -58,29 +58,29 @@ def advise(
     clicks : str, ClickModel or sequence of them
         Possible click models of the users; the advice is for the worst one.
     confidence : float
-        Required probability that the right ranker is named, and confidence of all intervals. From 0.5 to 0.999.
+        Required probability that a right ranker is named, and confidence of all intervals; from 0.5 to 0.999.
     margin : float
-        Difference in NDCG@10 to the best ranker at which a ranker counts as equally good, from 0 to 1.
+        Largest difference in NDCG@10 from the best ranker at which a ranker counts as equally good, from 0 to 1.
     aim : {"least loss", "sure"}
-        With "sure", candidates that reach the confidence within the budget, according to the race, come first, however
-        much they lose.
+        With "sure", candidates that reach the confidence within the budget, according to the race, are preferred
+        regardless of their loss.
     incumbent : str, optional
-        The ranker that users see today; by default the first one.
+        The ranker that users see today; by default the first ranker.
     candidates : sequence of str
         Policies with methods, ``"rucb/team_draft"``; by default the usual candidates.
     top : int
         Number of documents shown.
     batch : int
-        Impressions that are shown before any of their clicks is known, such as those of an hour or of a day.
+        Number of impressions that are shown before any of their clicks is known, for example all impressions of a day.
     simulations : int
-        Fresh runs of the advised candidate for each click model, from 10 to 10^5; other numbers of runs are in
-        proportion. With three click models, at least 98 runs, all right, are needed to show a probability of .95 (77
-        with one).
+        Number of fresh runs of the advised candidate for each click model, from 10 to 10^5; other numbers of runs are
+        proportional to it. To show a probability of .95, at least 98 runs are needed with three click models, and 77
+        with one, even if all of them name a right ranker.
     seed : int
     jobs : int
-        Number of threads; -1 for all cores. The advice does not depend on it.
+        Number of threads; -1 for all cores. The advice does not depend on this number.
     compiled : bool
-        If False, run the same code as plain Python: the same numbers, a hundred times slower.
+        If False, run the same code as plain Python, which gives the same numbers a hundred times more slowly.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def advise(
     Raises
     ------
     InputError
-        For numbers out of range, unknown names, or rankings whose ties are ordered again for each page.
+        For numbers out of range, unknown names, or rankings whose ties are reordered for each page.
 
     Examples
     --------
@@ -197,7 +197,7 @@ def _question(
     wanted: _Wanted,
     laboratory: Laboratory,
 ) -> tuple[Question, list[World]]:
-    """Check the arguments, and make the question and its worlds."""
+    """Check the arguments, and return the question and its worlds."""
     require_rankings(rankings)
     if not 2 <= len(rankings) <= _MOST_RANKERS:
         raise InputError(f"advice is for 2 to {_MOST_RANKERS} rankers, not {len(rankings)}")
@@ -207,7 +207,7 @@ def _question(
     top = errors.require_whole("the number of documents shown", top, 1, 1000)
     simulations = errors.require_whole("the number of simulations", simulations, 10, 100_000)
     if not isinstance(clicks, str | ClickModel) and not isinstance(clicks, Sequence):
-        raise InputError(f"click models are given by name, one or a list of them, not as {errors.shown(clicks)}")
+        raise InputError(f"click models must be a name or a list of names, not {errors.shown(clicks)}")
     users = (clicks,) if isinstance(clicks, str | ClickModel) else tuple(clicks)
     named = candidates_named(candidates)
     worlds = worlds_of(rankings, users, top, margin)
@@ -218,6 +218,6 @@ def _laboratory(budget: int, batch: int, seed: int, jobs: int, *, compiled: bool
     budget = errors.require_whole("the budget", budget, 100, _MOST_BUDGET)
     batch = errors.require_whole("the batch", batch, 1, budget)
     seed, jobs = checked_seed(seed), parallel.checked_jobs(jobs)
-    times = checkpoints(budget, _PER_DECADE)  # from a thousandth of the budget, but at least 10
-    times = np.asarray(times[times >= max(10, budget // 1000)])
+    times = checkpoints(budget, _PER_DECADE)
+    times = np.asarray(times[times >= max(10, budget // 1000)])  # the first is at least a thousandth of the budget
     return Laboratory(budget, times, seed, jobs, batch=batch, compiled=compiled)

@@ -11,7 +11,7 @@ from ltr_duel.core import FloatVector, statistics
 
 
 class Estimate(NamedTuple):
-    """A number with its interval."""
+    """An estimated number with the ends of its interval."""
 
     value: float
     low: float
@@ -25,7 +25,7 @@ def share(hits: int, n: int, confidence: float) -> Estimate:
 
 
 def mean(values: ArrayLike, confidence: float, surprise: float | None = None) -> Estimate:
-    """Return a mean with Student's interval; with a ``surprise``, the upper end is that of `upper_mean`."""
+    """Return a mean with Student's interval. If values may exceed the mean by ``surprise``, `upper_mean` is used."""
     sample = np.asarray(values, np.float64)
     tail = (1 - confidence) / 2
     low = lower_mean(sample, tail)
@@ -36,9 +36,9 @@ def mean(values: ArrayLike, confidence: float, surprise: float | None = None) ->
 
 
 def upper_mean(values: FloatVector, surprise: float, error: float) -> float:
-    """Return an upper bound for a mean whose rare high values may not have occurred yet.
+    """Return an upper bound for the mean of a sample in which rare high values may not have occurred yet.
 
-    Student's bound ignores values that have not occurred. So one more run is added, with the value ``surprise``.
+    Student's bound ignores values that have not occurred, so one more value, ``surprise``, is added to the sample.
     """
     sample = np.append(values, max(surprise, float(values.max())))
     return float(

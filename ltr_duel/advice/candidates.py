@@ -1,7 +1,7 @@
-"""Candidates for deployment: a policy, and the method that compares the rankers that it chooses.
+"""Candidates for deployment: a policy, and the method that compares the chosen rankers.
 
 Candidates are written ``policy/method`` in the usual notation (``rucb:alpha=0.6/probabilistic:tau=1``). `APART` is the
-plain A/B test: each user sees the list of one ranker. It serves for comparison, and is never advised.
+plain A/B test: each user sees the list of one ranker. It is simulated for comparison only, and is never advised.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from ltr_duel.core import InputError, components, errors
 from ltr_duel.interleaving import METHODS, able_methods
 
 APART = "a/b"
-# No default needs the horizon, so that an experiment may be stopped or extended; docs/advice.md gives the omitted
-# policies and the reasons. Sets come first: they hardly need Python while they run, so other loops can be compiled
-# meanwhile.
+# No default policy needs the horizon, so an experiment may be stopped early or extended; docs/advice.md lists the
+# omitted policies and the reasons. Policies for sets come first: their runs hardly need Python, so the other loops
+# can be compiled while they run.
 DEFAULTS = (
     *(f"{policy}/{method}" for policy in ("multi_self_sparring", "mdb") for method in ("team_draft", "sosm")),
     "auto/sosm",
@@ -32,7 +32,7 @@ DEFAULTS = (
 
 
 class Candidate(NamedTuple):
-    """One way to use the impressions."""
+    """A policy and a method, or the plain A/B test."""
 
     label: str
     kind: Literal["pairs", "sets", "apart"]
@@ -41,24 +41,24 @@ class Candidate(NamedTuple):
 
     @property
     def may_be_deployed(self) -> bool:
-        """Whether the candidate can be deployed, rather than serve for comparison only."""
+        """Whether the candidate can be deployed; the plain A/B test is only for comparison."""
         return self.policy is not None
 
     @property
     def outcome(self) -> str:
-        """The outcome rule of a pair, one that random clicks do not bias; "" for sets."""
+        """The outcome rule for pairs, which is not biased by random clicks; "" for sets."""
         return METHODS.configure(self.method).component.research_outcome if self.kind == "pairs" else ""
 
     @property
     def needs_horizon(self) -> bool:
-        """Whether the policy needs the horizon, so that each budget has a different algorithm."""
+        """Whether the policy needs the horizon, so that it is a different algorithm for each budget."""
         return self.policy is not None and self.policy.component.needs_horizon
 
 
 def candidates_named(words: Sequence[str] = ()) -> list[Candidate]:
-    """Return the candidates with these names; by default the usual ones."""
+    """Return the candidates with these names; by default `DEFAULTS`."""
     if not isinstance(words, Sequence):
-        raise InputError(f"candidates are a list of texts, not {errors.shown(words)}")
+        raise InputError(f"candidates must be a list of strings, not {errors.shown(words)}")
     found = [_candidate(word) for word in ((words,) if isinstance(words, str) else words) or DEFAULTS]
     labels = [one.label for one in found]
     twice = next((label for label in labels if labels.count(label) > 1), None)

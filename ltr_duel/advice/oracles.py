@@ -1,16 +1,16 @@
-"""Users of a world, as policies meet them: three oracles, and the loss by the lists that they show.
+"""Simulated users of a world, in three oracles that also measure the users' loss with the lists shown.
 
-A list is compared with the best ranker's list for the same query. The mean over queries is the same as for a comparison
-with the best ranker's mean NDCG, but the choice of queries adds much less noise.
+The loss compares a list with the best ranker's list for the same query. The mean over queries is the same as for a
+comparison with the best ranker's mean NDCG, but the choice of queries adds much less noise.
 
 Pairs: the outcomes of a pair are independent of everything else, so they can be simulated before they are requested. A
-tape holds the next outcomes of each pair, and is refilled every few steps. So the loop of a policy depends on tapes
-only, and is compiled once rather than for each method; the outcomes are those of users who see the lists one by one.
+tape contains the next outcomes of each pair, and is refilled every few steps. So the loop of a policy depends on tapes
+only, and is compiled once rather than for each method. The results are the same as if users saw the lists one by one.
 
-Sets: each list is interleaved at the step of the policy.
+Sets: each list is interleaved in the step in which the policy requests it.
 
-Apart: the plain A/B test. Each user sees the list of one random ranker, and the mean of a click metric decides: the
-reciprocal rank of the first click, 0 without a click.
+Apart: the plain A/B test. Each user sees the list of one random ranker. The ranker with the highest mean of a click
+metric is named; the metric is the reciprocal rank of the first click, and 0 without a click.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from ltr_duel.interleaving import Comparison, click_list, compare_pair, compare_
 
 
 class Yardstick(NamedTuple):
-    """The measure of lists."""
+    """The data for computing the NDCG of a list, and of the best ranker's list."""
 
     worth: FloatVector  # (n_docs,) contribution to its query's NDCG of a document at the top of the list
     discount: FloatVector  # (10 or fewer,) share of this contribution at each position
@@ -58,16 +58,16 @@ def judge(c: Comparison, yardstick: Yardstick, query: int) -> float:
 
 
 class Tape(NamedTuple):
-    """The next outcomes of each pair, and users' loss by the outcomes that were used."""
+    """The next outcomes of each pair, and the sum of users' loss over the outcomes that were used."""
 
     number: IntMatrix  # (K, K) number of the pair
     first: IntVector  # (pairs,) first < second
     second: IntVector  # (pairs,)
     outcome: SignMatrix  # (pairs, length) +1: the first won
-    cost: FloatMatrix  # (pairs, length) user's loss by the list shown
+    cost: FloatMatrix  # (pairs, length) the user's loss with the list shown
     played: IntVector  # (pairs,) number of outcomes simulated so far
     used: IntVector  # (pairs,) number of outcomes used so far
-    lost: FloatVector  # (1,) sum of users' loss by the lists of the used outcomes
+    lost: FloatVector  # (1,) sum of users' loss with the lists of the used outcomes
     met: FloatVector  # (K,) exposure of each ranker in these lists
 
 
@@ -92,7 +92,7 @@ def new_tape(n_arms: int, length: int) -> Tape:
 
 @kernel
 def fill_tape(tape: Tape, c: Comparison, yardstick: Yardstick, turned: FloatMatrix, streams: Streams) -> None:
-    """Simulate outcomes until each pair has as many unused ones as the tape is long."""
+    """Simulate outcomes until the number of unused outcomes of each pair equals the length of the tape."""
     n_queries, length = c.lists.query_ptr.shape[0] - 1, tape.outcome.shape[1]
     for pair in range(tape.first.shape[0]):
         first, second = tape.first[pair], tape.second[pair]
@@ -125,12 +125,12 @@ implement(duel, Tape, _duel)
 
 
 class SetOracle(NamedTuple):
-    """Users, and their loss by lists of several rankers; the loss by a single ranker follows from the pulls."""
+    """Users, and their loss with lists of several rankers; the loss with a single ranker follows from the pulls."""
 
     comparison: Comparison
     yardstick: Yardstick
     turned: FloatMatrix  # (K, K)
-    lost: FloatVector  # (1,) sum of users' loss by the lists shown
+    lost: FloatVector  # (1,) sum of users' loss with the lists shown
     met: FloatVector  # (K,) exposure of each ranker in these lists
 
 
@@ -169,7 +169,7 @@ def show_apart(c: Comparison, users: int, score: FloatVector, shown: IntVector, 
 
 @kernel
 def best_apart(score: FloatVector, shown: IntVector) -> int:
-    """Return the ranker with the highest mean (the first of equals; callers order rankers at random)."""
+    """Return the ranker with the highest mean; ties are broken by the order, which callers choose at random."""
     best, most = 0, -1.0
     for k in range(score.shape[0]):
         mean = score[k] / max(shown[k], 1)

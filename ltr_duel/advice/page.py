@@ -1,4 +1,4 @@
-"""The files of an answer: a page, its data, its figure, and the settings to deploy."""
+"""The files of an answer: a page, its data, its figure, and the settings to be deployed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ltr_duel.analysis import COLOURS, DASHES, legend_beside, png_bytes, prepare
 from ltr_duel.core import files
 from ltr_duel.live import Settings, write_settings
 
-_SHOWN = 5  # candidates in the figure
+_SHOWN = 5  # maximum number of candidates in the figure
 _TEMPLATE = Path(__file__).parent / "templates" / "advice.html"
 
 
@@ -62,7 +62,7 @@ def _page(advice: Advice, picture: bytes, live: str) -> str:
         }
     return render_page(
         _TEMPLATE,
-        title=f"What to deploy for {len(s['rankers'])} rankers",
+        title=f"Which of {len(s['rankers'])} rankers to deploy",
         subtitle=f"{s['corpus']}: {s['queries']:,} queries; {s['budget']:,} impressions;"
         f" users: {', '.join(s['clicks'])}",
         confidence=f"{100 * s['confidence']:g}%",
@@ -77,7 +77,7 @@ def _page(advice: Advice, picture: bytes, live: str) -> str:
 
 
 def plot_advice(advice: Advice) -> Axes:
-    """Plot the curves of the first candidates, each under the click model in which it is least often right.
+    """Plot the curves of the first candidates, each under the click model for which it is least often right.
 
     The interval of the advised candidate is shaded.
     """

@@ -1,4 +1,4 @@
-"""A run of a candidate in a world that can be extended: the ranker named and users' loss at each checkpoint."""
+"""An extensible run of a candidate in a world: the ranker named and users' loss at each checkpoint."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntVector, Streams, interpre
 from ltr_duel.interleaving import Comparer
 
 _SHORTEST = 16  # minimum number of outcomes of a pair on the tape
-_FILLING = 125  # cost of refilling a tape, apart from the outcomes, as a number of outcomes
+_FILLING = 125  # fixed cost of refilling a tape, in units of the cost of one outcome
 
 
 class Played(NamedTuple):
     """The results of a run at each of C checkpoints."""
 
-    named: IntVector  # (C,) the ranker that it would deploy
-    lost: FloatVector  # (C,) cumulative NDCG of the best ranker's lists, minus that of the lists that users saw
+    named: IntVector  # (C,) the ranker that the candidate would deploy
+    lost: FloatVector  # (C,) cumulative NDCG of the best ranker's lists, minus NDCG of the lists that users saw
     exposure: FloatMatrix  # (C, K) impressions of each ranker; a list of s rankers counts 1/s for each
 
 
 @dataclass(frozen=True)
 class Source:
-    """A candidate in a world: the common data of all its runs."""
+    """A candidate in a world: the data shared by all runs."""
 
     candidate: Candidate
     world: World
     comparer: Comparer
-    budget: int  # impressions; the horizon of policies that need one
+    budget: int  # number of impressions; the horizon of policies that need a horizon
     batch: int = 1
     compiled: bool = True  # if False, the same code runs as plain Python
 
@@ -46,11 +46,11 @@ class Source:
         return cls(candidate, world, comparer, budget, batch, compiled)
 
     def kernel(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a kernel over comparisons, or its plain Python version."""
+        """Return a kernel in the form in which the runs call it: compiled, or as plain Python."""
         return function if self.compiled and self.comparer.compiled else interpreted(function)
 
     def start(self, seed: int, *names: str | int) -> Player:
-        """Start the run whose random streams have these names, in addition to those of candidate and users."""
+        """Start the run whose random streams are named by ``names``, the candidate and the users."""
         given = (*names, self.candidate.label, self.world.users.name)
         streams = Streams(*(stream(seed, "advice", *given, part) for part in Streams._fields))
         order = random_order(len(self.world.ndcg), stream(seed, "advice", *given, "labels"))
@@ -59,7 +59,7 @@ class Source:
         return _STARTS[self.candidate.kind](self.of_run(seed, *names), streams, order, late)
 
     def of_run(self, seed: int, *names: str | int) -> Source:
-        """Return the source of one run: fitted users are sampled within their errors, the same for all candidates."""
+        """Return the source of one run, with users sampled within their errors; all candidates have the same users."""
         if not self.world.errors:
             return self
         users = self.world.drawn_users(stream(seed, "advice", *names, self.world.users.name, "users"))
@@ -70,7 +70,7 @@ class Player(ABC):
     """A run that can be advanced step by step."""
 
     def play(self, times: IntVector) -> Played:
-        """Advance to each of some later checkpoints."""
+        """Advance to each of the given checkpoints, and return the results."""
         rows = [self.advance(int(t)) for t in times]
         named, lost, exposure = zip(*rows, strict=True)
         return Played(np.array(named, np.int64), np.array(lost), np.array(exposure))
@@ -104,7 +104,7 @@ class _OfPolicy(Player):
         )  # fmt: skip
 
     def result(self) -> tuple[int, float, FloatVector]:
-        """Return the current result. A page with a single ranker costs users its gap, in the mean."""
+        """Return the current result. A page with a single ranker costs users, on average, the gap of this ranker."""
         counts = self._counts
         exposure = (counts.pulls_now / 2.0 if self.pairs else counts.alone + counts.shared)[self._back]
         alone = exposure - self._oracle.met

@@ -1,7 +1,7 @@
-"""The steps from a question to an answer: race, claims, what-if worlds, and a sufficient budget.
+"""The steps from a question to an answer: a race, claims, what-if worlds, and a search for a sufficient budget.
 
-The race and the claims share the probability of error: a fifth is for the race, the rest for the intervals of the
-claims, which use fresh runs that did not affect the choice of candidates.
+The probability of error is divided between the race (a fifth) and the intervals of the claims (the rest). Claims are
+based on fresh runs that did not affect the choice of candidates.
 """
 
 from __future__ import annotations
@@ -19,17 +19,17 @@ from ltr_duel.advice.trials import Laboratory, Trials, Wanted
 from ltr_duel.advice.world import World, closer, cyclic, noisier
 from ltr_duel.rankers import Rankings, evaluate_rankers
 
-_RACE_SHARE = 0.2  # share of the probability of error
-_SIZES = (0.125, 0.25, 0.5, 1.5)  # fractions of the simulations: runs of a candidate after one try, two tries, ...
-_FLOOR = 0.1  # fraction of the margin: a negligible loss
+_RACE_SHARE = 0.2  # the race's share of the probability of error
+_SIZES = (0.125, 0.25, 0.5, 1.5)  # runs of a candidate after one try, two tries, ..., as fractions of the simulations
+_FLOOR = 0.1  # a loss below this fraction of the margin is negligible
 _LEAST = 10  # minimum number of runs
-_MOST_AGAIN = 3  # candidates that get fresh runs because the first claims did not reach the confidence
-_FACTORS = (2, 4, 8, 16, 32, 64)  # multiples of the budget; above 8 only up to a million impressions
+_MOST_AGAIN = 3  # maximum number of candidates with fresh runs after the first claims missed the confidence
+_FACTORS = (2, 4, 8, 16, 32, 64)  # simulated multiples of the budget; above 8 only up to `_FAR` impressions
 _FAR = 1_000_000
 
 
 class Question:
-    """A question, and the simulations made for it."""
+    """A question, and the simulations that answer it."""
 
     def __init__(
         self, rankings: Rankings, worlds: list[World], candidates: list[Candidate], confidence: float, aim: str,
@@ -62,7 +62,7 @@ class Question:
         rows, rounds = self._rows(order, runs, finish)
         rows = self._tried_again(rows, finish)
         labelled = {one.label: one for one in self._candidates}
-        # the advised candidate, and the runner-up
+        # The advised candidate, and the runner-up.
         first = [labelled[row.candidate] for row in rows[:2] if row.may_be_deployed]
         sure = [row for row in rows if self._is_sure(row)]
         verdict: Literal["deploy", "too small"] = "deploy" if sure else "too small"
@@ -79,7 +79,7 @@ class Question:
         )
 
     def trial(self) -> list[Row]:
-        """Run all candidates with an equal number of runs."""
+        """Run all candidates with an equal number of runs, and return the results."""
         all_of_them = [*self._candidates, *self._apart]
         wanted = [Wanted(one, world, 0, self._simulations) for one in all_of_them for world in self._worlds]
         found = iter(self._lab.run(wanted, "trial", f"{len(all_of_them)} candidates"))
@@ -98,10 +98,10 @@ class Question:
         return race(shoot, self._sizes, self._proof, floor=floor, sure_first=self._aim == "sure")
 
     def _choice(self, finish: Finish) -> tuple[list[int], list[int]]:
-        """Return all candidates in the order of advice, and the numbers of fresh runs of the first ones.
+        """Return all candidates in the order of advice, and the numbers of fresh runs of the first candidates.
 
-        Fresh runs go to the advised candidate, the runner-up and, if these two did not reach the confidence in the
-        race, the first candidate that did.
+        Fresh runs are for the advised candidate, the runner-up and, if both missed the confidence in the race, the
+        first candidate that reached it.
         """
         order, few = finish.left + finish.behind, max(_LEAST, self._simulations // 4)
         sure = next((k for k in order if self._was_sure(finish.shots[k])), order[0])
@@ -115,7 +115,8 @@ class Question:
     def _tried_again(self, rows: list[Row], finish: Finish) -> list[Row]:
         """If the claims missed the confidence, give fresh runs to candidates that reached it in other runs.
 
-        A candidate that reaches it again is advised if it loses no more than the advised one, or if the aim is "sure".
+        A candidate that reaches it again becomes the advised candidate if its loss is not higher than the loss of the
+        present advised candidate, or if the aim is "sure".
         """
         labelled = {one.label: one for one in self._candidates}
         shots = dict(zip(labelled, finish.shots, strict=True))
@@ -150,9 +151,9 @@ class Question:
         return all(one.right.mean() >= self._confidence for one in worlds)
 
     def _rows(self, order: list[int], runs: list[int], finish: Finish) -> tuple[list[Row], list[Round]]:
-        """Return rows with fresh runs for the first candidates and the A/B test, with the race's runs for others.
+        """Return the rows and the rounds; rows of the first candidates and of the A/B test have fresh runs.
 
-        The last round adds the fresh runs of the advised candidate, which may show that more of the others are worse.
+        The last round adds the fresh runs of the advised candidate, which may show that further candidates are worse.
         """
         fresh = [*(self._candidates[k] for k in order[: len(runs)]), *self._apart]
         wanted = [
@@ -183,7 +184,7 @@ class Question:
         return Row(candidate.label, candidate.may_be_deployed, fresh, worlds)
 
     def _what_if(self, candidates: Sequence[Candidate], rows: Sequence[Row]) -> list[WhatIf]:
-        """Run candidates in harder versions of the world in which the first candidate is worst."""
+        """Run candidates in harder versions of the world in which the first candidate is least often right."""
         place, runs = rows[0].worlds.index(rows[0].worst), max(_LEAST, self._simulations // 4)
         world = self._worlds[place]
         changed = {"noisier": noisier(world), "closer": closer(world), "cycle": cyclic(world)}
@@ -204,7 +205,7 @@ class Question:
         return answers
 
     def _enough(self, advised: Candidate, row: Row) -> Enough:
-        """Extend some runs until most of them are right; separate runs of that length estimate the probability."""
+        """Extend some runs until enough of them are right; separate runs of this length estimate the probability."""
         world, runs = self._worlds[row.worlds.index(row.worst)], max(_LEAST, self._simulations // 10)
         factor, _ = self._lab.until(
             Wanted(advised, world, 0, runs),
@@ -232,7 +233,7 @@ class Question:
         )
 
     def _unsure(self, measure: str) -> tuple[str, ...]:
-        """Return the rankers whose difference from the best may be due to the choice of queries."""
+        """Return the rankers whose difference from the best one may be due to the choice of queries."""
         table = evaluate_rankers(self._rankings, [measure])
         names = table["ranker"][(table["p"] >= 1 - self._confidence)]
         right = {name for name, good in zip(self._rankings.names, self._worlds[0].right, strict=True) if good}
@@ -244,7 +245,7 @@ def _loss(row: Row) -> float:
 
 
 def shots_of(trials: Trials) -> Shots:
-    """Return the data of the race."""
+    """Return the runs in the form that the race requires."""
     return Shots(trials.loss, trials.right[:, -1])
 
 
@@ -252,7 +253,7 @@ def _live(candidate: Candidate, settings: dict[str, Any]) -> dict[str, Any]:
     """Return the settings for `ltr_duel.live`."""
     assert candidate.policy is not None
     in_batches = {"plan": {"batch": min(settings["batch"], 100_000)}}  # number of choices in a plan
-    at_once = {"serve": {"store": "live.db", "key_file": "live.keys"}}  # both are created at the first start
+    at_once = {"serve": {"store": "live.db", "key_file": "live.keys"}}  # files that are created at the first start
     return {
         "name": "advised",
         "rankers": tuple(settings["rankers"]),

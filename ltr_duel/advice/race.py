@@ -1,11 +1,11 @@
-"""A race: all candidates get a few runs, and possible winners get more and more.
+"""A race: all candidates get a few runs, and possible winners get further runs.
 
 The score of a candidate is its mean loss in its worst world; the lowest score is the best. There are two tests. The
 strict test is part of the claims: a candidate is *dropped* if it is shown to be worse than another one (`Proof`), and
 the probability that the best candidate is ever dropped is at most the ``error`` of the race. The loose test only
-allocates runs: the leader gets the maximum number of runs, and so do the rivals that may still lose clearly less
+allocates runs: the leader gets the maximum number of runs, and so do the rivals whose loss may still be clearly lower
 (`_rivals`). A candidate without further runs is not called worse, and gets runs again if the leader turns out to be
-worse than it looked: a bad run is rare and expensive, and most small samples have none.
+worse than expected. This can happen because bad runs are rare and costly, and most small samples contain none.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ import numpy as np
 from ltr_duel.advice.bounds import lower_mean, share, upper_mean
 from ltr_duel.core import FloatVector, MarkVector, statistics
 
-SLACK = 0.1  # fraction of the leader's loss: a rival without further runs may lose at most this much less
+SLACK = 0.1  # rivals get no further runs if their loss is lower by at most this fraction of the leader's loss
 _BLUNT = 0.05  # one-sided error of the loose test
-_MOST_RIVALS = 3  # rivals that get runs beside the leader; in earlier rounds 1/2, 1/4, ... of all candidates
+_MOST_RIVALS = 3  # number of candidates with further runs, leader included; higher in earlier rounds (1/2, 1/4, ...)
 
 
 class Shots(NamedTuple):
@@ -30,12 +30,12 @@ class Shots(NamedTuple):
     right: MarkVector  # (runs,) 1 if a right ranker was named
 
     def and_more(self, others: Shots) -> Shots:
-        """Add runs."""
+        """Return these runs together with the ``others``."""
         return Shots(np.concatenate([self.loss, others.loss]), np.concatenate([self.right, others.right]))
 
 
 class Wish(NamedTuple):
-    """Requested runs of a candidate in a world, with the numbers ``begin`` to ``end``."""
+    """A request for the runs of a candidate in a world with the numbers ``begin`` to ``end`` (exclusive)."""
 
     candidate: int
     world: int
@@ -49,10 +49,10 @@ Shoot = Callable[[list[Wish]], list[Shots]]
 class Round(NamedTuple):
     """The state after a round."""
 
-    runs: int  # total runs of each candidate with runs in this round, in each relevant world
-    tried: tuple[int, ...]
-    left: tuple[int, ...]  # candidates that remain after it
-    dropped: tuple[int, ...]  # candidates that it dropped
+    runs: int  # total number of runs, in each relevant world, of each candidate in ``tried``
+    tried: tuple[int, ...]  # candidates with new runs in this round
+    left: tuple[int, ...]  # candidates that remain after this round
+    dropped: tuple[int, ...]  # candidates that were dropped in this round
 
 
 class Finish(NamedTuple):
@@ -65,26 +65,27 @@ class Finish(NamedTuple):
 
 
 class Proof(NamedTuple):
-    """The test that one candidate is worse than another.
+    """The test whether one candidate is worse than another.
 
     A candidate is worse than another one if its lower bound in some world is above the other one's upper bounds in all
-    worlds. A candidate is in doubt once it is shown not to reach the confidence in some world; a candidate that is not
-    in doubt is never worse than one that is.
+    worlds. A candidate is in doubt if it is shown to miss the confidence in some world; a candidate that is not in
+    doubt is never called worse than a candidate in doubt.
 
-    Each bound is tested once for each number of runs. The best candidate can be dropped only if one of its lower bounds
-    fails, or the upper bound of another candidate in its worst world, or a bound on a share of right runs. Each of
-    these three has a third of the error, in equal parts; upper bounds allow for rare high losses (`upper_mean`).
+    Each bound is tested once for each number of runs. The best candidate can be dropped only if one of three kinds of
+    bounds is wrong: a lower bound of this candidate, the upper bound of another candidate in the world that is worst
+    for it, or a bound on a share of right runs. Each kind has a third of the error, divided equally among the bounds;
+    upper bounds allow for rare high losses (`upper_mean`).
     """
 
     surprise: float  # excess of the loss of a wrong run over the mean loss
     confidence: float  # required share of runs that name a right ranker
     error: float  # maximum probability that the best candidate is dropped
-    looks: int
-    candidates: int
-    worlds: int
+    looks: int  # maximum number of tests of a bound
+    candidates: int  # number of candidates
+    worlds: int  # number of worlds
 
     def worse(self, left: Sequence[int], shots: Sequence[Sequence[Shots]]) -> list[int]:
-        """Return the candidates in ``left`` that are shown to be worse than another one of them."""
+        """Return the candidates in ``left`` that are shown to be worse than another candidate in ``left``."""
         error = self.error / (3 * self.looks)
         low = [max(lower_mean(one.loss, error / self.worlds) for one in shots[k]) for k in left]
         high = np.array(
@@ -102,12 +103,12 @@ class Proof(NamedTuple):
 
 
 def race(shoot: Shoot, sizes: Sequence[int], proof: Proof, *, floor: float = 0.0, sure_first: bool = False) -> Finish:
-    """Run a race of candidates, and return it.
+    """Run a race of candidates, and return the result.
 
-    shoot: simulates the runs of a list of wishes, and returns them in the same order.
-    sizes: total runs of a candidate in a world after one try, two tries, ...; at least 2.
-    floor: negligible loss.
-    sure_first: whether candidates that are not in doubt lead before candidates that are.
+    shoot: function that simulates the runs for a list of wishes, and returns the results in the same order.
+    sizes: total number of runs of a candidate in a world after one try, two tries, ...; at least 2.
+    floor: a negligible difference in loss.
+    sure_first: whether candidates that are not in doubt are ordered before candidates in doubt.
     """
     nothing = Shots(np.zeros(0), np.zeros(0, np.uint8))
     shots = [[nothing] * proof.worlds for _ in range(proof.candidates)]
@@ -139,7 +140,7 @@ def _next(
     floor: float,
     sure_first: bool,
 ) -> list[tuple[int, int]]:
-    """Return the next (candidate, world) pairs: those of the leader and its rivals with the fewest tries."""
+    """Return the (candidate, world) pairs to run next: pairs of the leader and of its rivals with the fewest tries."""
     leader, *_ = left
     worst = _worst_worlds(shots[leader])
     pairs = [(leader, m) for m in range(proof.worlds) if m in worst or tries[leader, m] < most - 1]
@@ -155,7 +156,7 @@ def _next(
 
 
 def _rivals(left: list[int], shots: list[list[Shots]], proof: Proof, floor: float, sure_first: bool) -> list[int]:
-    """Return the candidates that may lose less than the leader, by more than a tenth and the floor."""
+    """Return the candidates whose loss may be lower than the leader's by more than `SLACK` and the floor."""
     leader, *others = left
     worst = _worst(shots[leader])
     doubt = {k: sure_first and in_doubt(shots[k], proof.confidence, _BLUNT) for k in left}
@@ -171,13 +172,13 @@ def _rivals(left: list[int], shots: list[list[Shots]], proof: Proof, floor: floa
 
 
 def _worst_worlds(worlds: Sequence[Shots]) -> list[int]:
-    """Return the worlds in which the candidate's loss may be largest."""
+    """Return the worlds in which the candidate's loss may be highest."""
     low = max(lower_mean(one.loss, _BLUNT) for one in worlds)
     return [m for m, one in enumerate(worlds) if 2 * one.loss.mean() - lower_mean(one.loss, _BLUNT) >= low]
 
 
 def in_doubt(worlds: Sequence[Shots], confidence: float, level: float = _BLUNT) -> bool:
-    """Return whether a candidate is shown to miss the confidence in some world, with the error ``level`` for each."""
+    """Return whether a candidate is shown to miss the confidence in some world; each world has the error ``level``."""
     return any(share(int(one.right.sum()), len(one.right), 1 - 2 * level).high < confidence for one in worlds)
 
 

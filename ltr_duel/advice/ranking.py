@@ -1,4 +1,4 @@
-"""Standings of policies on the suite: measurements, tables, plot and page."""
+"""Standings of policies on the suite: measurements, tables, a plot and a page."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _ABOUT = ["problems", "batches", "steps"]
 
 
 class Ranking(NamedTuple):
-    """What is measured, and where it is kept."""
+    """The requested measurements, and the file of their results."""
 
-    policies: Sequence[str]  # beside `MATRIX` and `LIVE`; ``policy/method`` is used on live problems only
+    policies: Sequence[str]  # policies in addition to `MATRIX` and `LIVE`; ``policy/method`` only for live problems
     problems: Sequence[str]  # patterns of names, families, or "matrices" and "live"; all if empty
-    half: str  # of the suite; both if empty
+    half: str  # half of the suite; both if empty
     steps: Sequence[int]
     runs: int
     batches: bool
-    data: Path | None  # folder of the data that the package does not include
-    kept: Path | None  # file of the measured cells
+    data: Path | None  # folder of the data that are not part of the package
+    kept: Path | None  # file of the stored cells
     seed: int
     jobs: int
-    sources: Mapping[str, str]  # digests of the files of policies from outside the package
+    sources: Mapping[str, str]  # digests of the files that define policies outside the package
 
 
 def rank_policies(wanted: Ranking, said: Callable[[str], None]) -> dict[str, pd.DataFrame]:
@@ -84,9 +84,9 @@ def _is_wanted(problem: Problem, patterns: Sequence[str]) -> bool:
 
 
 def standings_table(frame: pd.DataFrame, most: int = 100) -> pd.DataFrame:
-    """Return a part of the standings as a table of texts: one row per policy, the best first.
+    """Return a part of the standings as a table of strings: one row per policy, the best first.
 
-    frame: Standings of one kind of problems and one length, with or without batches.
+    frame: standings of one kind of problems and one length, with or without batches.
     """
     names = list(frame.columns)
     families = [name for name in names[names.index("error") + 1 :] if frame[name].notna().any()]
@@ -106,7 +106,7 @@ def standings_table(frame: pd.DataFrame, most: int = 100) -> pd.DataFrame:
 
 
 def parts_of(frame: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return the parts of standings that are separate tables, keyed by title."""
+    """Divide standings into one table for each kind of problems, length and use of batches, keyed by title."""
     parts = {}
     for (problems, batches, steps), part in frame.groupby(_ABOUT, sort=False):
         late = " in batches of 1 %" if batches != "no" else ""

@@ -1,7 +1,7 @@
-"""The costs of policies on the problems of the suite: regret relative to the best policy in hindsight.
+"""The costs of policies on the problems of the suite: regret relative to the policy that is best in hindsight.
 
-A cell is a policy on a problem for a number of steps, with outcomes at once or in batches of one percent. Cells are
-stored in a file, one per line, and are not measured again.
+A cell is a policy on a problem for a number of steps, with outcomes at once or in batches of one percent. Measured
+cells are stored in a file, one per line, and are not measured again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ltr_duel.simulation import FromMatrix, Live, OracleSource, simulate, source
 
 DRAWS = 400  # resamples of the runs of each cell, for intervals
 FEWEST = 6  # minimum number of runs for intervals
-LEAST = 0.5  # minimum regret in ratios, about the maximum cost of one step: a lucky policy may have regret 0
+LEAST = 0.5  # minimum regret in ratios, because a lucky policy may have regret 0; about the maximum cost of one step
 BATCHES = 100  # batches of one percent each
 MATRIX = (
     *("auto", "double_thompson", "merge_dts", "rmed1", "rmed2", "rucb", "scb", "self_sparring", "thompson_sparring"),
@@ -62,9 +62,9 @@ def measure(
     cells: Sequence[Cell], kept: Path | None, *, runs: int, said: Callable[[str], None], seed: int = 0, jobs: int = -1,
     sources: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Costs]:  # fmt: skip
-    """Return the costs of cells; stored cells are read from the file, and new ones are added to it.
+    """Return the costs of cells; stored cells are read from the file ``kept``, and new ones are added to this file.
 
-    sources: Digests of the files that define policies from outside the package, keyed by policy.
+    sources: digests of the files that define policies outside the package, keyed by policy.
     """
     known: dict[str, Any] = {}
     if kept is not None and kept.exists():
@@ -123,16 +123,16 @@ def _world(problem: Problem, method: str) -> tuple[OracleSource, PreferenceMatri
 
 
 def standings(costs: Iterable[Costs]) -> pd.DataFrame:
-    """Return the ratio of each policy's regret to that of the best policy, for each kind of problems and length.
+    """Return the ratio of each policy's regret to the best policy's regret, for each kind of problems and length.
 
-    The best policy of a problem is determined by one half of the runs, and the ratios by the other half, and vice
-    versa: the minimum of noisy means is too low, and ratios to it are too high. A ratio below 1 is possible. Intervals
-    are conditional on these best policies, and omitted for fewer than `FEWEST` runs.
+    The minimum of noisy means is too low, so ratios to it would be too high. Therefore one half of the runs determines
+    the best policy of a problem, the other half determines the ratios, and the roles are then exchanged. A ratio below
+    1 is possible. Intervals are conditional on these best policies, and omitted for fewer than `FEWEST` runs.
 
     Columns: ``problems`` (matrices or live), ``batches``, ``steps``, ``policy``, ``times the best`` (geometric mean
     over the problems), ``low`` and ``high`` (95 %, Student's t over resamples of the runs), ``worst``, ``worst on``,
-    ``wrong`` (share of runs that end with a wrong arm), ``wrong at best`` (the same for the best policy of each
-    problem), ``error`` (of the difference of these), and a column for each family.
+    ``wrong`` (share of runs that end with a wrong arm), ``wrong at best`` (the same share for the best policy of each
+    problem), ``error`` (standard error of the difference of both shares), and a column for each family.
     """
     rows: list[dict[str, Any]] = []
     groups: dict[tuple[bool, bool, int], list[Costs]] = {}
@@ -154,7 +154,7 @@ def _rows(members: Sequence[Costs]) -> list[dict[str, Any]]:
     regret = np.array([[by[name, entry].regret for entry in entries] for name in names])  # (problems, policies, runs)
     wrong = np.array([[by[name, entry].wrong for entry in entries] for name in names])
     rng, runs = stream(0, "standings"), regret.shape[2]
-    best_of = [regret[:, :, half::2].mean(axis=2).argmin(axis=1) for half in (1, 0)]  # each by the other half
+    best_of = [regret[:, :, half::2].mean(axis=2).argmin(axis=1) for half in (1, 0)]  # from the other half of the runs
     logs = _log_ratios(regret, best_of)
     low, high = np.full((2, len(entries)), np.nan)
     if runs >= FEWEST:

@@ -1,7 +1,7 @@
-"""The problems on which policies are ranked, in families, and the half to which each problem belongs.
+"""The problems on which policies are ranked, in families; each problem belongs to one half of the suite.
 
-Each family is split before any policy is tuned: its members, in the order of the digests of their names, alternate
-between the halves. So the split depends neither on properties of a problem nor on the available data.
+Each family is split before any policy is tuned: its members, sorted by the digests of their names, alternate between
+the halves. So the split depends neither on properties of a problem nor on the available data.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ltr_duel.preferences import (
 from ltr_duel.rankers import Rankings, feature_rankers
 
 Half = Literal["tune", "judge"]
-COMPARISONS = 1000  # comparisons of each pair, for the matrix that defines live regret
+COMPARISONS = 1000  # number of comparisons of each pair for the matrix that defines live regret
 
 
 class Problem(NamedTuple):
@@ -36,7 +36,7 @@ class Problem(NamedTuple):
     name: str
     make: Callable[[], PreferenceMatrix | Rankings]
     clicks: str = ""  # click model of a live problem
-    data: str = ""  # path of data that the package does not include
+    data: str = ""  # path of data that are not part of the package
 
     @property
     def is_live(self) -> bool:
@@ -50,9 +50,9 @@ class Problem(NamedTuple):
 
 
 def suite(data: Path | None = None) -> list[Problem]:
-    """Return all problems whose data is available.
+    """Return all problems whose data are available.
 
-    data: Folder of the data that the package does not include; without it, these problems are omitted.
+    data: folder of the data that are not part of the package; by default, the problems that need them are omitted.
     """
     return [one for one in _problems(data) if not one.data or (data is not None and (data / one.data).exists())]
 
@@ -137,14 +137,14 @@ def _bradley_terry(size: int, spread: float) -> FloatMatrix:
 
 
 def _near_ties(size: int, number: int, close: float) -> FloatMatrix:
-    """Return a Bradley-Terry matrix; the best few arms are ``close`` apart, the others at least 1 below them."""
+    """Return a Bradley-Terry matrix; utilities of the best arms are ``close`` apart, and about 1 above the others."""
     u = _utilities(size, 1.0)
     u[:number] = u[number:].max() + 1 - close * np.arange(number)
     return _logistic(u)
 
 
 def _circle_on_top(size: int, top: int, gap: float) -> FloatMatrix:
-    """Return a Bradley-Terry matrix in which each of the best few arms beats the next half of them by a gap."""
+    """Return a Bradley-Terry matrix whose ``top`` best arms form a circle: each beats the next half by ``gap``."""
     u = _utilities(size, 1.0)
     u[:top] = u[0] + 0.5
     p, place = _logistic(u), np.arange(top)
@@ -154,20 +154,20 @@ def _circle_on_top(size: int, top: int, gap: float) -> FloatMatrix:
 
 
 def _clones(size: int, copies: int, of: int) -> FloatMatrix:
-    """Return a Bradley-Terry matrix with some identical arms."""
+    """Return a Bradley-Terry matrix in which ``copies`` arms are identical to arm ``of``."""
     u = _utilities(size, 1.0)
     u[of : of + copies] = u[of]
     return _logistic(u)
 
 
 def _any_gaps(size: int) -> FloatMatrix:
-    """Return a matrix of a total order whose gaps are independent of the positions: only weakly transitive."""
+    """Return a matrix with a total order but random gaps, which is therefore only weakly transitive."""
     above = np.triu(stream(2, "rank-policies", size).uniform(0.01, 0.4, (size, size)), 1)
     return np.asarray(0.5 + above - above.T)
 
 
 def _beaten_favourite(size: int, second: float) -> FloatMatrix:
-    """Return a matrix in which the winner beats each arm by little, and the second arm beats all others by much."""
+    """Return a matrix in which the winner beats all arms by small gaps, and the second arm the others by large gaps."""
     above = np.triu(np.full((size, size), 0.1), 1)
     above[0], above[1, 2:] = 0.05, second
     above[0, 0] = 0.0

@@ -1,4 +1,4 @@
-"""The numbers of the answer with their intervals, and its tables, as text for readers."""
+"""The numbers of an answer with their intervals, and the tables of an answer, formatted for readers."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ CHANGES = {
 
 
 def candidates_table(advice: Advice) -> pd.DataFrame:
-    """Return the candidates, the advised one first, each under the click model in which it is least often right."""
+    """Return the candidates, the advised one first, each under the click model for which it is least often right."""
     rows = [
         {
             "candidate": row.candidate,
@@ -138,7 +138,7 @@ def rankers_table(advice: Advice) -> pd.DataFrame:
 
 
 def race_table(advice: Advice) -> pd.DataFrame:
-    """Return the rounds with the dropped candidates; the last row includes the runs behind the claims."""
+    """Return the rounds with the dropped candidates; the last row includes the fresh runs of the advised candidate."""
     *_, last = advice.rounds
     rows = [
         {

@@ -1,4 +1,4 @@
-"""Runs of candidates in worlds, on all cores, and the arrays of their results."""
+"""Run candidates in worlds, on all cores, and collect the results in arrays."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ class Trials(NamedTuple):
     """Runs of one candidate in one world: R runs, C checkpoints. NDCG and regret are means per impression."""
 
     named: IntMatrix  # (R, C)
-    lost: FloatMatrix  # (R, C) NDCG of the best ranker, minus that of the lists seen until then
-    regret: FloatMatrix  # (R, C) NDCG of the best ranker, minus that of the compared rankers
-    after: FloatMatrix  # (R, C) NDCG of the best ranker, minus that of the ranker named
+    lost: FloatMatrix  # (R, C) NDCG of the best ranker, minus NDCG of the lists seen until then
+    regret: FloatMatrix  # (R, C) NDCG of the best ranker, minus NDCG of the compared rankers
+    after: FloatMatrix  # (R, C) NDCG of the best ranker, minus NDCG of the ranker named
     right: MarkMatrix  # (R, C) 1 if the ranker named is the best, or within the margin
 
     @property
     def loss(self) -> FloatVector:
-        """Users' loss over the budget and over as many impressions after it, per impression of the budget; (R,)."""
+        """Users' loss over the budget and as many impressions afterwards, per impression of the budget; (R,)."""
         return np.asarray(self.lost[:, -1] + self.after[:, -1])
 
     def and_more(self, others: Trials) -> Trials:
-        """Add runs."""
+        """Return these runs together with the ``others``."""
         pairs: Any = zip(self, others, strict=True)
         return Trials(*map(np.concatenate, pairs))
 
@@ -44,7 +44,7 @@ def gathered(world: World, times: IntVector, runs: Sequence[Played]) -> Trials:
 
 
 class Wanted(NamedTuple):
-    """Requested runs of a candidate in a world, with the numbers ``begin`` to ``end``."""
+    """A request for the runs of a candidate in a world with the numbers ``begin`` to ``end`` (exclusive)."""
 
     candidate: Candidate
     world: World
@@ -55,7 +55,7 @@ class Wanted(NamedTuple):
 class Laboratory:
     """Executor of the runs.
 
-    times: Checkpoints.
+    times: the checkpoints.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Laboratory:
     def until(
         self, wanted: Wanted, stage: str, label: str, factors: Sequence[int], enough: Callable[[Trials], bool]
     ) -> tuple[int, Trials]:
-        """Extend runs to multiples of the budget until `enough` holds for their end, or to the last factor.
+        """Extend runs to multiples of the budget until ``enough`` returns True for them, or to the last factor.
 
         Runs of a policy that needs the horizon are started again for each factor.
         """
@@ -106,9 +106,9 @@ class Laboratory:
 
     @contextmanager
     def _compiling(self, sources: Sequence[Source]) -> Iterator[dict[str, Future[None]]]:
-        """Compile new loops in a separate thread; yield a future for each candidate, done once it can run.
+        """Compile new loops in a separate thread; yield a future for each candidate, which is done once it can run.
 
-        Two threads must not compile the same loop at once. But while one loop is compiled, earlier ones can run.
+        Two threads must not compile the same loop at once, but compiled loops can run while another one is compiled.
         """
         compiler = ThreadPoolExecutor(1)
         try:

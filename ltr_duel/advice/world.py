@@ -1,7 +1,7 @@
-"""The worlds in which candidates are tried: rankers, simulated users, and the right answers.
+"""The worlds in which candidates are simulated: rankers, users, and the right answers.
 
-The best ranker is the one with the highest mean NDCG of the shown documents over the queries; any ranker within the
-margin of it is a right answer. This is the same for all users and methods, so candidates can be compared.
+The best ranker has the highest mean NDCG of the shown documents over the queries; any ranker within the margin of the
+best one is a right answer. Right answers are the same for all users and methods, so candidates can be compared.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ DEPTH = 10  # depth of NDCG, unless fewer documents are shown
 class World:
     """Rankers, users, and the right answers.
 
-    errors: standard errors of the users' probabilities, keyed by the fields of `ClickModel`; empty for exact ones.
+    errors: standard errors of the users' probabilities, keyed by the fields of `ClickModel`; empty if they are exact.
     """
 
     rankings: Rankings
     users: ClickModel
-    top: int  # documents shown
+    top: int  # number of documents shown
     ndcg: FloatVector  # shape (K,); mean NDCG of each ranker over the queries, at 10 or at ``top``
     yardstick: Yardstick  # measure of the lists that users see
-    margin: float  # difference in NDCG to the best ranker that counts as equally good
-    turned: FloatMatrix  # shape (K, K); the share of decided outcomes of each pair that is reversed; symmetric
+    margin: float  # largest difference in NDCG from the best ranker at which a ranker counts as equally good
+    turned: FloatMatrix  # shape (K, K), symmetric; the share of decided outcomes of each pair that are reversed
     errors: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
     def drawn_users(self, rng: Generator) -> ClickModel:
@@ -52,12 +52,12 @@ class World:
 
     @property
     def right(self) -> MarkVector:
-        """Mask of the right rankers, the best and those within the margin; shape (K,), uint8."""
+        """Mask of the right rankers, which are the best and all rankers within the margin; shape (K,), uint8."""
         return (self.gaps <= self.margin + 1e-12).astype(np.uint8)
 
     @property
     def surprise(self) -> float:
-        """Cost of naming the best of the wrong rankers; 0 if no ranker is wrong."""
+        """The cost of naming the best of the wrong rankers; 0 if no ranker is wrong."""
         wrong = self.gaps[self.right == 0]
         return float(wrong.min()) if len(wrong) else 0.0
 
@@ -95,16 +95,16 @@ def noisier(world: World) -> World:
 
 
 def closer(world: World) -> World:
-    """Return a world in which the lead of the best ranker over the second by clicks is halved.
+    """Return a world in which the lead by clicks of the best ranker over the second best is halved.
 
-    A quarter of their decided outcomes is reversed, which halves any lead.
+    A quarter of the decided outcomes of this pair is reversed, which halves any lead.
     """
     best, second, *_ = _order(world)
     return _turned(world, best, second, 0.25)
 
 
 def cyclic(world: World) -> World | None:
-    """Return a world in which the third best ranker wins as often against the best as it lost; none beats all others.
+    """Return a world without a winner by clicks: the outcomes of the best against the third best ranker are reversed.
 
     The result is None if there are only two rankers.
     """

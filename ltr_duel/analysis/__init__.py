@@ -1,4 +1,4 @@
-"""Tables, plots and reports of results; this package runs no experiments."""
+"""Tables, plots and reports of existing results."""
 
 import lazy_loader
 

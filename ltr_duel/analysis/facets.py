@@ -1,4 +1,4 @@
-"""One figure for a whole study: a panel for each problem, a column for each regret, and one legend."""
+"""One figure for a whole study: a panel for each problem, a column for each kind of regret, and one legend."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from ltr_duel.bandits import marked
 from ltr_duel.core import InputError
 from ltr_duel.core import columns as core_columns
 
-_ACROSS = 3  # panels side by side if there is one regret
+_ACROSS = 3  # number of panels side by side if there is one kind of regret
 _WIDTH, _HEIGHT = 3.6, 2.9
-_TITLE = 34  # letters that fit above a panel
+_TITLE = 34  # maximum characters per line of a panel's title
 
 
 def plot_facets(
@@ -40,10 +40,10 @@ def plot_facets(
     Parameters
     ----------
     results : DataFrame
-        Table as from `StudyResults.to_frame`: columns problem, policy, horizon, repetition, t and the regrets; and
-        optionally ``lower_bound``, to draw the bound.
+        Table with the columns problem, policy, horizon, repetition, t and the regrets (for example, the result of
+        `StudyResults.to_frame`); an optional column ``lower_bound`` is plotted as the bound.
     columns : sequence of str
-        The regrets. With several, each problem has a row of panels; a panel without data carries a note.
+        Columns of regrets. With several columns, each problem has a row of panels; a panel without data has a note.
     spread, start, log, colors, labels, order
         See `plot_regret`.
 
@@ -51,7 +51,7 @@ def plot_facets(
     -------
     Figure
         If average regret is undefined because there is no Condorcet winner, a panel shows Copeland regret instead, with
-        a note in its title, if the table has it and ``columns`` does not include it.
+        a note in its title, provided that the table contains Copeland regret and ``columns`` does not.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def plot_facets(
             ax.annotate(f"no {label}", (0.5, 0.5), xycoords="axes fraction", ha="center")
         handles |= {name: line for line, name in zip(*ax.get_legend_handles_labels(), strict=True) if _seen(line, ax)}
         ax.set_xlabel(STEPS if place + across >= len(panels) else "")
-    for row in grid:  # panels in a row with the same ordinate: only the leftmost is labelled
+    for row in grid:  # only the leftmost of adjacent panels with the same ordinate has a label
         names = [ax.get_ylabel() for ax in row]
         for ax, name, before in zip(row[1:], names[1:], names, strict=False):
             ax.set_ylabel("" if name == before else name)
@@ -108,7 +108,7 @@ def plot_facets(
         core_columns.REPETITION
     ].nunique()
     first = [(labels or {}).get(name, marked(name)) for name in order]
-    names = sorted(handles, key=lambda label: (label == BOUND, label not in first))  # the bound comes last
+    names = sorted(handles, key=lambda label: (label == BOUND, label not in first))  # the bound is listed last
     names.sort(key=lambda label: first.index(label) if label in first else len(first))
     wide = int(np.clip(_WIDTH * across * 12 / (max(map(len, names), default=1) + 7), 1, max(1, len(names))))
     legend = figure.legend(
@@ -120,7 +120,7 @@ def plot_facets(
 
 
 def _seen(line: Line2D, ax: Axes) -> bool:
-    """Whether a line is within its axes; the bound may be below all regrets."""
+    """Return whether a line is visible within its axes; the bound may be below all regrets."""
     low, high = ax.get_ylim()
     y = np.asarray(line.get_ydata(), np.float64)
     return line.get_label() != BOUND or bool(((y >= low) & (y <= high)).any())

@@ -1,4 +1,4 @@
-"""Self-contained pages from templates: they load no other files, and all inserted texts are escaped."""
+"""Render self-contained pages from templates; pages load no other files, and all inserted strings are escaped."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-_WHOLE = re.compile(r"(?<!\S)(?:[(`]?[\d.+-]+e[-+]\d+|[(`]?--[a-z][a-z-]+)\S{0,4}(?!\S)")  # 2.6e-06, --stop-at
+_WHOLE = re.compile(r"(?<!\S)(?:[(`]?[\d.+-]+e[-+]\d+|[(`]?--[a-z][a-z-]+)\S{0,4}(?!\S)")  # such as 2.6e-06, --stop-at
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
 def render_page(template: str | Path, **values: Any) -> str:
-    """Return the HTML page of a jinja2 template; every text is escaped, and a missing value is an error.
+    """Return the HTML page of a jinja2 template; every string is escaped, and a missing value is an error.
 
-    The template may extend ``page.html`` and import from ``macros.html`` (folder ``templates`` beside this module), and
-    use the filters ``data_uri(kind)``, ``png_size`` and ``unbroken`` (for sentences).
+    The template may extend ``page.html`` and import from ``macros.html`` (in the folder ``templates`` of this package),
+    and use the filters ``data_uri(kind)``, ``png_size`` and ``unbroken`` (for sentences).
     """
     template = Path(template)
     loader = FileSystemLoader([template.parent, _TEMPLATES])

@@ -1,4 +1,4 @@
-"""Figures of how often and how soon policies identify the Condorcet winner."""
+"""Figures that show how often and how soon policies identify the Condorcet winner."""
 
 from __future__ import annotations
 
@@ -32,9 +32,10 @@ def plot_accuracy(
     Parameters
     ----------
     results : Results or DataFrame
-        Results, or a table with the columns policy, repetition, t, correct (as from `StudyResults.to_frame`).
+        Results, or a table with the columns policy, repetition, t and correct (for example, the result of
+        `StudyResults.to_frame`).
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default the axes of a new figure.
     title : str
     start : float
         First step shown.
@@ -82,17 +83,17 @@ def plot_identification(
 ) -> Axes:
     """Plot the identification times of each policy, with a dot for each run and a line at the median.
 
-    The identification time of a run is the first checkpoint from which the Condorcet winner is recommended until the
-    end. Runs that do not recommend it at the end are counted at the right edge; if they are the majority, the median is
-    drawn there.
+    The identification time of a run is the first checkpoint from which on the run recommends the Condorcet winner until
+    the end. Runs that do not recommend the winner at the end are counted at the right edge; if they are the majority,
+    the median is also drawn there.
 
     Parameters
     ----------
     results : Results or DataFrame
-        Results, or a table with the columns policy, t, identified_at, and one row per run (as from
-        `StudyResults.final`).
+        Results, or a table with the columns policy, t and identified_at, and one row per run (for example, the result
+        of `StudyResults.final`).
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default the axes of a new figure.
     title : str
     among, colors, labels, order
         See `plot_regret`.

@@ -1,4 +1,4 @@
-"""Lines of figures: the mean over runs of each policy, with a spread; colours, labels and order that callers choose."""
+"""Lines of figures: the mean over runs of each policy with a spread; callers may choose colours, labels and order."""
 
 from __future__ import annotations
 
@@ -28,22 +28,22 @@ from ltr_duel.simulation import (
 
 
 class Chosen(NamedTuple):
-    """Choices by name; names without a choice keep the usual look, label and position."""
+    """The caller's choices, keyed by name; names without a choice keep the usual look, label and position."""
 
     colors: Mapping[str, str] = {}
     labels: Mapping[str, str] = {}
     order: Sequence[str] = ()
-    among: Collection[str] = ()  # names in all figures that share the colours; by default the drawn names
+    among: Collection[str] = ()  # names of all figures with common colours; by default the drawn names
 
     def names(self, drawn: Iterable[str]) -> list[str]:
-        """Return the drawn names, those of the chosen order first.
+        """Return the drawn names, in the chosen order; names outside this order are last.
 
         Raises `InputError` for a name that is neither drawn nor in ``among``, or for an unknown colour.
         """
         for word, given in (("colors", self.colors), ("labels", self.labels)):
             if not isinstance(given, Mapping):
                 raise InputError(
-                    f"{word} is a dictionary by name, such as {{'rucb': 'red'}}, not {errors.shown(given)}"
+                    f"{word} must be a dictionary of names, such as {{'rucb': 'red'}}, not {errors.shown(given)}"
                 )
         names = list(dict.fromkeys(map(str, drawn)))
         for name in (*self.colors, *self.labels, *self.order):
@@ -58,7 +58,7 @@ class Chosen(NamedTuple):
         return [*first, *(name for name in names if name not in first)]
 
     def look(self, name: str, usual: Look) -> Look:
-        """Return the look of a name."""
+        """Return the look of a name, with the chosen colour if there is one."""
         return usual._replace(color=to_hex(self.colors[name])) if name in self.colors else usual
 
 
@@ -71,12 +71,12 @@ ABSCISSAE = {
 }
 _DRAWN_AS = {"quantiles": "band", "standard error": "band", "sd": "bars", "range": "dotted", "none": ""}
 _REMARK = "_remark"
-_BARS = 7  # error bars on a curve; more would hide it
-_MOST_BANDS = 10  # more bands than this hide each other, and the lines
+_BARS = 7  # number of error bars on a curve; more bars would hide the curve
+_MOST_BANDS = 10  # maximum number of bands; more bands would hide each other and the lines
 
 
 def tidy(results: Results | pd.DataFrame) -> pd.DataFrame:
-    """Return the tidy table with the columns that figures need; a table is returned unchanged."""
+    """Return results as a tidy table with the columns that figures require; a table is returned unchanged."""
     if not isinstance(results, Results):
         require_table(results, columns.POLICY, columns.T)
         return results
@@ -87,7 +87,7 @@ def tidy(results: Results | pd.DataFrame) -> pd.DataFrame:
 
 
 def remark(results: Results | pd.DataFrame) -> str:
-    """Return a label if sets were compared by independent coins, else ""."""
+    """Return a remark if sets were compared by independent coins, otherwise ""."""
     if isinstance(results, Results):
         return COINS_LABEL if COINS_NOTE in results.notes else ""
     return COINS_LABEL if columns.ANSWERS in results and (results[columns.ANSWERS] == INDEPENDENT_COINS).any() else ""
@@ -105,7 +105,7 @@ def write_remarks(ax: Axes, lines: Sequence[str]) -> None:
 
 
 def describe_means(counts: Iterable[int], spread: str) -> str:
-    """Return a phrase: the number of runs behind the means, and what is drawn around them."""
+    """Return a phrase on the number of runs in the means, and on the spread that is drawn around the means."""
     runs = sorted(set(counts))
     if not runs or runs[-1] == 1:
         return "a single run" if runs else ""
@@ -117,7 +117,7 @@ class Scales(NamedTuple):
     """The scales and ranges of the axes."""
 
     log: str = "xy"  # logarithmic axes: "xy", "x", "y" or ""
-    start: float = 0  # first step shown; at most a tenth of the last one
+    start: float = 0  # first step shown; at most a tenth of the last step
     x: str = columns.T  # column of the abscissa: `T` or `OUTCOMES`
 
 
@@ -126,19 +126,19 @@ def draw_over_time(
 ) -> pd.DataFrame:
     """Plot the mean of each policy against steps, and return the plotted table (`averaged`).
 
-    Policies that use their horizon, or have several, are drawn as end markers. Against outcomes, each checkpoint is
-    drawn at the mean number of outcomes that the runs had received by then.
+    Policies that use their horizon, or have several horizons, are drawn as markers at the ends. If the abscissa is the
+    number of outcomes, each checkpoint is drawn at the mean number of outcomes that the runs had received by then.
     """
     log, start, x = scales
     rows = comparable_rows(frame)
     rows = rows[rows[columns.T] >= min(start, float(rows[columns.T].max()) / 10)]
     table = averaged(rows, [columns.POLICY, columns.T], column, spread)
     if log not in ("xy", "x", "y", ""):
-        raise InputError(f"log names the logarithmic axes, 'xy', 'x', 'y' or '', not {errors.shown(log)}")
+        raise InputError(f"log must be 'xy', 'x', 'y' or '' (the logarithmic axes), not {errors.shown(log)}")
     if x != columns.T:
         table = table.merge(rows.groupby([columns.POLICY, columns.T], as_index=False)[x].mean())
         if table[x].isna().any():
-            raise InputError(f"these results have no number of {x}: they are from a version that did not record it")
+            raise InputError(f"these results lack the number of {x}, because an earlier version did not record it")
     if "y" in log:
         table = table[table["mean"] > 0]
     if "x" in log:
@@ -157,9 +157,9 @@ def draw_lines(
     separate: Iterable[str] | None = None,
     chosen: Chosen = USUAL,
 ) -> pd.DataFrame:
-    """Plot a line for each policy of a table from `averaged`, and return the table.
+    """Plot a line for each policy of a table (a result of `averaged`), and return the table.
 
-    The policies in ``separate`` (by default all) have a marker at each point.
+    The lines of policies in ``separate`` (by default all) have a marker at each point.
     """
     drawn = [str(name) for name in table[columns.POLICY].unique()]
     looks, policies = looks_of(dict.fromkeys([*chosen.among, *drawn])), chosen.names(drawn)
@@ -186,7 +186,7 @@ def draw_lines(
 
 
 def visible_spread(table: pd.DataFrame, spread: str) -> str:
-    """Return the spread, or "none" if there would be too many bands."""
+    """Return the spread, or "none" if the table has more policies than `_MOST_BANDS` and the spread is a band."""
     crowded = _DRAWN_AS[spread] == "band" and table[columns.POLICY].nunique() > _MOST_BANDS
     return "none" if crowded else spread
 
@@ -209,7 +209,7 @@ def _draw_spread(ax: Axes, mine: pd.DataFrame, x: str, spread: str, colour: str,
 
 
 def _even(x: NDArray[np.float64], shift: float, log: bool) -> NDArray[np.int64]:
-    """Return the indices of some points that are about evenly spaced on the axis, shifted by ``shift`` in 0..1."""
+    """Return the indices of points that are almost evenly spaced on the axis, shifted by ``shift`` in 0..1."""
     along = np.log(np.maximum(x, 1)) if log else x
     wanted = along[0] + (np.arange(_BARS) + 0.3 + 0.7 * shift) / _BARS * (along[-1] - along[0])
     return np.unique(np.abs(along[None, :] - wanted[:, None]).argmin(axis=1))

@@ -10,22 +10,22 @@ from ltr_duel.analysis.style import prepared_axes
 from ltr_duel.core import arguments
 from ltr_duel.preferences import PreferenceMatrix
 
-_MOST_LABELS = 40  # more names than this on an axis cannot be read
+_MOST_LABELS = 40  # maximum number of legible names on an axis
 
 
 def plot_preferences(matrix: PreferenceMatrix, ax: Axes | None = None, *, title: str = "") -> Axes:
-    """Plot the preference matrix, rankers in Copeland order, best first.
+    """Plot the preference matrix with rankers in Copeland order, the best first.
 
-    Blue cells: the ranker of the row beats the ranker of the column. Cells within two standard errors of 1/2 are grey,
-    as it is not known which ranker is better. The Condorcet winner is marked by a star.
+    In blue cells, the ranker of the row beats the ranker of the column. Cells within two standard errors of 1/2 are
+    grey, because it is not known which ranker is better. A star marks the Condorcet winner.
 
     Parameters
     ----------
     matrix : PreferenceMatrix
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default the axes of a new figure.
     title : str
-        By default, the Condorcet winner.
+        Title of the figure; by default, the Condorcet winner.
 
     Returns
     -------

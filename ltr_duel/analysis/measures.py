@@ -12,7 +12,7 @@ from ltr_duel.core import errors
 
 
 def measures_table(evaluation: pd.DataFrame) -> pd.DataFrame:
-    """Return a result of `evaluate_rankers` as a table of texts; intervals are those of the mean, p is Holm's."""
+    """Return a result of `evaluate_rankers` as a table of strings; p is corrected by Holm's method."""
     return pd.DataFrame(
         {
             "ranker": evaluation["ranker"],
@@ -29,14 +29,14 @@ def measures_table(evaluation: pd.DataFrame) -> pd.DataFrame:
 
 
 def plot_measures(evaluation: pd.DataFrame, ax: Axes | None = None, *, measure: str = "", title: str = "") -> Axes:
-    """Plot the mean of each ranker as a dot with its interval, the best on top; hollow dots differ from the best.
+    """Plot each ranker's mean as a dot with its interval, the best on top; hollow dots mark rankers shown to be worse.
 
     Parameters
     ----------
     evaluation : DataFrame
         Result of `evaluate_rankers`.
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure, whose height depends on the number of rankers.
+        Axes to draw on; by default the axes of a new figure, whose height depends on the number of rankers.
     measure : str
         Measure to plot; by default the first one.
     title : str
@@ -48,7 +48,7 @@ def plot_measures(evaluation: pd.DataFrame, ax: Axes | None = None, *, measure: 
     Raises
     ------
     InputError
-        If the table is not a table of measures, or lacks the measure.
+        If the table is not a result of `evaluate_rankers`, or does not contain the measure.
 
     Examples
     --------

@@ -23,17 +23,18 @@ def plot_distortion(
     labels: Mapping[str, str] | None = None,
     order: Sequence[str] = (),
 ) -> Axes:
-    """Plot the mean share of rankers that beat the winner, with bars of two standard errors, cut at zero.
+    """Plot the mean share of rankers that beat the winner, with bars of two standard errors, clipped at zero.
 
-    There is one row for each click model and size of the set, and one mark for each method. A hollow mark is the share
-    of rankers that beat the winner clearly, by more than two standard errors of a fair coin: the rest may be noise.
+    There is one row for each click model and size of the set, and one mark for each method. A hollow mark shows the
+    share of rankers that beat the winner clearly, by more than two standard errors of a fair coin, because smaller
+    differences may be noise.
 
     Parameters
     ----------
     frame : DataFrame
         Result of `measure_distortion`.
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure, whose height depends on the number of rows.
+        Axes to draw on; by default the axes of a new figure, whose height depends on the number of rows.
     title : str
     colors, labels : mapping of str to str, optional
         Colours (of marks and bars) and labels of some methods, keyed by their names in the table.
@@ -74,7 +75,7 @@ def plot_distortion(
     ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.set_xlim(left=min(0.0, ax.get_xlim()[0]))
     ax.set_xlabel(
-        "rankers that beat the Condorcet winner, % of the others (hollow: clearly; bars: two standard errors)"
+        "rankers that beat the Condorcet winner, % of the other rankers (hollow: clearly; bars: two standard errors)"
     )
     legend_beside(ax)
     return ax
@@ -92,14 +93,14 @@ def plot_sensitivity(
 ) -> Axes:
     """Plot how often each method names the better of two rankers, averaged over the pairs of rankers.
 
-    Bars are one standard error over pairs, at different positions for different methods.
+    Bars show one standard error over pairs, at different positions for different methods.
 
     Parameters
     ----------
     frame : DataFrame
         Result of `measure_sensitivity`.
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default the axes of a new figure.
     title : str
     accuracy : float
         Target accuracy, drawn as a line.
@@ -138,7 +139,7 @@ def plot_sensitivity(
     ax.set(
         xscale="log",
         xlabel="impressions (bars: one standard error over pairs)",
-        ylabel="repetitions that name the better ranker",
+        ylabel="share of repetitions that name the better ranker",
     )
     ax.yaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
     legend_beside(ax)

@@ -1,4 +1,4 @@
-"""Properties of preference matrices as lines and table cells, with their ranges under noise alone; two compared."""
+"""Format properties of preference matrices, with their ranges under noise alone, and comparisons of two matrices."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ from ltr_duel.preferences import (
     transitive_null,
 )
 
-_WORLDS, _FEW_WORLDS, _MANY = 60, 19, 100  # number of sampled transitive worlds for up to `_MANY` rankers, and for more
+_WORLDS, _FEW_WORLDS, _MANY = 60, 19, 100  # sampled transitive worlds: few if there are more than `_MANY` rankers
 _BY_CHANCE = 0.05
 _UNSURE = "not determined"
 UNDECIDED = "undecided"
 
 
 def winner_row(matrix: PreferenceMatrix) -> dict[str, str]:
-    """Return the Condorcet winner, the likeliest one, its probability, P(none) and cycles, as table cells.
+    """Return the Condorcet winner, the likeliest winner, its probability, P(none) and the cycles, as table cells.
 
-    The winner is `UNDECIDED` if `winner_sentence` calls the matrix undecided.
+    The winner is `UNDECIDED` if the conclusion of the matrix, a winner or none, has a probability below `SURE`.
     """
     sure, noise = condorcet_confidence(matrix), null_words(matrix)
     best, none = int(sure.argmax()), max(0.0, 1 - float(sure.sum()))
@@ -52,7 +52,7 @@ def winner_row(matrix: PreferenceMatrix) -> dict[str, str]:
 
 
 def null_words(matrix: PreferenceMatrix) -> dict[str, str]:
-    """Return for each property its range over transitive worlds with this noise; "" if the noise is unknown."""
+    """Return the range of each property over transitive worlds with this noise; "" if the noise is unknown."""
     if not matrix.standard_error.any() or not np.isfinite(matrix.standard_error).all() or len(matrix) < 3:
         return dict.fromkeys(STATISTICS, "")
     size = len(matrix)
@@ -70,7 +70,7 @@ def property_lines(matrix: PreferenceMatrix) -> list[str]:
     """Return the properties of a matrix as lines, with their ranges over transitive worlds with its noise."""
     if open_pairs(matrix):
         return [
-            "Copeland, Borda and von Neumann winners, order, transitivity and bounds need all pairs, and are left out."
+            "Copeland, Borda and von Neumann winners, order, transitivity and bounds are omitted: they need all pairs."
         ]
     about, noise = matrix_properties(matrix), null_words(matrix)
     copeland, borda = listed(about.copeland_winners, 5), listed(about.borda_winners, 5)
@@ -93,7 +93,7 @@ def property_lines(matrix: PreferenceMatrix) -> list[str]:
     even = f", {about.even_pairs:,} even pair{'s' * (about.even_pairs > 1)}" if about.even_pairs else ""
     lines.append(f"Order: {order}{cycle}{even}; top cycle of {len(about.top_cycle)}{noise['top_cycle']}")
     share = about.strong_violations / max(1, about.strong_triples)
-    gap, error = about.smallest_gap, about.smallest_gap_error  # gammas and bounds divide by it
+    gap, error = about.smallest_gap, about.smallest_gap_error  # gammas and bounds are divided by the gap
     unsure = gap is not None and error is not None and gap <= error
     gammas = [f"; {name} {_UNSURE if unsure else f'{value:.3g}{noise[name]}'}" for name, value in (
         ("gamma_btm", about.gamma_btm), ("gamma_rucb", about.gamma_rucb)) if value]  # fmt: skip
@@ -120,14 +120,14 @@ def property_lines(matrix: PreferenceMatrix) -> list[str]:
         lines.append(f"({_UNSURE}: the winner's smallest gap is within its standard error)")
     if any(noise.values()):
         lines.append(
-            "(noise alone, worlds like this one: the middle 95% of strongly transitive worlds, closest to this one,"
-            " with its noise; not an error of the number before it)"
+            "(noise alone, and worlds like this one: the middle 95% of the values in simulated matrices, which are as"
+            " close to this one as strong transitivity allows and have its noise; not an error of the number before it)"
         )
     return lines
 
 
 def agreement_lines(agreement: Agreement) -> list[str]:
-    """Return the differences of two matrices as lines of text."""
+    """Return the differences between two matrices as lines of text."""
     z = agreement.pairs["z"].abs()
     lines = [f"{len(agreement.names)} rankers in common; the differences have a root mean square of"
              f" {agreement.root_mean_square:.4f}, at most {agreement.pairs['difference'].abs().max():.4f}"]  # fmt: skip
@@ -138,12 +138,12 @@ def agreement_lines(agreement: Agreement) -> list[str]:
         )
     if agreement.settings:
         listed = "; ".join(f"{key}: {one} and {other}" for key, (one, other) in agreement.settings.items())
-        lines.append(f"They were estimated with different settings: {listed}")
+        lines.append(f"The matrices were estimated with different settings: {listed}")
     return lines
 
 
 def agreement_table(agreement: Agreement, rows: int) -> pd.DataFrame:
-    """Return the pairs that differ most, as text."""
+    """Return the ``rows`` pairs that differ most, as a table of strings."""
     head = agreement.pairs.head(rows)
     return pd.DataFrame(
         {

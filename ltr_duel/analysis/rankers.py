@@ -1,4 +1,4 @@
-"""Preference matrices as tables and sentences: the winner and the best rankers."""
+"""Describe preference matrices in tables and sentences: the winner and the best rankers."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ltr_duel.preferences import PreferenceMatrix, condorcet_confidence
 from ltr_duel.rankers import REDRAWING
 
 SURE = 0.95  # an estimate is undecided if its conclusion has a smaller probability
-_FEW_TIES = 0.005  # a smaller share of tied documents is not reported
+_FEW_TIES = 0.005  # smaller shares of tied documents are not reported
 
 
 def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
-    """Return the first rankers in Copeland order, as a table of texts."""
+    """Return the first ``rows`` rankers in Copeland order as a table of strings."""
     arguments.require_type("the matrix", matrix, PreferenceMatrix)
     known = _known(matrix)
     rivals = np.maximum(1, known.sum(axis=1))
@@ -44,9 +44,9 @@ def rankers_table(matrix: PreferenceMatrix, rows: int = 10) -> pd.DataFrame:
 
 
 def winner_sentence(matrix: PreferenceMatrix) -> str:
-    """Return a sentence on the Condorcet winner, its margin and its probability, or on the absence of a winner.
+    """Return sentences on the Condorcet winner, its margin and its probability, or on the absence of a winner.
 
-    An estimate is undecided if its conclusion, a winner or none, has a probability below 95%.
+    An estimate is called undecided if its conclusion (a winner, or none) has a probability below 95%.
     """
     winner = matrix.condorcet_winner
     estimated = bool(matrix.standard_error.any())
@@ -86,15 +86,15 @@ def winner_sentence(matrix: PreferenceMatrix) -> str:
 
 
 def _undecided(matrix: PreferenceMatrix) -> str:
-    """Return the word for an undecided matrix; for a log, the phrase with its two-sided p-value."""
+    """Return "Undecided"; for the matrix of a log, a phrase that includes the two-sided p-value."""
     about = matrix.provenance
-    if about.get("rankers") != len(matrix):  # the matrix lacks rankers of the log
+    if about.get("rankers") != len(matrix):  # some rankers of the log are not in the matrix
         return "Undecided"
     return str(about.get("undecided", "Undecided"))
 
 
 def of_queries(matrix: PreferenceMatrix) -> str:
-    """Return the queries, and for a log the users, for which a probability holds."""
+    """Return a phrase on the queries, and for a log the users, for which a probability holds."""
     about = matrix.provenance
     queries, of_log = about.get("queries"), about.get("source") == "click log" and about.get("cluster") == "user"
     if not ("clicks" in about or of_log) or not isinstance(queries, int):
@@ -103,7 +103,7 @@ def of_queries(matrix: PreferenceMatrix) -> str:
 
 
 def _about_ties(matrix: PreferenceMatrix) -> str:
-    """Return the order of tied documents for which a probability holds; "" if hardly any document is tied."""
+    """Return sentences on the order of tied documents for which a probability holds; "" if hardly any are tied."""
     about = matrix.provenance
     order, share = matrix.tie_order, about.get("tied_share", 1.0)
     if not order or share < _FEW_TIES:
@@ -116,7 +116,7 @@ def _about_ties(matrix: PreferenceMatrix) -> str:
 
 
 def confidence_sentence(matrix: PreferenceMatrix) -> str:
-    """Return a sentence: the likeliest Condorcet winners of an estimated matrix, with their probabilities."""
+    """Return a phrase on the likeliest Condorcet winners of an estimated matrix, with their probabilities."""
     sure = condorcet_confidence(matrix)
     order = sorted(range(len(matrix)), key=lambda k: -sure[k])
     none = max(0.0, 1 - float(sure.sum()))
@@ -136,7 +136,7 @@ def search_sentence(matrix: PreferenceMatrix) -> str:
     if search["known"]:
         return f"There is no Condorcet winner, with confidence {confidence:g}, after {after}."
     listed = ", ".join(search["candidates"][:5])
-    return f"Not known with confidence {confidence:g}: it may be one of {len(search['candidates'])} ({listed})."
+    return f"Not known with confidence {confidence:g}: {len(search['candidates'])} rankers may be it ({listed})."
 
 
 def listed(names: Sequence[str], most: int) -> str:
@@ -165,18 +165,18 @@ def _with_error(p: float, error: float) -> str:
 
 
 def _digits(error: float, least: int) -> int:
-    """Return the digits that show two significant digits of an error, or ``least`` if these show one."""
+    """Return the number of decimals: ``least``, or enough for two digits of an error that would be rounded to 0."""
     return least if error >= 0.5 * 10**-least else math.ceil(-math.log10(error)) + 1
 
 
 def chance_words(share: float) -> str:
-    """Format a probability; it is never shown as 0 or 1."""
+    """Format a probability, which is never shown as 0 or 1."""
     if share > 0.9995:
         return "> 0.999"
     return "< 0.001" if share < 0.0005 else f"{share:.3f}"
 
 
 def equal_words(share: float) -> str:
-    """Format a probability for use after its name: ``= 0.691`` or ``> 0.999``."""
+    """Format a probability with a relation sign, for use after its name: ``= 0.691`` or ``> 0.999``."""
     text = chance_words(share)
     return text if text[0] in "<>" else f"= {text}"

@@ -1,4 +1,4 @@
-"""Figures of cumulative regret: against steps, and against the number of rankers."""
+"""Figures of cumulative regret against steps, and against the number of rankers."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ from ltr_duel.simulation import Results, averaged, final_rows
 
 BOUND = "lower bound (asymptotic, pairs)"
 _NAME = "_name of a line"
-_SAMPLE = 34  # minimum length of a sample, in points; shorter ones do not show the dashes of a line
-_MOVED = 0.01  # share of the height of the axes: names farther from the end of their line get a leader
-_MOST_ENDS = 6  # more lines than this get a legend instead of names at their ends
+_SAMPLE = 34  # length of a sample of a line, in points; shorter samples would not show the dashes
+_MOVED = 0.01  # names farther from the ends of their lines, as a share of the height of the axes, get a leader line
+_MOST_ENDS = 6  # maximum number of names at the ends of lines; for more lines there is a legend
 
 
 def plot_regret(
@@ -56,38 +56,39 @@ def plot_regret(
     """Plot mean cumulative regret against steps, with the spread of the runs and the asymptotic lower bound.
 
     For a policy that uses its horizon, only the end of each run is plotted. Such a policy is a different algorithm for
-    each horizon, so its regret before the end does not predict that of a shorter horizon. The same holds for a policy
-    with several horizons.
+    each horizon, so its regret before the end does not predict the regret for a shorter horizon. The end of each run is
+    also plotted for a policy with several horizons.
 
     Parameters
     ----------
     results : Results or DataFrame
-        Results, or a table with the columns policy, repetition, t and the regret; ``lower_bound``, if present and
-        constant, is the constant c of the bound c ln t.
+        Results, or a table with the columns policy, repetition, t and the regret. A column ``lower_bound``, if it is
+        constant, contains the constant c of the bound c ln t.
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default the axes of a new figure.
     x : {"steps", "outcomes"}
-        The abscissa. A step is one impression; it gives one outcome if two rankers are compared, m (m - 1) / 2 for a
-        set of m, none if a ranker is shown alone. The bound holds for steps, and is plotted only against steps.
+        The abscissa. A step is one impression. It gives one outcome if two rankers are compared, m (m - 1) / 2
+        outcomes for a set of m rankers, and no outcome if a ranker is shown alone. The bound holds for steps, and is
+        plotted only against steps.
     column : str
         Column of the regret; by default average regret, or Copeland regret if there is no Condorcet winner.
     title : str
     spread : {"quantiles", "standard error", "sd", "range", "none"}
-        A band from the 10th to the 90th percentile of the runs, or of two standard errors of the mean; error bars of
-        one standard deviation; or dotted lines of the best and the worst run. More than ten bands are omitted, as they
-        would hide the lines.
+        A band from the 10th to the 90th percentile of the runs, a band of two standard errors of the mean, error bars
+        of one standard deviation, or dotted lines for the best and the worst run. If there would be more than ten
+        bands, they are omitted, because they would hide the lines.
     start : float
         First step shown.
     log : {"xy", "x", "y", ""}
         The logarithmic axes.
     bound : bool
-        Whether to plot the lower bound over the last decade of steps, if it is known and average regret is plotted. It
-        is asymptotic: at few steps any policy may be below it.
+        Whether to plot the lower bound over the last decade of steps, if it is known and average regret is plotted.
+        The bound is asymptotic, so any policy may be below it after few steps.
     legend : bool
-        Whether to name the lines beside the axes, describe the spread, and keep the whole bound in view.
+        Whether to name the lines beside the axes, to describe the spread, and to extend the axes to the whole bound.
     among : sequence of str
-        All policies of the study, in the order in which they get colours, so that several figures agree; by default the
-        plotted policies.
+        All policies of the study, in the order in which they get colours, so that several figures use the same colours;
+        by default the plotted policies.
     colors, labels : mapping of str to str, optional
         Colours (of lines, bands and names) and labels of some policies, keyed by their names in the results.
     order : sequence of str
@@ -100,7 +101,7 @@ def plot_regret(
     Raises
     ------
     InputError
-        For an unknown abscissa, spread or column, or outcomes that were not counted.
+        For an unknown abscissa, spread or column, or for results without numbers of outcomes.
 
     Examples
     --------
@@ -157,10 +158,11 @@ def plot_against_arms(
     Parameters
     ----------
     results : DataFrame
-        Table as from `StudyResults.to_frame` or its ``final``: columns policy, t, ``x``, the regret and, for several
-        problems, problem. The longest runs of each policy on each problem are used.
+        Table with the columns policy, t, ``x``, the regret and, for several problems, problem (for example, the result
+        of `StudyResults.to_frame` or `StudyResults.final`). Only the longest runs of each policy on each problem are
+        used.
     ax : Axes, optional
-        Axes to draw on; by default those of a new figure.
+        Axes to draw on; by default the axes of a new figure.
     x, xlabel : str
         Column of the abscissa, and its label.
     column : str
@@ -171,7 +173,7 @@ def plot_against_arms(
     log : {"xy", "x", "y", ""}
         The logarithmic axes.
     legend : bool
-        Whether to name the lines beside the axes, and to describe the spread.
+        Whether to name the lines beside the axes and to describe the spread.
     among, colors, labels, order
         See `plot_regret`.
 
@@ -212,7 +214,7 @@ def plot_against_arms(
 
 
 def _draw_bound(ax: Axes, constant: float, end: float, *, in_view: bool) -> None:
-    """Plot c ln t over the last decade, as it is asymptotic. Axis limits are kept, unless the bound must be in view."""
+    """Plot the asymptotic bound c ln t over the last decade; with ``in_view``, extend the ordinate to include it."""
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
     steps = np.geomspace(max(2.0, left, end / 10), max(3.0, end), 50)
     bound = constant * np.log(steps)
@@ -224,8 +226,8 @@ def _draw_bound(ax: Axes, constant: float, end: float, *, in_view: bool) -> None
 
 
 def _name_the_lines(ax: Axes, own_figure: bool, by_ends: bool) -> None:
-    """Name the lines at their ends, or in a legend if there are many, or two of one colour, or a chosen order."""
-    for earlier in [one for one in ax.get_children() if one.get_label() == _NAME]:  # from earlier plots on these axes
+    """Name the lines at their ends, or in a legend if there are many lines, equal colours, or a chosen order."""
+    for earlier in [one for one in ax.get_children() if one.get_label() == _NAME]:  # names from earlier plots
         earlier.remove()
     named = [line for line in ax.get_lines() if not str(line.get_label()).startswith("_")]
     if by_ends:
@@ -239,7 +241,7 @@ def _name_the_lines(ax: Axes, own_figure: bool, by_ends: bool) -> None:
 
 
 def _name_the_ends(ax: Axes, lines: Sequence[Line2D], least: float = 0.085) -> None:
-    """Write names with samples at the right ends of lines (lowest first), moved apart so that they do not touch."""
+    """Write names and samples at the right ends of lines, lowest first, with distances so that names do not touch."""
     ax.get_ylim()  # applies pending autoscaling
     to_axes = ax.transData - ax.transAxes
     data = [np.asarray(line.get_xydata(), np.float64) for line in lines]
@@ -277,7 +279,7 @@ def _name_the_ends(ax: Axes, lines: Sequence[Line2D], least: float = 0.085) -> N
 
 
 def _apart(values: list[float], log: bool) -> list[float]:
-    """Return the values whose labels do not touch on the axis."""
+    """Return values whose labels do not touch each other on the axis."""
     places = np.log(values) if log else np.asarray(values, np.float64)
     least, kept = (places[-1] - places[0]) / 12, [0]
     for k in range(1, len(places)):

@@ -1,4 +1,4 @@
-"""A whole study in a folder: matrix, results, figures and one self-contained page."""
+"""Save a whole study in a folder: matrix, results, figures and one self-contained page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ltr_duel.preferences import lower_bound, save_preferences
 from ltr_duel.simulation import COINS_NOTE, INDEPENDENT_COINS, Results
 
 _TEMPLATE = Path(__file__).parent / "templates" / "study.html"
-_LARGE_ERROR = 10  # numbers are shown without decimals if their sd or error is at least this
+_LARGE_ERROR = 10  # numbers are shown without decimals if their standard deviation or error is at least this large
 
 
 def render_report(
@@ -66,7 +66,7 @@ def render_report(
 
 
 def _sets(results: Results) -> dict[str, str]:
-    """Return the methods that compared sets of rankers, if any; the matrix has only the method for pairs."""
+    """Return the methods that compared sets of rankers, if any; the matrix names only the method for pairs."""
     of_sets = [run for run in results.runs if (one := named_policy(run.label)) and one.feedback == "slate"]
     methods = dict.fromkeys(str(run.key.oracle["slates"]) for run in of_sets if "slates" in run.key.oracle)
     methods |= {INDEPENDENT_COINS.replace("_", " "): None} if COINS_NOTE in results.notes else {}
@@ -74,10 +74,10 @@ def _sets(results: Results) -> dict[str, str]:
 
 
 def _identified(table: pd.DataFrame) -> list[str]:
-    """Return an explanation of the identification times, if a table has any."""
-    said = "the first checkpoint from which a run names the winner until its end; median over runs"
-    known = "It is known only afterwards: no policy stops there"
-    rises = "Regret may rise long after it: to become sure, a policy goes on comparing the winner's rivals"
+    """Return an explanation of the identification times if the table contains them."""
+    said = "the first checkpoint from which on a run names the winner until its end; median over runs"
+    known = "This time is known only afterwards, so no policy stops then"
+    rises = "Regret may still rise long afterwards, because a policy continues to compare the winner's rivals"
     return [f"{IDENTIFIED[0].upper()}{IDENTIFIED[1:]}: {said}. {known}. {rises}."] if IDENTIFIED in table else []
 
 

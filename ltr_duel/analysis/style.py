@@ -1,4 +1,4 @@
-"""Consistent looks for all figures: each policy has a fixed colour, distinguishable by colour-blind readers."""
+"""Consistent looks for all figures: each policy has a fixed colour, and colour-blind readers can tell colours apart."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from ltr_duel.interleaving import METHODS
 
 # Palette of Okabe and Ito, without yellow, which is hardly visible on white.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-HUES = (*COLOURS, "#882255")  # hues of one figure; the added wine red is distinct for colour-blind readers too
+HUES = (*COLOURS, "#882255")  # hues of one figure; colour-blind readers can distinguish the added wine red too
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 Dash = str | tuple[int, tuple[int, ...]]
 DASHES: tuple[Dash, ...] = ("-", "--", "-.", ":", (0, (6, 1, 1, 1, 1, 1)))
 PATTERNS: tuple[Dash, ...] = (*DASHES, (0, (10, 2)), (0, (1, 4)), (0, (7, 1, 3, 1)))  # dashes of one figure
-# The positions of known policies: seven per row, arranged so that policies of the same figure in a paper differ in
-# colour, and related policies share a column. Dashes change at every position too, so that colours of a row that print
-# as the same grey differ in their dashes. Any other policy gets a free position by the hash of its name.
+# The positions of known policies, seven per row, are arranged so that policies of the same figure in a paper differ in
+# colour, and related policies share a column. Dashes also change at every position, so that two colours of a row that
+# look the same in greyscale differ in their dashes. Any other policy gets a free position by the hash of its name.
 _POLICIES = (
     "mdb", "rucb", "rmed1", "merge_rucb", "savage", "beat_the_mean", "interleaved_filter",
     "sparring", "double_thompson", "thompson_sparring", "rcs", "improved_doubler", "thompson_doubler", "doubler",
@@ -43,7 +43,7 @@ _METHODS = (
     "roughly_optimized", "sosm", "team_draft",
 )  # fmt: skip
 _METHOD_MARKERS = (*MARKERS[:5], "h", "*", "<", ">")
-# Fields that depend on the time or on the version of the library.
+# Metadata fields that depend on the time or on the version of the library.
 _METADATA: dict[str, dict[str, None]] = {
     ".png": {"Software": None},
     ".pdf": {"CreationDate": None, "Producer": None, "Creator": None},
@@ -61,7 +61,7 @@ class Look(NamedTuple):
     color : str
     linestyle : str or tuple
     marker : str
-        Marker; set for a policy with parameters, to distinguish variants, and if colours and dashes run out.
+        Marker; used for policies with parameters, to distinguish variants, and if colours and dashes are exhausted.
     markevery : float, optional
         Distance of the markers, as a share of the axes.
 
@@ -91,11 +91,11 @@ def look_of(label: str) -> Look:
 
 
 def looks_of(labels: Iterable[str]) -> dict[str, Look]:
-    """Return the looks of policies in one figure: the first eight differ in hues and in dashes.
+    """Return the looks of policies in one figure; the first eight differ in hues and in dashes.
 
     A policy keeps the colour and the dashes of `look_of`, unless an earlier policy has them; then it gets the first
-    free ones. From the ninth policy on lines differ by markers, and so do variants of a policy. For figures that agree,
-    give all policies of the study, always in the same order.
+    free colour or dashes. From the ninth policy on, dashes repeat and markers distinguish the lines; markers also
+    distinguish variants of a policy. If several figures must agree, pass all policies of the study in the same order.
     """
     looks = {label: look_of(label) for label in labels}
     own = {label.partition(":")[0]: look for label, look in looks.items()}
@@ -109,13 +109,13 @@ def looks_of(labels: Iterable[str]) -> dict[str, Look]:
         if label in late:
             marker = MARKERS[late.index(label) // len(PATTERNS) % len(MARKERS)]
             looks[label] = looks[label]._replace(marker=marker, markevery=0.1)
-        elif label == name:  # no later one has its dashes without a marker
+        elif label == name:  # later policies with the same dashes have a marker
             looks[label] = looks[label]._replace(marker="", markevery=None)
     return looks
 
 
 def _shared_out(own: dict[str, _T], known: Sequence[_T]) -> dict[str, _T]:
-    """Assign each name its own value, unless an earlier name has it; then the free values in turn, while any remain."""
+    """Assign each name its value in ``own`` or, if an earlier name has this value, the next free value, if any."""
     chosen: dict[str, _T] = {}
     for name, one in own.items():
         if one not in chosen.values() and len(chosen) < len(known):
@@ -136,12 +136,12 @@ def _look(place: int) -> Look:
     if place < len(_looks()):
         return _looks()[place]
     row, column = divmod(place, len(COLOURS))
-    return Look(COLOURS[column], (0, (6, 1) + (1, 1) * row))  # for hundreds of policies, one more dot per row
+    return Look(COLOURS[column], (0, (6, 1) + (1, 1) * row))  # for hundreds of policies, each row adds one dot
 
 
 @functools.cache
 def _looks() -> list[Look]:
-    """Return all combinations of colours and dashes, without a marker and then with each marker."""
+    """Return all combinations of colours and dashes, first without a marker and then with each marker."""
     places = range(len(COLOURS) * len(DASHES))  # seven and five are coprime, so no combination repeats
     plain = [Look(COLOURS[place % len(COLOURS)], DASHES[place % len(DASHES)]) for place in places]
     marked = [look._replace(marker=marker, markevery=0.1) for marker in MARKERS for look in plain]
@@ -149,7 +149,7 @@ def _looks() -> list[Look]:
 
 
 def _place(name: str, known: tuple[str, ...], registered: Callable[[], Collection[str]], slots: int) -> int:
-    """Return a number unique to the name: its index in ``known``, else a free number by hash and probing."""
+    """Return a number unique to the name: its index in ``known``, or a free number found by hashing and probing."""
     if name in known:
         return known.index(name)
     return _free_places(known, frozenset([*registered(), name]), slots)[name]
@@ -175,21 +175,21 @@ def _number(text: str) -> int:
 def require_table(frame: Any, *columns: str) -> None:
     """Raise `InputError` unless the argument is a table with these columns and at least one row."""
     if not isinstance(frame, pd.DataFrame):
-        table = "; take the table of one problem from its .to_frame()" if hasattr(frame, "to_frame") else ""
-        raise InputError(f"a figure is drawn of results or a DataFrame, not of {errors.shown(frame)}{table}")
+        table = "; pass the table of one problem from .to_frame()" if hasattr(frame, "to_frame") else ""
+        raise InputError(f"a figure requires results or a DataFrame, not {errors.shown(frame)}{table}")
     missing = [column for column in columns if column not in frame]
     if missing or not len(frame):
         what = f"no column '{missing[0]}'" if missing else "no row"
-        raise InputError(f"a figure is drawn of a table that has {what}")
+        raise InputError(f"the table for a figure has {what}")
 
 
 def save_figure(figure: Axes | Figure, path: str | Path) -> Path:
-    """Write a figure as PNG, PDF or SVG, by the suffix; the same figure always gives the same bytes.
+    """Write a figure as PNG, PDF or SVG, depending on the suffix; the same figure always gives the same bytes.
 
     Parameters
     ----------
     figure : Axes or Figure
-        Axes from a function ``plot_...``, or a figure.
+        The axes that a function ``plot_...`` returns, or a figure.
     path : path
         Path of the file; its folder is created if missing.
 
@@ -201,7 +201,7 @@ def save_figure(figure: Axes | Figure, path: str | Path) -> Path:
     Raises
     ------
     InputError
-        For another suffix.
+        For any other suffix.
 
     Examples
     --------
@@ -214,7 +214,7 @@ def save_figure(figure: Axes | Figure, path: str | Path) -> Path:
     path = arguments.as_path("a figure", path)
     suffix = path.suffix.lower()
     if suffix not in _METADATA:
-        raise InputError(f"{path}: a figure ends in .png, .pdf or .svg")
+        raise InputError(f"{path}: the file name of a figure must end in .png, .pdf or .svg")
     with files.replacing(path) as temporary, rc_context({"svg.hashsalt": "ltr_duel", "svg.fonttype": "path"}):
         _with_plain_labels(figure).savefig(temporary, format=suffix[1:], metadata=_METADATA[suffix])
     return path
@@ -234,7 +234,7 @@ def _with_plain_labels(drawn: Axes | Figure) -> Figure:
 
 
 def whole_figure(drawn: Axes | Figure) -> Figure:
-    """Return the figure of the axes."""
+    """Return the figure that contains the axes."""
     figure = drawn.figure
     while not isinstance(figure, Figure):
         figure = figure.figure
@@ -244,7 +244,7 @@ def whole_figure(drawn: Axes | Figure) -> Figure:
 def prepared_axes(
     ax: Axes | None, width: float, height: float, title: str = "", grid: Literal["both", "x"] = "both"
 ) -> Axes:
-    """Return ``ax``, or the axes of a new figure without a window or global state, with grid and title."""
+    """Return ``ax`` or the axes of a new figure, with grid and title; new figures have no window or global state."""
     if ax is None:
         ax = Figure(figsize=(width, height), dpi=150, layout="constrained").add_subplot()
     arguments.require_type("ax", ax, Axes)
@@ -260,16 +260,16 @@ def legend_beside(ax: Axes, handles: Sequence[Artist] | None = None) -> None:
     """Add a legend to the right of the axes."""
     named = handles if handles is not None else ax.get_legend_handles_labels()[0]
     beside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1, 1)}
-    ax.legend(handles=named, fontsize=8, frameon=False, handlelength=4, **beside)  # shorter samples hide the dashes
+    ax.legend(handles=named, fontsize=8, frameon=False, handlelength=4, **beside)  # shorter samples would hide dashes
 
 
-# Parsing mathematical text takes a third of the drawing time, so labels of logarithmic axes are plain text: 10³.
+# Labels of logarithmic axes are plain text (10³), because parsing mathematical text takes a third of the drawing time.
 _MATH = re.compile(r"\$\\mathdefault\{(-?)(?:(\d+)\\times)?10\^\{(-?\d+)\}\}\$")
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class Powers(LogFormatterSciNotation):
-    """matplotlib's labels with Unicode superscripts."""
+    """Matplotlib's tick labels with Unicode superscripts."""
 
     def __call__(self, x: float, pos: int | None = None) -> str:
         """Return the label of a tick."""
@@ -282,7 +282,7 @@ def _written(label: re.Match[str]) -> str:
 
 
 def write_powers_as_text(figure: Figure) -> None:
-    """Replace matplotlib's default labels on the logarithmic axes of a figure."""
+    """Replace Matplotlib's default tick labels on the logarithmic axes of a figure by plain text."""
     for axes in figure.axes:
         for axis in (axes.xaxis, axes.yaxis):
             if type(axis.get_major_formatter()) is LogFormatterSciNotation:

@@ -1,4 +1,4 @@
-"""Tables of results as text, LaTeX and Markdown."""
+"""Format tables of results as text, LaTeX and Markdown."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ IDENTIFIED = "median identification time"
 
 
 def policies_table(results: Results) -> pd.DataFrame:
-    """Return a table of texts with one row per policy: regret at the horizon, and identification of the winner.
+    """Return a table of strings with one row per policy: regret at the horizon, and identification of the winner.
 
-    Without a Condorcet winner the regret is the Copeland regret, and there are no columns on the winner.
+    Without a Condorcet winner, regret is Copeland regret, and there are no columns on the winner.
     """
     arguments.require_type("results", results, Results)
     frame = results.final()
@@ -49,7 +49,7 @@ def policies_table(results: Results) -> pd.DataFrame:
 
 
 def summary_table(summary: pd.DataFrame) -> pd.DataFrame:
-    """Return a summary as a table of texts, in the form of a paper's table.
+    """Return a summary as a table of strings, formatted for a paper.
 
     Parameters
     ----------
@@ -59,9 +59,9 @@ def summary_table(summary: pd.DataFrame) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Columns: problem and horizon if the summary has them, policy, mean ± sd, error of the reference matrix (for
-        estimated matrices; see `REFERENCE_ERROR`), median, p (Wilcoxon, against the policy with the lowest mean),
-        effect.
+        The columns are problem and horizon if the summary has them, policy, mean ± sd, error of the reference matrix
+        (for estimated matrices; see `REFERENCE_ERROR`), median, p (Wilcoxon's test against the policy with the lowest
+        mean) and effect.
 
     Examples
     --------
@@ -97,16 +97,16 @@ def _means(summary: pd.DataFrame) -> list[str]:
 
 
 def spread_sentence(table: pd.DataFrame) -> str:
-    """Return an explanation of the two kinds of error in a table from `policies_table` or `summary_table`."""
+    """Return an explanation of the errors in a result of `policies_table` or `summary_table`."""
     words = "sd: standard deviation of the regret over the runs."
     unknown = table[REFERENCE_ERROR] == _UNKNOWN if REFERENCE_ERROR in table else pd.Series()
     if not unknown.all():
         words += (
-            f" {REFERENCE_ERROR}: one standard error of the mean, as the matrix behind the regret is"
-            " estimated; an upper limit if pairs share queries."
+            f" {REFERENCE_ERROR}: one standard error of the mean that results from the estimation of the matrix"
+            " by which regret is measured; an upper limit if pairs share queries."
         )
     if unknown.any():
-        words += f" {REFERENCE_ERROR} not known: another estimate may change such a regret altogether."
+        words += f" {REFERENCE_ERROR} not known: another estimate of the matrix may give a very different regret."
     return words
 
 
@@ -114,30 +114,30 @@ ENOUGH_RUNS = 6  # minimum number of runs with which Wilcoxon's test can give p 
 
 
 def few_runs_sentence(runs: int) -> str:
-    """Return a warning about tests with too few repetitions to be significant."""
+    """Return a warning that there are too few repetitions for a significant test."""
     least = 0.5 ** (runs - 1)
     return (
-        f"With {runs} repetition{'s' if runs > 1 else ''} p and effect say next to nothing: "
-        + (f"p cannot fall below {least:.2g}, and the effect is rough" if runs > 1 else "there is no spread")
-        + f"; at least {ENOUGH_RUNS} are needed for p < 0.05, better 20 or more."
+        f"With {runs} repetition{'s' if runs > 1 else ''}, p and effect are almost meaningless: "
+        + (f"p cannot fall below {least:.2g}, and the effect is inaccurate" if runs > 1 else "there is no spread")
+        + f"; at least {ENOUGH_RUNS} repetitions are needed for p < 0.05; 20 or more are recommended."
     )
 
 
 def latex_table(frame: pd.DataFrame, *, caption: str = "", label: str = "", notes: Sequence[str] = ()) -> str:
-    r"""Return a table as LaTeX (package booktabs): columns of text left-aligned, others right-aligned.
+    r"""Return a table as LaTeX (package booktabs); text columns are left-aligned, other columns right-aligned.
 
     Parameters
     ----------
     frame : DataFrame
     caption, label : str
-        Caption and label; with either, the table floats.
+        Caption and label of the table; with either, the table is a float.
     notes : sequence of str
         Sentences below the table, in small print.
 
     Returns
     -------
     str
-        LaTeX.
+        LaTeX source.
 
     Examples
     --------
@@ -173,12 +173,12 @@ def markdown_table(frame: pd.DataFrame) -> str:
     Parameters
     ----------
     frame : DataFrame
-        Table of texts; bars and angle brackets are escaped, and lines are joined.
+        Table of strings; vertical bars and angle brackets are escaped, and lines are joined.
 
     Returns
     -------
     str
-        Markdown; cells are not padded.
+        Markdown source with unpadded cells.
 
     Examples
     --------

@@ -1,6 +1,7 @@
-"""The papers: figure files, measures, claims, verdicts, ledger and their pages. Reads what the floors below export.
+"""Reproduction of papers: figure files, measures, claims, verdicts, the ledger of claims, and their pages.
 
-Nothing that a user's own experiment needs lives here, and nothing but the command line imports it.
+This package uses only the exports of lower layers, and only the command line imports it; experiments of users do not
+need it.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""The ledger: what the papers claim, tested against results."""
+"""The ledger: claims of the papers, tested against results."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from ltr_duel.papers.claims_file import Claim
 from ltr_duel.papers.declaration import ORIGINAL
 from ltr_duel.papers.verdicts import INCOMPLETE, NEEDS_DATA, NEEDS_SCALE, NOT_MADE, Criterion, answer, hardest, verdict
 
-_MOST_NAMED = 6  # panels that one answer names
+_MOST_NAMED = 6  # maximum number of panels that are named for one answer
 
 _COLUMNS = [
     *("claim", "paper", "where", "says", "figure", "measure", *Reading._fields, "criterion", "verdict", "panels"),
     *("reason", "source", "scale", "note", "reliability"),
-]  # of the ledger, also of one without claims
+]  # columns of the ledger, even of a ledger without claims
 
 
 class Gathered(NamedTuple):
-    """What the tables hold for one claim: the numbers of each panel, and why others could not be measured."""
+    """The data for one claim: the numbers of each panel, and the reasons why other panels cannot be measured."""
 
     samples: dict[str, Sample]
-    gaps: dict[str, str]
-    rows: dict[str, pd.DataFrame]  # of the panels that are there
+    gaps: dict[str, str]  # reasons why panels cannot be measured
+    rows: dict[str, pd.DataFrame]  # rows of the panels that exist
 
 
 class _Judged(NamedTuple):
@@ -46,14 +46,14 @@ def check_claims(
     abouts: Mapping[str, Mapping[str, Any]],
     tried: pd.DataFrame | None = None,
 ) -> pd.DataFrame:
-    """Measure every claim on the tables of the figures that were made, and return the ledger, a row for each claim.
+    """Measure every claim on the tables of the reproduced figures, and return the ledger, with one row for each claim.
 
-    abouts: their ``about.json``: ``scale`` is copied into the ledger, notes come from ``sources``.
-    tried: how reliable the criteria are (`try_criteria`); counts where scale and criterion are the same.
+    abouts: ``about.json`` of each figure: ``scale`` is copied into the ledger, and notes are taken from ``sources``.
+    tried: the reliability of the criteria (`try_criteria`); a row is used if its scale and criterion are the same.
 
-    Columns: claim (id), paper, where, says, figure, measure (in words), measured, low, high (of the panel that is
-    furthest from what is claimed; NaN where nothing was measured), criterion, verdict, panels (every panel with its
-    number), reason (why not more than this verdict), source, scale, note, reliability.
+    Columns: claim (id), paper, where, says, figure, measure (in words), measured, low, high (numbers of the panel that
+    is furthest from the claim; NaN if nothing was measured), criterion, verdict, panels (every panel with its number),
+    reason (why the verdict is not better), source, scale, note, reliability.
     """
     known = {
         (row["claim"], row["criterion"], row["scale"]): row
@@ -77,8 +77,8 @@ def check_claims(
 
 
 def _reliability(row: Mapping[Hashable, Any]) -> str:
-    """Return how often a false claim was called true, and a true one found, and whether the data can tell."""
-    words = "Of {worlds:.0f} worlds each, false and called true: {called:.0f}; true and found: {found:.0f}"
+    """Describe how often a false claim was called true, and a true claim was found, in simulated worlds."""
+    words = "Called true in {called:.0f} of {worlds:.0f} false worlds, found in {found:.0f} of {worlds:.0f} true worlds"
     words = words.format_map(row)
     return words if row["reliable"] else f"{words}: these data cannot tell"
 
@@ -91,7 +91,7 @@ def _how(claim: Claim) -> str:
 
 
 def gather(claim: Claim, frames: Mapping[str, pd.DataFrame]) -> Gathered:
-    """Find the numbers that a claim is about in the tables of its figures, all of which must be there."""
+    """Select the numbers for a claim from the tables of its figures, all of which must exist."""
     table = pd.concat([frames[name].assign(figure=name) for name in claim.figure], ignore_index=True)
     found = Gathered({}, {}, {})
     try:
@@ -113,7 +113,7 @@ def gather(claim: Claim, frames: Mapping[str, pd.DataFrame]) -> Gathered:
 
 
 def _values(table: pd.DataFrame, column: str, wanted: list[Any]) -> list[Any]:
-    """Return the values of a column that make panels: those that must be there, then what there is besides."""
+    """Return the values of a column that form panels: the required values, then all further values in the table."""
     if column not in table:
         raise Missing(f"there is no column '{column}'")
     others = table[column].dropna()
@@ -121,7 +121,7 @@ def _values(table: pd.DataFrame, column: str, wanted: list[Any]) -> list[Any]:
         try:
             others = others.drop(select(table, {column: one}).index, errors="ignore")
         except Missing:
-            continue  # it is asked for again as a panel, which then is missing
+            continue  # `gather` reports the missing value as a missing panel
     return [*wanted, *others.unique()]
 
 
@@ -140,7 +140,7 @@ def _judge(claim: Claim, frames: Mapping[str, pd.DataFrame], abouts: Mapping[str
     unfit = _unfit(found.rows) if "real data" in claim.needs and found.rows else ""
     short = "paper scale" in claim.needs and any(abouts.get(name, {}).get("scale") != "paper" for name in claim.figure)
     reasons = ["; ".join(f"{name}: {why}" if name else why for name, why in found.gaps.items()), unfit]
-    reasons += ["runs shorter than printed cannot decide this"] if short else []
+    reasons += ["runs that are shorter than the printed ones cannot decide this"] if short else []
     if any(reasons):
         word = INCOMPLETE if found.gaps else NEEDS_DATA if unfit else NEEDS_SCALE
         return _Judged(readings, word, "; ".join(filter(None, reasons)), source)
@@ -149,9 +149,9 @@ def _judge(claim: Claim, frames: Mapping[str, pd.DataFrame], abouts: Mapping[str
 
 
 def _unfit(panels: Mapping[str, pd.DataFrame]) -> str:
-    """Return which panels are no evidence for a claim about a corpus, because their data are not from it."""
+    """Return the panels that cannot decide a claim about a corpus, because their data are not from this corpus."""
     if any(col.SOURCE not in part for part in panels.values()):
-        return "nothing says whether the data are real"
+        return "the table does not state whether the data are real"
     kinds: dict[str, list[str]] = {}
     for name, part in panels.items():
         for kind in part[col.SOURCE].unique():
@@ -162,7 +162,7 @@ def _unfit(panels: Mapping[str, pd.DataFrame]) -> str:
 
 
 def _source(panels: Iterable[pd.DataFrame], abouts: list[Mapping[str, Any]]) -> str:
-    """Return the source of these rows, with its notes."""
+    """Return the sources of these rows, with their notes."""
     rows = [part for part in panels if col.SOURCE in part]
     kinds = dict.fromkeys(str(one) for part in rows for one in part[col.SOURCE].dropna().unique())
     problems = {one for part in rows if col.PROBLEM in part for one in part[col.PROBLEM].unique()}
@@ -176,7 +176,7 @@ def _source(panels: Iterable[pd.DataFrame], abouts: list[Mapping[str, Any]]) -> 
 
 
 def _reason(answers: Mapping[str, str], partly: Criterion | None) -> str:
-    """Return the panels of each answer, and the weaker range; "" or the range if all panels agree."""
+    """Describe the panels of each answer. If all panels agree, return only the weaker range or an empty string."""
     if len(set(answers.values())) == 1:
         return f"the weaker form: {partly}" if "weaker" in answers.values() else ""
     words = {"yes": "holds", "weaker": f"only a weaker form holds ({partly})", "no": "does not hold"}
@@ -186,7 +186,7 @@ def _reason(answers: Mapping[str, str], partly: Criterion | None) -> str:
 
 
 def _briefly(names: list[str], panels: Iterable[str]) -> str:
-    """Name panels by what all panels of a value have in common ("family equal_gaps"), the others by count if many."""
+    """Name groups of panels by a common value ("family equal_gaps"); count the other panels if they are many."""
     left, common = list(names), []
     for piece in dict.fromkeys(piece for name in names for piece in name.split(", ")):
         alike = [name for name in panels if piece in name.split(", ")]

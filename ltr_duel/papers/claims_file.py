@@ -1,4 +1,4 @@
-"""The file of claims: what a paper claims, by which measure it is tested, and the range in which it holds."""
+"""The file of claims: each claim of a paper, the measure that tests it, and the range in which it holds."""
 
 from __future__ import annotations
 
@@ -21,31 +21,32 @@ NEEDS = ("real data", "paper scale")
 class Claim:
     """One claim of one paper.
 
-    rows: the selection of rows that the claim is about (`ltr_duel.papers.claim_measures.rows`).
-    panels: columns, and the values that each must have; every combination is measured on its own, and so are the values
-        that the table has besides. Without columns all rows are one panel.
-    truth: the number in a world in which the claim is true, for its reliability (`ltr_duel.papers.reliability`).
+    rows: the selection of rows for the claim (`ltr_duel.papers.claim_measures.rows`).
+    panels: columns and the required values of each column; every combination is measured separately. Further values in
+        the table form panels, too. Without columns, all rows are one panel.
+    truth: the measured number in a simulated world in which the claim holds; used to estimate the reliability of the
+        claim (`ltr_duel.papers.reliability`).
     """
 
     id: str
     paper: str
-    where: str
-    says: str
+    where: str  # section, figure or table of the paper
+    says: str  # the claim in a sentence
     figure: tuple[str, ...]
     measure: str  # name of a registered measure
-    criterion: Criterion  # where the number must lie
+    criterion: Criterion  # required range of the number
     partly: Criterion | None = None  # the weaker range, see `ltr_duel.papers.verdicts`
     rows: dict[str, Any] = field(default_factory=dict)
     panels: dict[str, list[Any]] = field(default_factory=dict)
-    settings: dict[str, Any] = field(default_factory=dict)  # of the measure
-    needs: tuple[str, ...] = ()  # what the claim cannot be decided without
+    settings: dict[str, Any] = field(default_factory=dict)  # settings of the measure
+    needs: tuple[str, ...] = ()  # requirements for deciding the claim, see `NEEDS`
     truth: float | None = None
     note: str = ""  # remark for readers of the verdict, for example that the criterion was changed, and why
-    data_note: str = ""  # the same of the data that the claim is about; left out where a panel is from other data
+    data_note: str = ""  # remark on the data of the claim; omitted if the verdict is that it needs data
 
 
 def read_claims(path: str | Path) -> list[Claim]:
-    """Read a file of claims; the sentence of an `InputError` names the claim and the key."""
+    """Read a file of claims; the message of an `InputError` names the claim and the key."""
     path = Path(path)
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -75,7 +76,7 @@ def _entries(given: dict[str, Any], path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _tables(given: dict[str, Any], where: str) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
-    """Yield the tables in a table: name, the tables in it, and its keys of claims, which hold for all claims in it."""
+    """Yield (name, nested tables, keys of claims) for each entry of a table; the keys apply to all nested claims."""
     keys = {one.name for one in fields(Claim)}
     for name, table in given.items():
         if not isinstance(table, dict):
@@ -103,7 +104,7 @@ def _claim(entry: dict[str, Any], where: str) -> Claim:
             raise InputError(f"{where}: {errors.unknown_name('need', need, NEEDS)}")
     panels = given.get("panels", {})
     if not isinstance(panels, dict) or not all(isinstance(one, list) and one for one in panels.values()):
-        raise InputError(f"{where}: panels: write {{ rankers = [16, 32] }}: columns, and the values that must be there")
+        raise InputError(f"{where}: panels: write {{ rankers = [16, 32] }}, the columns with their required values")
     for key in ("criterion", "partly"):
         if key in given:
             given[key] = _criterion(given[key], f"{where}: {key}")
@@ -116,7 +117,7 @@ def _criterion(given: Any, where: str) -> Criterion:
         raise InputError(f"{where}: write {{ at_least = 5 }}, {{ at_most = 10 }} or both")
     made = Criterion(**{key: float(value) for key, value in given.items()})
     if not made.at_least <= made.at_most:
-        raise InputError(f"{where}: no number is {made}")
+        raise InputError(f"{where}: no number can be {made}")
     return made
 
 

@@ -1,7 +1,7 @@
-"""The vocabulary of figure files: what a figure shows, what is run or measured for it, and on which data.
+"""The vocabulary of figure files: the texts of a figure, its experiments or measurements, and their data.
 
-A figure file is plain Python that puts these together (`ltr_duel.papers.figure_files`). Nothing is read or run here.
-``quick`` always means the same: the keys that are different at the quick scale.
+A figure file is plain Python that combines these declarations (`ltr_duel.papers.figure_files`). This module reads and
+runs nothing. ``quick`` always means the keys that are different at the quick scale.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from ltr_duel.experiment import duration
 
 
 class Paper(NamedTuple):
-    """What a paper is called."""
+    """The names of a paper."""
 
     short: str
     reference: str
 
     @property
     def title(self) -> str:
-        """Name and reference."""
+        """The short name and the reference."""
         return f"{self.short} ({self.reference})" if self.reference else self.short
 
 
@@ -38,12 +38,12 @@ PAPERS = {
 
 
 def paper_title(name: str) -> str:
-    """Return the title of a paper; an unknown name is returned as it is."""
+    """Return the title of a paper; an unknown name is returned unchanged."""
     return PAPERS[name].title if name in PAPERS else name
 
 
 SCALES = ("quick", "paper")
-ORIGINAL = ("real data", "published matrix", "as in the paper")  # what can decide a claim about a corpus
+ORIGINAL = ("real data", "published matrix", "as in the paper")  # sources that can decide a claim about a corpus
 SOURCES = ("real data", "published matrix", "excerpt", "another corpus", "surrogate", "made by a rule", ORIGINAL[-1])
 Keys = Mapping[str, Any]
 _NONE: Keys = {}
@@ -61,23 +61,23 @@ class _Settings:
 
 @dataclass(frozen=True)
 class Source(_Settings):
-    """One way to get the data of a problem; its settings are keys of the problem that hold for this source alone.
+    """A source for the data of a problem; its settings are keys of the problem that apply only to this source.
 
-    paths: where a corpus may lie below the user's folder of data, best first (one must be there): a feature file or
-        folder, or the catalogue name of a converted corpus.
+    paths: possible paths of a corpus below the user's folder of data, the best first: feature files, folders, or
+        catalogue names of converted corpora. At least one of them must exist.
     """
 
     kind: str  # one of `SOURCES`
     paths: Sequence[str] = ()
-    file: str = ""  # where a matrix lies below the user's folder of data; it must be there too
-    note: str = ""  # what is special about it, for the reader of the figure
+    file: str = ""  # path of a matrix below the user's folder of data; it must exist too
+    note: str = ""  # remark on the source for readers of the figure
 
     def __post_init__(self) -> None:
         errors.require_one_of("source", self.kind, SOURCES)
 
 
 def real(*paths: str, file: str = "", note: str = "", **settings: Any) -> Source:
-    """Declare the paths of a real corpus, and optionally the file of a matrix that is needed too."""
+    """Declare the paths of a real corpus, and optionally the file of a matrix that is also required."""
     return Source("real data", paths, file, note, settings=settings)
 
 
@@ -97,7 +97,7 @@ def published(file: str = "", note: str = "") -> Source:
 
 
 def surrogate(*, quick: Keys = _NONE, note: str = "", **shape: Any) -> Source:
-    """Describe a synthetic corpus of the same shape as one that is not available; see `ltr_duel.data.make_corpus`."""
+    """Declare a synthetic corpus of the same shape as an unavailable corpus; see `ltr_duel.data.make_corpus`."""
     return Source("surrogate", note=note, settings={"synthetic": shape}, quick={"synthetic": {**shape, **quick}})
 
 
@@ -107,7 +107,7 @@ class Problem(_Settings):
 
     kind: str
     sources: Sequence[Source]
-    optional: bool = False  # left out where none of its sources is there
+    optional: bool = False  # whether the problem is omitted if none of its sources exists
 
     def using(self, *, quick: Keys = _NONE, **settings: Any) -> Problem:
         """Return the same problem with other settings."""
@@ -115,12 +115,12 @@ class Problem(_Settings):
 
 
 def corpus(name: str, *sources: Source, optional: bool = False, quick: Keys = _NONE, **settings: Any) -> Problem:
-    """Declare the rankers of a corpus. A published matrix among the sources takes the place of an estimate."""
+    """Declare the rankers of a corpus. A published matrix among the sources replaces the estimate of a matrix."""
     return Problem("corpora", sources, optional, settings={"name": name, **settings}, quick=quick)
 
 
 def matrix(*sources: Source, optional: bool = False, quick: Keys = _NONE, **settings: Any) -> Problem:
-    """Declare preference matrices: published ones, or written out, or of a family."""
+    """Declare preference matrices: published matrices, explicit matrices, or matrices of a family."""
     return Problem("matrices", sources, optional, settings=settings, quick=quick)
 
 
@@ -135,7 +135,7 @@ class Study(_Settings):
 
     policies: Sequence[str]
     problems: Sequence[Problem]
-    in_quick: bool = True  # whether the quick scale has it at all
+    in_quick: bool = True  # whether the experiment is part of the quick scale
 
 
 def study(
@@ -147,7 +147,7 @@ def study(
 
 @dataclass(frozen=True)
 class Measured(_Settings):
-    """A measurement that is not a run of policies: the name of one of `ltr_duel.papers.measures`, and its data."""
+    """A measurement without runs of policies: a name in `ltr_duel.papers.measures.MEASURES`, and the data."""
 
     measure: str
     sources: Sequence[Source]
@@ -160,19 +160,19 @@ def measured(measure: str, *sources: Source, quick: Keys = _NONE, **settings: An
 
 @dataclass(frozen=True)
 class Figure:
-    """A figure or table of a paper, as `figure` declares it."""
+    """A figure or table of a paper, declared with `figure`."""
 
     name: str
     about: dict[str, Any]  # paper, number, title, shows, setting, drawing; notes, options, seconds and store if given
     studies: Sequence[Study]
-    measures: Sequence[Measured]  # in place of studies
+    measures: Sequence[Measured]  # measurements; a figure has either studies or measures
 
     @property
     def row(self) -> tuple[str, str, str, str, str]:
-        """Name, what it is, the data that it uses where they are there, how long it takes at both scales."""
+        """The name, the title with paper and number, the names of possible data, and the durations at both scales."""
         sources = [source for study in self.studies for problem in study.problems for source in problem.sources]
         sources += [source for part in self.measures for source in part.sources]
-        spelt: dict[str, str] = {}  # by lower case: a catalogue name and its folder may differ in case alone
+        spelt: dict[str, str] = {}  # keyed by lower case, because a catalogue name and its folder may differ in case
         for source in sources:
             names = [*(path.split("/")[0] for path in source.paths), source.file.rpartition("/")[2]]
             spelt |= {name.casefold(): name for name in names if name}
@@ -195,18 +195,19 @@ def figure(
     store: str = "",
     **options: Any,
 ) -> Callable[[Callable[[], Parts]], Figure]:
-    """Turn a function into a figure: its name is the figure's, its result the parts, its docstring the texts.
+    """Turn a function into a figure of the same name: the function returns the parts, its docstring contains the texts.
 
-    The docstring has paragraphs: the title; what there is to see; ``Setting: ...``, what was done, as printed; and any
-    number of ``Note: ...``, what differs and why.
+    The docstring has the paragraphs: the title; a description of the figure; ``Setting: ...``, the setting as printed;
+    and any number of ``Note: ...``, differences from the paper and their reasons.
 
-    paper: a key of `PAPERS`; ``number`` is "Figure 2 (top)", for example.
-    drawing: name of a drawing (`ltr_duel.papers.DRAWINGS`), which takes the ``options``.
-    seconds: how long it takes on two cores, about: at the quick scale, and at that of the paper.
-    notes: notes that several figures share; they come first.
-    store: name of the folder of runs, where figures share one.
+    paper: a key of `PAPERS`.
+    number: the number in the paper, for example "Figure 2 (top)".
+    drawing: name of a drawing (`ltr_duel.papers.DRAWINGS`), whose keyword arguments are the ``options``.
+    seconds: approximate durations on two cores, at the quick scale and at the paper's scale.
+    notes: notes that several figures share, which are shown first.
+    store: name of the folder of runs if several figures share it.
 
-    Raises `InputError` for an unknown paper, a missing text, and parts that are none or of both kinds.
+    Raises `InputError` for an unknown paper, a missing text, no parts, or parts of both kinds.
     """
     errors.require_one_of("paper", paper, PAPERS)
 
@@ -219,7 +220,7 @@ def figure(
         studies = [one for one in parts if isinstance(one, Study)]
         measures = [one for one in parts if isinstance(one, Measured)]
         if not parts or len(parts) not in (len(studies), len(measures)):
-            wanted = "must return a list, all of it study(...) or all of it measured(...)"
+            wanted = "must return a list that contains only study(...) or only measured(...)"
             raise InputError(f"figure '{function.__name__}' {wanted}")
         return Figure(function.__name__, {key: one for key, one in about.items() if one}, studies, measures)
 
@@ -227,11 +228,11 @@ def figure(
 
 
 def _texts(function: Callable[[], Parts]) -> list[str]:
-    """Return title, what is shown, setting and notes."""
+    """Return title, description, setting and notes."""
     paragraphs = [" ".join(text.split()) for text in inspect.cleandoc(function.__doc__ or "").split("\n\n")]
     heads = ["", "", "Setting: ", *["Note: "] * (len(paragraphs) - 3)]
     if len(paragraphs) < 3 or not all(map(str.startswith, paragraphs, heads)):
-        wanted = "a title, what there is to see, 'Setting: ...', and any number of 'Note: ...'"
-        raise InputError(f"the docstring of figure '{function.__name__}' must have as paragraphs {wanted}")
+        wanted = "a title, a description of the figure, 'Setting: ...', and any number of 'Note: ...'"
+        raise InputError(f"the docstring of figure '{function.__name__}' must have the paragraphs: {wanted}")
     title, *rest = (text.removeprefix(head) for text, head in zip(paragraphs, heads, strict=True))
     return [title.removesuffix("."), *rest]

@@ -1,6 +1,7 @@
-"""From a declared figure to experiments that can be run: one scale, the data that is there, nothing left to choose.
+"""Expand a declared figure into experiments that can be run, for one scale and the available data.
 
-Of several sources of the same data the first that is there is used: the real corpus, a published matrix, a surrogate.
+If there are several sources of the same data, the first available source is used. Usually the order is: the real
+corpus, a published matrix, a surrogate.
 """
 
 from __future__ import annotations
@@ -18,18 +19,18 @@ from ltr_duel.data import CORPORA, ReadOptions, is_converted
 from ltr_duel.experiment import read_spec
 from ltr_duel.papers.declaration import SOURCES, Figure, Problem, Source, Study
 
-_OF_A_MATRIX = ("name", "file", "subsets", "clicks", "source", "note")  # what a matrix takes over from a corpus
+_OF_A_MATRIX = ("name", "file", "subsets", "clicks", "source", "note")  # keys of a corpus that are valid for a matrix
 
 
 class NoDataError(InputError):
-    """None of the sources is there, and the program cannot make one."""
+    """None of the sources is available, and the program cannot make the data."""
 
 
 class Found(NamedTuple):
     """The source that is used."""
 
-    entry: dict[str, Any]  # its keys, paths made absolute; {} if there was nothing to choose
-    source: str  # one of SOURCES
+    entry: dict[str, Any]  # keys of the source, with absolute paths; {} if no source was declared
+    source: str  # kind of source, one of `SOURCES`
     note: str
 
     @property
@@ -40,7 +41,7 @@ class Found(NamedTuple):
 
 
 def first_present(sources: Sequence[Source], scale: str, root: Path | None) -> Found:
-    """Return the first source whose files are below ``root`` or in the cache; raise `NoDataError` if none is there."""
+    """Return the first source whose files are below ``root`` or in the cache; raise `NoDataError` if there is none."""
     for source in sources:
         path = next(filter(None, (_corpus(name, root) for name in source.paths)), None)
         file = _below(root, source.file) if source.file else None
@@ -51,11 +52,11 @@ def first_present(sources: Sequence[Source], scale: str, root: Path | None) -> F
     if not sources:
         return Found({}, SOURCES[-1], "")
     names = [name for source in sources for name in (*source.paths, source.file) if name]
-    raise NoDataError(f"none of {', '.join(names)} is in {root or 'the cache'}; name their folder with --data")
+    raise NoDataError(f"none of {', '.join(names)} is in {root or 'the cache'}; name the folder with --data")
 
 
 def _corpus(name: str, root: Path | None) -> Path | None:
-    """Return where a corpus lies, if it does; one with a catalogue name is looked for among the converted ones."""
+    """Return the path of a corpus, or None; catalogue names are searched among the converted corpora."""
     if name not in CORPORA:
         return _below(root, name)
     own = re.compile(re.escape(name) + r"-[0-9a-f]{20}")
@@ -69,11 +70,12 @@ def _below(root: Path | None, name: str) -> Path | None:
 
 
 def expand(figure: Figure, scale: str, root: Path | None) -> list[dict[str, Any]]:
-    """Return the experiments of a figure, as tables that the file of an experiment can hold.
+    """Return the experiments of a figure as tables in the form of experiment files.
 
-    Of each problem the first source that is there is used; an optional problem without one is left out, and a study
-    without problems too. A published matrix in place of a corpus becomes one of the matrices, and keeps of the corpus's
-    settings what a matrix can have; of the click models only a single one, with which it was estimated.
+    The first available source of each problem is used; optional problems without a source, and studies without
+    problems, are omitted. A published matrix that replaces a corpus becomes an entry of ``matrices``. It keeps the
+    settings of the corpus that are valid for a matrix, including a single click model, with which it was estimated,
+    but not several click models.
     """
     tables = []
     for number, study in enumerate(figure.studies, 1):

@@ -1,6 +1,7 @@
-"""The folder of figure files: Python modules, one for each paper, with a function for each figure (`figure`).
+"""The folder of figure files: one Python module for each paper, with one function for each figure (see `figure`).
 
-A module takes its words from ``ltr_duel.papers``, and may import from its neighbours: ``from .problems import MSLR``.
+A module imports the vocabulary from ``ltr_duel.papers``, and may import from other modules of the folder:
+``from .problems import MSLR``.
 """
 
 from __future__ import annotations
@@ -14,20 +15,21 @@ from types import ModuleType
 from ltr_duel.core import InputError
 from ltr_duel.papers.declaration import PAPERS, Figure
 
-_PACKAGE = "ltr_duel_figure_files"  # the name under which a folder is imported
+_PACKAGE = "ltr_duel_figure_files"  # package name of the imported folder
 
 
 def figures_folder() -> Path:
-    """Return the folder of figure files: in an installed package beside the modules, else beside the package."""
+    """Return the folder of figure files: inside the package if it is installed, otherwise beside the package."""
     package = Path(__file__).resolve().parent.parent
     inside = package / "experiments"
     return inside if inside.is_dir() else package.parent / "experiments"
 
 
 def list_figures(folder: Path) -> dict[str, Figure]:
-    """Run the files of a folder, and return all figures that they declare, by name: Figure 2 before Figure 10.
+    """Run the files of a folder, and return the declared figures, keyed by name and sorted: Figure 2 before Figure 10.
 
-    Raises `InputError` if a file fails (the sentence names the line), two figures have one name, or there are none.
+    Raises `InputError` if a file fails (the message names the line), if two figures have the same name, or if there are
+    no figures.
     """
     figures: dict[str, Figure] = {}
     for path, module in _imported(folder.resolve()):
@@ -44,7 +46,7 @@ def list_figures(folder: Path) -> dict[str, Figure]:
 
 
 def _imported(folder: Path) -> list[tuple[Path, ModuleType]]:
-    """Import the modules of a folder as one package, from their present text, and leave no compiled files there."""
+    """Import the modules of a folder as one package, from their current text and without writing compiled files."""
     for name in [name for name in sys.modules if name.partition(".")[0] == _PACKAGE]:
         del sys.modules[name]
     package = ModuleType(_PACKAGE)

@@ -1,4 +1,4 @@
-"""The ledger of claims as text, CSV, JSON and Markdown."""
+"""Format the ledger of claims as text, CSV, JSON and Markdown."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ltr_duel.core import files
 from ltr_duel.papers.declaration import paper_title
 from ltr_duel.papers.verdicts import JUDGED, NOT_MADE, VERDICTS
 
-_MOST_PANELS = 6  # that a line can hold
-_VERDICT = max(map(len, VERDICTS)) + 1  # width of a column
+_MOST_PANELS = 6  # maximum number of panels in a line
+_VERDICT = max(map(len, VERDICTS)) + 1  # width of the column of verdicts
 
 
 def ledger_text(ledger: pd.DataFrame, width: int = 100) -> str:
-    """Write the ledger for a terminal: for each claim its verdict and statement, then its numbers and the reason.
+    """Format the ledger for a terminal: for each claim the verdict and the statement, then the numbers and the reason.
 
-    Claims about figures that were not made are only counted.
+    Claims about figures that were not reproduced are only counted.
     """
     lines = []
     for paper, rows in ledger[ledger["verdict"] != NOT_MADE].groupby("paper", sort=False):
@@ -42,7 +42,7 @@ def ledger_text(ledger: pd.DataFrame, width: int = 100) -> str:
 
 
 def ledger_sentence(ledger: pd.DataFrame) -> str:
-    """Count the verdicts on the figures that were made, and how many claims are about others."""
+    """Return the counts of verdicts on reproduced figures, and the number of claims about other figures."""
     made = ledger[ledger["verdict"] != NOT_MADE] if len(ledger) else ledger
     counts = {one: int((made["verdict"] == one).sum()) for one in VERDICTS} if len(made) else {}
     named = ", ".join(f"{one} {count}" for one, count in counts.items() if count)
@@ -53,7 +53,7 @@ def ledger_sentence(ledger: pd.DataFrame) -> str:
 
 
 def ledger_json(ledger: pd.DataFrame) -> str:
-    """Write the ledger as a list of objects; numbers with all their digits, null where nothing was measured."""
+    """Format the ledger as a list of objects, with all digits of numbers, and null if nothing was measured."""
     rows = [
         {key: None if isinstance(one, float) and not math.isfinite(one) else one for key, one in row.items()}
         for row in ledger.to_dict("records")
@@ -74,9 +74,9 @@ def save_ledger(ledger: pd.DataFrame, abouts: Mapping[str, Mapping[str, Any]], f
 
 
 def ledger_markdown(ledger: pd.DataFrame, abouts: Mapping[str, Mapping[str, Any]]) -> str:
-    """Write the ledger as Markdown: circumstances, counts of verdicts, and a table for each paper.
+    """Format the ledger as Markdown: counts of verdicts, circumstances, and a table for each paper.
 
-    abouts: the ``about.json`` of each figure; machine, date, scale and seconds are quoted.
+    abouts: ``about.json`` of each figure; machine, date, scale and seconds are quoted.
     """
     lines = [f"{ledger_sentence(ledger)} {circumstances(abouts)}".rstrip(), ""]
     for paper, rows in ledger.groupby("paper", sort=False):
@@ -96,12 +96,12 @@ def ledger_markdown(ledger: pd.DataFrame, abouts: Mapping[str, Mapping[str, Any]
 
 
 def _remarks(row: Mapping[Hashable, Any]) -> list[str]:
-    """Return why the verdict is not better, what is special about the claim, and how reliable its criterion is."""
+    """Return the reason why the verdict is not better, the note on the claim, and the criterion's reliability."""
     return [str(row[key]) for key in ("reason", "note", "reliability") if row.get(key)]
 
 
 def reliability_markdown(tried: pd.DataFrame) -> str:
-    """Write how often each criterion was wrong in simulated worlds as a table in Markdown."""
+    """Format the numbers of simulated worlds in which each criterion was wrong as a Markdown table."""
     cells = [
         {
             "claim": row["says"],
@@ -119,7 +119,7 @@ def reliability_markdown(tried: pd.DataFrame) -> str:
 
 
 def _brief(row: Mapping[Hashable, Any]) -> str:
-    """Return the numbers of all panels, or of the one furthest from the claim, where there are many."""
+    """Return the numbers of all panels; if there are many, only the numbers of the panel furthest from the claim."""
     panels = row["panels"].split("; ") if row["panels"] else []
     if len(panels) <= _MOST_PANELS:
         return row["panels"] or "not measured"
@@ -128,7 +128,7 @@ def _brief(row: Mapping[Hashable, Any]) -> str:
 
 
 def circumstances(abouts: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the scale, machine and date of the figures, and how long they took."""
+    """Return the scale, machine and date of the figures, and their total duration."""
 
     def all_of(key: str) -> str:
         return ", ".join(dict.fromkeys(str(one[key]) for one in abouts.values() if one.get(key)))

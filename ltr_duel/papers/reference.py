@@ -1,6 +1,6 @@
-"""The reference of regret and accuracy on a problem, its precision, and other possible winners.
+"""Describe the reference of regret and accuracy on a problem: its winner, its precision, and other possible winners.
 
-Each order of tied documents makes other rankers, and may have another winner.
+Each order of tied documents defines different rankers, and may have a different winner.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ OTHERS: Mapping[str, Mapping[str, Any]] = {
     "seed-2": {"tie_seed": 2},
     "resample": {"ties": "resample"},
 }
-_ALIKE = 1e-12  # rankers with the same lists have the same NDCG, but for its last digits
+_ALIKE = 1e-12  # tolerance for equal NDCG: rankers with the same lists have the same NDCG except for rounding errors
 _SURE = 0.95
-_FEW_TIES = 0.01  # share of documents below which their order is not spoken of
+_FEW_TIES = 0.01  # for smaller shares of tied documents, their order is not mentioned
 
 
 def reference_of(
     matrix: PreferenceMatrix, source: str, ndcg: FloatVector | None = None, users: Rankings | None = None
 ) -> dict[str, Any]:
-    """Return ``winner``, the ``probability`` that it is, the ``best`` by NDCG@10 (or None), and all of it as ``text``.
+    """Return ``winner``, the ``probability`` that it wins, the ``best`` by NDCG@10 (or None), and a ``text``.
 
-    source: where the problem comes from; it tells an exact matrix from one that was published without standard errors.
-    ndcg: shape (K,); by which NDCG regret is measured.
-    users: what simulated users are shown.
+    source: the kind of source, which distinguishes an exact matrix from one published without standard errors.
+    ndcg: NDCG of each ranker, by which NDCG regret is measured; shape (K,).
+    users: the rankings that simulated users see.
     """
     winner, sure = matrix.condorcet_winner, condorcet_confidence(matrix)
     best = None if ndcg is None else np.flatnonzero(ndcg >= ndcg.max() - _ALIKE)
@@ -49,7 +49,7 @@ def reference_of(
         parts.append(f"Highest NDCG@10: {' and '.join(matrix.names[k] for k in best)}, {ndcg.max():.4f}.")
         if winner is not None and matrix.index(winner) not in best:
             own = ndcg[matrix.index(winner)]
-            parts.append(f"The Condorcet winner has {own:.4f}, place {int((ndcg > own).sum()) + 1}.")
+            parts.append(f"The Condorcet winner has {own:.4f}, rank {int((ndcg > own).sum()) + 1}.")
     if users is not None:
         parts.append(_queries(users))
     return {
@@ -65,11 +65,11 @@ def _queries(users: Rankings) -> str:
     if not bare:
         return f"{users.n_queries:,} queries."
     have, count = ("has", "counts") if bare == 1 else ("have", "count")
-    return f"{users.n_queries:,} queries; {bare:,} of them {have} no relevant document, and {count} as any other."
+    return f"{users.n_queries:,} queries; {bare:,} of them {have} no relevant document, and {count} like any other."
 
 
 def _known(matrix: PreferenceMatrix, source: str) -> str:
-    """Return whether the matrix is exact, or how it was estimated and how large its errors are."""
+    """Describe in a sentence whether the matrix is exact, or how it was estimated and how large its errors are."""
     if not matrix.standard_error.any():
         published = "The matrix was published without standard errors, and is taken as exact."
         return published if source == "published matrix" else "The matrix is known exactly."
@@ -77,14 +77,15 @@ def _known(matrix: PreferenceMatrix, source: str) -> str:
     rules = [f"{word} {matrix.provenance[key]}" for key, word in _RULES.items() if key in matrix.provenance]
     return (
         f"Preferences: {int(np.median(matrix.comparisons[pairs])):,} comparisons of each pair ({', '.join(rules)});"
-        f" the standard error of one is {np.median(matrix.standard_error[pairs]):.2g} (median)."
+        f" the median standard error of a preference is {np.median(matrix.standard_error[pairs]):.2g}."
     )
 
 
 def tie_order_sentences(plan: Plan, table: Mapping[str, Any], folder: Path, jobs: int) -> dict[str, str]:
-    """Return, for each problem whose users see documents that tie, a sentence with the winner of each order of them.
+    """Describe, for each problem whose users see tied documents, the winners that result from several orders of ties.
 
-    ``table`` is the study in its TOML file; studies with other orders are written into ``folder``.
+    table: the content of the study's TOML file.
+    folder: folder to which studies with other orders are written.
     """
     usual = {
         problem.name: problem.matrix
@@ -101,11 +102,11 @@ def tie_order_sentences(plan: Plan, table: Mapping[str, Any], folder: Path, jobs
         for problem in make_plan(folder / f"ties-{word}.toml", jobs=jobs).problems:
             if problem.name in found:
                 found[problem.name].append(_winner(problem.matrix))
-    return {name: f"Winner by the order of tied documents: {'; '.join(some)}." for name, some in found.items()}
+    return {name: f"Winner for each order of tied documents: {'; '.join(some)}." for name, some in found.items()}
 
 
 def _winner(matrix: PreferenceMatrix) -> str:
-    """Return the order, and the Condorcet winner or the likeliest one, with its probability."""
+    """Return the order of ties, and the Condorcet winner or the likeliest winner, with its probability."""
     sure = condorcet_confidence(matrix)
     best, none = int(sure.argmax()), max(0.0, 1 - float(sure.sum()))
     if none >= _SURE:

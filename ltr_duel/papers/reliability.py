@@ -1,18 +1,18 @@
-"""How reliable the criteria of the claims are: each is put to simulated worlds in which the claim is false, or true.
+"""Estimate the reliability of the claims' criteria in simulated worlds in which the claim is false, or true.
 
-A world has the panels of the claim's own tables, as many runs as they, and their noise: the mean and the standard
-deviation of each policy's runs, and the correlation between policies; the runs themselves are sampled again
-(log-normal; where the problems are random draws, these too). Cells of tables are drawn with their standard errors;
-exact ones stay as they are. Cells of an estimated matrix keep what noise alone can do to them: a claim about order or
-transitivity that this covers is called true in no world. Whole matrices are drawn again in
-tests/papers/test_transitive_worlds.py. Then the numbers are moved until the claim is false or true:
+A world has the panels of the claim's tables, with the same number of runs and the same noise: the mean and the
+standard deviation of each policy's runs, and the correlation between policies. The runs are sampled again
+(log-normal), and so are the problems if they are random draws. Cells of tables are sampled with their standard errors;
+exact cells are unchanged. Cells of an estimated matrix keep their range under noise alone, so a claim about order or
+transitivity within this range is called true in no world. tests/papers/test_transitive_worlds.py samples whole
+matrices. The numbers are then moved until the claim is false or true:
 
-- false: one panel, another in each world, lies just outside an end of the criterion (policies are level, for a place);
-  the other panels are as in a true world;
-- true: every panel lies in the middle of the criterion, or half as far again as its only end; for a place, all other
-  policies pay a quarter more, or less.
+- false: one panel, a different one in each world, is just outside an end of the criterion (for a place, policies are
+  level); the other panels are as in a true world;
+- true: every panel is in the middle of the criterion, or beyond its only end by a factor of 1.5; for a place, the
+  regret of all other policies is higher (or lower) by a factor of 1.25.
 
-What is counted is how often the verdict is `holds`.
+The result is the number of worlds in which the verdict is `holds`.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from ltr_duel.papers.claims import gather
 from ltr_duel.papers.claims_file import Claim
 
 WORLDS = 200
-MOST_CALLED, LEAST_FOUND = 0.05, 0.8  # shares of worlds
+MOST_CALLED, LEAST_FOUND = 0.05, 0.8  # limits of a reliable criterion, as shares of worlds
 _COLUMNS = ("claim", "says", "criterion", "scale", "panels", "runs", "worlds", "called", "found", "reliable")
-_POPULATION = 40_000  # runs that stand for the law itself
-_OUTSIDE = 1e-3  # just outside an end, relative to it
-_FLAT = 0.25  # how far from an end at 0 a true claim is
+_POPULATION = 40_000  # number of runs in a sample that approximates the distribution
+_OUTSIDE = 1e-3  # distance of a false claim from an end, relative to the end
+_FLAT = 0.25  # distance of a true claim from an end at 0
 
 
 def try_criteria(
     claims: Sequence[Claim], frames: Mapping[str, pd.DataFrame], abouts: Mapping[str, Mapping[str, Any]]
 ) -> pd.DataFrame:
-    """Put each claim whose tables and panels are there to `WORLDS` false and as many true worlds.
+    """Test each claim whose tables and panels exist in `WORLDS` false worlds and in `WORLDS` true worlds.
 
-    Columns: claim (id), says, criterion, scale, panels, runs (fewest independent ones of a panel; 0 for cells), worlds,
-    called (false worlds in which the claim was said to hold), found (true ones), and reliable: called in at most 5%,
-    found in at least 80%.
+    Columns: claim (id), says, criterion, scale, panels, runs (lowest number of independent runs of a panel; 0 for
+    cells), worlds, called (number of false worlds in which the verdict is `holds`), found (number of true worlds with
+    this verdict), reliable (whether ``called`` is at most 5% and ``found`` at least 80% of the worlds).
     """
     rows = []
     for claim in claims:
@@ -69,18 +69,18 @@ def try_criteria(
 
 
 def read_tried(path: Path) -> pd.DataFrame:
-    """Read a saved table of `try_criteria`; an empty one if there is no such file."""
+    """Read a saved result of `try_criteria`; if the file does not exist, return an empty table."""
     if not path.is_file():
         return pd.DataFrame(columns=list(_COLUMNS))
     try:
         return pd.read_csv(path, dtype={"scale": str}, keep_default_na=False)[list(_COLUMNS)]
     except (OSError, ValueError, KeyError) as error:
         words = str(error).strip().splitlines()[0]
-        raise InputError(f"{path}: damaged ({words}); remove it, or 'ltr-duel reproduce reliability' again") from None
+        raise InputError(f"{path}: damaged ({words}); remove it, or rerun 'ltr-duel reproduce reliability'") from None
 
 
 def judge_worlds(claim: Claim, samples: Sequence[Sample]) -> tuple[int, int]:
-    """Return in how many false worlds a claim is said to hold, and in how many true ones."""
+    """Return the numbers of false worlds and of true worlds in which the verdict on a claim is `holds`."""
     right, wrong = np.empty((2, len(samples), WORLDS), dtype=bool)
     measure, number, ends = MEASURES[claim.measure], np.arange(WORLDS), outside(claim)
     turn = number // len(samples)
@@ -105,7 +105,7 @@ def judge_worlds(claim: Claim, samples: Sequence[Sample]) -> tuple[int, int]:
 
 
 def inside(claim: Claim) -> float:
-    """Return the number of a panel in a true world."""
+    """Return the target number for each panel of a true world."""
     low, high = claim.criterion
     if claim.truth is not None:
         return claim.truth
@@ -117,7 +117,7 @@ def inside(claim: Claim) -> float:
 
 
 def outside(claim: Claim) -> list[float]:
-    """Return the numbers of a panel in false worlds, one for each end of the criterion."""
+    """Return the target numbers for the false panel of false worlds, one for each end of the criterion."""
     low, high = claim.criterion
     if low == high or claim.measure == "place":
         return [high + 1]
@@ -126,7 +126,7 @@ def outside(claim: Claim) -> list[float]:
 
 
 def redraw(sample: Sample, worlds: int, rng: np.random.Generator) -> Sample:
-    """Sample runs or cells for many worlds, from a law with the sample's means, spreads and correlations."""
+    """Sample runs or cells for many worlds, from a distribution with the sample's means, spreads and correlations."""
     cells = sample.cells
     if len(cells):
         cells = cells[:, None] + sample.errors[:, None] * rng.standard_normal((len(cells), worlds))
@@ -137,7 +137,7 @@ def _runs(group: Group, worlds: int, rng: np.random.Generator) -> Group:
     values = np.empty((*group.values.shape, worlds))
     blocks = [np.flatnonzero(group.problem == one) for one in np.unique(group.problem)]
     centres = np.array([group.values[block].mean(axis=0) for block in blocks])
-    if np.isin(group.values, (0.0, 1.0)).all():  # the winner is named, or not yet: sooner or later, run by run
+    if np.isin(group.values, (0.0, 1.0)).all():  # whether each run names the winner: one random number per run
         for block, centre in zip(blocks, centres, strict=True):
             values[block] = rng.random((len(block), 1, worlds)) < centre[:, None]
         return group._replace(values=values)
@@ -158,7 +158,7 @@ def _runs(group: Group, worlds: int, rng: np.random.Generator) -> Group:
 
 
 def _lognormal(covariance: FloatMatrix, shape: tuple[int, int], rng: np.random.Generator) -> Any:
-    """Draw vectors of mean 1 and the given covariance, of which all are positive: (runs, columns, worlds)."""
+    """Sample positive vectors with mean 1 and the given covariance; shape (runs, columns, worlds)."""
     size = np.sqrt(np.maximum(np.diag(covariance), 0))
     with np.errstate(divide="ignore", invalid="ignore"):
         alike = np.nan_to_num(covariance / np.outer(size, size))
@@ -170,7 +170,7 @@ def _lognormal(covariance: FloatMatrix, shape: tuple[int, int], rng: np.random.G
 
 
 def _population(sample: Sample, rng: np.random.Generator) -> Sample:
-    """Return a sample that is so large that its statistic is that of the law; cells are their own law."""
+    """Return a very large sample, whose statistic is close to the distribution's statistic; cells are unchanged."""
     groups = []
     for group in sample.groups:
         times = -(-_POPULATION // len(group.values))

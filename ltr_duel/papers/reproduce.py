@@ -1,9 +1,9 @@
-"""Make what a figure shows: expand its declaration, do the missing runs, and write one tidy table.
+"""Reproduce the data of a figure: expand its declaration, execute the missing runs, and write one tidy table.
 
-OUT/NAME/study-1.toml ...          the experiments, runnable by ``ltr-duel run``
-OUT/NAME/store/                    the runs; OUT/STORE/store/ where figures share them
+OUT/NAME/study-1.toml ...          the experiments, which ``ltr-duel run`` can run
+OUT/NAME/store/                    the runs; OUT/STORE/store/ if figures share them
 OUT/NAME/data.parquet, data.csv    the table
-OUT/NAME/about.json                the figure, the scale, where the data came from, what it took
+OUT/NAME/about.json                the figure, the scale, the sources of the data, the duration
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ltr_duel.papers.expand import NoDataError, expand, first_present
 from ltr_duel.papers.reference import reference_of, tie_order_sentences
 from ltr_duel.preferences import lower_bound
 
-_Work = tuple[pd.DataFrame, dict[str, Any], int]  # the table; sources, runs and horizon; how many runs were done now
+_Work = tuple[pd.DataFrame, dict[str, Any], int]  # the table; sources, runs and horizon; number of new runs
 
 
 _ABOUT: dict[str, type | tuple[type, ...]] = {
@@ -45,7 +45,7 @@ _ABOUT: dict[str, type | tuple[type, ...]] = {
 
 @dataclass(frozen=True, eq=False)
 class Made:
-    """A figure's data."""
+    """The data of a reproduced figure."""
 
     folder: Path
     frame: pd.DataFrame
@@ -53,9 +53,9 @@ class Made:
 
 
 def make_figure(figure: Figure, out: Path, *, scale: str, root: Path | None, jobs: int = -1) -> Made:
-    """Do the missing runs of a figure, or its measurements, and write its table below ``out``.
+    """Execute the missing runs of a figure, or its measurements, and write its table below ``out``.
 
-    Finished runs are kept: after an error, or Ctrl-C, the same call resumes. ``root`` is the folder of the user's data.
+    Finished runs are stored, so the same call resumes after an error or Ctrl-C. ``root`` is the user's folder of data.
     """
     errors.require_one_of("scale", scale, SCALES)
     folder, began = out / figure.name, time.monotonic()
@@ -73,7 +73,7 @@ def make_figure(figure: Figure, out: Path, *, scale: str, root: Path | None, job
     }
     earlier = _about(folder) if (folder / "about.json").is_file() else {}
     if earlier.get("scale") == scale and earlier["runs"] == facts["runs"] and not new:
-        about |= {key: earlier[key] for key in ("seconds", "date")}  # all results existed: when and how they were made
+        about |= {key: earlier[key] for key in ("seconds", "date")}  # all results existed: keep the earlier time
     with files.replacing(folder / "data.parquet") as temporary:
         frame.to_parquet(temporary, index=False, compression="zstd")
     with files.replacing(folder / "data.csv") as temporary:
@@ -84,22 +84,22 @@ def make_figure(figure: Figure, out: Path, *, scale: str, root: Path | None, job
 
 
 def read_made(out: Path) -> dict[str, Made]:
-    """Return all figures that are in OUT, by name."""
+    """Return all figures in the folder ``out``, keyed by name."""
     made = {}
     for path in sorted(out.glob("*/about.json")):
         about = _about(path.parent)
         try:
             frame = pd.read_parquet(path.parent / "data.parquet", filesystem=LocalFileSystem())
-        except (OSError, ValueError) as error:  # of pyarrow too
+        except (OSError, ValueError) as error:  # base classes of pyarrow's errors too
             raise _damaged(path.parent / "data.parquet", str(error)) from None
         made[path.parent.name] = Made(path.parent, frame, about)
     if not made:
-        raise InputError(f"{out}: no reproduced figures are here; 'ltr-duel reproduce all' makes them")
+        raise InputError(f"{out}: no reproduced figures are here; create them with 'ltr-duel reproduce all'")
     return made
 
 
 def _about(folder: Path) -> dict[str, Any]:
-    """Read what is known of a figure that was made."""
+    """Read and check the ``about.json`` of a reproduced figure."""
     path = folder / "about.json"
     try:
         about = json.loads(path.read_text(encoding="utf-8"))
@@ -107,17 +107,17 @@ def _about(folder: Path) -> dict[str, Any]:
         raise _damaged(path, str(error)) from None
     missing = [key for key in _ABOUT if not isinstance(about, dict) or not isinstance(about.get(key), _ABOUT[key])]
     if missing:
-        raise _damaged(path, f"no '{missing[0]}' as it is written")
+        raise _damaged(path, f"'{missing[0]}' is missing or has a wrong type")
     return dict(about)
 
 
 def _damaged(path: Path, why: str) -> InputError:
     first = (why.strip().splitlines() or [""])[0]
-    return InputError(f"{path}: damaged ({first}); remove it, and make the figure again")
+    return InputError(f"{path}: damaged ({first}); remove the file, and reproduce the figure again")
 
 
 def _run(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) -> _Work:
-    """Do the runs of a figure that are not in its store."""
+    """Execute the runs of a figure that are not in its store."""
     folder, store = out / figure.name, out / figure.about.get("store", figure.name) / "store"
     plans, planned, new = [], 0, 0
     orders: dict[str, str] = {}
@@ -139,7 +139,7 @@ def _run(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) ->
             orders |= tie_order_sentences(plan, table, folder, jobs)
         planned, new = planned + report.planned, new + report.done
     if not plans:
-        raise NoDataError(f"{figure.name}: none of its data is in {root or 'the cache'}; name their folder with --data")
+        raise NoDataError(f"{figure.name}: none of its data is in {root or 'the cache'}; name the folder with --data")
     origins = {
         problem.name: {"source": problem.facts["source"], "note": problem.facts.get("note", "")}
         for plan in plans
@@ -164,27 +164,27 @@ def _run(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) ->
 
 
 def _without_winner(figure: Figure, references: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return the sentence on problems for which average regret, if it is drawn, is not defined."""
+    """Return a note on problems for which average regret is undefined, if the figure shows average regret."""
     undecided = [name for name, one in references.items() if one["winner"] is None]
     if not undecided or figure.about.get("options", {}).get("column", columns.REGRET) != columns.REGRET:
         return []
-    left_out = figure.about["drawing"] == "frontier"  # its cells would be ratios of different regrets
-    instead = "they are left out" if left_out else "the regret is the Copeland regret"
+    left_out = figure.about["drawing"] == "frontier"  # otherwise its cells would be ratios of different regrets
+    instead = "these problems are omitted" if left_out else "the regret is Copeland regret"
     return [f"no Condorcet winner, so {instead}: {', '.join(undecided)}"]
 
 
 def _table(store: Path, plans: Sequence[Plan], references: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
-    """Join the tidy tables of the studies, counted from 1; ``lower_bound`` is the constant c of the bound c ln t.
+    """Join the tidy tables of the studies, numbered from 1; ``lower_bound`` is the constant c of the bound c ln t.
 
-    ``reference_error`` is one standard error that the matrix adds to a policy's mean average regret at the horizon;
-    ``winner_probability`` and ``best_by_ndcg`` follow from what a problem is measured against.
+    ``reference_error`` is the standard error of a policy's mean average regret at the horizon that results from the
+    errors of the matrix; ``winner_probability`` and ``best_by_ndcg`` are derived from ``references``.
     """
     parts = []
     for number, plan in enumerate(plans, 1):
         results, one_mean = StudyResults(store, plans=[plan.digest]), ["problem", "policy", "horizon"]
         asked = plan.file.spec.regrets
         undecided = "average" in asked and any(one.matrix.condorcet_winner is None for one in plan.problems)
-        regrets = dict.fromkeys((*asked, "copeland") if undecided else asked)  # drawn in place of average regret
+        regrets = dict.fromkeys((*asked, "copeland") if undecided else asked)  # shown if average regret is undefined
         frame = results.to_frame(tuple(regrets)).drop(columns="note", errors="ignore")
         if "average" in plan.file.spec.regrets:
             frame = frame.merge(results.summary()[[*one_mean, "reference_error"]], "left", one_mean)
@@ -202,7 +202,7 @@ def _table(store: Path, plans: Sequence[Plan], references: Mapping[str, Mapping[
 
 
 def _measure(figure: Figure, out: Path, scale: str, root: Path | None, jobs: int) -> _Work:
-    """Do all measurements of a figure; they are not stored."""
+    """Execute all measurements of a figure, which are not stored."""
     from ltr_duel.papers.measures import MEASURES
 
     frames, sources = [], []

@@ -1,6 +1,7 @@
-"""Who is best where: the policies by their regret at the horizon, with bounds on the ratio to the best.
+"""Rank the policies on each problem by their regret at the horizon, with bounds on the ratio to the best policy.
 
-Policies that compare pairs and policies that compare sets stand apart: a step of a set yields more outcomes than one.
+Policies that compare pairs and policies that compare sets are ranked separately, because a step with a set gives more
+outcomes than a step with a pair.
 """
 
 from __future__ import annotations
@@ -16,24 +17,24 @@ from ltr_duel.core import errors, stream
 from ltr_duel.simulation import compare_with_best, final_rows
 
 _FACTS = (col.RANKERS, col.CLICKS, col.SOURCE, col.ANSWERS)
-_SURE = 0.95  # probability of the winner from which on what follows from an estimate of it is shown
+_SURE = 0.95  # minimum probability of the winner for results that depend on the winner
 PAIRS, SETS = "pairs", "sets"
 
 
 def standings(frame: pd.DataFrame, column: str = col.REGRET) -> pd.DataFrame:
-    """Return one row for each problem and policy, problems in order of appearance, the best policy first.
+    """Return one row for each problem and policy. Problems are in order of appearance, with the best policies first.
 
-    frame: results (`StudyResults.to_frame`). Of each problem the longest horizon is taken, and only policies that were
-        run to it. The columns rankers, clicks, source, answers, correct, best_by_ndcg, winner_probability,
-        reference_error and lower_bound are used if they are there.
+    frame: results (`StudyResults.to_frame`). Only the longest horizon of each problem is used, and only policies that
+        were run to this horizon. The columns rankers, clicks, source, answers, correct, best_by_ndcg,
+        winner_probability, reference_error and lower_bound are optional.
 
-    Columns: the facts of the problem; horizon; compares ("pairs" or "sets"), among whose policies there are place (from
-    1), to_best (the mean as a multiple of the lowest one), low and high (bounds on that ratio for all policies together
-    with 95 % confidence, see `compare_with_best`; NaN for too few runs); policy; runs; regret (mean) and median;
-    to_bound (average regret of pairs divided by c ln T, where the winner is known with probability .95; may be below 1,
-    as the bound is asymptotic); reference_error (how far one standard error of the matrix moves the mean of average
-    regret); accuracy (share of runs that name the winner, where it is known so well) and ndcg_accuracy (share of runs
-    that name the ranker with the highest NDCG).
+    Columns: the facts of the problem; horizon; compares ("pairs" or "sets"), the group in which policies are ranked;
+    place (from 1); to_best (the mean as a multiple of the lowest mean); low and high (bounds on this ratio for all
+    policies together with 95 % confidence, see `compare_with_best`; NaN for too few runs); policy; runs; regret (mean)
+    and median; to_bound (average regret of pairs divided by c ln T, if the winner is known with probability .95; may be
+    below 1, because the bound is asymptotic); reference_error (the change of mean average regret by one standard error
+    of the matrix); accuracy (share of runs that name the winner, if the winner is known with probability .95);
+    ndcg_accuracy (share of runs that name a ranker with the highest NDCG).
     """
     errors.require_one_of("column", column, [str(name) for name in frame.columns])
     ends = final_rows(frame, [col.PROBLEM])
@@ -76,6 +77,6 @@ def _group(problem: str, compares: str, rows: pd.DataFrame, column: str) -> list
 
 
 def kind_of(label: str) -> str:
-    """Return what a policy compares: pairs or sets."""
+    """Return whether a policy compares pairs or sets."""
     policy = named_policy(label)
     return SETS if policy is not None and policy.feedback == "slate" else PAIRS

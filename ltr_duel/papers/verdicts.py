@@ -1,20 +1,20 @@
-"""From numbers to a verdict. This is the only place where one is made.
+"""Derive verdicts from numbers. No other module makes verdicts.
 
-A criterion is a range. In each panel the measured interval lies wholly inside it ("yes"), wholly outside ("no"), or
-across an end ("open"). A claim may have a second, weaker criterion (``partly``): where the answer would be no, but the
-interval lies wholly within the weaker range, it is "weaker". So "three times better" is not refuted by "twice better".
-Then a claim
+A criterion is a range. The answer of a panel is "yes" if the measured interval is entirely inside the range, "no" if it
+is entirely outside, and "open" if it includes an end. A claim may have a second, weaker criterion (``partly``): if the
+answer would be "no", but the interval is entirely within the weaker range, the answer is "weaker". So a factor of two
+does not refute the claim of a factor of three. Then a claim
 
 - `holds`, if the answer is yes in all panels;
-- `only a weaker form holds`, if all answers are yes or weaker: some panel contradicts the claim as printed;
+- `only a weaker form holds`, if all answers are yes or weaker, so some panel contradicts the claim as printed;
 - `does not hold`, if all answers are no;
-- is `mixed`, if some answers are no or weaker, and others are not; the ledger names these panels;
-- is `undecided` otherwise: no panel lies outside, but an interval crosses an end.
+- is `mixed`, if some answers are no or weaker and other answers are not; the ledger names these panels;
+- is `undecided` otherwise: no panel is outside, but an interval includes an end.
 
-Four words give the reason why there is no judgement: `not made`, the figure was not made; `incomplete`, a panel that
-the claim is about is not there or could not be measured; `needs data`, it is about a corpus, and a panel comes from a
-surrogate, an excerpt or another corpus; `needs the printed scale`, runs were shorter than printed. What was measured is
-shown all the same.
+Four other words state why a claim is not judged: `not made`, if a figure was not reproduced; `incomplete`, if a panel
+of the claim does not exist or could not be measured; `needs data`, if the claim is about a corpus, and a panel uses a
+surrogate, an excerpt or another corpus; `needs the printed scale`, if runs were shorter than printed. The measured
+numbers are shown even then.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ VERDICTS = (*JUDGED, INCOMPLETE, NEEDS_DATA, NEEDS_SCALE, NOT_MADE)
 
 
 class Criterion(NamedTuple):
-    """A range, ends included."""
+    """A range that includes both ends."""
 
     at_least: float = -math.inf
     at_most: float = math.inf
@@ -49,20 +49,20 @@ class Criterion(NamedTuple):
         return f"at least {low}" if math.isinf(self.at_most) else f"{low} to {high}"
 
     def contains(self, reading: Reading) -> bool:
-        """Return whether the whole interval is inside."""
+        """Return whether the whole interval is inside the range."""
         return self.at_least <= reading.low and reading.high <= self.at_most
 
     def excludes(self, reading: Reading) -> bool:
-        """Return whether the whole interval is outside."""
+        """Return whether the whole interval is outside the range."""
         return reading.high < self.at_least or reading.low > self.at_most
 
     def margin(self, reading: Reading) -> float:
-        """Return how far inside the number lies; negative outside."""
+        """Return the distance of the number from the nearest end; negative if the number is outside."""
         return min(reading.value - self.at_least, self.at_most - reading.value)
 
 
 def answer(reading: Reading, criterion: Criterion, partly: Criterion | None = None) -> str:
-    """Return "yes", "no", "weaker" or "open" for one panel."""
+    """Return the answer of one panel: "yes", "no", "weaker" or "open"."""
     if criterion.contains(reading):
         return "yes"
     if not criterion.excludes(reading):
@@ -71,7 +71,7 @@ def answer(reading: Reading, criterion: Criterion, partly: Criterion | None = No
 
 
 def verdict(answers: Collection[str]) -> str:
-    """Combine the answers of all panels."""
+    """Combine the answers of all panels into a verdict."""
     found = set(answers)
     if "no" in found:
         return FAILS if found == {"no"} else MIXED
@@ -81,9 +81,10 @@ def verdict(answers: Collection[str]) -> str:
 
 
 def hardest(readings: Mapping[str, Reading], criterion: Criterion, partly: Criterion | None = None) -> Reading:
-    """Return the reading that is furthest from what is claimed: the number that the ledger shows.
+    """Return the reading that is furthest from the claim; the ledger shows this number.
 
-    By the answer first, so that it is a panel that the verdict follows from; then by the value, then by its interval.
+    Readings are compared first by the answer, so that the verdict follows from this panel, then by the value, and then
+    by the interval.
     """
 
     def place(reading: Reading) -> tuple[int, float, float]:

@@ -99,20 +99,20 @@ def test_the_sentences_name_what_to_deploy_and_the_incumbent(advice):
     policy, method = advice.deploy.candidate.split("/")
     assert (
         advice.lines()[0].endswith(f"eploy the policy {policy} with the method {method}.")
-        and ("incumbent '2' is already the best" if advice.best == "2" else "incumbent '2' to everybody") in text
+        and ("incumbent '2' is already the best" if advice.best == "2" else "incumbent '2' to all users") in text
     )
     often = [advice.names[k] for one in advice.rounds if one.runs >= 5 for k in one.tried]
-    rest = text.partition("Runner-up: ")[2].partition(" on the way. ")[2].partition("All of this")[0]
+    rest = text.partition("Runner-up: ")[2].partition(" during the experiment. ")[2].partition("All numbers are")[0]
     for name in (advice.names[k] for k in advice.rounds[-1].left if advice.names[k] != advice.deploy.candidate):
         if text.partition("Runner-up: ")[2].startswith(" with ".join(name.split("/"))):
             assert f"'{name}'" not in rest, "the runner-up is named once"
         else:
-            close = "The runs do not show that users lose more by "
+            close = "The runs do not show that users lose more with "
             assert (close if name in often else "which do not show that users lose more: ") in rest
             assert f"'{name}'" in rest
-    assert "they click exactly by 'perfect', answer at once" in text
+    assert "they click exactly according to 'perfect', respond at once" in text
     assert sum(line.count(". ") + 1 for line in advice.lines()[:ANSWER]) <= 4, "sentences before the first table"
-    assert text.endswith("Intervals are those of the simulation alone.")
+    assert text.endswith("Intervals cover only the error of the simulation.")
     assert {one.change for one in advice.what_if} == {"as simulated", "noisier", "closer", "cycle"}
     assert list(advice.table()["candidate"]) == [row.candidate for row in advice.rows]
 
@@ -131,8 +131,8 @@ def test_a_budget_that_is_too_small_gets_the_one_that_would_do(rankings):
     advice = advise(rankings, candidates=("round_robin/team_draft",), confidence=0.999, margin=0, **SMALL)
     assert advice.verdict == "too small" and advice.enough is not None
     text = " ".join(advice.lines())
-    assert "120 impressions are too few for 99.9%; to lose the least, deploy" in text
-    word = "may do" if advice.enough.budget else "did not do either"
+    assert "120 impressions are too few for 99.9%; for the lowest loss, deploy" in text
+    word = "may be enough" if advice.enough.budget else "were not enough"
     assert f"{advice.enough.tried:,} impressions {word}: in 10 other runs it is right in" in text
     assert advice.enough.tried % 120 == 0 and advice.enough.tried > 120
 
@@ -140,7 +140,7 @@ def test_a_budget_that_is_too_small_gets_the_one_that_would_do(rankings):
 def test_that_few_runs_do_not_show_the_confidence_is_said(rankings):
     advice = advise(rankings, candidates=("round_robin/team_draft",), confidence=0.6, margin=0.01, **SMALL)
     low, text = advice.deploy.worst.right.low, " ".join(advice.lines())
-    assert advice.verdict == "deploy" and (low < 0.6) == ("so few runs do not rule out" in text)
+    assert advice.verdict == "deploy" and (low < 0.6) == ("with so few runs, the true share may be" in text)
 
 
 FIVE = (*FEW[:2], "winner_stays_strong/team_draft", "double_thompson/team_draft", "mdb/team_draft")
@@ -170,8 +170,8 @@ def test_what_loses_more_is_named_beside_the_advised_and_advised_by_sure(ranking
     runner_up = next(row for row in advice.rows[1:] if row.may_be_deployed)
     text = " ".join(dataclasses.replace(advice, surest=runner_up.candidate).lines())
     name = " with ".join(runner_up.candidate.split("/"))
-    assert text.count(f"{name} did come to") == text.count(f"Runner-up: {name}, as above.") == 1
-    assert "mdb with sosm did come to 90%: it was right in 100%" in " ".join(advice.lines())
+    assert text.count(f"{name} did reach") == text.count(f"Runner-up: {name}, as above.") == 1
+    assert "mdb with sosm did reach 90%: it was right in 100%" in " ".join(advice.lines())
     sure = advise(rankings, **MISSED | {"seed": 6, "aim": "sure"})
     assert sure.deploy.candidate == "mdb/sosm" and sure.surest == "" and sure.lines()[0].startswith("Deploy the policy")
 
@@ -181,7 +181,7 @@ def test_what_comes_to_the_confidence_in_too_few_runs_is_named_where_nothing_is_
     advice = advise(rankings, **MISSED | {"seed": 6})
     assert advice.verdict == "too small" and advice.enough is not None
     text = " ".join(advice.lines())
-    assert "Came to 90% in too few runs to be advised: mdb with sosm (right in 15 of 15 runs)" in text
+    assert "Reached 90% in too few runs to be advised: mdb with sosm (right in 15 of 15 runs)" in text
 
 
 def test_pairs_are_simulated_and_deployed_by_the_rule_that_random_clicks_do_not_move(rankings, tmp_path):
@@ -209,7 +209,7 @@ def test_fitted_users_are_drawn_within_their_errors_and_the_same_for_all_candida
     assert first == other != world.users and sources[0].of_run(0, "claim", 4).comparer.clicks != first
     advice = advise(rankings, candidates=FEW[:1], **EASY | {"clicks": "users.json"})
     assert advice.settings["fitted"] == advice.settings["clicks"] != []
-    assert "are drawn again for each run, within their errors" in advice.lines()[-1]
+    assert "are sampled for each run, within their errors" in advice.lines()[-1]
 
 
 def test_rankers_within_the_margin_are_said_to_be_identical(rankings, tmp_path):
@@ -236,7 +236,7 @@ def test_the_files_say_the_same_and_the_settings_can_be_deployed(advice, tmp_pat
     assert settings.serve["key_file"], "the service does not start without one"
     assert all(0 <= arm < 3 for arm in live_policy(settings).ask())
     page = files["advice.html"].read_text(encoding="utf-8")
-    assert all(word in page for word in ("How soon one knows", "What if the world is harder?", settings.policy))
+    assert all(word in page for word in ("How soon a right ranker", "What if the world is harder?", settings.policy))
     assert advice.settings["fitted"] == [] and "<dt>clicks</dt>" in page and "<dd></dd>" not in page
     assert not re.search(r"\d\s%", page + " ".join(advice.lines())), "a number and its % stay together"
     assert 'data-head="sure from"' in page and "<table>" in page  # a row's heads go with it on a narrow screen
@@ -287,12 +287,12 @@ def test_candidates_alone_are_tried_equally_often(rankings):
         ({"aim": "win"}, "no aim 'win'; (least loss, sure)"),
         ({"incumbent": "5"}, "no ranker '5';"),
         ({"clicks": ()}, "name at least one click model"),
-        ({"clicks": 5}, "click models are given by name, one or a list of them, not as 5"),
+        ({"clicks": 5}, "click models must be a name or a list of names, not 5"),
         ({"clicks": ("perfect", "perfect")}, "a click model is named twice"),
         ({"clicks": "perfct"}, "no click model 'perfct'; did you mean 'perfect'?"),
         ({"simulations": 5}, "the number of simulations must be between 10 and 100000, not 5"),
         ({"top": 0}, "the number of documents shown must be between 1 and 1000, not 0"),
-        ({"candidates": 3}, "candidates are a list of texts, not 3"),
+        ({"candidates": 3}, "candidates must be a list of strings, not 3"),
         ({"jobs": 0}, "the number of jobs must be at least 1"),
     ],
 )
@@ -319,7 +319,7 @@ def test_advice_for_batches_says_so(tmp_path):
     rankings = feature_rankers(make_corpus(queries=20, documents=8, features=3))
     few = {"budget": 200, "clicks": "perfect", "simulations": 10, "compiled": False, "jobs": 1, "confidence": 0.5}
     advice = advise(rankings, candidates=["round_robin/team_draft", "self_sparring/team_draft"], batch=50, **few)
-    assert "answer after each 50 impressions" in " ".join(advice.lines())
+    assert "respond after each 50 impressions" in " ".join(advice.lines())
     assert advice.settings["batch"] == 50
     advice.save(tmp_path)
     assert read_settings(tmp_path / "live.toml").plan == {"batch": 50}, "no service, which learns at once"
@@ -334,6 +334,6 @@ def test_a_runner_up_that_lost_less_in_its_runs_is_said_to_have(advice):
     ahead, behind = sorted((first, second), key=lambda row: row.dearest.loss.value)
     wide = behind.dearest._replace(loss=behind.dearest.loss._replace(low=0.0))
     rows = (behind._replace(worlds=tuple([wide] * len(behind.worlds))), ahead, *advice.rows[2:])
-    said = "In its runs users lost less in all"
+    said = "In its runs users lost less in total"
     assert said in " ".join(dataclasses.replace(advice, rows=rows, surest="").lines())
     assert said not in " ".join(dataclasses.replace(advice, rows=(ahead, behind, *advice.rows[2:]), surest="").lines())

@@ -133,5 +133,5 @@ def test_a_choice_for_a_line_that_is_not_in_the_figure_is_refused(choice):
 
 def test_a_list_of_colours_is_refused_with_an_example_of_what_is_wanted():
     results = simulate(bradley_terry(4), "rucb", horizon=100, repetitions=1)
-    with pytest.raises(InputError, match=r"colors is a dictionary by name, such as \{'rucb': 'red'\}, not a list"):
+    with pytest.raises(InputError, match=r"colors must be a dictionary of names, such as \{'rucb': 'red'\}, not a "):
         plot_regret(results, colors=["red"])

@@ -57,7 +57,7 @@ def test_regret_can_be_drawn_against_the_outcomes_that_were_received(results):
     assert "outcomes" in axes.get_xlabel()
     with pytest.raises(InputError, match="no abscissa 'outcome'; did you mean 'outcomes'"):
         plot_regret(results, x="outcome")
-    with pytest.raises(InputError, match="that did not record it"):
+    with pytest.raises(InputError, match="an earlier version did not record it"):
         plot_regret(frame.assign(outcomes=np.nan), x="outcomes")
 
 
@@ -250,7 +250,7 @@ def test_a_second_study_in_the_same_figure_writes_each_name_once(results):
 
 
 def test_a_study_of_several_problems_is_told_of_its_table():
-    with pytest.raises(InputError, match=r"take the table of one problem from its .to_frame\(\)"):
+    with pytest.raises(InputError, match=r"pass the table of one problem from .to_frame\(\)"):
         plot_regret(type("StudyResults", (), {"to_frame": None})())
 
 

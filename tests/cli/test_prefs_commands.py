@@ -158,7 +158,7 @@ def test_compare_says_whether_two_matrices_agree(ltr_duel, corpus, tmp_path):
         estimate(ltr_duel, corpus, tmp_path / seed, "--comparisons", "500", "--seed", seed, "--tie-seed", seed)
     answer = ltr_duel("prefs", "compare", tmp_path / "1", tmp_path / "2", "--rows", "1")
     assert "3 rankers in common" in answer.out and "the largest z is" in answer.out
-    assert "They were estimated with different settings: tie_seed: 1 and 2" in answer.out
+    assert "The matrices were estimated with different settings: tie_seed: 1 and 2" in answer.out
     same = ltr_duel("prefs", "compare", tmp_path / "1", tmp_path / "1").out
     assert "at most 0.0000" in same and "do not estimate" not in same
 
@@ -169,7 +169,7 @@ def test_plot_writes_a_picture(ltr_duel, tmp_path, ending):
     assert ltr_duel("prefs", "plot", "arxiv", "--out", out).code == 0
     assert out.stat().st_size > 5000
     answer = ltr_duel("prefs", "plot", "arxiv", "--out", tmp_path / "picture.bmp")
-    assert answer.code == 2 and "ends in .png, .pdf or .svg" in answer.err
+    assert answer.code == 2 and "must end in .png, .pdf or .svg" in answer.err
 
 
 def test_subset_picks_renames_and_converts(ltr_duel, tmp_path):

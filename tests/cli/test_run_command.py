@@ -53,7 +53,7 @@ def test_an_experiment_from_its_file_to_its_tables(ltr_duel, spec, tmp_path):
     answer = ltr_duel("results", out, *words, "--format", "svg")
     assert answer.code == 0 and "rucb" in answer.out, answer.err
     assert "average regret at the horizon. p: paired two-sided Wilcoxon signed-rank test" in answer.out
-    assert "With 2 repetitions p and effect say next to nothing: p cannot fall below 0.5," in answer.err
+    assert "With 2 repetitions, p and effect are almost meaningless: p cannot fall below 0.5," in answer.err
     assert (
         (tmp_path / "t.csv")
         .read_text()

@@ -128,14 +128,14 @@ CASES = [
           "figure": lambda: save_figure(plot_preferences(arxiv()), f"{LONG}.png"),
       }.items()),
     called("write to a folder", lambda: write_svmlight(corpus(), "."), "there is a folder, not a file"),
-    *(called(f"{draw.__name__}(5)", functools.partial(draw, 5), "PreferenceMatrix, not 5|DataFrame, not of 5")
+    *(called(f"{draw.__name__}(5)", functools.partial(draw, 5), "PreferenceMatrix, not 5|DataFrame, not 5")
       for draw in (plot_regret, plot_preferences, plot_against_arms, plot_accuracy, plot_identification,
                    plot_distortion, plot_sensitivity, plot_measures)),
     *(called(f"{make.__name__}(5)", functools.partial(make, 5), "must be a (Results|PreferenceMatrix|DataFrame), not 5")
       for make in (policies_table, rankers_table, summary_table, latex_table, markdown_table, distortion_table)),
-    called("plot of no table", lambda: plot_regret(pd.DataFrame({"x": [1]})), "a table that has no column 'policy'"),
-    called("plot of no row", lambda: plot_accuracy(pd.DataFrame({"policy": [], "t": []})), "a table that has no row"),
+    called("plot of no table", lambda: plot_regret(pd.DataFrame({"x": [1]})), "a figure has no column 'policy'"),
+    called("plot of no row", lambda: plot_accuracy(pd.DataFrame({"policy": [], "t": []})), "a figure has no row"),
     called("plot, ax=5", lambda: plot_preferences(arxiv(), ax=5), "ax must be an Axes, not 5"),
-    called("plot, log=5", lambda: plot_regret(one_run(), log=5), "log names the logarithmic axes, .* not 5"),
+    called("plot, log=5", lambda: plot_regret(one_run(), log=5), "log must be 'xy', .* not 5"),
     called("save_figure(5)", lambda: save_figure(5, "a.png"), "a figure must be an Axes or Figure, not 5"),
 ]  # fmt: skip

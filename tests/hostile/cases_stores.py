@@ -380,7 +380,7 @@ CASES = [
             ("reproduce", "claims", "--out", "made"),
             None,
             {"made/a/about.json": text, "made/a/data.parquet": b""},
-            r"made/a/about\.json: damaged \(.*; remove it, and make the figure again",
+            r"made/a/about\.json: damaged \(.*; remove the file, and reproduce the figure again",
         )
         for name, text in SURROGATE.items()
     ),

@@ -148,7 +148,7 @@ def test_the_least_the_greatest_and_the_mean_of_cells_have_their_errors():
     assert found["least"] == pytest.approx((1, 1 - 0.196, 1 + 0.196), abs=1e-4)
     assert found["greatest"] == pytest.approx((3, 3 - 0.392, 3 + 0.392), abs=1e-4)
     assert found["mean"] == pytest.approx((2, 2 - 1.96 * 0.05**0.5 / 2, 2 + 1.96 * 0.05**0.5 / 2), abs=1e-4)
-    with pytest.raises(Missing, match="one cell was expected, there are 2"):
+    with pytest.raises(Missing, match="one cell was expected, but there are 2"):
         MEASURES["value"].run(frame)
 
 

@@ -105,7 +105,7 @@ def test_a_source_of_two_files_needs_both(tmp_path):
 
 def test_nothing_to_choose_and_nothing_there():
     assert first_present([], "paper", None) == ({}, "as in the paper", "")
-    with pytest.raises(InputError, match=r"none of a, b\.npy is in the cache; name their folder with --data"):
+    with pytest.raises(InputError, match=r"none of a, b\.npy is in the cache; name the folder with --data"):
         first_present([real("a"), published("b.npy")], "paper", None)
     with pytest.raises(InputError, match="no source 'reel data'; did you mean 'real data'"):
         Source("reel data", ["a"])
@@ -150,11 +150,11 @@ def test_a_problem_is_declared_once_and_used_with_other_settings(figure_file, tm
     [
         (("@figure(", "@figur("), ["line 5: NameError: name 'figur' is not defined"]),
         (('figure("rucb"', 'figure("rocb"'), ["line 5: no paper 'rocb'; did you mean 'rucb'?"]),
-        (("A title.\n\n", ""), ["the docstring of figure 'rucb_figure_4' must have as paragraphs a title"]),
-        (("Setting: ", ""), ["must have as paragraphs a title", "'Setting: ...'"]),
+        (("A title.\n\n", ""), ["the docstring of figure 'rucb_figure_4' must have the paragraphs: a title"]),
+        (("Setting: ", ""), ["must have the paragraphs: a title", "'Setting: ...'"]),
         (("drawing=", "drawings="), ["missing 1 required keyword-only argument: 'drawing'"]),
-        ((STUDY, ""), ["figure 'rucb_figure_4' must return a list, all of it study(...) or all of it measured(...)"]),
-        ((STUDY, STUDY + '        measured("properties"),\n'), ["all of it study(...) or all of it measured(...)"]),
+        ((STUDY, ""), ["figure 'rucb_figure_4' must return a list that contains only study(...) or only measured"]),
+        ((STUDY, STUDY + '        measured("properties"),\n'), ["contains only study(...) or only measured(...)"]),
         (("horizon=1_000_000", "x=[]"), ["study 1: no key 'x'"]),
         (("def rucb_figure_4", "def f(x)\ndef rucb_figure_4"), ["rucb.py, line 6: expected ':'"]),
         (("repetitions=100", "repetition=100"), ["study 1: no key 'repetition'; did you mean 'repetitions'?"]),

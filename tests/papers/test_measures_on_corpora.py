@@ -131,7 +131,7 @@ def test_without_data_or_without_the_published_matrix_it_cannot_be_said(corpus, 
         with pytest.raises(InputError, match="needs both the feature files of NP2004 and the published matrix"):
             measured("np2004_provenance", settings, entry)
     np.save(tmp_path / "matrix.npy", arithmetic(4).p)
-    with pytest.raises(InputError, match="has 8 features; the published matrix is of 4"):
+    with pytest.raises(InputError, match="has 8 features; the published matrix has 4"):
         measured("np2004_provenance", settings, {"path": corpus, "file": tmp_path / "matrix.npy"})
 
 

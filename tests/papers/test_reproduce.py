@@ -94,7 +94,7 @@ def test_what_problems_are_measured_against_is_said_with_its_probability(tmp_pat
 
 
 @pytest.mark.parametrize(
-    "drawing, instead", [('"regret"', "the regret is the Copeland regret"), ('"frontier"', "they are left out")]
+    "drawing, instead", [('"regret"', "the regret is Copeland regret"), ('"frontier"', "these problems are omitted")]
 )
 def test_a_problem_without_a_winner_gets_copeland_regret_and_is_named(tmp_path, drawing, instead):
     circle = SMALL.replace('family="equal_gaps", size=[3, 4]', f"name='circle', p={CIRCLE}")
@@ -111,7 +111,7 @@ def test_queries_that_no_document_answers_are_counted():
     relevance[users.query_ptr[1] : users.query_ptr[3]] = 0
     bare = dataclasses.replace(users, relevance=relevance)
     text = reference_of(bradley_terry(3), "excerpt", users=bare)["text"]
-    assert text.endswith("4 queries; 2 of them have no relevant document, and count as any other.")
+    assert text.endswith("4 queries; 2 of them have no relevant document, and count like any other.")
     answered = dataclasses.replace(users, relevance=np.ones_like(relevance))
     assert reference_of(bradley_terry(3), "excerpt", users=answered)["text"].endswith(" 4 queries.")
 
@@ -180,7 +180,7 @@ def test_a_figure_none_of_whose_data_is_there_is_left_out(tmp_path):
     text = text.replace(
         '        surrogate(queries=5, documents=8, features=8, grades=2, note="a toy"),\n', "        optional=True,\n"
     )
-    with pytest.raises(NoDataError, match=r"small: none of its data is in the cache; name their folder with --data"):
+    with pytest.raises(NoDataError, match=r"small: none of its data is in the cache; name the folder with --data"):
         make_figure(write(tmp_path / "files", text), tmp_path / "out", scale="quick", root=None, jobs=1)
 
 

@@ -1,4 +1,4 @@
-"""Measures by which claims are checked: a table of results in, one number with its error out. Decides nothing."""
+"""Measures that test claims: functions from a table of results to one number with its error."""
 
 from ltr_duel.papers.claim_measures import runs, tables
 from ltr_duel.papers.claim_measures.measure import MEASURES, Group, Missing, Reading, Sample, format_value, in_words

@@ -1,13 +1,13 @@
-"""What a measure is, and the errors that all measures share.
+"""Definition of a measure, and the errors that all measures share.
 
-A measure takes numbers from a table (`gather`: a sample of runs, or cells), and makes one number with its interval of
-them (`find`). What `find` does to one sample it does to many at once, stacked along a last axis: so a claim can be
-tested in hundreds of simulated worlds (`ltr_duel.papers.reliability`), which `aim` makes true or false.
+A measure selects numbers from a table (`gather`: a sample of runs, or cells), and computes one number with its
+interval from them (`find`). `find` also accepts many samples, stacked along a last axis, so that a claim can be tested
+in hundreds of simulated worlds (`ltr_duel.papers.reliability`), in which `aim` makes the claim true or false.
 
-Errors are 95 % intervals by bootstrap: 2,000 times as many repetitions are drawn with replacement as there are, within
-each problem. Where a panel pools several problems that are themselves random draws (of a family of matrices, of the
-rankers of a corpus), problems are drawn and not repetitions. Intervals are expanded percentile intervals, see
-`ltr_duel.core.statistics.bootstrap_interval`. The seed is fixed: the same table gives the same numbers.
+Errors are 95 % bootstrap intervals from 2,000 resamples. Repetitions are resampled with replacement within each
+problem. If a panel pools several problems that are themselves random draws (from a family of matrices, or from the
+rankers of a corpus), whole problems are resampled instead of repetitions. Intervals are expanded percentile intervals
+(see `ltr_duel.core.statistics.bootstrap_interval`). The seed is fixed, so the same table gives the same numbers.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from ltr_duel.core import columns as col
 DRAWS = 2000
 
 
-class Missing(Exception):  # noqa: N818  # not an error: the table cannot answer
-    """The table lacks data that a measure needs; the message names them."""
+class Missing(Exception):  # noqa: N818  # a result rather than an error: the claim is incomplete
+    """The table lacks data that a measure needs; the message names the missing data."""
 
 
 class Reading(NamedTuple):
-    """What a measure found in one panel; or, as arrays, in one panel of many worlds."""
+    """The number of one panel with its interval; for many worlds, arrays of numbers and ends."""
 
     value: Any
     low: Any
@@ -40,7 +40,7 @@ class Group(NamedTuple):
     """Runs that are averaged together."""
 
     values: FloatMatrix  # (runs, columns) or (runs, columns, worlds); the columns of a run stay together
-    problem: IntVector  # (runs,) ascending: which problem a run is of
+    problem: IntVector  # (runs,) number of the problem of each run, ascending
     drawn: bool  # whether the problems are random draws
 
     @property
@@ -56,11 +56,11 @@ class Sample(NamedTuple):
     groups: tuple[Group, ...] = ()
     axes: tuple[FloatVector, ...] = ()
     cells: FloatVector = np.zeros(0)  # (cells,) or (cells, worlds)
-    errors: FloatVector = np.zeros(0)  # (cells,); 0 where a cell is exact
+    errors: FloatVector = np.zeros(0)  # (cells,); 0 for exact cells
 
     @property
     def units(self) -> int:
-        """Fewest independent observations of a group."""
+        """The lowest number of independent observations of a group."""
         return min(group.units for group in self.groups)
 
 
@@ -69,7 +69,7 @@ Aim = Callable[..., Sample]  # (worlds, population, target, **settings)
 
 
 class Measure(NamedTuple):
-    """A registered measure. In the words {settings} are in braces; text in brackets is left out if not given."""
+    """A registered measure. ``words`` contains {settings}; text in brackets is omitted if its setting is not given."""
 
     gather: Callable[..., Sample]  # (panel, **settings)
     find: Find
@@ -92,7 +92,7 @@ MEASURES: dict[str, Measure] = {}
 
 
 def measured_by(words: str, *, find: Find, aim: Aim) -> Callable[[Callable[..., Sample]], Callable[..., Sample]]:
-    """Register a function that gathers numbers as the measure of its name."""
+    """Register a function that selects numbers as a measure with the name of the function."""
 
     def register(gather: Callable[..., Sample]) -> Callable[..., Sample]:
         MEASURES[gather.__name__] = Measure(gather, find, aim, words)
@@ -102,7 +102,7 @@ def measured_by(words: str, *, find: Find, aim: Aim) -> Callable[[Callable[..., 
 
 
 def in_words(name: str, settings: Mapping[str, Any]) -> str:
-    """Return how a claim is measured, in words."""
+    """Describe in words how a claim is measured."""
     measure = MEASURES[name]
     given = {**(measure.gather.__kwdefaults__ or {}), **settings}
     words = re.sub(r"\[(.*?\{(\w+)\}.*?)\]", lambda part: part[1] if given[part[2]] is not None else "", measure.words)
@@ -110,7 +110,7 @@ def in_words(name: str, settings: Mapping[str, Any]) -> str:
 
 
 def format_value(value: Any) -> str:
-    """Write a setting as text: a selection as ``rucb at rankers 64``."""
+    """Format a setting as text, for example a selection as ``rucb at rankers 64``."""
     if isinstance(value, Mapping):
         if not value:
             return "each"
@@ -127,7 +127,7 @@ def format_value(value: Any) -> str:
 
 
 def means(sample: Sample) -> FloatMatrix:
-    """Return the mean over runs of each column of each group: (1 + `DRAWS`, columns, ...), the sample itself first."""
+    """Return the mean of each column over runs, first for the sample, then for each resample: (1 + `DRAWS`, ...)."""
     return np.concatenate(
         [_weighted(weights, group.values) for weights, group in zip(_weights(sample), sample.groups, strict=True)],
         axis=1,
@@ -135,12 +135,12 @@ def means(sample: Sample) -> FloatMatrix:
 
 
 def deviations(sample: Sample) -> FloatMatrix:
-    """Return the standard deviations over runs (n - 1) in the same way."""
+    """Return the standard deviations over runs, with n - 1 degrees of freedom, in an array like the one of `means`."""
     parts = []
     for weights, group in zip(_weights(sample), sample.groups, strict=True):
         centred, runs = group.values - group.values.mean(axis=0), len(group.values)
         variance = _weighted(weights, centred**2) - _weighted(weights, centred) ** 2
-        variance[variance < 1e-12 * (centred**2).mean(axis=0)] = 0  # one run, drawn again and again
+        variance[variance < 1e-12 * (centred**2).mean(axis=0)] = 0  # a resample that consists of copies of one run
         parts.append(np.sqrt(variance * runs / (runs - 1)))
     return np.concatenate(parts, axis=1)
 
@@ -150,7 +150,7 @@ def _weighted(weights: FloatMatrix, values: FloatMatrix) -> FloatMatrix:
 
 
 def _weights(sample: Sample) -> list[FloatMatrix]:
-    """Return how often each run is in the sample itself and in its bootstrap samples: (1 + DRAWS, runs)."""
+    """Return how often each run is in the sample and in each of its bootstrap samples: (1 + DRAWS, runs)."""
     if any(group.units < 2 for group in sample.groups):
         raise Missing("one repetition gives no error")
     rng = stream(0, "claims")
@@ -164,7 +164,7 @@ def _weights(sample: Sample) -> list[FloatMatrix]:
 
 
 def _picks(group: Group, rng: np.random.Generator) -> IntMatrix:
-    """Return the places of the runs of each bootstrap sample."""
+    """Return the indices of the runs in each bootstrap sample."""
     blocks = [np.flatnonzero(group.problem == one) for one in np.unique(group.problem)]
     if not group.drawn or len(blocks) == 1:
         return np.concatenate([block[rng.integers(len(block), size=(DRAWS, len(block)))] for block in blocks], axis=1)
@@ -174,7 +174,7 @@ def _picks(group: Group, rng: np.random.Generator) -> IntMatrix:
 
 
 def reading(found: FloatMatrix, units: int) -> Reading:
-    """Turn a statistic, first of the sample and then of its bootstrap samples, into a number with its interval."""
+    """Return the statistic of the sample (the first entry) with the interval from the resamples (the other entries)."""
     if found.ndim == 1:
         low, high = statistics.bootstrap_interval(found[1:], units)
     else:

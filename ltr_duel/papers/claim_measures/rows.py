@@ -1,9 +1,8 @@
-"""Which rows of a table a measure is about.
+"""Select the rows of a table for a measure.
 
-A *selection* names columns and what they must hold: a value, a list of values, ``{ at_least = 51 }``,
-``{ at_most = 51 }``, or ``"greatest"`` or ``"least"`` of those there are. A policy is matched by its name and by the
-parameters that are given, whether or not its label spells out the defaults; a selection that is only a word is a
-policy.
+A *selection* maps columns to conditions: a value, a list of values, ``{ at_least = 51 }``, ``{ at_most = 51 }``, or
+``"greatest"`` or ``"least"`` for the greatest or the least value of the table. A policy is matched by its name and by
+the given parameters, whether or not its label contains default parameters; a selection that is a string is a policy.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ Selection = Mapping[str, Any] | str
 def select(frame: pd.DataFrame, wanted: Selection) -> pd.DataFrame:
     """Return the selected rows.
 
-    Raises `Missing` if a column does not exist, or no row is left.
+    Raises `Missing` if a column does not exist, or if no row is selected.
     """
     wanted = {col.POLICY: wanted} if isinstance(wanted, str) else wanted
     for column, value in wanted.items():
@@ -56,7 +55,7 @@ def _marks(frame: pd.DataFrame, column: str, value: Any) -> Any:
 
 
 def is_policy(label: str, wanted: str) -> bool:
-    """Return whether a label of a table is the policy that a claim names."""
+    """Return whether a label in a table is the policy named in a claim."""
     asked, _, parameters = "".join(wanted.split()).partition(":")
     if label.partition(":")[0] != asked:
         return False
@@ -78,7 +77,7 @@ def _configured(label: str) -> components.Configured[Policy] | None:
 def final_values(frame: pd.DataFrame, column: str) -> pd.Series[float]:
     """Return the value of each run of one policy at the last step of its longest horizon.
 
-    The index is (problem, repetition). All the problems of a panel must have been run equally far.
+    The index is (problem, repetition). All problems of a panel must have the same horizon.
     """
     if column not in frame:
         raise Missing(f"there is no column '{column}'")
@@ -91,7 +90,7 @@ def final_values(frame: pd.DataFrame, column: str) -> pd.Series[float]:
     last = last.drop_duplicates([col.PROBLEM, col.REPETITION, column])  # figures may show the same run
     values = last.set_index([col.PROBLEM, col.REPETITION])[column].astype(np.float64).sort_index()
     if not values.index.is_unique:
-        raise Missing("runs of the same name differ")
+        raise Missing("runs with the same problem and repetition differ")
     if values.isna().any():
         name = column if col.regret_name(column) == column else col.regret_label(column)
         raise Missing(f"{name} is not defined: no Condorcet winner")
@@ -99,14 +98,15 @@ def final_values(frame: pd.DataFrame, column: str) -> pd.Series[float]:
 
 
 def side_by_side(sides: Sequence[pd.DataFrame], column: str) -> tuple[Group, ...]:
-    """Return final values: one group, runs by sides; or a group of one column for each side if runs cannot be paired.
+    """Return final values in one group with a column for each side or, if runs are not paired, in one group per side.
 
-    A side is the rows of one policy. Runs with the same problem and repetition are paired; where the sides are
-    different problems (click models, say), those with the same repetition, which share their random streams.
+    A side consists of the rows of one policy. Runs with the same problem and repetition are paired. If the sides are
+    different problems (for example, click models), runs with the same repetition are paired, because they share their
+    random streams.
     """
     ends = {int(rows[col.T].max()) for rows in sides}
     if len(ends) > 1:
-        raise Missing(f"not run equally far, but to {', '.join(f'{end:,}' for end in sorted(ends))}")
+        raise Missing(f"runs have different horizons: {', '.join(f'{end:,}' for end in sorted(ends))}")
     values = [final_values(rows, column) for rows in sides]
     if all(one.index.equals(values[0].index) for one in values):
         return (grouped(sides[0], values),)
@@ -117,9 +117,10 @@ def side_by_side(sides: Sequence[pd.DataFrame], column: str) -> tuple[Group, ...
 
 
 def grouped(rows: pd.DataFrame, columns: list[pd.Series[float]]) -> Group:
-    """Make a group of columns of the same runs.
+    """Return a group of columns of the same runs.
 
-    Problems are random draws if the table numbers them so: by ``draw`` of a family, or by ``subset`` of the rankers.
+    Problems are random draws if the table has several values in its column ``draw`` (matrices sampled from a family) or
+    ``subset`` (sampled rankers).
     """
     problem = pd.factorize(columns[0].index.get_level_values(col.PROBLEM), sort=True)[0]
     numbered = [rows[name].nunique() > 1 for name in (col.DRAW, col.SUBSET) if name in rows]

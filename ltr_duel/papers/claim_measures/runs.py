@@ -23,7 +23,7 @@ from ltr_duel.papers.claim_measures.measure import (
 from ltr_duel.papers.claim_measures.rows import Selection, final_values, grouped, select, side_by_side
 from ltr_duel.simulation import final_rows
 
-_CLEARLY = 1.25  # in a world where a policy pays less than the others, they pay a quarter more
+_CLEARLY = 1.25  # ratio of the other policies' regret to the regret of a policy that is clearly the best
 
 
 def columns_of(population: Sample) -> FloatVector:
@@ -53,7 +53,7 @@ def _with_quotient(worlds: Sample, population: Sample, target: float, **_: Any) 
 
 @measured_by("mean {column} at the end: {of}, divided by {to}", find=_quotient, aim=_with_quotient)
 def ratio(panel: pd.DataFrame, *, of: Selection, to: Selection, column: str = col.REGRET) -> Sample:
-    """Divide two means; runs are paired where they can be."""
+    """Divide two means; runs are paired if possible."""
     return Sample(side_by_side([select(panel, of), select(panel, to)], column))
 
 
@@ -88,7 +88,7 @@ def _rank(sample: Sample, *, counted_from: str = "least", **_: Any) -> Reading:
 
 
 def _with_rank(worlds: Sample, population: Sample, target: float, *, counted_from: str = "least", **_: Any) -> Sample:
-    """Put the policy clearly before all others; for any other place than the first, level with the best of them."""
+    """Move the policy clearly ahead of all others; if the target is not the first place, level with the best other."""
     mine, *others = columns_of(population)
     best, factor = (min(others), 1 / _CLEARLY) if counted_from == "least" else (max(others), _CLEARLY)
     return scaled(worlds, [best / mine * (factor if target == 1 else 1.0), *np.ones(len(others))])
@@ -105,7 +105,7 @@ def place(
     counted_from: str = "least",
     column: str = col.REGRET,
 ) -> Sample:
-    """Count how many others have less regret (or more, counted from the greatest), plus one."""
+    """Return one plus the number of other policies with less regret (with more, if counted from the greatest)."""
     mine = select(panel, policy)
     if among is None:
         others = [rows for label, rows in panel.groupby(col.POLICY, sort=False) if label not in set(mine[col.POLICY])]
@@ -132,7 +132,7 @@ def _with_last_share(worlds: Sample, population: Sample, target: float, **_: Any
     aim=_with_last_share,
 )
 def late(panel: pd.DataFrame, *, policy: Selection, column: str = col.REGRET) -> Sample:
-    """Near 0 for a policy that has converged, 1/2 for one whose regret grows linearly."""
+    """Compute the share, which is near 0 for a policy that has converged, and 1/2 if regret grows linearly."""
     rows = select(panel, policy)
     end = int(rows[col.T].max())
     rows = rows[rows[col.HORIZON] == rows[col.HORIZON].max()]
@@ -162,7 +162,7 @@ def _with_slope(worlds: Sample, population: Sample, target: float, **_: Any) -> 
 def growth(
     panel: pd.DataFrame, *, policy: Selection, along: str, to: Selection | None = None, column: str = col.REGRET
 ) -> Sample:
-    """Fit the exponent by least squares: 1 is linear, 0 is flat. With ``to``, of the ratio of two policies."""
+    """Fit the exponent of regret, or of the ratio to the policy ``to``, by least squares: 1 is linear, 0 is flat."""
     curve = _curve(panel, policy, along, column)
     return curve if to is None else curve._replace(groups=curve.groups + _curve(panel, to, along, column).groups)
 
@@ -177,7 +177,7 @@ def _steepest(sample: Sample, **_: Any) -> Reading:
 
 
 def _with_steepest(worlds: Sample, population: Sample, target: float, **_: Any) -> Sample:
-    """Make the curve flat but for one step, where the target is; it is as high as the highest of the sample."""
+    """Make the curve flat except for one step at the target, which is as high as the highest step of the sample."""
     heights, (axis,) = columns_of(population), worlds.axes
     step = min(int(np.searchsorted(axis, target, side="right")) - 1, len(axis) - 2)
     jump = (heights[1:] / heights[:-1]).max()
@@ -188,7 +188,7 @@ def _with_steepest(worlds: Sample, population: Sample, target: float, **_: Any) 
     "{along} where mean {column} of {policy} rises most steeply, relative to itself", find=_steepest, aim=_with_steepest
 )
 def transition(panel: pd.DataFrame, *, policy: Selection, along: str, column: str = col.REGRET) -> Sample:
-    """Give the middle of the steepest step of the axis; the interval holds that step whole."""
+    """Find the middle of the steepest step of the curve; the interval contains the whole step."""
     return _curve(panel, policy, along, column)
 
 
@@ -197,14 +197,14 @@ def _curve(panel: pd.DataFrame, policy: Selection, along: str, column: str) -> S
         raise Missing(f"there is no column '{along}'")
     points = [(float(str(where)), part) for where, part in panel.groupby(along, sort=True)]
     if len(points) < 3:
-        raise Missing(f"a curve along '{along}' needs three points, there are {len(points)}")
+        raise Missing(f"a curve along '{along}' needs three points, but there are {len(points)}")
     groups = tuple(side_by_side([select(part, policy)], column)[0] for _, part in points)
     return Sample(groups, (np.array([where for where, _ in points]),))
 
 
 def _quotient_of_times(sample: Sample, *, levels: list[float], **_: Any) -> Reading:
     split, curves = len(sample.axes[0]), means(sample)
-    shape = curves.shape[::2]  # samples, worlds
+    shape = curves.shape[::2]  # numbers of samples and worlds
     sides = [np.moveaxis(one, 1, -1).reshape(-1, one.shape[1]) for one in (curves[:, :split], curves[:, split:])]
     logs, counted = np.zeros(shape), np.zeros(shape[1:])
     for level in levels:
@@ -234,19 +234,19 @@ def _with_times(worlds: Sample, population: Sample, target: float, *, levels: li
     aim=_with_times,
 )
 def time_ratio(panel: pd.DataFrame, *, of: Selection, to: Selection, levels: list[float]) -> Sample:
-    """Compare the steps to levels of accuracy; between checkpoints accuracy runs straight over log t.
+    """Compare the steps after which two policies reach levels of accuracy; accuracy is interpolated linearly in log t.
 
-    A policy that was run to several horizons is judged by its recommendation at the end of each. Where only one policy
-    reaches a level, the length of the other's longest run counts for it; a level that neither reaches does not count.
+    A policy that was run to several horizons is judged by its recommendation at the end of each horizon. If a policy
+    does not reach a level, the length of its longest run is used. A level that neither policy reaches is not counted.
     """
     steps, groups = zip(*(_accuracy(select(panel, side)) for side in (of, to)), strict=True)
     return Sample(groups, steps)
 
 
 def _accuracy(rows: pd.DataFrame) -> tuple[FloatVector, Group]:
-    """Return the steps, and of each run and step 0 or 1: whether the winner was named."""
+    """Return the steps, and for each run and step whether the winner was named (0 or 1)."""
     if col.CORRECT not in rows or rows[col.CORRECT].isna().any():
-        raise Missing("there is no winner to name")
+        raise Missing("there is no winner to be named")
     if rows[col.HORIZON].nunique() > 1:
         rows = final_rows(rows, [col.HORIZON])
     wide = rows.pivot_table(index=[col.PROBLEM, col.REPETITION], columns=col.T, values=col.CORRECT).dropna(axis=1)
@@ -256,9 +256,9 @@ def _accuracy(rows: pd.DataFrame) -> tuple[FloatVector, Group]:
 
 
 def _first_at(steps: FloatVector, curves: FloatMatrix, level: float) -> FloatVector:
-    """Return, for each curve, the step from which on it stays at a level or above; infinite if it never does."""
+    """Return for each curve the step from which on it stays at or above a level; infinite if it does not."""
     below = curves < level
-    last = below.shape[1] - 1 - np.argmax(below[:, ::-1], axis=1)  # the last checkpoint below
+    last = below.shape[1] - 1 - np.argmax(below[:, ::-1], axis=1)  # the last checkpoint below the level
     before = np.minimum(last, below.shape[1] - 2)
     rows = np.arange(len(curves))
     low, high = curves[rows, before], curves[rows, before + 1]

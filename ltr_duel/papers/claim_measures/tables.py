@@ -1,9 +1,9 @@
-"""Measures of tables and exact curves: the value of a cell, its distance from the printed one, a curve's shape.
+"""Measures of tables and exact curves: the value of a cell, its ratio to the printed value, the shape of a curve.
 
-Such numbers carry their own ``standard_error`` if they have one; else they are exact. Columns give the effect of noise
-on the matrix that they come from: ``least`` and ``most``, the values between which the truth lies, and ``p_value``, how
-often a transitive world shows as much, with its own number, ``transitive``. What more than 5 % of the transitive worlds
-show is not told from theirs: the interval then reaches to their number.
+Such numbers are exact unless the table has a ``standard_error``. Other columns describe the effect of noise on the
+underlying matrix: ``least`` and ``most`` are limits of the true value; ``p_value`` is the share of simulated transitive
+worlds whose value is at least as extreme, and ``transitive`` the value without noise in such a world. If ``p_value`` is
+above 5 %, the true world may be transitive, so the interval is extended to ``transitive``.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ def _with_cell(worlds: Sample, population: Sample, target: float, *, take: str |
 
 @measured_by("[{take} ]{column}", find=_cell, aim=_with_cell)
 def value(panel: pd.DataFrame, *, column: str = "value", take: str | None = None) -> Sample:
-    """Read a cell, or (``take``) the least, the greatest or the mean of several."""
+    """Read a cell, or compute the least, the greatest or the mean of several cells (``take``)."""
     if take is None and len(panel) > 1:
-        raise Missing(f"one cell was expected, there are {len(panel)}")
+        raise Missing(f"one cell was expected, but there are {len(panel)}")
     sample = _numbers(panel, column)
     if "p_value" in panel and (panel["p_value"] > _BY_CHANCE).any():
         return sample._replace(axes=(panel["transitive"].to_numpy(np.float64),))
@@ -58,7 +58,7 @@ def _with_multiple(worlds: Sample, population: Sample, target: float, **_: Any) 
 
 @measured_by("{column} divided by the printed value", find=_cell, aim=_with_multiple)
 def against_printed(panel: pd.DataFrame, *, column: str = "value", printed: str = "printed") -> Sample:
-    """1 if the measured value is the printed one; the mean over the rows of a panel."""
+    """Divide the measured values by the printed values, and average over the rows of a panel."""
     known = panel.dropna(subset=[printed]) if printed in panel else panel.iloc[:0]
     if known.empty:
         raise Missing("there is no printed value")
@@ -67,7 +67,7 @@ def against_printed(panel: pd.DataFrame, *, column: str = "value", printed: str 
 
 
 def _quotient(sample: Sample, **_: Any) -> Reading:
-    """Divide; the error is that of the logarithm, to first order."""
+    """Divide two cells; the interval is computed from the error of the logarithm, to first order."""
     found = sample.cells[0] / sample.cells[1]
     mine, its = ((sample.errors[k] / sample.cells[k]) ** 2 for k in (0, 1))
     wide = np.exp(statistics.normal_reach(np.sqrt(mine + its)))
@@ -85,9 +85,9 @@ def cell_ratio(panel: pd.DataFrame, *, of: Selection, to: Selection, column: str
     """Divide two cells."""
     sides = [_numbers(select(panel, side), column) for side in (of, to)]
     if any(len(side.cells) != 1 for side in sides):
-        raise Missing("a ratio is of two cells")
+        raise Missing("a ratio requires exactly two cells")
     if any(side.cells[0] <= 0 for side in sides):
-        raise Missing("a ratio of zeros says nothing")
+        raise Missing("a ratio requires positive values")
     return Sample(cells=np.array([side.cells[0] for side in sides]), errors=np.array([s.errors[0] for s in sides]))
 
 
@@ -109,7 +109,7 @@ def _falls_then_rises(curve: FloatVector) -> float:
 
 
 def _with_valley(worlds: Sample, population: Sample, target: float, **_: Any) -> Sample:
-    """Sort the curve: a fall and a rise, or a fall that never ends."""
+    """Reorder the values of the curve: a fall and a rise if the claim should hold, and otherwise only a fall."""
     falling = np.sort(population.cells)[::-1]
     shape = np.append(falling[::2], falling[1::2][::-1]) if target >= 0.9 else falling
     return worlds._replace(cells=(worlds.cells.T - population.cells + shape).T)
@@ -121,7 +121,7 @@ def _with_valley(worlds: Sample, population: Sample, target: float, **_: Any) ->
     aim=_with_valley,
 )
 def valley(panel: pd.DataFrame, *, along: str, column: str = "value") -> Sample:
-    """1 for a curve that falls to one lowest point between its ends and rises from there; 0 if it has no such point."""
+    """Compute the share. It is 1 if the curve falls to one lowest point and then rises, 0 if this point is an end."""
     return _along(panel, along, column)
 
 
@@ -137,13 +137,13 @@ def _first_below(curves: FloatVector, axis: FloatVector, level: float) -> Any:
 
 
 def _with_reached(worlds: Sample, population: Sample, target: float, *, level: float, **_: Any) -> Sample:
-    """Stretch the axis."""
+    """Stretch the axis so that the curve reaches the level at the target."""
     return worlds._replace(axes=(worlds.axes[0] * target / _reached(population, level=level).value, *worlds.axes[1:]))
 
 
 @measured_by("{along} from which on {column} is below {level}", find=_reached, aim=_with_reached)
 def reached(panel: pd.DataFrame, *, along: str, level: float, column: str = "value") -> Sample:
-    """Give the first point of the axis from which on the curve stays below a level; infinite if it never does."""
+    """Find the first point of the axis from which on the curve stays below a level; infinite if it does not."""
     return _along(panel, along, column)
 
 
@@ -162,12 +162,12 @@ def _along(panel: pd.DataFrame, along: str, column: str) -> Sample:
 
 
 def _numbers(panel: pd.DataFrame, column: str) -> Sample:
-    """Return the values and their standard errors, 0 where they are exact."""
+    """Return the values and their standard errors, which are 0 for exact values."""
     if column not in panel:
         raise Missing(f"there is no column '{column}'")
     values = panel[column].to_numpy(np.float64)
     if np.isnan(values).any():
-        raise Missing(f"'{column}' is not known")
+        raise Missing(f"'{column}' contains unknown values")
     if "standard_error" not in panel:
         return Sample(cells=values, errors=np.zeros(len(values)))
     return Sample(cells=values, errors=panel["standard_error"].fillna(0.0).to_numpy(np.float64))

@@ -2,7 +2,7 @@
 
 ``frame`` holds the results: `StudyResults.to_frame` with the column ``source``, or the table of a measure. ``about``
 describes them: ``figure`` (paper, number, title), ``scale``, ``sources`` (a list of problem, source, note). The options
-are those of the figure's file. Curves of runs are drawn by `ltr_duel.analysis`; here they are arranged in panels.
+are declared in the figure file. `ltr_duel.analysis` draws curves of runs; this package arranges them in panels.
 """
 
 from __future__ import annotations

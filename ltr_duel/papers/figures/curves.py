@@ -1,4 +1,4 @@
-"""Measured values against the number of rankers (Zoghi et al. 2014, Figure 5); and every policy on every problem."""
+"""Drawings of measured values against the number of rankers, and of the regret of every policy on every problem."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ltr_duel.papers.standings import SETS, standings
 
 
 def curves(frame: pd.DataFrame, about: Mapping[str, Any], *, line: str = "item") -> Figure:
-    """Draw values against the number of rankers, a line for each item, with two standard errors to each side."""
+    """Draw values against the number of rankers, as in Zoghi et al. (2014, Figure 5), with a line for each item."""
     figure, axes = grid(1, height=3.8)
     ax = axes[0, 0]
     known = frame[frame["value"].notna()]
@@ -36,9 +36,9 @@ def curves(frame: pd.DataFrame, about: Mapping[str, Any], *, line: str = "item")
 
 
 def frontier(frame: pd.DataFrame, about: Mapping[str, Any], *, column: str = col.REGRET) -> Figure:
-    """Draw each policy's regret as a multiple of the best policy's: a row for each problem, a column for each policy.
+    """Draw each policy's regret as a multiple of the best policy's, with rows for problems and columns for policies.
 
-    Best policies come first; pairs and sets are apart.
+    The best policies are first; policies that compare pairs and policies that compare sets are separate.
     """
     table = standings(frame, column)
     told = table[table["low"] == 1].groupby([col.PROBLEM, "compares"])[col.POLICY].agg(list)
@@ -76,5 +76,5 @@ def frontier(frame: pd.DataFrame, about: Mapping[str, Any], *, column: str = col
     if 0 < len(sets) < wide.shape[1]:
         axes.axvline(wide.shape[1] - len(sets), color="#1c1f23", lw=1.5)  # pairs to the left, sets to the right
     what = f"{col.regret_label(column)} at the horizon divided by the lowest mean"
-    said = "bold: every other one is above it with 95 % confidence in its row; blank: not run"
-    return finish(figure, [], about, f"{what} of those that compare pairs (left), or sets (right); {said}")
+    said = "bold: all other policies of the row are above it with 95 % confidence; blank: not run"
+    return finish(figure, [], about, f"{what} of policies that compare pairs (left), or sets (right); {said}")

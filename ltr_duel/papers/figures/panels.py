@@ -1,4 +1,4 @@
-"""Panels side by side, as in the papers. Where the numbers come from is shown in the title of each panel."""
+"""Arrange panels side by side, as in the papers; the title of each panel includes the source of the numbers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WIDTHS = {1: 7.0, 2: 4.6, 3: 3.6}
 
 
 class Panel(NamedTuple):
-    """One panel: its title, where its numbers come from, and its rows."""
+    """One panel: its title, a remark, the source of its numbers, and its rows."""
 
     title: str
     about: str
@@ -31,7 +31,7 @@ class Panel(NamedTuple):
 
 
 def split(frame: pd.DataFrame, about: Mapping[str, Any], by: str, titles: Sequence[str] = ()) -> list[Panel]:
-    """Return a panel for each value of a column, in order of appearance; one panel if the table has no such column."""
+    """Return a panel for each value of a column, in order of appearance; without this column, return one panel."""
     if by not in frame:
         return [Panel(titles[0] if titles else "", "", source_of(frame, about), frame)]
     if by == col.STUDY and frame[by].nunique() == 1 and not titles:
@@ -47,7 +47,7 @@ def split(frame: pd.DataFrame, about: Mapping[str, Any], by: str, titles: Sequen
 
 
 def drawable(panel: Panel, column: str) -> tuple[Panel, str]:
-    """Return a panel and its regret: without a Condorcet winner Copeland regret, which the panel then names."""
+    """Return the panel and its column of regret; without a Condorcet winner, use Copeland regret and name it."""
     drawn = col.defined_regret(panel.rows, column)
     if drawn == column:
         return panel, column
@@ -56,7 +56,7 @@ def drawable(panel: Panel, column: str) -> tuple[Panel, str]:
 
 
 def source_of(rows: pd.DataFrame, about: Mapping[str, Any]) -> str:
-    """Return the source of these rows in words: the column ``source``, else the entry of the problems in ``about``."""
+    """Return the source of these rows in words, from the column ``source`` or the ``sources`` in ``about``."""
     if col.SOURCE in rows:
         words = [str(one) for one in rows[col.SOURCE].dropna().unique()]
     else:
@@ -67,7 +67,7 @@ def source_of(rows: pd.DataFrame, about: Mapping[str, Any]) -> str:
 
 
 def grid(panels: int, *, rows: int = 1, columns: int | None = None, height: float = 3.0) -> tuple[Figure, Any]:
-    """Return a figure and its axes, ``rows`` for each panel one below the other; what is left over is not drawn."""
+    """Return a figure and its axes, with ``rows`` axes for each panel, one below the other; remove unused axes."""
     across = min(columns or (2 if panels == 4 else 3), panels)
     down = -(-panels // across) * rows
     width = _WIDTHS.get(across, 3.2)
@@ -85,7 +85,7 @@ def grid(panels: int, *, rows: int = 1, columns: int | None = None, height: floa
 
 
 def head(ax: Axes, panel: Panel, width: int = 44) -> None:
-    """Write a panel's title, and below it how many rankers there are and where the numbers come from."""
+    """Write a panel's title, and below it the remark (such as the number of rankers) and the source of the numbers."""
     colour = _WARN if panel.source == "surrogate" else _SOFT
     below = " · ".join(one for one in (panel.about, panel.source) if one)
     ax.set_title(safe("\n".join(textwrap.wrap(panel.title, width))), loc="left", fontsize=9, pad=17)
@@ -95,7 +95,7 @@ def head(ax: Axes, panel: Panel, width: int = 44) -> None:
 
 
 def finish(figure: Figure, axes: Sequence[Axes], about: Mapping[str, Any], below: str = "") -> Figure:
-    """Give a figure its title, one legend for all panels, and a line on scale, runs and surrogates."""
+    """Add to a figure its title, one legend for all panels, and a line with the scale, ``below`` and notes."""
     heading = about.get("figure", about)
     paper = str(heading.get("paper", ""))
     name = ", ".join(filter(None, dict.fromkeys((paper_title(paper), str(heading.get("number", ""))))))
@@ -111,7 +111,7 @@ def finish(figure: Figure, axes: Sequence[Axes], about: Mapping[str, Any], below
     for ax in axes:
         for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
-    names = sorted(handles, key=lambda label: label == BOUND)  # the bound comes last
+    names = sorted(handles, key=lambda label: label == BOUND)  # the bound is listed last
     if len(names) > 1:
         across = int(np.clip(figure.get_figwidth() * 12.5 / (max(map(len, names)) + 7), 1, len(names)))
         legend = figure.legend(
@@ -125,7 +125,7 @@ def finish(figure: Figure, axes: Sequence[Axes], about: Mapping[str, Any], below
 
 
 def outer_labels(axes: Any, panels: int) -> None:
-    """Name the axes once: x below the lowest panel of each column, y beside the first column."""
+    """Keep only the outer labels of the axes: x below the lowest panels, and y beside the first column."""
     down, across = axes.shape
     for place in range(panels):
         row, column = divmod(place, across)
@@ -136,20 +136,20 @@ def outer_labels(axes: Any, panels: int) -> None:
 
 
 def plain_numbers(axis: Axis) -> None:
-    """Name large numbers on a linear axis in place, as 250k or 2M, with no power of ten in a corner."""
+    """Label large numbers on a linear axis as 250k or 2M, without a power of ten in a corner."""
     large = max(abs(end) for end in axis.get_view_interval()) >= 1e4
     axis.set_major_formatter(EngFormatter(sep="") if large else "{x:g}")
 
 
 def same_ordinate(axes: Sequence[Axes]) -> None:
-    """Give these axes the least ordinate that holds what all of them show."""
+    """Set the limits of the ordinates of these axes to the smallest common range."""
     limits = [ax.get_ylim() for ax in axes]
     for ax in axes:
         ax.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
 
 
 def safe(text: str) -> str:
-    """Return a text in which matplotlib sees no formula."""
+    """Escape a string so that Matplotlib does not parse it as a formula."""
     return text.replace("$", r"\$")
 
 

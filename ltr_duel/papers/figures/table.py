@@ -1,4 +1,4 @@
-"""A table as a picture, measured values beside those printed in the paper."""
+"""Draw a table as a picture, with the measured values beside the printed values of the paper."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ltr_duel.core import columns as col
 from ltr_duel.papers.figures.panels import finish, safe, source_of
 
 _MOST_ROWS = 60
-_WIDEST = 34  # letters in a cell before it is broken
+_WIDEST = 34  # maximum characters per line of a cell
 
 
 def table(
@@ -23,7 +23,8 @@ def table(
 ) -> Figure:
     """Draw a table: unchanged, or with the values of ``rows`` down and those of ``columns`` across.
 
-    By default the items of several problems are the columns. A cell shows value, error and what the paper printed.
+    By default, a table with several problems has one row per problem and one column per item. A cell shows the value
+    and, if the table has these columns, the ``standard_error`` and the ``printed`` value of the paper.
     """
     if not rows and {col.PROBLEM, "item"} <= set(frame.columns) and frame[col.PROBLEM].nunique() > 1:
         rows, columns = [col.PROBLEM, col.RANKERS], ["item"]
@@ -49,11 +50,11 @@ def table(
         axes.axhline(top, color="#1c1f23" if place == 0 else "#e3e6ea", lw=0.9)
     axes.set_title(safe(source_of(frame, about)), loc="left", fontsize=9, color=BOUND_COLOUR)
     printed = "in brackets: as printed in the paper" if "printed" in frame and rows else ""
-    return finish(figure, [], about, "; ".join(filter(None, [printed, f"{left_out} rows left out" * bool(left_out)])))
+    return finish(figure, [], about, "; ".join(filter(None, [printed, f"{left_out} rows omitted" * bool(left_out)])))
 
 
 def format_number(value: object, digits: int = 3) -> str:
-    """Return a cell as text: numbers with some significant digits, empty for NaN."""
+    """Format a cell as text: numbers with ``digits`` significant digits, and "" for NaN."""
     if isinstance(value, float):
         if math.isnan(value):
             return ""

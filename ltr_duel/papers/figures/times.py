@@ -1,4 +1,4 @@
-"""Regret and accuracy against steps, a panel for each problem; and regret at the horizon against their properties."""
+"""Drawings of regret and accuracy against steps, and of regret at the horizon against properties of the problems."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def regret(
     start: float = 100,
     kinds: bool = False,
 ) -> Figure:
-    """Draw cumulative regret against steps; the panels of a row have the same ordinate.
+    """Draw cumulative regret against steps, with a panel for each problem; panels of a row have the same ordinate.
 
-    columns: panels side by side.
-    kinds: tell policies that compare sets from those that compare pairs: by dashes and in the legend, where they come
-        last. Then each policy and each variant has a separate colour, as far as there are colours.
+    columns: number of panels side by side.
+    kinds: whether dashes and a note in the legend mark the policies that compare sets, which are then listed last.
+        Each policy and each variant also has a separate colour if there are enough colours.
     """
     parts, among = split(frame, about, col.PROBLEM), list(frame[col.POLICY].unique())
     figure, axes = grid(len(parts), columns=columns)
@@ -61,7 +61,7 @@ def regret(
 
 
 def _marked_sets(policies: Sequence[str]) -> dict[str, Any]:
-    """Return colours, labels and an order that distinguish pairs from sets."""
+    """Return colours, labels and an order that distinguish policies for pairs from policies for sets."""
     sets = [policy for policy in policies if kind_of(policy) == SETS]
     order = [*(policy for policy in policies if policy not in sets), *sets]
     colours = dict(zip(order, COLOURS, strict=False)) if len(order) <= len(COLOURS) else {}
@@ -69,7 +69,7 @@ def _marked_sets(policies: Sequence[str]) -> dict[str, Any]:
 
 
 def regret_and_accuracy(frame: pd.DataFrame, about: Mapping[str, Any]) -> Figure:
-    """Draw regret above and accuracy below, a column of panels for each problem (Zoghi et al. 2014, Figure 4)."""
+    """Draw regret above accuracy, with a column of panels for each problem (Zoghi et al. 2014, Figure 4)."""
     parts, among, start = split(frame, about, col.PROBLEM), list(frame[col.POLICY].unique()), 1000
     figure, axes = grid(len(parts), rows=2, columns=len(parts))
     for place, whole in enumerate(parts):
@@ -87,7 +87,7 @@ def regret_and_accuracy(frame: pd.DataFrame, about: Mapping[str, Any]) -> Figure
 
 
 def runs_line(frame: pd.DataFrame, spread: str) -> str:
-    """Return the number of runs behind a mean, and how their spread is drawn."""
+    """Return a phrase on the number of runs in a mean and on the drawn spread."""
     return describe_means(
         frame.groupby([col.PROBLEM, col.POLICY, col.HORIZON], sort=False)[col.REPETITION].nunique(), spread
     )
@@ -103,7 +103,7 @@ def size(
     titles: Sequence[str] = (),
     log: str = "xy",
 ) -> Figure:
-    """Draw the regret at the longest horizon against a property ``x`` of the problem; ``panel``: column of panels."""
+    """Draw regret at the longest horizon against the property ``x``; each value of ``panel`` has its own panel."""
     ends = final_rows(frame, [col.PROBLEM, col.POLICY])
     parts, among = split(ends, about, panel, titles), list(ends[col.POLICY].unique())
     figure, axes = grid(len(parts), height=3.4)
@@ -122,9 +122,9 @@ def size(
 
 
 def gamma(frame: pd.DataFrame, about: Mapping[str, Any], **options: Any) -> Figure:
-    """Draw as ``size`` does, with gamma as the abscissa and linear axes (Yue, Joachims 2011, Figure 2, bottom).
+    """Call `size` with gamma as the abscissa and linear axes (Yue and Joachims 2011, Figure 2, bottom).
 
-    A policy with gamma as a parameter has another label at each point; they are drawn as one line.
+    A policy with gamma as a parameter has a different label at each point; all its points are drawn as one line.
     """
     labels = frame[col.POLICY].str.replace(r"gamma=[^,]+", "gamma=γ", regex=True)
     options = {"x": col.GAMMA, "label": "γ (relaxed stochastic transitivity)", "log": "", **options}

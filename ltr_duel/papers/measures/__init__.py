@@ -1,7 +1,7 @@
-"""Measurements that are not runs of policies: properties of matrices, estimates, distortion.
+"""Measurements without runs of policies: properties of matrices, estimates, distortion.
 
-A measure is a function of the data that was found and of the settings that a figure gives it (`measured`); it returns a
-tidy table. It draws no picture, judges no claim, and only puts together what the floors below can do.
+A measure is a function of the data found and of the settings that a figure declares with `measured`. It returns a tidy
+table, which other modules draw and judge.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What measures work on: a corpus, real or synthetic; a matrix, published or estimated on such a corpus."""
+"""The inputs of measures: a real or synthetic corpus, or a matrix that was published or is estimated on a corpus."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ltr_duel.rankers import feature_rankers
 
 
 def load_corpus(found: Found, *, jobs: int) -> Dataset:
-    """Return the corpus that was found."""
+    """Load or make the corpus that was found."""
     if "path" in found.entry:
         return load_dataset(found.entry["path"], jobs=jobs, **found.reading)
     if "synthetic" in found.entry:
@@ -23,9 +23,9 @@ def load_corpus(found: Found, *, jobs: int) -> Dataset:
 
 
 def load_matrix(found: Found, *, clicks: str, comparisons: int, seed: int, jobs: int) -> PreferenceMatrix:
-    """Return the matrix that was found, or estimate that of the feature rankers of the corpus that was found.
+    """Return the published matrix that was found, or an estimate for the feature rankers of the corpus that was found.
 
-    An estimate is made as the papers made theirs: by the sign of the marginal outcome, without variance reduction.
+    The estimate follows the papers: it uses the sign of the marginal outcome, without variance reduction.
     """
     if "file" in found.entry:
         return load_preferences(found.entry["file"])
@@ -42,7 +42,7 @@ def load_matrix(found: Found, *, clicks: str, comparisons: int, seed: int, jobs:
 
 
 def around(matrix: PreferenceMatrix, *, comparisons: int, seed: int, draws: int = 400) -> Iterator[PreferenceMatrix]:
-    """Yield matrices with the noise of an estimate around it, or that of so many coins if it has no standard errors."""
+    """Yield noisy copies of a matrix. If it has no standard errors, the noise of ``comparisons`` coins is added."""
     rng, upper = stream(seed, "around an estimate"), np.triu_indices(len(matrix), 1)
     noise = matrix.standard_error if matrix.standard_error.any() else np.sqrt(matrix.p * (1 - matrix.p) / comparisons)
     for _ in range(draws):

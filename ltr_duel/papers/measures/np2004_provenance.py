@@ -1,11 +1,11 @@
-"""How RUCB's own preference matrix of NP2004 was made: estimate it in several ways, and see which comes near.
+"""Find out how the preference matrix of NP2004 in the RUCB paper was made: estimate it in several ways, and compare.
 
-Rankers are not named in the published matrix, so profiles are compared that do not need them: the sorted row means, and
-the quantiles of ``|p - 1/2|``. The corpus at hand may hold only some of the paper's queries; so the estimate is made
-query by query, and the error of each number is its spread over resampled queries (bootstrap).
+The published matrix does not name its rankers, so matrices are compared by profiles that do not depend on names: the
+sorted row means, and the quantiles of ``|p - 1/2|``. The available corpus may contain only some of the paper's queries,
+so the estimate is made query by query, and the error of each number is its spread over resampled queries (bootstrap).
 
 Zoghi, Whiteson, Munos, de Rijke. RUCB. ICML 2014, section 6: probabilistic interleave, 4,000 comparisons of each pair
-of the 64 feature rankers of NP2004. Neither the click model nor the treatment of ties is named there.
+of the 64 feature rankers of NP2004. The paper names neither the click model nor the treatment of ties.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from ltr_duel.rankers import Rankings, feature_rankers
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
 _BOOTSTRAPS = 400
-_CHOICE = ("clicks", "ties", "outcome", "top")  # what a variant chooses
+_CHOICE = ("clicks", "ties", "outcome", "top")  # settings of a variant
 
 
 def measure(
     *, found: Found, jobs: int, variants: Sequence[Mapping[str, Any]], comparisons: int, seed: int = 0
 ) -> pd.DataFrame:
-    """Return how near each variant comes to the published matrix, by sorted row means ("rmse") and gaps.
+    """Return the distance of each variant from the published matrix, by sorted row means ("rmse") and by gaps.
 
-    found: both a corpus, ``path``, and the published matrix, ``file``.
-    variants: ``clicks``, ``ties``, and if wanted ``outcome`` and ``top``.
-    comparisons: of each pair, spread evenly over the queries.
+    found: source with both a corpus (``path``) and the published matrix (``file``).
+    variants: settings of each estimate: ``clicks``, ``ties``, and optionally ``outcome`` and ``top``.
+    comparisons: number of comparisons of each pair, divided evenly among the queries.
     """
     if "path" not in found.entry or "file" not in found.entry:
         raise InputError("this measure needs both the feature files of NP2004 and the published matrix of its rankers")
@@ -46,7 +46,7 @@ def measure(
     dataset = load_dataset(found.entry["path"], jobs=jobs, **found.reading)
     if dataset.n_features != len(published):
         raise InputError(
-            f"{found.entry['path']} has {dataset.n_features} features; the published matrix is of {len(published)}"
+            f"{found.entry['path']} has {dataset.n_features} features; the published matrix has {len(published)}"
         )
     rows = []
     for variant in variants:
@@ -62,7 +62,7 @@ def measure(
 def _by_query(
     rankings: Rankings, choice: dict[str, Any], comparisons: int, seed: int, jobs: int
 ) -> tuple[FloatVector, NDArray[np.float64]]:
-    """Return the share of the queries that each part holds, and its matrix; shapes (parts,) and (parts, K, K)."""
+    """Return each part's share of the queries and its matrix; shapes (parts,) and (parts, K, K)."""
     parts = _parts(rankings)
     shares = np.array([part.n_queries / rankings.n_queries for part in parts])
 
@@ -85,7 +85,7 @@ def _by_query(
 
 
 def _parts(rankings: Rankings) -> list[Rankings]:
-    """Cut the corpus into its queries; one without relevant documents goes with the query before it."""
+    """Split the corpus by query; a query without relevant documents is joined to the query before it."""
     ptr = rankings.query_ptr
     relevant = np.maximum.reduceat(rankings.relevance, ptr[:-1]) > 0
     first = np.append(np.flatnonzero(relevant), rankings.n_queries)
@@ -105,7 +105,7 @@ def _parts(rankings: Rankings) -> list[Rankings]:
 def _compared(
     shares: FloatVector, matrices: NDArray[np.float64], published: FloatMatrix, seed: int
 ) -> list[tuple[str, float, float, float]]:
-    """Return item, value, standard error and the published matrix's value."""
+    """Return the rows (item, value, standard error, value of the published matrix)."""
     rng = stream(seed, "own matrix", "bootstrap")
     size, wanted = len(published), profile(published)
     drawn = rng.multinomial(len(shares), np.full(len(shares), 1 / len(shares)), _BOOTSTRAPS) * shares
@@ -122,6 +122,6 @@ def _compared(
 
 
 def profile(p: FloatMatrix) -> FloatVector:
-    """Return what does not depend on the order of the rankers: sorted row means, then the quantiles of |p - 1/2|."""
+    """Return a profile that is independent of the order of rankers: sorted row means, then quantiles of |p - 1/2|."""
     gaps = np.abs(p[np.triu_indices(len(p), 1)] - 0.5)
     return np.concatenate([np.sort(p.mean(axis=1)), np.quantile(gaps, QUANTILES)])

@@ -1,7 +1,7 @@
-"""Properties of the papers' matrices, beside what the papers print of them.
+"""Properties of the papers' matrices, together with the printed values.
 
-Beat the Mean, Table 1 (the matrix itself, its order and gamma); RUCB, section 3 (gamma of three matrices, two of them
-random subsets which the paper does not name); Multi-Dueling Bandits, Table 1 (fifteen sets of utilities).
+Beat the Mean, Table 1 (the matrix, its order and gamma); RUCB, section 3 (gamma of three matrices, two of which are
+random subsets that the paper does not name); Multi-Dueling Bandits, Table 1 (fifteen sets of utilities).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from ltr_duel.preferences import (
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 Answer = tuple[str, float, float]  # label, value, standard error
 Item = Callable[[PreferenceMatrix], list[Answer]]
-_Statistic = tuple[Callable[[PreferenceMatrix], float | None], int]  # as `transitive_null` takes them
+_Statistic = tuple[Callable[[PreferenceMatrix], float | None], int]  # a statistic of `transitive_null`
 _LOW_GAMMA = f"gamma_btm quantile {QUANTILES[0]:g}"
 _TRANSITIVE = {"strong_violations": 0.0, _LOW_GAMMA: 1.0}
 _WORLDS, _FEW_WORLDS, _FEW_SUBSETS = 400, 99, 200
@@ -60,19 +60,20 @@ def measure(
     compared: Sequence[str] = (),
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Return the items (names of `ITEMS`) of each matrix; of utilities also the best, the second and the last.
+    """Return the items (names in `ITEMS`) of each matrix; for utilities, also the best, the second and the last one.
 
-    matrices: "arxiv" and names of `SYNTHETIC`; without them the matrix that was found, called ``problem``, or an
-        estimate on the corpus that was found, by ``clicks`` and ``comparisons``.
-    printed: what the paper prints, a number for each label, for all matrices; or a mapping for each matrix.
-    subset_sizes: ``rankers``, and ``printed``, the gamma of one subset of that size in the paper; ``subsets`` are
-        drawn.
-    compared: items that are compared with those of transitive worlds with the noise of the matrix: "strong_violations",
-        or "gamma_btm quantile 0.05" of the subsets. Without standard errors so many ``comparisons`` are assumed.
+    matrices: "arxiv" and names in `SYNTHETIC`. By default, the matrix that was found, called ``problem``, or an
+        estimate on the corpus that was found, with ``clicks`` and ``comparisons``.
+    printed: the printed values, as {label: number} for all matrices or {matrix: {label: number}}.
+    subset_sizes: for each size, ``rankers``, and ``printed`` (the printed gamma of one subset of this size).
+    subsets: number of random subsets of each size.
+    compared: items to test against simulated transitive matrices with the same noise: "strong_violations", or
+        "gamma_btm quantile 0.05" of the subsets. Without standard errors, the noise of ``comparisons`` comparisons is
+        assumed.
 
-    Columns: ``problem``, ``item``, ``rankers``, ``value``, ``standard_error``, ``printed`` (or NaN), ``p_value`` (share
-    of transitive worlds that look at least as intransitive; NaN for what is not compared), ``transitive`` (the item's
-    number in such a world, without noise), ``source``.
+    Columns: ``problem``, ``item``, ``rankers``, ``value``, ``standard_error``, ``printed`` (NaN if not printed),
+    ``p_value`` (share of simulated transitive matrices that look at least as intransitive; NaN for items that are not
+    tested), ``transitive`` (the item's value in a transitive matrix without noise), ``source``.
     """
     rows: list[tuple[Any, ...]] = []
     chances: dict[tuple[str, str, int], float] = {}
@@ -147,20 +148,20 @@ def _gammas_of_subsets(matrix: PreferenceMatrix, size: int, subsets: int, seed: 
 
 
 def _share_up_to(drawn: FloatVector, printed: float) -> Iterator[tuple[str, float, float, float]]:
-    """Yield label, value, standard error and what is printed: the share up to the printed gamma."""
+    """Yield (label, value, standard error, printed) for the share of gammas up to the printed gamma."""
     share = float((drawn <= printed).mean())
     yield "gamma_rucb share up to printed", share, sqrt(share * (1 - share) / len(drawn)), np.nan
 
 
 def _quantiles(name: str, drawn: FloatVector, printed: float = np.nan) -> Iterator[tuple[str, float, float, float]]:
     for q in QUANTILES:
-        off = sqrt(q * (1 - q) / len(drawn))  # of the share below a fixed point: so far the quantile may be off
+        off = sqrt(q * (1 - q) / len(drawn))  # standard error of the quantile's level
         low, value, high = np.quantile(drawn, [max(0.0, q - off), q, min(1.0, q + off)])
         yield f"{name} quantile {q:g}", float(value), float(high - low) / 2, printed
 
 
 def _number(label: str, measured: Callable[[PreferenceMatrix], float | None]) -> Item:
-    """Make an item of one number without an error; NaN where a matrix has none."""
+    """Make an item of one number with standard error 0; NaN if the number is undefined for a matrix."""
 
     def item(matrix: PreferenceMatrix) -> list[Answer]:
         value = measured(matrix)
@@ -170,7 +171,7 @@ def _number(label: str, measured: Callable[[PreferenceMatrix], float | None]) ->
 
 
 def _pairs(matrix: PreferenceMatrix) -> list[Answer]:
-    """Return p - 1/2 for each ordered pair, and a row for each pair that is exactly even."""
+    """Return p - 1/2 for each ordered pair, and an extra item for each pair that is exactly even."""
     names, size = matrix.names, len(matrix)
     pairs = [(i, j) for i in range(size) for j in range(size) if i != j]
     gap = [(f"e[{names[i]}, {names[j]}]", matrix.p[i, j] - 0.5, matrix.standard_error[i, j]) for i, j in pairs]
@@ -178,7 +179,7 @@ def _pairs(matrix: PreferenceMatrix) -> list[Answer]:
 
 
 def _triangle(matrix: PreferenceMatrix) -> list[Answer]:
-    """Return how many pairs of rivals break the triangle inequality, and each one's excess."""
+    """Return the number of pairs of rivals that violate the triangle inequality, and the excess of each pair."""
     table = triangle_violations(matrix)
     if table is None:
         return [("triangle_violations", np.nan, 0.0)]
@@ -197,13 +198,13 @@ def _smallest_gap(matrix: PreferenceMatrix) -> list[Answer]:
 
 
 def _mean_gap(matrix: PreferenceMatrix) -> float | None:
-    """Return the mean gap of the others: the regret of a step that plays two of them at random."""
+    """Return the mean gap of all rankers except the winner: the regret of a step that plays two of them at random."""
     gap = gaps(matrix)
     return None if gap is None or len(gap) < 2 else float(gap.sum() / (len(gap) - 1))
 
 
 _NUMBERS: dict[str, Callable[[PreferenceMatrix], float | None]] = {
-    "pairs_in_order": lambda matrix: float(np.triu(matrix.p > 0.5, 1).sum()),  # in which the ranker named first wins
+    "pairs_in_order": lambda matrix: float(np.triu(matrix.p > 0.5, 1).sum()),  # pairs in which the first ranker wins
     "even_pairs": lambda matrix: float(np.triu(matrix.p == 0.5, 1).sum()),
     "total_order": lambda matrix: float(total_order(matrix) is not None),
     "cyclic_triples": cyclic_triples,

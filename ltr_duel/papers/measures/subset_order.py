@@ -1,9 +1,10 @@
-"""How often a random set of rankers has a Condorcet winner, and how often a total order (RUCB, Figure 5).
+"""The share of random sets of rankers with a Condorcet winner, and the share with a total order (RUCB, Figure 5).
 
-The matrix is an estimate, and an estimate of a total order is hardly ever one. So beside the share of an estimate
-stands the largest share that the truth can have: a set is counted out only if wins beyond noise make a circle in it, or
-leave none of its rankers unbeaten. That holds with 95 % confidence for all sets together, whatever the truth. The
-least share of sets with a Condorcet winner is a 2.5 % quantile over matrices with the noise of the estimate around it.
+The matrix is an estimate, and the estimate of a total order is hardly ever a total order. So the table also contains
+the largest possible true share: a set is excluded only if wins beyond noise form a circle in the set, or if each of its
+rankers loses to another one beyond noise. This bound holds with 95 % confidence for all sets together, for any true
+matrix. The least share of sets with a Condorcet winner is a 2.5 % quantile over matrices that differ from the estimate
+by its noise.
 
 Zoghi, Whiteson, Munos, de Rijke. RUCB. ICML 2014, section 8.1.
 """
@@ -14,14 +15,14 @@ from math import comb, sqrt
 
 import numpy as np
 import pandas as pd
-import scipy  # loads its modules on first use
+import scipy  # submodules are loaded on first use
 
 from ltr_duel.core import FloatMatrix, parallel, stream
 from ltr_duel.papers.expand import Found
 from ltr_duel.papers.measures.inputs import around, load_matrix
 from ltr_duel.preferences import condorcet_shares, total_order_share, wins_beyond_noise
 
-_SETS = 1000  # of each size, by which the largest share is found where some are counted out
+_SETS = 1000  # number of sampled sets of each size that determine the largest share
 
 
 def measure(
@@ -33,10 +34,11 @@ def measure(
     comparisons: int = 4000,
     seed: int = 0,
 ) -> pd.DataFrame:
-    """Return for every size of set the share with a Condorcet winner and with a total order, and the share's bounds.
+    """Return the shares of sets with a Condorcet winner and with a total order, and their bounds, for every size.
 
-    subsets: how many are drawn of each size; where there are no more, all are counted and the error is 0.
-    clicks, comparisons: of the estimate; of a published matrix as many comparisons are assumed.
+    subsets: number of sampled sets of each size. If no more sets exist, all are counted, and the error is 0.
+    clicks, comparisons: settings of the estimate; for a matrix without standard errors, the noise of ``comparisons``
+        comparisons is assumed.
     """
     matrix = load_matrix(found, clicks=clicks, comparisons=comparisons, seed=seed, jobs=jobs)
     sizes = range(1, len(matrix) + 1)
@@ -61,7 +63,7 @@ def measure(
 
 
 def _possible(wins: FloatMatrix, size: int, seed: int) -> tuple[float, float]:
-    """Return the shares of sets that may have a Condorcet winner, and a total order, given wins beyond noise."""
+    """Return the shares of sets that may have a Condorcet winner, and that may have a total order, given ``wins``."""
     components = scipy.sparse.csgraph.connected_components
     if components(wins, directed=True, connection="strong")[0] == len(wins):
         return 1.0, 1.0
@@ -74,6 +76,6 @@ def _possible(wins: FloatMatrix, size: int, seed: int) -> tuple[float, float]:
 
 
 def _error(share: float, drawn: int) -> float:
-    """Return the standard error of a share, with one hit and one miss added: none in many draws does not mean never."""
+    """Return the standard error of a share, with one hit and one miss added, because a share of 0 is not exact."""
     likely = (share * drawn + 1) / (drawn + 2)
     return sqrt(likely * (1 - likely) / drawn)

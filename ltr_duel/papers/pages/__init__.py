@@ -1,4 +1,4 @@
-"""The page of a reproduction: figures, claims, standings and their data, in one file that loads nothing."""
+"""The page of a reproduction: figures, claims, standings and their data, in one file that loads no other files."""
 
 from ltr_duel.papers.pages.reproduction import Reproduced, reproduction_page
 from ltr_duel.papers.pages.state_of_the_art import state_of_the_art_markdown

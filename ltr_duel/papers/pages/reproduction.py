@@ -1,4 +1,4 @@
-"""The report of a reproduction: every figure, paper by paper, and beneath it what was claimed and what came out."""
+"""The report of a reproduction: every figure, by paper, with its claims and the measured results."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _TEMPLATE = Path(__file__).parent / "templates" / "reproduction.html"
 
 
 class Reproduced(NamedTuple):
-    """One reproduced figure: its facts, its table, and the picture as PNG."""
+    """A reproduced figure: its description, its table, and the picture as PNG."""
 
     about: Mapping[str, Any]
     frame: pd.DataFrame
@@ -40,12 +40,12 @@ class Reproduced(NamedTuple):
 
 
 def reproduction_page(figures: Sequence[Reproduced], ledger: pd.DataFrame, *, title: str) -> str:
-    """Return the page as HTML: the figures in their order, by paper, each with its claims from the ledger."""
+    """Return the page as HTML: the figures in the given order, by paper, each with its claims from the ledger."""
     shown = [str(figure.about["name"]) for figure in figures]
     claims: dict[str, list[dict[str, Any]]] = {}
     for row in ledger.to_dict("records"):
         claim = _claim(row)
-        for name in [one for one in claim["figures"] if one in shown][:1]:  # once, beneath the first of its figures
+        for name in [one for one in claim["figures"] if one in shown][:1]:  # a claim is shown below its first figure
             claims.setdefault(name, []).append(claim)
     papers: dict[str, list[dict[str, Any]]] = {}
     for figure in figures:
@@ -76,7 +76,7 @@ def _figures(n: int) -> str:
 
 
 def _origin(abouts: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return how many figures use which data."""
+    """Return sentences with the number of figures for each kind of data."""
     found = [dict.fromkeys(str(one["source"]) for one in about.get("sources", [])) for about in abouts]
     kinds, counts = [kind for one in found for kind in one], []
     for kind in dict.fromkeys(kinds):
@@ -87,7 +87,7 @@ def _origin(abouts: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _claim(row: Mapping[Any, Any]) -> dict[str, Any]:
-    """Return what the page shows of one row of the ledger."""
+    """Return the values of one row of the ledger for the template."""
     text = {key: _text(value) for key, value in row.items()}
     remarks = (text["reason"], text.get("note", ""), text.get("reliability", ""))
     return {
@@ -100,7 +100,7 @@ def _claim(row: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def _measured(row: Mapping[Any, Any]) -> str:
-    """Return the number with its interval."""
+    """Format the measured number with its interval."""
     value, low, high = (
         format_number(float(row[name])) if _text(row[name]) else "" for name in ("measured", "low", "high")
     )
@@ -114,7 +114,7 @@ def _text(value: Any) -> str:
 
 
 def _figure(figure: Reproduced, claims: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return what the page shows of one figure."""
+    """Return the values of one figure for the template."""
     about, described = figure.about, figure.about["figure"]
     text, words = data_csv(figure.frame, about)
     made = (f"in {duration(float(about.get('seconds', 0)))}", str(about.get("date", "")))
@@ -141,7 +141,7 @@ def _figure(figure: Reproduced, claims: Sequence[Mapping[str, Any]]) -> dict[str
 
 
 def _sources(about: Mapping[str, Any]) -> str:
-    """Return which problems come from which source, with its notes."""
+    """Return the sources with their problems and notes, in words."""
     groups: dict[tuple[str, str], list[str]] = {}
     for one in about.get("sources", []):
         groups.setdefault((str(one["source"]), str(one.get("note") or "")), []).append(str(one.get("problem") or ""))
@@ -162,7 +162,8 @@ def _scale(about: Mapping[str, Any]) -> str:
 def data_csv(frame: pd.DataFrame, about: Mapping[str, Any]) -> tuple[bytes, str]:
     """Return a figure's data as CSV, and a description.
 
-    Of runs: mean, spread and accuracy of each line and checkpoint; above `MOST_ROWS` rows only every n-th checkpoint.
+    For runs, the data are mean, spread and accuracy of each line and checkpoint. If there would be more than
+    `MOST_ROWS` rows, only every n-th checkpoint is included.
     """
     if not {col.POLICY, col.T, col.REPETITION} <= set(frame.columns):
         table, words = frame.head(MOST_ROWS), "the table"
@@ -172,7 +173,7 @@ def data_csv(frame: pd.DataFrame, about: Mapping[str, Any]) -> tuple[bytes, str]
     options = about.get("figure", {}).get("options", {})
     table = means(frame, str(options.get("column", col.REGRET)))
     lines = [name for name in _KEYS if name in table]
-    step, place = 1, table.groupby(lines, dropna=False).cumcount(ascending=False)  # from the end, which is kept
+    step, place = 1, table.groupby(lines, dropna=False).cumcount(ascending=False)  # counted from the end
     while (place % step == 0).sum() > MOST_ROWS and step < 1000:
         step += 1
     thinned = f", every {step}th checkpoint" if step > 1 else ""
@@ -180,7 +181,7 @@ def data_csv(frame: pd.DataFrame, about: Mapping[str, Any]) -> tuple[bytes, str]
 
 
 def means(frame: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Return mean, sd, least and largest of a column over the runs, and the accuracy, for each line and checkpoint."""
+    """Return mean, sd, minimum and maximum of a column over runs, and accuracy, for each line and checkpoint."""
     rows = comparable_rows(frame, [col.PROBLEM])
     keys = [name for name in _KEYS if name in rows and rows[name].notna().any()]
     table = averaged(rows, [*keys, col.T], column).rename(columns={"mean": column})

@@ -1,4 +1,4 @@
-"""Which policy is best where: sentences and tables that are computed from the runs."""
+"""Sentences and tables on the best policy for each problem, computed from the runs."""
 
 from __future__ import annotations
 
@@ -15,53 +15,54 @@ from ltr_duel.core import columns as col
 from ltr_duel.papers.figures.table import format_number
 from ltr_duel.papers.standings import PAIRS, standings
 
-_CLOSE = 2.0  # times the best, at most: then a policy that may be the best is shown as about equal to it
+_CLOSE = 2.0  # a policy that may be the best is marked ≈ if its ratio to the best is at most this
 _MOST_NAMED = 5
-_NEAR = 1.005  # a ratio below this has the digits of 1
-_LARGE = 1000.0  # above this a ratio is not printed
-_WRONG = 0.05  # share of tables whose bounds may err
+_NEAR = 1.005  # ratios below this are rounded to 1.00
+_LARGE = 1000.0  # ratios above this are not printed
+_WRONG = 0.05  # expected share of tables with a wrong bound
 _CAPTION = (
     "{regret} at the horizon: mean and median over the runs. {meaning} × best: the mean as a multiple of the lowest"
-    " mean of the table. Bounds: of the ratio to the policy that is truly the best, for all policies of a table"
+    " mean of the table. Bounds: limits of the ratio to the policy that is truly the best, for all policies of a table"
     " together with 95 % confidence (multiple comparisons with the best: Edwards and Hsu 1983, with the bootstrap-t"
-    " of 4,000 resamples of the runs, balanced after Beran 1988; not for fewer than six runs).{tables} They do not"
-    " cover events so rare that they happened in no run. A lower bound of 1: the policy may be the best; > 1.00: it"
-    " is not, though its ratio may be close to 1. ≈: it may be, and pays at most"
-    " {close:g} times the least; ?: it may be, and these runs do not tell. > 1,000: larger than 1,000.{few}"
+    " of 4,000 resamples of the runs, balanced after Beran 1988; not for fewer than six runs).{tables} The bounds do"
+    " not cover events so rare that they happened in no run. Lower bound 1: the policy may be the best; > 1.00: it"
+    " is not the best, although its ratio may be close to 1. ≈: the policy may be the best, and its regret is at most"
+    " {close:g} times the lowest; ?: the policy may be the best, but these runs do not show it. > 1,000: larger than"
+    " 1,000.{few}"
 )
 _MEANING = {
     col.REGRET: "A step adds the mean gap of the compared rankers; the gap of a ranker is the probability that the"
-    " Condorcet winner beats it, less 1/2.",
-    "regret_ndcg": "A step adds the highest NDCG@10 of a ranker, less the mean NDCG@10 of the two or more rankers"
+    " Condorcet winner beats it, minus 1/2.",
+    "regret_ndcg": "A step adds the highest NDCG@10 of a ranker, minus the mean NDCG@10 of the two or more rankers"
     " that are compared.",
 }
-_TABLES = " The confidence is that of one table: of {tables} tables {wrong:.1g} on average may be wrong somewhere."
+_TABLES = " The confidence applies to each table: of {tables} tables, {wrong:.1g} on average may have a wrong bound."
 _FEW = (
-    " With a lower bound of 1.00 it means that few runs have most of the mean regret, so the runs hardly limit the"
+    " With a lower bound of 1.00, it means that a few runs cause most of the mean regret, so the runs hardly limit the"
     " ratio."
 )
 _BOUND = (
-    " × bound: as a multiple of c ln T, the asymptotic lower bound on average regret for policies that compare pairs"
-    " (Komiyama et al., COLT 2015, Theorem 1). For each arm i but the winner c has the least of (gap i + gap j) / (2"
-    " d(p_ij, 1/2)) over the arms j that beat it; d is the relative entropy of two coins, p_ij the probability that i"
-    " beats j. Any policy may stay below the bound at a finite horizon; blank where an estimate does not tell the"
-    " winner."
+    " × bound: the mean as a multiple of c ln T, the asymptotic lower bound on average regret for policies that compare"
+    " pairs (Komiyama et al., COLT 2015, Theorem 1). The constant c sums over all arms i except the winner: each adds"
+    " the minimum of (gap i + gap j) / (2 d(p_ij, 1/2)) over the arms j that beat arm i; d is the relative entropy of"
+    " two coins, and p_ij the probability that i beats j. Any policy may stay below the bound at a finite horizon;"
+    " blank if the winner of an estimated matrix is not certain."
 )
 _DEFINED = "All regrets are defined in [docs/explanations/regrets.md](explanations/regrets.md)."
 _REFERENCE = (
     " ± reference: how far one standard error of the estimated matrix moves the mean of a policy, at most. One matrix"
-    " measures all runs of a table: by another estimate the means and their ratios would be others. Who is best, ≈, ?"
+    " measures all runs of a table, so another estimate would change the means and their ratios. The best policy, ≈, ?"
     " and bounds are for this matrix, without its error."
 )
 _ACCURACY = (
-    " Names the winner: share of the runs that name the Condorcet winner at the end; blank where an estimate does not"
-    " tell the winner."
+    " Names the winner: share of the runs that name the Condorcet winner at the end; blank if the winner of an"
+    " estimated matrix is not certain."
 )
 _NDCG = " Names the NDCG-best: share of the runs that name the ranker with the highest NDCG@10."
 
 
 class StateOfTheArt(NamedTuple):
-    """The comparison in sentences, and for each problem its heading, what it is measured against, and a table."""
+    """The comparison in sentences, a heading, a reference and a table for each problem, and a caption."""
 
     lines: list[str]
     tables: list[tuple[str, str, pd.DataFrame]]
@@ -69,7 +70,7 @@ class StateOfTheArt(NamedTuple):
 
 
 def state_of_the_art(frame: pd.DataFrame, about: Mapping[str, Any]) -> StateOfTheArt:
-    """Compare the policies on each problem, those that compare pairs and those that compare sets apart."""
+    """Compare the policies on each problem, separately for policies that compare pairs and policies for sets."""
     column = str(about["figure"].get("options", {}).get("column", col.REGRET))
     ranked, references = standings(frame, column), about.get("references", {})
     tables, told = [], set[str]()
@@ -93,7 +94,7 @@ def state_of_the_art(frame: pd.DataFrame, about: Mapping[str, Any]) -> StateOfTh
 
 
 def state_of_the_art_markdown(frame: pd.DataFrame, about: Mapping[str, Any], circumstances: str = "") -> str:
-    """Return the comparison as Markdown, with a sentence on machine, date and scale at the top."""
+    """Return the comparison as Markdown; ``circumstances`` is a sentence on machine, date and scale."""
     found, described, name = state_of_the_art(frame, about), about["figure"], str(about["name"])
     lines = [f"# {name.replace('_', ' ').capitalize()}", "", f"{described['title']}. {described['shows']}", ""]
     lines += [f"```\nltr-duel reproduce {name} --scale {about['scale']} --data DIR --out figures\n```", ""]
@@ -109,7 +110,7 @@ def state_of_the_art_markdown(frame: pd.DataFrame, about: Mapping[str, Any], cir
 
 
 def best_lines(ranked: pd.DataFrame) -> list[str]:
-    """Return for each problem the best policy, or the policies that may be the best."""
+    """Return a sentence for each problem: the best policy, or the policies that may be the best."""
     lines, unknown, fewest = [], [], []
     for (name, compares), rows in ranked.groupby([col.PROBLEM, "compares"], sort=False):
         place = f"{name} (K = {rows[col.RANKERS].iloc[0]}, {compares})"
@@ -135,7 +136,7 @@ def best_lines(ranked: pd.DataFrame) -> list[str]:
 
 
 def _runs(frame: pd.DataFrame, about: Mapping[str, Any]) -> str:
-    """Return the horizon and the number of runs of each policy, which depend on the scale."""
+    """Return a sentence on the horizon and the number of runs of each policy, which depend on the scale."""
     studies = frame.groupby([col.PROBLEM, col.POLICY, col.HORIZON], sort=False)[col.REPETITION].nunique()
     steps, runs = _span(frame[col.HORIZON]), _span(studies)
     return f"Scale {about['scale']}: {steps} steps, {runs} runs of each policy on each problem."
@@ -147,7 +148,7 @@ def _span(numbers: Collection[int] | pd.Series) -> str:
 
 
 def _over_all(ranked: pd.DataFrame) -> list[str]:
-    """Name the policies with the lowest geometric mean of the ratios to the best, pairs and sets apart."""
+    """Return sentences on the policies with the lowest geometric mean ratios to the best, for pairs and for sets."""
     lines = []
     for compares, rows in ranked.groupby("compares", sort=False):
         problems = rows[col.PROBLEM].nunique()
@@ -159,7 +160,7 @@ def _over_all(ranked: pd.DataFrame) -> list[str]:
             )
             lowest = f"lowest {_MOST_NAMED} of the " * (len(everywhere) > _MOST_NAMED)
             lines.append(
-                f"Geometric mean of × best over the {problems} problems with {compares}, of the {lowest}"
+                f"Geometric mean of × best over the {problems} problems with {compares}, for the {lowest}"
                 f"{len(everywhere)} policies that were run on all of them: {first}. These are point estimates, without"
                 " a test."
             )
@@ -167,14 +168,14 @@ def _over_all(ranked: pd.DataFrame) -> list[str]:
 
 
 def _unranked(frame: pd.DataFrame, ranked: pd.DataFrame) -> list[str]:
-    """Name the problems that have no standings: where the matrix has no Condorcet winner there is no such regret."""
+    """Return a sentence on the problems without standings, whose regret is undefined without a Condorcet winner."""
     missing = [str(one) for one in frame[col.PROBLEM].unique() if one not in set(ranked[col.PROBLEM])]
-    words = "no ranker beats all others in the estimate by which regret is measured, which may be its noise"
+    words = "no ranker beats all others in the estimate by which regret is measured, perhaps because of noise"
     return [f"Not ranked ({words}): {', '.join(missing)}."] if missing else []
 
 
 def _heading(problem: str, rows: pd.DataFrame) -> str:
-    """Return what a problem is: its name, size, clicks, source, who answers, horizon, and what is compared."""
+    """Return the heading of a problem: name, pairs or sets, size, clicks, source, simulated users, horizon."""
     first = rows.iloc[0]
     clicks = first[col.CLICKS] if isinstance(first[col.CLICKS], str) and first[col.CLICKS] not in problem else ""
     facts = [f"K = {first[col.RANKERS]}", f"{clicks} clicks" if clicks else "", str(first[col.SOURCE] or "")]
@@ -212,7 +213,7 @@ def _sign(row: Mapping[Any, Any]) -> str:
 
 
 def _bounds(low: float, high: float) -> str:
-    """Write both ends; one that is above 1 does not read as 1."""
+    """Format both ends so that an end above 1 is not rounded to 1.00."""
     least = "> 1.00" if 1 < low < _NEAR else _ratio(low)
     return f"{least} to {'1.01' if 1 < high < _NEAR else _ratio(high)}"
 

@@ -121,7 +121,7 @@ def test_repeated_features_agree_with_a_plain_reader(tmp_path: Path, first_id: i
 )
 @pytest.mark.parametrize("line", ["0 qid:1{}1:1 2:5\n", "0 qid:1 1:1{}2:5\n", "0{}qid:1 1:1\n", "0 qid:1 1:1 {}2:5\n"])
 def test_a_strange_blank_is_no_separator_and_is_named(tmp_path: Path, line: str, blank: str, name: str) -> None:
-    with pytest.raises(InputError, match=rf"a\.txt:1:?\d*: an? {name} in '.*' is no separator"):
+    with pytest.raises(InputError, match=rf"a\.txt:1:?\d*: an? {name} in '.*' is not a separator"):
         load_dataset(written(tmp_path, line.format(blank)))
 
 

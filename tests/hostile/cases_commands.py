@@ -272,7 +272,7 @@ SPECS = [
     corpus_spec("clicks", "corpora[0].clicks: no click model 'navigation'; did you mean",
                 '[[corpora]]\npath = "small.txt"\nclicks = "navigation"'),
     corpus_spec("absent corpus", "corpora[0]: absent.txt: there is no such file", '[[corpora]]\npath = "absent.txt"'),
-    corpus_spec("NULL", "null.txt:1:11: feature 1 is NULL; say what to put there with fill = (min, nan or a number)",
+    corpus_spec("NULL", "null.txt:1:11: feature 1 is NULL; choose a replacement with fill = (min, nan or a number)",
                 '[[corpora]]\npath = "null.txt"'),
     corpus_spec("ids from 0", "ids start at 1; first_id = 0 reads ids that start at 0",
                 '[[corpora]]\npath = "zero.txt"'),

@@ -212,7 +212,7 @@ CASES = [
     called("load_dataset(null)", lambda: load_dataset("\0"), r"the path of a file or folder, not '\\x00'"),
     called("queries=1.5", lambda: make_corpus(queries=1.5), "queries must be a whole number, not 1.5"),
     called("queries=10**12", lambda: make_corpus(queries=10**12), "must be at most 10,000,000,000"),
-    called("write None", lambda: write_svmlight(None, "a.txt"), "a Dataset is written to a path, not None"),
+    called("write None", lambda: write_svmlight(None, "a.txt"), "a Dataset and a path are required, not None"),
     called("read_spec(5)", lambda: read_spec(5), "an experiment must be the path of a file or folder, not 5"),
     called("StudyResults(5)", lambda: StudyResults(5), "must be the path of a file or folder, not 5"),
 ]  # fmt: skip

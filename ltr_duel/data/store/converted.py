@@ -32,7 +32,7 @@ from ltr_duel.data.text.values import usual_grades
 
 Kind = TypeVar("Kind", bound=np.generic)
 
-FORMAT = 3  # a folder of another format cannot be opened; the corpus is converted again
+FORMAT = 3  # a folder with another format is not opened; the corpus is converted again
 
 FEATURES = "features.npy"
 # The required facts of `corpus.json`, and their types.
@@ -93,7 +93,7 @@ def read_meta(folder: Path) -> dict[str, Any]:
         raise InputError(f"{folder}: made by another version (format {str(other)[:20]}); convert the corpus again")
     for key, kind in _FACTS.items():
         if not isinstance(meta.get(key), kind):
-            raise InputError(f"{folder}: {_META} is damaged, as it has no proper '{key}'; convert the corpus again")
+            raise InputError(f"{folder}: {_META} is damaged: '{key}' is missing or wrong; convert the corpus again")
     return meta
 
 
@@ -133,7 +133,7 @@ def open_converted(folder: Path) -> Dataset:
     except (OSError, ValueError, KeyError, IndexError, TypeError, EOFError, MemoryError) as error:
         raise InputError(f"{folder}: a file is missing or damaged ({error}); convert the corpus again") from None
     if features.shape != (meta["documents"], meta["features"]) or features.dtype != np.float32:
-        raise InputError(f"{folder}: {FEATURES} has another shape than {_META} says; convert the corpus again")
+        raise InputError(f"{folder}: {FEATURES} does not have the shape in {_META}; convert the corpus again")
     return Dataset(
         features=features,
         relevance=relevance,
@@ -163,7 +163,7 @@ def open_parts(folder: Path, numbers: Sequence[int], name: str) -> Dataset | Non
     parts: list[dict[str, Any]] = meta["parts"]
     columns = max(parts[n].get("columns", 0) for n in numbers)  # 0: stored by a version that did not record it
     words = whole.doc_ids, whole.comments, whole.query_ids
-    if not columns or not all(map(_is_ascii, words)):  # the decoding of bytes depends on all of them
+    if not columns or not all(map(_is_ascii, words)):  # the choice of UTF-8 or Latin-1 depends on all words
         return None
     options = ReadOptions(**meta["options"])
     starts = [part["first_query"] for part in parts] + [whole.n_queries]
@@ -206,7 +206,7 @@ def _read_arrow(path: Path) -> dict[str, NDArray[Any]]:
 
 
 def _as_numpy(column: Any) -> NDArray[Any]:
-    """Return numbers without a copy, and texts as an array."""
+    """Return numbers without a copy, and strings as an array."""
     import pyarrow as pa
 
     if pa.types.is_string(column.type):
@@ -229,7 +229,7 @@ def _is_ascii(words: NDArray[np.str_] | None) -> bool:
 
 
 def _rows(features: NDArray[np.float32], ranges: list[tuple[int, int]]) -> NDArray[np.float32]:
-    """Return these rows, column-major; columns are copied one by one, because the map may be larger than memory."""
+    """Return rows, column-major; columns are copied one by one, because the memory map may exceed memory."""
     if all(end == start for (_, end), (start, _) in pairwise(ranges)):
         return features[ranges[0][0] : ranges[-1][1]]
     columns = mapped.new_array((features.shape[1], sum(end - start for start, end in ranges)), np.float32)

@@ -1,4 +1,4 @@
-"""The user's options for reading. Cheap to import, because declarations of corpora use it."""
+"""The user's options for reading. This module imports little, because declarations of corpora use it."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class ReadOptions:
     Raises
     ------
     InputError
-        If a value is not legal.
+        If a value is invalid.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Error messages for a line, in one sentence: file, line, column, the text found, and the legal form."""
+"""Error messages for a line, in one sentence: file, line, column, the text found, and the valid form."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _LARGE = "'{token}' is too large for a float32; legal is up to 3.4028234e38"
 _MISSING_QUERY, _NEGATIVE_ID, _NOT_FINITE, _STRANGE_BLANK = -1, -2, -3, -4
 
 _SENTENCES = {
-    scan.BAD_LABEL: f"the line starts with '{{token}}'; a grade {_NUMBER} must stand there",
+    scan.BAD_LABEL: f"the line starts with '{{token}}' instead of a grade {_NUMBER}",
     scan.LARGE_LABEL: _LARGE,
     scan.NO_QUERY: (
-        "'{token}' stands where the query must stand, such as qid:17 (of judgements without features, give qrels:FILE)"
+        "'{token}' is in the position of the query, such as qid:17 (for judgements without features, give qrels:FILE)"
     ),
-    _MISSING_QUERY: "nothing stands where the query must stand, such as qid:17",
+    _MISSING_QUERY: "the query is missing, such as qid:17",
     scan.BAD_TOKEN: (
         "'{token}' is not '<id>:<value>'; a line is '<grade> qid:<query> <id>:<value> <id>:<value> ... # comment'"
     ),
@@ -33,9 +33,9 @@ _SENTENCES = {
         "feature id in '{token}' is too large; legal ids are {first}..{feature}; --features N allows more"
     ),
     scan.ID_TWICE: (
-        "feature {feature} occurs twice on this line; each id may occur once; --repeated last takes the last value"
+        "feature {feature} occurs twice on this line; each id may occur once; --repeated last uses the last value"
     ),
-    _STRANGE_BLANK: "{blank} in '{token}' is no separator; a space or a tab must stand there",
+    _STRANGE_BLANK: "{blank} in '{token}' is not a separator; use a space or a tab",
     scan.BAD_VALUE: (
         f"feature value '{{token}}' in '{{feature}}:{{token}}' is not a number {_NUMBER} (NULL is accepted with --fill)"
     ),
@@ -45,7 +45,7 @@ _SENTENCES = {
     scan.LARGE_VALUE: _LARGE,
     scan.NUL_BYTE: "a NUL byte; the file is damaged or not text",
     scan.STRAY_RETURN: "a carriage return inside the line; lines end with LF or CR LF",
-    scan.NULL_VALUE: "feature {feature} is NULL; say what to put there with --fill (min, nan or a number)",
+    scan.NULL_VALUE: "feature {feature} is NULL; choose a replacement with --fill (min, nan or a number)",
     scan.NO_COMMENT: "the line has no query in its comment, such as '# 3382' at its end",
 }
 

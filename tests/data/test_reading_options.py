@@ -137,7 +137,7 @@ def test_queries_that_start_anew_in_each_part_are_told_apart_by_split(tmp_path: 
     with pytest.raises(InputError, match=r"test\.txt:1: query '1' appears again, .*train\.txt:1; .*--split train"):
         load_dataset(tmp_path)
     assert load_dataset(tmp_path, split="test").n_queries == 2
-    with pytest.raises(InputError, match=r"a\.txt:4: query '1' appears.*the lines of a query must stand together$"):
+    with pytest.raises(InputError, match=r"a\.txt:4: query '1' appears.*the lines of a query must be adjacent$"):
         load_dataset(written(tmp_path, GOOD + "1 qid:1 1:1\n"))
 
 

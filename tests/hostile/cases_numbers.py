@@ -204,7 +204,7 @@ CASES = [
     called("features=5", lambda: feature_rankers(corpus(), features=5), "features must be a list of names, not 5"),
     called("features=[1]", lambda: feature_rankers(corpus(), features=[1]), "must be a list of names, not 1"),
     called("ties=5", lambda: feature_rankers(corpus(), ties=5), "no tie rule 5"),
-    called("rankers of None", lambda: feature_rankers(None), "rankers are made for a Dataset, not for None"),
+    called("rankers of None", lambda: feature_rankers(None), "rankers require a Dataset, not None"),
     called("words=[5]", lambda: rankers_named(corpus(), [5]), "rankers must be a list of names, not 5"),
     called("rankings[[-1]]", lambda: rankings()[[-1]], "numbered from 0 to 2; there is no -1"),
     called("rankings['1']", lambda: rankings()["1"], "by a list of names or positions, not by '1'"),

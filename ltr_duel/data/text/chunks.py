@@ -50,8 +50,7 @@ def read_chunks(
     """Yield the lines of a file, plain or gzipped (recognised by its first bytes), without a byte order mark.
 
     ``digest`` receives the bytes as stored on disk. A line that is longer than ``size`` makes its chunk longer.
-    ``limit`` is the largest unpacked size of a gzipped file; by default the larger of `MOST_UNPACKED` and `MOST_TIMES`
-    times its size.
+    ``limit`` is the largest unpacked size of a gzipped file, by default as for `MOST_UNPACKED`.
     """
     with files.reading(path, "a feature file") as raw:
         refuse_other_formats(path, raw.read(512))

@@ -20,10 +20,8 @@ _MISSING_QUERY, _NEGATIVE_ID, _NOT_FINITE, _STRANGE_BLANK = -1, -2, -3, -4
 _SENTENCES = {
     scan.BAD_LABEL: f"the line starts with '{{token}}' instead of a grade {_NUMBER}",
     scan.LARGE_LABEL: _LARGE,
-    scan.NO_QUERY: (
-        "'{token}' is in the position of the query, such as qid:17 (for judgements without features, give qrels:FILE)"
-    ),
-    _MISSING_QUERY: "the query is missing, such as qid:17",
+    scan.NO_QUERY: "'{token}' is not a query such as qid:17 (for judgements without features, give qrels:FILE)",
+    _MISSING_QUERY: "a query such as qid:17 is missing",
     scan.BAD_TOKEN: (
         "'{token}' is not '<id>:<value>'; a line is '<grade> qid:<query> <id>:<value> <id>:<value> ... # comment'"
     ),

@@ -180,7 +180,7 @@ class _Assembly:
     def _again(self, query: str, where: str, began: str) -> InputError:
         """Return the error for a query that has appeared before."""
         if began.startswith(f"{self._file}:"):
-            advice = "the lines of a query must stand together"
+            advice = "the lines of a query must be adjacent"
         else:
             advice = "a query must be in one part; if ids start again in each part, read one part (--split train)"
         return InputError(f"{where}: query '{query}' appears again, it began at {began}; {advice}")

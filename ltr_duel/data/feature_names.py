@@ -85,7 +85,7 @@ def known_names(features: NDArray[np.float32], document: str) -> tuple[str, ...]
 
 
 def is_ohsumed(columns: int, document: str) -> bool:
-    """Return whether the number of columns and the form of document ids are those of OHSUMED."""
+    """Return whether the number of columns and the form of the document id match OHSUMED."""
     return columns == len(OHSUMED) and document.isdecimal()
 
 

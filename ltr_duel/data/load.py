@@ -160,7 +160,7 @@ def _from_pipe(path: Path, options: ReadOptions, naming: Naming, **how: Any) -> 
 
 
 def _refuse_other_reading(folder: Path, options: ReadOptions) -> None:
-    """Raise `InputError` if options differ from those of the conversion, because its numbers are fixed."""
+    """Raise `InputError` if options differ from the options of the conversion, because its numbers are fixed."""
     made = read_meta(folder)["options"]
     for key, wanted in options.chosen.items():
         if key != "limit" and made.get(key) != wanted:

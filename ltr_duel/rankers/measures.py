@@ -117,7 +117,7 @@ def measure_by_query(rankings: Rankings, measure: str = "NDCG@10") -> FloatMatri
     Parameters
     ----------
     rankings : Rankings
-        Where ties are ordered anew in each comparison, one such order is measured.
+        If ties are ordered again in each comparison, one of their orders is measured.
     measure : str
         ``NDCG@k``, ``ERR@k``, ``MAP``, ``MRR``, ``P@k`` or ``R@k`` (recall), with a number for k.
 
@@ -148,7 +148,7 @@ def ndcg(rankings: Rankings, k: int = 10) -> FloatVector:
     Parameters
     ----------
     rankings : Rankings
-        Where ties are ordered anew in each comparison, one such order is measured.
+        If ties are ordered again in each comparison, one of their orders is measured.
     k : int
         Number of documents that count, at least 1; if a query has fewer documents, all of them count.
 

@@ -5,8 +5,7 @@
 Documents are matched by query id and document id. As in trec_eval, only the score determines the order (highest first);
 the rank is ignored. The lines of a query must be adjacent: otherwise two runs, or two retrievals of a query, were
 written to the file, which is an error. Retrieved documents that are not in the corpus are counted, reported and left
-out. Documents that a run does not retrieve are ranked after all retrieved documents, in the order of the tie rule; if a
-run retrieves nothing, only the tie rule orders the documents.
+out. Documents that a run does not retrieve are ranked after all retrieved documents, in the order of the tie rule.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ _PLAIN_FEATURE = {"kind": "features"}  # the description of a feature that is no
 
 
 class Ranker(NamedTuple):
-    """One ranker of a source, before its documents are ordered.
+    """One ranker of a source: its name, scores and description.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class RankerKind(components.Component):
     open : callable
         ``open(dataset, what) -> list of Ranker``; ``what`` is the text after the colon.
     params, limits, choices, cite, where
-        See `ltr_duel.core.Component`; a kind needs none of them.
+        See `ltr_duel.core.Component`; a kind does not need them.
     takes : str
         The part of a word after the colon. ``"FILE"`` stands for a path, relative to the folder of a spec.
     means : str

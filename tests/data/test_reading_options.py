@@ -59,7 +59,7 @@ def test_ids_that_start_at_zero(tmp_path: Path) -> None:
 def test_with_a_declared_number_ids_from_zero_end_one_lower(tmp_path: Path) -> None:
     file = written(tmp_path, "0 qid:1 0:7 2:5\n1 qid:1 1:3 3:4\n")
     assert load_dataset(file, first_id=0, features=4).n_features == 4
-    with pytest.raises(InputError, match=r"a\.txt:2:13: feature id in '3:4' is too large; legal ids are 0\.\.2"):
+    with pytest.raises(InputError, match=r"a\.txt:2:13: feature id in '3:4' is too large; valid ids are 0\.\.2"):
         load_dataset(file, first_id=0, features=3)
 
 
@@ -69,13 +69,13 @@ def test_wide_lines_whose_ids_start_at_zero(tmp_path: Path) -> None:
     dataset = load_dataset(written(tmp_path, text), first_id=0)
     assert dataset.n_features == 10_000 and dataset.features[0, [0, 9999]].tolist() == [1, 2]
     assert dataset.features[3, [500, 8000]].tolist() == [3, 4] and np.count_nonzero(dataset.features) == 8
-    with pytest.raises(InputError, match=r"'10000:1' is too large; legal ids are 0\.\.9999"):
+    with pytest.raises(InputError, match=r"'10000:1' is too large; valid ids are 0\.\.9999"):
         load_dataset(written(tmp_path, "0 qid:1 10000:1\n"), first_id=0)
 
 
 def test_ids_above_ten_thousand_need_a_declared_number(tmp_path: Path) -> None:
     file = written(tmp_path, "0 qid:1 1:1 20000:5\n1 qid:1 1:3 19000:4\n")
-    with pytest.raises(InputError, match=r"'20000:5' is too large; legal ids are 1\.\.10000; --features N"):
+    with pytest.raises(InputError, match=r"'20000:5' is too large; valid ids are 1\.\.10000; --features N"):
         load_dataset(file)
     dataset = load_dataset(file, features=20_000)
     assert dataset.n_features == 20_000 and dataset.features[:, [0, 18_999, 19_999]].tolist() == [[1, 0, 5], [3, 4, 0]]

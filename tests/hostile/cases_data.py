@@ -109,8 +109,8 @@ def dataset(**changes: Any) -> Dataset:
 
 FILES = [
     read("empty", "", "the file is empty"),
-    read("only a mark", b"\xef\xbb\xbf", "no document in it"),
-    read("only comments", "# nothing\n\n", "no document in it"),
+    read("only a mark", b"\xef\xbb\xbf", "the file has no document"),
+    read("only comments", "# nothing\n\n", "the file has no document"),
     read("no feature", "0 qid:1\n1 qid:1\n", "no line has a feature"),
     read("zip", zipped(("a", "b")), "a zip archive, not feature text"),
     read("utf-16", GOOD.encode("utf-16"), "text in UTF-16, not feature text; save it as UTF-8"),
@@ -124,12 +124,12 @@ FILES = [
     read("no query", "1 1:1\n", "'1:1' is not a query such as qid:17"),
     read("negative id", "1 qid:1 -1:1\n", "negative feature id in '-1:1'"),
     read(
-        "huge id", "1 qid:1 99999999999999999999:1\n", "is too large; legal ids are 1..10000; --features N allows more"
+        "huge id", "1 qid:1 99999999999999999999:1\n", "is too large; valid ids are 1..10000; --features N allows more"
     ),
-    read("id above the declared", GOOD, "legal ids are 1..1;", "--features 1"),
+    read("id above the declared", GOOD, "valid ids are 1..1;", "--features 1"),
     read("id 0", "1 qid:1 0:1\n", "--first-id 0 reads ids that start at 0"),
     read("twice", "1 qid:1 1:1 1:1\n", "--repeated last uses the last value"),
-    read("infinite", "1 qid:1 1:inf\n", "legal is a finite number"),
+    read("infinite", "1 qid:1 1:inf\n", "is not a finite number"),
     read("too large", "1 qid:1 1:1e39\n", "too large for a float32"),
     read("400 digits", f"1 qid:1 1:{'9' * 400}\n", r"'9+\.\.\.' is too large for a float32"),
     read("400 letters", f"1 qid:1 1:{'x' * 400}\n", r"feature value 'x+\.\.\.'"),
@@ -137,7 +137,7 @@ FILES = [
     read("NULL", NULLS, r"feature 1 is NULL; choose a replacement with --fill"),
     read("half a label", GOOD.replace("1 qid", "0.5 qid", 1), "label 0.5 is not a whole number; .*--labels round"),
     read("unlabelled", "-1 qid:1 1:1\n", "--unlabelled zero reads it as grade 0"),
-    read("grade 1001", "1001 qid:1 1:1\n", r"legal is 0\.\.1000"),
+    read("grade 1001", "1001 qid:1 1:1\n", r"grade \(0\.\.1000\)"),
     read("query again", GOOD + "0 qid:1 1:1 2:2\n", "the lines of a query must be adjacent"),
     read("no-break space after the query", f"1 qid:1{NBSP}1:1\n", r"a no-break space \(U\+00A0\) .* not a separator"),
     read("no-break space after a value", f"1 qid:1 1:1{NBSP}2:1\n", r"a no-break space \(U\+00A0\) .* not a separator"),
@@ -184,7 +184,7 @@ COMMANDS = [
     typed("data check zero.txt --first-id 5", "the id of the first feature must be 0 or 1"),
     typed("data fetch mq2008", "run this again with --accept-terms"),
     typed("data fetch mq2008 --accept-terms --archive nowhere --folder c", "nowhere: there is no such file"),
-    typed("data fetch imat2009 --accept-terms --archive a.txt --folder a.txt", "a.txt: this is a file, and a folder"),
+    typed("data fetch imat2009 --accept-terms --archive a.txt --folder a.txt", "a.txt: this is a file, but a folder"),
     typed("data fetch imat2009 --accept-terms --archive a.txt --folder c --labels x", "no way to read labels 'x'"),
     typed("prefs estimate null.txt --out o.parquet", "feature 1 is NULL; .*--fill"),
     typed("prefs estimate null.txt --out o.parquet --fill x", "no fill 'x'"),

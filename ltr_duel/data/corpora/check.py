@@ -160,7 +160,7 @@ def _pieces(chunk: Chunk, rules: Rules, lines_before: int) -> Iterator[tuple[Par
 
 
 class _Digests:
-    """The digests under which a file may be published: those of its bytes, and of its text with either line end."""
+    """The digests under which a file may be published: digests of its bytes, and of its text with either line end."""
 
     def __init__(self, file: Path, limit: int | None) -> None:
         self._limit = limit

@@ -1,7 +1,7 @@
 """A converted corpus on disk: a folder of plain arrays that opens in milliseconds, regardless of its size.
 
     corpus.json       name, shape and origin of the corpus, and the options of the conversion
-    features.npy      float32, column-major: the matrix is a memory map, read on use
+    features.npy      float32, column-major, opened as a memory map
     documents.arrow   relevance, and document ids and comments if there are any (Arrow IPC, memory-mapped)
     queries.arrow     query ids and first rows
 
@@ -63,7 +63,7 @@ def write_features(folder: Path, features: NDArray[np.float32]) -> None:
 
 
 def write_tables(folder: Path, dataset: Dataset, provenance: dict[str, Any]) -> None:
-    """Write the other data beside the features; ``provenance``, the origin of the corpus, is stored as JSON."""
+    """Write all data except the features; ``provenance``, the origin of the corpus, is stored as JSON."""
     documents = {"relevance": dataset.relevance, "id": dataset.doc_ids, "comment": dataset.comments}
     _write_arrow(folder / _DOCUMENTS, documents)
     _write_arrow(folder / _QUERIES, {"id": dataset.query_ids, "first_row": dataset.query_ptr[:-1]})
@@ -155,8 +155,8 @@ def open_parts(folder: Path, numbers: Sequence[int], name: str) -> Dataset | Non
     Folds are assembled from the five test parts in this way. The features are a view of the memory map if the parts
     are adjacent, else a copy.
 
-    Returns the same as reading the text of these files alone, except for the grades and names declared for the corpus;
-    None if the stored corpus does not determine this result.
+    Returns the corpus that reading the text of only these files would give, except for grades and names declared for
+    the corpus; None if the stored corpus does not determine this result.
     """
     whole = open_converted(folder)
     meta = read_meta(folder)

@@ -74,7 +74,7 @@ def default_name(path: Path, split: str | None = None, fold: int | None = None) 
 
 def _of_folds(path: Path, split: str | None, fold: int | None) -> list[Path]:
     if fold is not None and fold not in FOLDS:
-        raise InputError(f"{path}: no fold {fold}; legal are 1, 2, 3, 4, 5")
+        raise InputError(f"{path}: no fold {fold}; folds are 1, 2, 3, 4, 5")
     if split is not None and fold is None:
         raise InputError(f"{path}: each fold has its own splits; choose a fold, 1 to 5")
     tests = {k: _part(path / f"Fold{k}", "test") if (path / f"Fold{k}").is_dir() else None for k in FOLDS}

@@ -43,7 +43,7 @@ _RANK = re.compile(rb"\d+:(NULL|\d+(\.0*)?)")
 
 
 def dialect_named(name: str) -> Dialect:
-    """Return a dialect by its name; an unknown name raises `InputError` with the legal names."""
+    """Return a dialect by its name; an unknown name raises `InputError` with the valid names."""
     errors.require_one_of("dialect", name, DIALECTS)
     return DIALECTS[name]
 
@@ -94,6 +94,6 @@ def read_sidecar(file: Path) -> list[int]:
         if word:
             if not word.isdigit() or int(word) < 1:
                 shown = word[:40].decode("utf-8", "replace")
-                raise InputError(f"{sidecar}:{number}: '{shown}' is not the size of a query; legal is 1, 2, ...")
+                raise InputError(f"{sidecar}:{number}: '{shown}' is not the size of a query (1, 2, ...)")
             sizes.append(int(word))
     return sizes

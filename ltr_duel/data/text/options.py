@@ -19,7 +19,7 @@ _READ_ALIKE = ("dialect", "features", "limit")  # options that change no number 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """Options for reading feature files; those that change numbers are part of the key of derived data.
+    """Options for reading feature files; options that change numbers are part of the key of derived data.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ from ltr_duel.core import InputError
 from ltr_duel.data.text import scan
 
 _NUMBER = "such as 3, 0.25 or 1e-6"
-_LARGE = "'{token}' is too large for a float32; legal is up to 3.4028234e38"
+_LARGE = "'{token}' is too large for a float32; the largest is 3.4028234e38"
 
 # Refinements of the scanner's codes, distinguished by the text.
 _MISSING_QUERY, _NEGATIVE_ID, _NOT_FINITE, _STRANGE_BLANK = -1, -2, -3, -4
@@ -28,7 +28,7 @@ _SENTENCES = {
     _NEGATIVE_ID: "negative feature id in '{token}'; ids start at 1",
     scan.BAD_ID: "feature id 0 in '{token}'; ids start at 1; --first-id 0 reads ids that start at 0",
     scan.ID_TOO_LARGE: (
-        "feature id in '{token}' is too large; legal ids are {first}..{feature}; --features N allows more"
+        "feature id in '{token}' is too large; valid ids are {first}..{feature}; --features N allows more"
     ),
     scan.ID_TWICE: (
         "feature {feature} occurs twice on this line; each id may occur once; --repeated last uses the last value"
@@ -37,9 +37,7 @@ _SENTENCES = {
     scan.BAD_VALUE: (
         f"feature value '{{token}}' in '{{feature}}:{{token}}' is not a number {_NUMBER} (NULL is accepted with --fill)"
     ),
-    _NOT_FINITE: (
-        f"feature value '{{token}}' in '{{feature}}:{{token}}' is not a number {_NUMBER}; legal is a finite number"
-    ),
+    _NOT_FINITE: f"feature value '{{token}}' in '{{feature}}:{{token}}' is not a finite number {_NUMBER}",
     scan.LARGE_VALUE: _LARGE,
     scan.NUL_BYTE: "a NUL byte; the file is damaged or not text",
     scan.STRAY_RETURN: "a carriage return inside the line; lines end with LF or CR LF",

@@ -137,7 +137,7 @@ class _Assembly:
         """Check that the file contained documents, and add its queries if their sizes are in a separate file."""
         rows = self._rows - self._rows_before_file
         if rows == 0:
-            raise InputError(f"{self._file}: there is no document in it, only empty lines or comments")
+            raise InputError(f"{self._file}: the file has no document, only empty lines or comments")
         self.parts.append(Part(self._queries_before_file, declared or self._file_width))
         if self._sizes is None:
             return

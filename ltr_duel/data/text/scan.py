@@ -329,7 +329,7 @@ def count_documents(text):
 
 @kernel
 def mark_new_queries(text, lines, new):
-    """Set ``new[row]`` if the bytes of the query differ from those of the previous row."""
+    """Set ``new[row]`` if the query differs from the query of the previous row."""
     for row in range(len(lines)):
         new[row] = True
         if row > 0:

@@ -33,7 +33,7 @@ def check_labels(parsed: Parsed, options: ReadOptions, file: Path, lines_before:
         raise InputError(
             f"{where}: label {label:g} is not a whole number; choose how it becomes a grade: --labels round or distinct"
         )
-    raise InputError(f"{where}: label {label:g} is not a relevance grade; legal is 0..{HIGHEST_GRADE}")
+    raise InputError(f"{where}: label {label:g} is not a relevance grade (0..{HIGHEST_GRADE})")
 
 
 def as_grades(labels: NDArray[np.float32], options: ReadOptions) -> NDArray[np.int16]:

@@ -118,7 +118,7 @@ def load_dataset(
 
 
 def _opened(path: Path, files: Sequence[Path], name: str, options: ReadOptions, *, part: bool) -> Dataset | None:
-    """Open the corpus that was converted or kept from these files, or their part of a whole converted corpus."""
+    """Open the converted or cached corpus of these files, or the part of a converted corpus for these files."""
     with suppress(InputError):  # another process may have removed the corpus
         if converted := find_converted(files, options):
             return open_converted(converted)

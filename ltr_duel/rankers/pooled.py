@@ -203,7 +203,7 @@ def _records(what: str, given: Any, values: tuple[str, ...]) -> Iterator[tuple[s
         found = [next((one for one in names if hasattr(row, one)), "") for names in wanted]
         if not all(found):
             missing = " or ".join(wanted[found.index("")])
-            raise InputError(f"{what}: its rows have no {missing}")
+            raise InputError(f"{what}: the rows have no {missing}")
         query, document, value = (getattr(row, one) for one in found)
         yield str(query), str(document), value
 

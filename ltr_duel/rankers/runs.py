@@ -242,7 +242,7 @@ def lines_of(path: Path) -> Iterator[Line]:
 
 
 def words_of(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield line number and words of each line of a text file, plain or gzipped, that is not empty."""
+    """Yield line number and words of each nonempty line of a text file, plain or gzipped."""
     with files.reading(path, "a run file") as raw:
         for number, line in enumerate(gzip.GzipFile(fileobj=raw) if files.is_gzipped(raw) else raw, 1):
             if words := line.decode("utf-8", "surrogateescape").split():
@@ -259,5 +259,5 @@ def document_rows(dataset: Dataset) -> Places:
         places[str(query)] = dict(zip(ids, range(int(start), int(stop)), strict=True))
         if len(places[str(query)]) < len(ids):
             twice = next(one for one in ids if ids.count(one) > 1)
-            raise InputError(f"{dataset.name}: query {query} has document {twice} twice; a run cannot tell them apart")
+            raise InputError(f"{dataset.name}: query {query} has document {twice} twice, so runs would be ambiguous")
     return places

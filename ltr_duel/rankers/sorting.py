@@ -40,7 +40,7 @@ class Scored(NamedTuple):
 
 
 class Ranked(NamedTuple):
-    """The output, as in `Rankings`; ``tied`` may be empty."""
+    """The sorted documents of one ranker, as in `Rankings`; ``tied`` may be empty."""
 
     order: SmallIntVector
     rank: SmallIntVector
@@ -60,7 +60,7 @@ def blocks_of(query_ptr: IntVector) -> Iterator[IntVector]:
 
 
 def rank_documents(scored: Scored, blocks: list[IntVector], ranked: Ranked) -> int:
-    """Order the documents of each query; return the number of documents that tie with another one of their query."""
+    """Order the documents of each query; return the number of tied documents."""
     sharing = 0
     for queries in blocks:
         longest = scored.query_ptr[queries[-1] + 1] - scored.query_ptr[queries[-1]]
@@ -99,7 +99,7 @@ def falling_key(bits: int) -> int:
 
 @kernel
 def place_documents(scored: Scored, queries: IntVector, numbers: IntMatrix, ranked: Ranked) -> int:
-    """Write the output for some queries, from their sorted numbers; return the number of documents that tie."""
+    """Write the output for some queries, from their sorted numbers; return the number of tied documents."""
     sharing = 0
     for row in range(queries.shape[0]):
         start = scored.query_ptr[queries[row]]
@@ -126,7 +126,7 @@ def place_documents(scored: Scored, queries: IntVector, numbers: IntMatrix, rank
 
 @kernel
 def order_run(scored: Scored, start: int, run: IntVector) -> None:
-    """Order documents whose scores agree in their upper 35 bits by whole scores and hashes (Shell's sort)."""
+    """Order a run, whose scores agree in their upper 35 bits, by complete scores and hashes (Shell's sort)."""
     size, gap = run.shape[0], 1
     first = falling_key(scored.bits[start + (run[0] & _POSITION)])
     for k in range(1, size):

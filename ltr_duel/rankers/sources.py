@@ -46,7 +46,7 @@ class Ranker(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RankerKind(components.Component):
-    """A kind of source of rankers.
+    """A kind of rankers, which opens one type of source.
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def rankers_named(
         else:
             found = _opened(dataset, RANKER_KINDS[kind], what, Path(folder))
         if name and len(found) != 1:
-            raise InputError(f"'{name}={kind}:{what}' is {len(found)} rankers; a name applies to a single ranker")
+            raise InputError(f"'{name}={kind}:{what}' opens {len(found)} rankers; a name applies to a single ranker")
         rankers += [one._replace(name=name, about=one.about | {"named": one.name}) for one in found] if name else found
     names = [ranker.name for ranker in rankers]
     for name in names:

@@ -44,7 +44,7 @@ class Corpus(components.Component):
     name : str
         Name that users type: lower-case letters, digits and hyphens.
     title : str
-        Name in sentences.
+        Name used in sentences.
     grades : int
         Number of relevance grades, 2 or more.
     features : int

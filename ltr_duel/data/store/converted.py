@@ -161,7 +161,7 @@ def open_parts(folder: Path, numbers: Sequence[int], name: str) -> Dataset | Non
     whole = open_converted(folder)
     meta = read_meta(folder)
     parts: list[dict[str, Any]] = meta["parts"]
-    columns = max(parts[n].get("columns", 0) for n in numbers)  # 0: stored by a version that did not record it
+    columns = max(parts[n].get("columns", 0) for n in numbers)  # 0: an old version did not store the number
     words = whole.doc_ids, whole.comments, whole.query_ids
     if not columns or not all(map(_is_ascii, words)):  # the choice of UTF-8 or Latin-1 depends on all words
         return None
@@ -219,7 +219,7 @@ def _taken(values: NDArray[Kind], ranges: list[tuple[int, int]]) -> NDArray[Kind
 
 
 def _taken_words(words: NDArray[np.str_] | None, ranges: list[tuple[int, int]]) -> NDArray[np.str_] | None:
-    """Return the words of these rows; None if all are empty."""
+    """Return the words of the given rows; None if all words are empty."""
     taken = None if words is None else _taken(words, ranges)
     return taken if taken is not None and np.any(taken != "") else None
 

@@ -54,7 +54,7 @@ def recognise_dialect(file: Path) -> Dialect:
         for line in chunk.text.tobytes().splitlines():
             if line.strip() and not line.lstrip().startswith(b"#"):
                 return _of_line(line, file)
-    return DIALECTS["svmlight"]  # only comments, or a line that is too long, which reading will report
+    return DIALECTS["svmlight"]  # only comments, or a line that is too long (reported by the reader)
 
 
 def _of_line(line: bytes, file: Path) -> Dialect:
@@ -87,7 +87,7 @@ def read_sidecar(file: Path) -> list[int]:
     """Return the sizes of the queries of a feature file."""
     sidecar = sidecar_of(file)
     if sidecar is None:
-        raise InputError(f"{file}: no line has a query, and there is no file {file.name}.query with their sizes")
+        raise InputError(f"{file}: lines have no query, and there is no file {file.name}.query with sizes of queries")
     sizes = []
     for number, line in enumerate(sidecar.read_bytes().removeprefix(BYTE_ORDER_MARK).splitlines(), start=1):
         word = line.strip()

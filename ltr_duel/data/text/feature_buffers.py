@@ -26,8 +26,8 @@ def refuse_excess(rows: int, columns: int, most: int) -> None:
     """Raise `InputError` if a matrix of float32 needs more than ``most`` bytes, before it is allocated."""
     if 4 * rows * columns > most:
         raise InputError(
-            f"{rows:,} documents or more with {columns:,} features need {gigabytes(4 * rows * columns)}, and"
-            f" {gigabytes(most)} may be used; --limit GB allows more, if that is right"
+            f"{rows:,} documents or more with {columns:,} features need {gigabytes(4 * rows * columns)}, but"
+            f" at most {gigabytes(most)} may be used; --limit GB allows more, if that is right"
         )
 
 
@@ -35,7 +35,7 @@ class FeatureBuffer(Protocol):
     """Collects blocks of rows, in order, in one column-major matrix."""
 
     def put(self, block: NDArray[np.float32], text_bytes: int) -> Copy:
-        """Assign a position to the next rows, shape (rows, columns so far), read from ``text_bytes`` bytes of text.
+        """Assign positions to the next rows, a block of shape (rows, columns), read from ``text_bytes`` bytes of text.
 
         Return a function that copies the rows. Any thread may call it, in parallel with other copies, before `matrix`.
         """
@@ -58,7 +58,7 @@ class MemoryBuffer:
     """
 
     _LOOK_AT = 2**20  # bytes of text to read before the estimate
-    _MOST_WAITING = 2**28  # bytes of numbers
+    _MOST_WAITING = 2**28  # bytes of blocks without a position, or not yet released
     _MOST_IN_MEMORY = 3 * 2**30  # bytes of the matrix, or a quarter of `total_memory` if that is less
     _SLACK = 1.06
 
@@ -77,7 +77,7 @@ class MemoryBuffer:
         transpose(self._columns, self._columns, 0)  # compile it here, because numba must not compile it in two threads
 
     def put(self, block: NDArray[np.float32], text_bytes: int) -> Copy:
-        """Assign positions to the rows; the first blocks wait for the estimate."""
+        """Assign positions to the rows; the first blocks are collected until the number of rows is estimated."""
         self._seen += text_bytes
         self._waiting.append((block, self._rows))
         self._rows += len(block)
@@ -152,7 +152,7 @@ class FileBuffer:
         self._file, self._writing = path.open("wb", buffering=0), threading.Lock()
 
     def put(self, block: NDArray[np.float32], text_bytes: int) -> Copy:
-        """Assign positions in the file to the rows; their part of each column is contiguous."""
+        """Assign positions in the file to the rows, which are contiguous in each column."""
         refuse_excess(self._rows, block.shape[1], self._most)
         first = self._written
         self._written += len(block)

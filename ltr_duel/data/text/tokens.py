@@ -64,7 +64,7 @@ def usual_token(text, at):
     integer, digits = digits_of(load_word(text, start))
     end = start + digits
     end += np.int64(load_word(text, end) & _BYTE == POINT)
-    part, fraction = digits_of(load_word(text, end))  # without a point there is no digit here
+    part, fraction = digits_of(load_word(text, end))  # no digits if there is no point
     end += fraction
     few = width < 8 and digits < 8 and fraction < 8 and digits + fraction > 0
     if not (few and colon and spaces & -spaces == 1 << (end - at)):
@@ -79,8 +79,8 @@ def usual_token(text, at):
 def parse_number(text, at):
     """Parse the number that starts at ``text[at]``; ``text`` must continue with a byte that ends it.
 
-    Returns the value (rounding it to float32 gives the answer if ``code`` is EXACT), the position after the number, and
-    the code: EXACT, UNSURE, NOT_A_NUMBER or TOO_LARGE.
+    Returns the value (whose float32 is correct if the code is EXACT), the position after the number, and the code:
+    EXACT, UNSURE, NOT_A_NUMBER or TOO_LARGE.
     """
     start = at
     negative = text[at] == MINUS

@@ -13,11 +13,11 @@ import pyarrow.compute as pc
 from ltr_duel.core import InputError, errors, files
 from ltr_duel.data.dataset import Dataset
 
-_CHUNK = 2**17  # values
+_CHUNK = 2**17  # values per block of rows
 
 
 class SupportsWrite(Protocol):
-    """A plain or a gzipped file."""
+    """Interface of plain and gzipped files."""
 
     def write(self, data: memoryview | bytes, /) -> object:
         """Write bytes."""

@@ -36,7 +36,7 @@ class Dataset:
     query_ids : ndarray of str, shape (n_queries,)
         The text after ``qid:``.
     doc_ids : ndarray of str, shape (n_docs,), or None
-        Ids from the lines' comments; None if the file has none.
+        Ids from the lines' comments; None if no comment has an id.
     name : str
         Name of the corpus in plots and reports.
     grades : int
@@ -196,9 +196,9 @@ class Description(NamedTuple):
     grade_counts: NDArray[np.int64]  # (grades,) number of documents of each grade
     queries_without_relevant: int  # number of queries whose documents all have grade 0
     dead: list[int]  # columns that are zero everywhere
-    constant: list[int]  # columns that do not vary within any query, without dead columns
+    constant: list[int]  # columns that do not vary within any query, except dead columns
     twins: list[tuple[int, int]]  # pairs of columns, neither dead nor constant, with the same values everywhere
-    missing: dict[int, int]  # number of NaNs in each column that contains any
+    missing: dict[int, int]  # number of NaNs in each column that contains NaN
 
 
 def describe(dataset: Dataset) -> Description:

@@ -90,7 +90,7 @@ def is_ohsumed(columns: int, document: str) -> bool:
 
 
 def _looks_like_mslr(features: NDArray[np.float32]) -> bool:
-    """Return whether, in the first rows, ratios of covered terms are in 0..1 and the boolean model is boolean."""
+    """Return whether, in the first rows, covered term ratios are in 0..1 and boolean features are 0 or 1."""
     ratios = features[:_ROWS_LOOKED_AT, 5:10]
     boolean = features[:_ROWS_LOOKED_AT, 95:100]
     return bool(np.all((ratios >= 0) & (ratios <= 1)) and np.all((boolean == 0) | (boolean == 1)))

@@ -44,7 +44,7 @@ def make_corpus(
     seed : int
         The same seed gives the same corpus.
     ties : float
-        Share of features that are counts of small integers, so that many documents tie.
+        Share of features that are small whole numbers, so that many documents tie.
     dead, constant : float
         Shares of features that are zero everywhere, and of features that do not vary within a query.
     twins : float
@@ -142,7 +142,7 @@ def _plan(
     plain = max(features - sum(numbers), 1)
     kinds = ["plain"] * plain + ["dead"] * numbers[0] + ["constant"] * numbers[1] + ["twin"] * numbers[2]
     kinds = [kinds[i] for i in rng.permutation(len(kinds))[:features]] if plain > 1 else kinds[:features]
-    ranked = np.sort(rng.beta(1.2, 2.0, plain) * 0.85 - 0.2)[::-1]  # a few good, many mediocre, some negative
+    ranked = np.sort(rng.beta(1.2, 2.0, plain) * 0.85 - 0.2)[::-1]  # few high, many medium, some negative values
     ranked[0] = _BEST
     strengths = iter(rng.permutation(ranked))
     strength = [next(strengths) if kind == "plain" else 0.0 for kind in kinds]

@@ -165,7 +165,7 @@ def _rows(array: NDArray[Any], picks: list[int]) -> NDArray[Any]:
 def require_rankings(rankings: object) -> None:
     """Raise `InputError` unless ``rankings`` are `Rankings`."""
     if not isinstance(rankings, Rankings):
-        raise InputError(f"rankings must be Rankings, for example of feature_rankers, not {errors.shown(rankings)}")
+        raise InputError(f"rankings must be Rankings, as returned by feature_rankers, not {errors.shown(rankings)}")
 
 
 def inverse(order: NDArray[np.int16], query_ptr: IntVector) -> NDArray[np.int16]:

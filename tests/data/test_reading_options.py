@@ -191,7 +191,7 @@ def test_a_gzip_bomb_is_refused_and_the_limit_can_be_raised(tmp_path: Path, monk
 def test_numbers_that_no_memory_holds_are_refused_before_there_are_any(tmp_path: Path) -> None:
     """Twelve bytes of text make 40 kB of numbers."""
     file = written(tmp_path, "0 qid:1 10000:1\n" * 2_000)
-    about = r"documents or more with 10,000 features need 0\.0\d+ GB, but at most 0\.05 GB may be used; --limit GB allows more"
+    about = r"documents or more with 10,000 features need 0\.0\d+ GB, but at most 0\.05 GB may be used; --limit GB"
     for read in (load_dataset, lambda path, limit: convert(path, ReadOptions(limit=limit))):
         with pytest.raises(InputError, match=about):
             read(file, limit=0.05)

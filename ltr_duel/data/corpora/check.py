@@ -35,7 +35,7 @@ class FileReport(NamedTuple):
 
 
 def check_file(file: Path, options: ReadOptions | None = None) -> FileReport:
-    """Read a whole file, continue after bad lines, and compare its digests with the published ones.
+    """Read a whole file, continue after bad lines, and compare its digests with the published digests.
 
     NULL, and values allowed by the options, are not errors.
     """

@@ -22,7 +22,7 @@ from ltr_duel.data.text.chunks import gigabytes
 from ltr_duel.data.text.other_formats import BYTE_ORDER_MARK, refuse_web_page
 
 MOST_BYTES = 100 * 10**9
-MOST_MEMBERS = 10_000  # files and folders, because empty ones fill a disk too
+MOST_MEMBERS = 10_000  # files and folders, because empty files fill a disk too
 _MOST_PARTS = 20  # largest number of parts of a path
 _PIECE = 2**20
 _LOOK = 0.1  # seconds between two checks of the files that another program has unpacked

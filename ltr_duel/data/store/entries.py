@@ -175,7 +175,7 @@ def clear() -> int:
                 stuck.append(path)
             else:
                 freed += size
-        with suppress(OSError):  # it contains files of the user
+        with suppress(OSError):  # the folder contains files of the user
             (cache_home() / kind).rmdir()
     forget_digests()
     if stuck:

@@ -31,7 +31,7 @@ _MOST_WAITING = 4  # pieces waiting for the digest
 
 
 class Chunk(NamedTuple):
-    """Whole lines. ``finished`` is False if the file's last line has no line end (one was added)."""
+    """Whole lines. ``finished`` is False if the file's last line has no line end (which was then added)."""
 
     text: NDArray[np.uint8]
     finished: bool

@@ -27,7 +27,7 @@ class Rules(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Estimated size of a chunk's arrays; if it is too small, larger arrays are allocated."""
+    """Estimated size of a chunk's arrays; if the estimate is too small, larger arrays are allocated."""
 
     columns: int = 1
     bytes_per_row: float = 128.0
@@ -41,14 +41,14 @@ class Parsed(NamedTuple):
     features: NDArray[np.float32]  # (rows, columns), row-major
     labels: NDArray[np.float32]  # (rows,)
     lines: scan.Records  # (rows,) of `scan.LINE`
-    new: NDArray[np.bool_]  # (rows,): the query differs from the row before; True in row 0
+    new: NDArray[np.bool_]  # (rows,): the query differs from the query of the row before; True in row 0
     comments: NDArray[np.bytes_] | None  # (rows,), None if no line has a comment
     documents: NDArray[np.bytes_] | None  # (rows,), None if no comment has an id
     width: int  # number of columns up to the last used column
     state: np.record  # one of `scan.STATE`
 
     def queries(self) -> Iterator[tuple[int, int, bytes]]:
-        """Yield row, line number and text of the query, for each row whose query differs from the previous one."""
+        """Yield row, line number and text of the query, for row 0 and each row with a new query."""
         rows = np.flatnonzero(self.new)
         lines = self.lines[rows]
         ranges = zip(rows.tolist(), lines.number.tolist(), lines.query.tolist(), lines.query_end.tolist(), strict=True)

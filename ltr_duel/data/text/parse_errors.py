@@ -82,7 +82,7 @@ def readable(word: bytes) -> str:
 
 
 def strange_blank(word: bytes) -> str:
-    """Return the name of a blank in a word that does not separate words here, such as a no-break space; or ""."""
+    """Return the name of a blank in a word that is not a separator here, such as a no-break space, or ""."""
     if word.isascii():
         return ""
     try:

@@ -123,7 +123,7 @@ class _Turns:
 
 
 def _better(room: Room, parsed: Parsed) -> Room:
-    """Return better sizes for the next chunk; if the widths of lines differ, allow for wider ones."""
+    """Return better sizes for the next chunk; if the widths of lines differ, allow for wider lines."""
     rows = len(parsed.labels)
     if not rows:
         return room

@@ -45,7 +45,7 @@ class Part(NamedTuple):
     """One file of a corpus."""
 
     first_query: int  # position of its first query in the corpus
-    columns: int  # number of features if it is read alone
+    columns: int  # number of features if the file is read separately
 
 
 def read_files(

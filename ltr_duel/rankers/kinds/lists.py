@@ -1,4 +1,4 @@
-"""``lists:FILE``: rank lists as in LETOR's aggregation corpora, a feature file of ranks (1 is best, NULL none)."""
+"""``lists:FILE``: a feature file of ranks, as in LETOR's aggregation corpora (1 is best, NULL is not retrieved)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read feature files into a `Dataset`; corpora; synthetic data.
+"""Read feature files into a `Dataset`; obtain public corpora; make synthetic data.
 
 This package does not rank documents, simulate clicks or compare rankers.
 """

@@ -1,4 +1,4 @@
-"""The corpus in memory: queries, documents, a column for each feature, a grade for each document; facts about them."""
+"""A corpus in memory: queries, documents, a column for each feature, a grade for each document; its description."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _ARRAYS: Final = (  # name, kinds of numbers, number of axes
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A learning-to-rank corpus, or one part of it. Query q is rows ``query_ptr[q]:query_ptr[q + 1]``.
+    """A learning-to-rank corpus, or one part of it. Rows ``query_ptr[q]:query_ptr[q + 1]`` belong to query q.
 
     Parameters
     ----------
@@ -36,30 +36,30 @@ class Dataset:
     query_ids : ndarray of str, shape (n_queries,)
         The text after ``qid:``.
     doc_ids : ndarray of str, shape (n_docs,), or None
-        Ids from the lines' comments; None if the file has none.
+        Ids from the lines' comments; None if no comment has an id.
     name : str
         Name of the corpus in plots and reports.
     grades : int
         Number of relevance grades (2, 3 or 5 in the public corpora).
     sha256 : str
-        Digest of the bytes of the file on disk; of several files, digest of their digests. If an option that changes
-        numbers was chosen (fill, labels, unlabelled, repeated, first_id), digest of that digest and the options.
+        Digest of the bytes of the file on disk; for several files, the digest of their digests. If an option that
+        changes numbers was chosen (fill, labels, unlabelled, repeated, first_id), digest of this digest and options.
     feature_names : tuple of str
         One name for each column; ``"1"``, ``"2"``, ... unless the corpus is recognised.
     lower_is_better : bool
         Whether features are ranks (1 is best), as in the rank-aggregation corpora.
     comments : ndarray of str, shape (n_docs,), or None
-        The text after ``#`` on the lines; None if there is none.
+        The text after ``#`` on the lines; None if no line has a comment.
 
     Raises
     ------
     InputError
         If shapes disagree, a grade is out of range, or there is no query. Features are not checked, because they may
-        exceed memory; the readers accept neither NaN nor infinity (NaN only with ``fill="nan"``).
+        exceed memory; the readers reject infinity, and reject NaN except with ``fill="nan"``.
 
     Notes
     -----
-    The arrays are read-only: copies, unless the given arrays are read-only for every owner, like a mapped file.
+    The arrays are read-only: copies, or the given arrays if no owner can write to them (a mapped file, for example).
 
     Examples
     --------
@@ -91,7 +91,7 @@ class Dataset:
                 object.__setattr__(self, name, _own(f"{self.name}: {name}", given, kinds, axes))
         errors.require_whole(f"{self.name}: the number of grades", self.grades, 1)
         if self.n_queries < 1 or self.n_docs < 1:
-            raise InputError(f"{self.name}: it has no query")
+            raise InputError(f"{self.name}: the corpus has no query")
         if self.query_ptr[0] != 0 or self.query_ptr[-1] != self.n_docs or np.any(np.diff(self.query_ptr) < 1):
             raise InputError(f"{self.name}: query_ptr must increase from 0 to the number of documents, {self.n_docs}")
         if self.relevance.shape != (self.n_docs,) or self.query_ids.shape != (self.n_queries,):
@@ -125,8 +125,8 @@ class Dataset:
     def with_relevant(self) -> Dataset:
         """Return the queries that have a document with a grade above 0.
 
-        The other queries are kept by default, and sampled as often. All lists are equally good for them, so their
-        comparisons are ties or noise; without them gaps and regrets are larger.
+        By default the other queries are kept and sampled equally often. All lists are equally good for these queries,
+        so their comparisons are ties or noise; gaps and regrets are larger without them.
 
         Returns
         -------
@@ -177,13 +177,13 @@ class Dataset:
 
 
 def _own(name: str, given: Any, kinds: str, axes: int) -> NDArray[Any]:
-    """Return a read-only array with so many axes and one of these kinds of numbers (any values if `kinds` is empty)."""
+    """Return a read-only array with ``axes`` axes and one of the ``kinds`` of numbers (any values if it is empty)."""
     try:
         array = frozen(given)
     except ValueError:
         raise InputError(f"{name} must be an array, not {errors.shown(given)} of unequal rows") from None
     if array.ndim != axes or (kinds and array.dtype.kind not in kinds):
-        what = {"": "texts", "iu": "whole numbers"}.get(kinds, "numbers")
+        what = {"": "strings", "iu": "whole numbers"}.get(kinds, "numbers")
         shape = "rows of " if axes == 2 else ""
         raise InputError(f"{name} must be {shape}{what}, not {array.dtype} of shape {array.shape}")
     return array
@@ -196,9 +196,9 @@ class Description(NamedTuple):
     grade_counts: NDArray[np.int64]  # (grades,) number of documents of each grade
     queries_without_relevant: int  # number of queries whose documents all have grade 0
     dead: list[int]  # columns that are zero everywhere
-    constant: list[int]  # columns that are not dead and do not vary within any query
+    constant: list[int]  # columns that do not vary within any query, except dead columns
     twins: list[tuple[int, int]]  # pairs of columns, neither dead nor constant, with the same values everywhere
-    missing: dict[int, int]  # number of NaNs in each column that contains any
+    missing: dict[int, int]  # number of NaNs in each column that contains NaN
 
 
 def describe(dataset: Dataset) -> Description:

@@ -1,6 +1,6 @@
 """Readable names for the columns of well-known corpora, which are recognised by their shape and their values.
 
-Most corpora form a grid: several kinds of features, each for five parts of the document.
+The features of most corpora form a grid: each kind of feature is computed for five parts of the document.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ OHSUMED = tuple(
 
 RANK_LISTS = (21, 25)  # number of runs in MQ2007-agg and MQ2008-agg
 
-# BM25 and log BM25 of title, of abstract and of both, which are 0 in the official OHSUMED "min" files.
+# Columns of BM25 and log BM25 (title, abstract, both), in which the official OHSUMED "min" files fill NULL with 0.
 OHSUMED_WITHOUT_MINIMUM = frozenset(i - 1 for i in (11, 12, 26, 27, 41, 42))
 
 _ROWS_LOOKED_AT = 10_000  # the matrix may be a memory map far larger than memory
@@ -67,8 +67,8 @@ def numbered(columns: int) -> tuple[str, ...]:
 def known_names(features: NDArray[np.float32], document: str) -> tuple[str, ...]:
     """Return the names of the columns of a matrix: the names of a well-known corpus, or numbers.
 
-    The number of columns is not enough, so each corpus needs a second mark, such as the form of the id of the first
-    ``document`` ("" if it has none).
+    The number of columns does not identify a corpus, so a second property is checked, such as the form of the id of the
+    first ``document`` ("" if documents have no ids).
     """
     columns = features.shape[1]
     if columns == len(LETOR4) and document.startswith("GX"):
@@ -85,12 +85,12 @@ def known_names(features: NDArray[np.float32], document: str) -> tuple[str, ...]
 
 
 def is_ohsumed(columns: int, document: str) -> bool:
-    """Return whether the number of columns and the form of document ids are those of OHSUMED."""
+    """Return whether the number of columns and the form of the document id match OHSUMED."""
     return columns == len(OHSUMED) and document.isdecimal()
 
 
 def _looks_like_mslr(features: NDArray[np.float32]) -> bool:
-    """Return whether, in the first rows, ratios of covered terms are in 0..1 and the boolean model is boolean."""
+    """Return whether, in the first rows, covered term ratios are in 0..1 and boolean features are 0 or 1."""
     ratios = features[:_ROWS_LOOKED_AT, 5:10]
     boolean = features[:_ROWS_LOOKED_AT, 95:100]
     return bool(np.all((ratios >= 0) & (ratios <= 1)) and np.all((boolean == 0) | (boolean == 1)))

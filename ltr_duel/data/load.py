@@ -23,7 +23,7 @@ from ltr_duel.data.text.feature_buffers import MemoryBuffer
 from ltr_duel.data.text.options import ReadOptions
 from ltr_duel.data.text.reading import Naming, read_files
 
-KEPT_AFTER = 3.0  # seconds; text that takes longer to read is kept in the cache
+KEPT_AFTER = 3.0  # seconds; a corpus that takes longer to read is kept in the cache
 
 _MOST_GRADES = 2**15  # grades are int16
 
@@ -53,10 +53,10 @@ def load_dataset(
     ----------
     path : str or Path
         A file, plain or gzipped, or a pipe; a folder with some of the parts train, vali and test, which are joined in
-        this order (a query must not be in two parts); a folder with Fold1 to Fold5, of which the five test parts are
-        read, each document once; or a folder made by ``ltr-duel data convert``.
+        this order (a query must not be in two parts); a folder with Fold1 to Fold5, whose five test parts are read, so
+        that each document is read once; or a folder made by ``ltr-duel data convert``.
     name : str, optional
-        Name of the corpus in plots and reports; by default from the path.
+        Name of the corpus in plots and reports; by default derived from the path.
     split : {"train", "vali", "test"}, optional
         Read only this part of a folder.
     fold : int, optional
@@ -118,8 +118,8 @@ def load_dataset(
 
 
 def _opened(path: Path, files: Sequence[Path], name: str, options: ReadOptions, *, part: bool) -> Dataset | None:
-    """Open the corpus that was converted or kept from these files, or their part of a whole converted corpus."""
-    with suppress(InputError):  # it was removed in the meantime
+    """Open the converted or cached corpus of these files, or the part of a converted corpus for these files."""
+    with suppress(InputError):  # another process may have removed the corpus
         if converted := find_converted(files, options):
             return open_converted(converted)
         if part and options.labels != "distinct":
@@ -131,7 +131,7 @@ def _opened(path: Path, files: Sequence[Path], name: str, options: ReadOptions, 
 
 
 def _read(files: Sequence[Path], name: str, options: ReadOptions, workers: int, *, cache: bool) -> Dataset:
-    """Read text; if that takes long, write the corpus to the cache and open it there."""
+    """Read text; if reading takes long, write the corpus to the cache and open the cached corpus."""
     identity, began = None, time.monotonic()
     with suppress(OSError):  # files that cannot be read are reported by the reader
         identity = identity_of(files) if cache else None
@@ -141,13 +141,13 @@ def _read(files: Sequence[Path], name: str, options: ReadOptions, workers: int, 
     if identity is None or time.monotonic() - began <= KEPT_AFTER:
         return dataset
     folder = keep_read(dataset, files, options, parts, digest.files, identity)
-    with suppress(InputError):  # it was evicted in the meantime
+    with suppress(InputError):  # another process may have evicted the corpus
         return open_converted(folder) if folder else dataset
     return dataset
 
 
 def _from_pipe(path: Path, options: ReadOptions, naming: Naming, **how: Any) -> Dataset:
-    """Read the output of a pipe, through a file, because the first line is read twice."""
+    """Read the output of a pipe from a temporary copy, because the first line is read twice."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder) / "pipe"
         with path.open("rb") as pipe, copy.open("wb") as file:
@@ -160,13 +160,13 @@ def _from_pipe(path: Path, options: ReadOptions, naming: Naming, **how: Any) -> 
 
 
 def _refuse_other_reading(folder: Path, options: ReadOptions) -> None:
-    """Raise `InputError` if options differ from those of the conversion, because its numbers are fixed."""
+    """Raise `InputError` if options differ from the options of the conversion, because its numbers are fixed."""
     made = read_meta(folder)["options"]
     for key, wanted in options.chosen.items():
         if key != "limit" and made.get(key) != wanted:
             how = f"read with {key} {made.get(key)}" if made.get(key) is not None else f"read without {key}"
             raise InputError(
-                f"{folder}: this is a converted corpus, {how}, not {wanted}; to read it anew give the path of its text"
+                f"{folder}: this is a converted corpus, {how}, not {wanted}; to read it again give the path of its text"
             )
 
 

@@ -1,7 +1,7 @@
-"""Synthetic corpora: any shape, with the difficulties of real ones (ties, twins, dead columns, skewed grades).
+"""Synthetic corpora of any shape, with the difficulties of real corpora (ties, twins, dead columns, skewed grades).
 
-A document has a hidden quality, which determines its grade and, to a different degree, each feature: a few features
-are excellent, many mediocre, some have a negative correlation, some are noise.
+Each document has a hidden quality, with which its grade and its features are correlated: a few features strongly, many
+moderately, some negatively, some not at all.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ def make_corpus(
     Parameters
     ----------
     queries, documents, features, grades : int
-        Shape; ``documents`` is the mean per query, and sizes vary between half and one and a half times the mean.
+        Shape of the corpus; ``documents`` is the mean per query, and queries have 0.5 to 1.5 times as many.
     seed : int
         The same seed gives the same corpus.
     ties : float
-        Share of features that are counts of small integers, so that many documents tie.
+        Share of features that are small whole numbers, so that many documents tie.
     dead, constant : float
         Shares of features that are zero everywhere, and of features that do not vary within a query.
     twins : float
@@ -77,7 +77,7 @@ def make_corpus(
     grades = errors.require_whole("grades", grades, 2, 1000)
     seed = checked_seed(seed)
     if queries * documents * features > _MOST_NUMBERS:
-        raise InputError(f"queries x documents x features must be at most {_MOST_NUMBERS:,}: it is made in memory")
+        raise InputError(f"queries x documents x features must be at most {_MOST_NUMBERS:,}, to fit in memory")
     for label, share in (
         ("ties", ties),
         ("dead", dead),
@@ -142,7 +142,7 @@ def _plan(
     plain = max(features - sum(numbers), 1)
     kinds = ["plain"] * plain + ["dead"] * numbers[0] + ["constant"] * numbers[1] + ["twin"] * numbers[2]
     kinds = [kinds[i] for i in rng.permutation(len(kinds))[:features]] if plain > 1 else kinds[:features]
-    ranked = np.sort(rng.beta(1.2, 2.0, plain) * 0.85 - 0.2)[::-1]  # a few good, many mediocre, some negative
+    ranked = np.sort(rng.beta(1.2, 2.0, plain) * 0.85 - 0.2)[::-1]  # few high, many medium, some negative values
     ranked[0] = _BEST
     strengths = iter(rng.permutation(ranked))
     strength = [next(strengths) if kind == "plain" else 0.0 for kind in kinds]
@@ -173,7 +173,7 @@ def _printed(values: NDArray[np.float64]) -> NDArray[np.float32]:
 
 
 def _grades(quality: NDArray[np.float64], grades: int, seed: int) -> NDArray[np.int16]:
-    """Cut the quality plus noise into grades; high grades are rare, and all occur if there are enough documents."""
+    """Cut quality plus noise into grades; high grades are rare, and all grades occur if there are enough documents."""
     noisy = quality + 0.5 * stream(seed, "grades").standard_normal(len(quality))
     shares = _GRADE_SHARES.get(grades) or tuple(np.full(grades, 1 / grades))
     cuts = np.quantile(noisy, np.minimum(np.cumsum(shares)[:-1], 1 - 0.5 / len(quality)))

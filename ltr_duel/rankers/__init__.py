@@ -1,4 +1,4 @@
-"""Rankers: the documents of each query in the order of a feature, a run, a model. Rankings, tie rules, measures.
+"""Rankers order the documents of each query by a feature, a run or a model. Rankings, tie rules, measures.
 
 This package does not simulate clicks or compare rankers.
 """

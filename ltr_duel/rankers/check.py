@@ -1,4 +1,4 @@
-"""A test of the contract of a kind of rankers: `check_ranker_kind`."""
+"""Test that a kind of rankers keeps its contract: `check_ranker_kind`."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from ltr_duel.rankers.sources import RANKER_KINDS, RankerKind, require_rankers, 
 
 
 def check_ranker_kind(kind: str | RankerKind) -> None:
-    """Test that a kind of rankers keeps the contract, on a small corpus and the file that its ``example`` writes.
+    """Test that a kind of rankers keeps the contract, on a small corpus and the file written by its ``example``.
 
-    Rankers have different names. Scores are floats, one for each document; none is plus infinity and at least one is
-    finite. The description of a ranker is JSON and names the kind. A second opening gives equal rankers.
+    Rankers have different names. Scores are floats, one for each document; at least one score is finite and no score is
+    plus infinity. The description of a ranker is JSON and names the kind. Opening again gives equal rankers.
     """
     _, kind, _ = RANKER_KINDS.configure(kind)
     dataset = make_corpus(queries=5, documents=8, features=3)
     with TemporaryDirectory() as folder:
         if kind.takes and kind.example is None:
             raise InputError(
-                f"kind of ranker '{kind.name}': cannot be checked without something to open: RankerKind(example=...)"
+                f"kind of ranker '{kind.name}': cannot be checked without an example: RankerKind(example=...)"
             )
         what = kind.example(dataset, Path(folder)) if kind.example else ""
         first, again = kind.open(dataset, what), kind.open(dataset, what)
@@ -31,9 +31,9 @@ def check_ranker_kind(kind: str | RankerKind) -> None:
         require_rankers(kind, again)
         said = [(one.name, one.about) for one in again]
         if said != [(one.name, one.about) for one in first]:
-            raise InputError(f"kind of ranker '{kind.name}': opened again, a name or a description is different")
+            raise InputError(f"kind of ranker '{kind.name}': a name or a description differs if it is opened again")
         for one, other in zip(first, again, strict=True):
             opened = (one.scores, one.scores, other.scores)
             scores = [require_scores(kind, dataset, one.name, given()) for given in opened]
             if not all(np.array_equal(scores[0], later, equal_nan=True) for later in scores[1:]):
-                raise InputError(f"kind of ranker '{kind.name}': opened again, '{one.name}' has other scores")
+                raise InputError(f"kind of ranker '{kind.name}': scores of '{one.name}' differ if it is opened again")

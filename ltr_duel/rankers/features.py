@@ -1,8 +1,8 @@
-"""One ranker for each feature column: the documents of a query by that feature, highest first.
+"""One ranker for each feature column, which orders the documents of a query by this feature, highest first.
 
-Direction is always descending, also where ascending would rank better: the arms of the published experiments. Only
-where the features are ranks themselves (rank aggregation) lower is better. A missing value (NaN) is a document that
-the ranker does not retrieve.
+The order is always descending, even if ascending would be better, because the arms of the published experiments are
+descending. Only if the features are ranks themselves (rank aggregation), lower is better. A document whose value is
+missing (NaN) is not retrieved by the ranker.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ltr_duel.rankers.rankings import Rankings
 from ltr_duel.rankers.scores import rankings_from_scores
 from ltr_duel.rankers.ties import TieRule
 
-_FORMAT = 2  # of cached orders and ranks; raise it when their meaning changes
+_FORMAT = 2  # version of cached orders and ranks, to be raised when their meaning changes
 
 
 def feature_rankers(
@@ -41,17 +41,17 @@ def feature_rankers(
     features : sequence of str, optional
         Names of the features to use; all by default.
     ties : {"fixed_random", "shared", "file", "resample", "redraw_at_inference"}
-        How tied documents are ordered (see `ltr_duel.rankers.ties`).
+        Rule that orders tied documents (see `ltr_duel.rankers.ties`).
     seed : int
-        Of the tie rule.
+        Seed of the tie rule.
     drop_constant : bool
-        Leave out features that are constant within every query, unless `features` names them. They order nothing: such
-        a ranker is its tie rule.
+        Leave out features that are constant within every query, unless `features` names them. A constant feature does
+        not order documents, so such a ranker only applies its tie rule.
     jobs : int
-        Threads; -1 for all cores.
+        Number of threads, -1 for all cores.
     cache : bool, optional
-        Keep orders and ranks on disk and map them into memory, so that they are computed once. By default that
-        is done for corpora that lie converted on disk themselves (``ltr-duel data convert``).
+        Store orders and ranks on disk and map them into memory, so that they are computed once. The default is True
+        for converted corpora, whose features are stored on disk (``ltr-duel data convert``).
 
     Returns
     -------
@@ -60,7 +60,7 @@ def feature_rankers(
     Raises
     ------
     InputError
-        For an unknown feature or tie rule, a query of more than 32,767 documents, or where no ranker is left.
+        If a feature or the tie rule is unknown, a query has more than 32,767 documents, or no ranker is left.
 
     Examples
     --------
@@ -70,14 +70,14 @@ def feature_rankers(
     (('2', '1'), True)
     """
     if not isinstance(dataset, Dataset):
-        raise InputError(f"rankers are made for a Dataset, not for {errors.shown(dataset)}")
+        raise InputError(f"rankers require a Dataset, not {errors.shown(dataset)}")
     seed = checked_seed(seed)
     columns = _chosen(dataset, features)
     if drop_constant and features is None:
         constant = set(constant_features(dataset))
         columns = [c for c in columns if dataset.feature_names[c] not in constant]
         if not columns:
-            raise InputError(f"{dataset.name}: every feature is constant within each query: no ranker is left")
+            raise InputError(f"{dataset.name}: every feature is constant within each query, so no ranker is left")
 
     names = tuple(dataset.feature_names[c] for c in columns)
     kept = mapped.is_kept(dataset.features) if cache is None else cache
@@ -90,7 +90,7 @@ def feature_rankers(
 
 
 def feature_scores(dataset: Dataset, column: int) -> NDArray[Any]:
-    """Return a copy of a column, as scores: where the features are ranks, the negative ranks."""
+    """Return the scores of a column: a copy of its values, negated if the features are ranks."""
     values = dataset.features[:, column]
     scores = values * np.float32(-1 if dataset.lower_is_better else 1)
     mapped.release_pages(values)
@@ -108,7 +108,7 @@ def constant_features(dataset: Dataset) -> tuple[str, ...]:
 
 
 def _is_constant(scores: NDArray[Any], query_ptr: IntVector) -> bool:
-    """Whether each query has a single value; reads only as far as the first queries that have more."""
+    """Return whether each query has a single value; stops at the first block of queries with more values."""
     first, many = 0, 64
     while first < len(query_ptr) - 1:
         ends = query_ptr[first : first + many + 1]
@@ -132,8 +132,8 @@ def _chosen(dataset: Dataset, features: Sequence[str] | None) -> list[int]:
 def column_means(dataset: Dataset) -> NDArray[np.float64]:
     """Return the mean of each feature over all documents, scaled to 0..1 within each query.
 
-    What LETOR calls normalisation on the query level; where that has been done already nothing changes. A feature
-    that is constant within a query counts as 0 there, a missing value too.
+    LETOR calls this scaling normalisation on the query level; normalised corpora are not changed by it. A feature that
+    is constant within a query counts as 0 in that query, and so does a missing value.
     """
     start = dataset.query_ptr[:-1]
     length = np.diff(dataset.query_ptr)

@@ -1,16 +1,16 @@
-"""How good rankings are by the grades, whatever users click: NDCG, ERR, average precision, reciprocal rank, P and R.
+"""Quality of rankings by relevance grades, without clicks: NDCG, ERR, average precision, reciprocal rank, P and R.
 
 Documents count as relevant from grade 1 on. A query without a relevant document counts 0 and stays in the mean, as in
-trec_eval and in LETOR's tools (Yahoo's give 1/2 or 1), so that differences between rankers only shrink by a common
-factor. What is measured is the whole order of a ranker: also the documents that a run does not retrieve, which come
-last by the tie rule.
+trec_eval and in LETOR's tools (Yahoo's tools give 1/2 or 1), so that differences between rankers only shrink by a
+common factor. The whole order of a ranker is measured, including the documents that a run does not retrieve, which are
+placed last by the tie rule.
 
 - NDCG@k: Jarvelin, Kekalainen, TOIS 2002, with the gain 2^grade - 1 of Burges et al. (ICML 2005):
-  DCG@k = sum over the first k documents of (2^grade - 1) / log2(1 + rank), divided by that of the ideal order of all
-  documents of the query.
-- ERR@k: Chapelle, Metlzer, Zhang, Grinspan, CIKM 2009: a user goes down the list and stops at a document with the
-  probability (2^grade - 1) / 2^highest; the expected 1 / rank of that stop. As in TREC's gdeval the highest grade is 4
-  (that of the corpus where it has more).
+  DCG@k = sum over the first k documents of (2^grade - 1) / log2(1 + rank), divided by the DCG@k of the ideal order of
+  all documents of the query.
+- ERR@k: Chapelle, Metlzer, Zhang, Grinspan, CIKM 2009: a user reads from the top and stops at a document with
+  probability (2^grade - 1) / 2^highest; ERR is the expected 1 / rank of this document. As in TREC's gdeval,
+  the highest grade is 4, or the corpus's highest grade if that is larger.
 - MAP, MRR, P@k, R@k (recall): as in trec_eval.
 """
 
@@ -28,16 +28,16 @@ from ltr_duel.rankers.rankings import Rankings
 
 Grades = NDArray[np.int16]
 _GDEVAL_HIGHEST = 4
-_ALL = 1 << 40  # documents: all of them
-_QUERIES = 200  # after which memory is released
+_ALL = 1 << 40  # a cut-off that includes all documents
+_QUERIES = 200  # number of queries after which memory is released
 
 
 class _Query(NamedTuple):
-    """What a measure is computed from."""
+    """The grades from which a measure is computed."""
 
-    shown: Grades  # (K, at most k): the grades in the order of each ranker
+    shown: Grades  # (K, at most k): grades in the order of each ranker
     best: Grades  # (n,): all grades of the query, the highest first
-    highest: int  # the highest grade that there can be
+    highest: int  # the highest possible grade
 
 
 def _gain(grades: Grades) -> NDArray[np.float64]:
@@ -77,14 +77,14 @@ def _recall(query: _Query, k: int) -> FloatVector:
 
 
 def _relevant(query: _Query) -> int:
-    """Return how many documents are relevant, or 1 to divide by where none is."""
+    """Return the number of relevant documents, at least 1 because it is a divisor."""
     return max(int((query.best > 0).sum()), 1)
 
 
 _KINDS: dict[str, Callable[[_Query, int], FloatVector]] = {
     "NDCG": _ndcg, "ERR": _err, "MAP": _average_precision, "MRR": _reciprocal_rank, "P": _precision, "R": _recall,
 }  # fmt: skip
-_WHOLE_LIST = ("MAP", "MRR")  # these need no cut-off
+_WHOLE_LIST = ("MAP", "MRR")  # measures that do not require a cut-off
 DEFAULT_MEASURES = ("NDCG@10", "ERR@10", "MAP", "MRR", "P@10", "R@10")
 
 
@@ -97,7 +97,7 @@ class Measure(NamedTuple):
 
 
 def measure_named(text: str) -> Measure:
-    """Parse ``NDCG@10``, ``MAP``, ... in any case; MAP and MRR may have a cut-off, the others need one."""
+    """Parse ``NDCG@10``, ``MAP``, ... in any case; MAP and MRR may have a cut-off, the others require it."""
     kind, at, cut = text.strip().partition("@")
     kind = kind.upper()
     if kind not in _KINDS:
@@ -117,7 +117,7 @@ def measure_by_query(rankings: Rankings, measure: str = "NDCG@10") -> FloatMatri
     Parameters
     ----------
     rankings : Rankings
-        Where ties are ordered anew in each comparison, one such order is measured.
+        If ties are ordered again in each comparison, one of their orders is measured.
     measure : str
         ``NDCG@k``, ``ERR@k``, ``MAP``, ``MRR``, ``P@k`` or ``R@k`` (recall), with a number for k.
 
@@ -128,7 +128,7 @@ def measure_by_query(rankings: Rankings, measure: str = "NDCG@10") -> FloatMatri
     Raises
     ------
     InputError
-        For a measure that does not exist.
+        If the measure does not exist.
 
     Examples
     --------
@@ -148,9 +148,9 @@ def ndcg(rankings: Rankings, k: int = 10) -> FloatVector:
     Parameters
     ----------
     rankings : Rankings
-        Where ties are ordered anew in each comparison, one such order is measured.
+        If ties are ordered again in each comparison, one of their orders is measured.
     k : int
-        How many documents count, at least 1. A query with fewer counts them all.
+        Number of documents that count, at least 1; if a query has fewer documents, all of them count.
 
     Returns
     -------
@@ -159,7 +159,7 @@ def ndcg(rankings: Rankings, k: int = 10) -> FloatVector:
     Raises
     ------
     InputError
-        For a k below 1.
+        If k is below 1.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def ndcg(rankings: Rankings, k: int = 10) -> FloatVector:
     >>> ndcg(rankings).round(3)
     array([0.433, 0.512])
     """
-    errors.require_between("the number of documents that NDCG looks at", k, 1)
+    errors.require_between("the number of documents that NDCG counts", k, 1)
     (values,) = measures_by_query(rankings, [Measure(f"NDCG@{k}", "NDCG", k)])
     means: FloatVector = values.mean(axis=1)
     return means
@@ -203,21 +203,21 @@ def evaluate_rankers(
     measures : sequence of str
         ``NDCG@k``, ``ERR@k``, ``MAP``, ``MRR``, ``P@k``, ``R@k``.
     confidence : float
-        Of the intervals, between 0.5 and 1.
+        Confidence of the intervals, between 0.5 and 1.
 
     Returns
     -------
     DataFrame
         One row for each measure and ranker, the best first: measure, ranker, mean (over queries), low, high (interval
-        of the mean by Student's t, or, where all values are alike, for the share of other queries that may have been
-        missed; NaN for a single query), difference (to the best ranker), p (two-sided, of the paired differences to the
-        best: the larger one of Student's test and of an exact test by signs; NaN for the best itself), queries. The
-        same queries name the best ranker, so p is corrected by Holm's method for all K (K - 1) / 2 pairs of K rankers.
+        of the mean by Student's t; if all values are equal, the interval allows for a share of unseen queries with
+        other values; NaN for a single query), difference (to the best ranker), p (two-sided, of the paired differences
+        to the best: the larger p of Student's test and an exact sign test; NaN for the best), queries. Because the same
+        queries determine the best ranker, p is corrected by Holm's method for all K (K - 1) / 2 pairs of K rankers.
 
     Raises
     ------
     InputError
-        For a measure that does not exist, or named twice, or a confidence out of range.
+        If a measure does not exist or is named twice, or the confidence is out of range.
 
     Examples
     --------
@@ -245,7 +245,7 @@ def _of_measure(rankings: Rankings, measure: str, values: FloatMatrix, confidenc
     p = np.full(len(means), np.nan)
     if queries > 1:
         reach = statistics.student_reach(values.std(axis=1, ddof=1) / np.sqrt(queries), queries - 1.0, confidence)
-        unseen = float(statistics.clopper_pearson(0, queries, confidence)[1])  # share of queries of a kind not met yet
+        unseen = float(statistics.clopper_pearson(0, queries, confidence)[1])  # bound on the share of other queries
         alike = np.ptp(values, axis=1) == 0
         low = np.where(alike, means * (1 - unseen), np.maximum(means - reach, 0))
         high = np.where(alike, means + (1 - means) * unseen, np.minimum(means + reach, 1))

@@ -1,8 +1,8 @@
-"""Trained models as rankers: the score of a document is what the model predicts from its features.
+"""Trained models as rankers: the score of a document is the model's prediction from its features.
 
-Nothing is unpickled: a model file is read by its own library, in a format that holds numbers only. Libraries follow
-these numbers without a look, so the trees and operators of a file are checked before. What the library predicts is
-taken as it is.
+Nothing is unpickled: a model file is read by the model's library, in a format that contains only numbers. Libraries do
+not check these numbers, so the trees and operators of a file are checked before the library reads the file. The
+library's predictions are used without a change.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ltr_duel.rankers.ties import TieRule
 
 Predict = Callable[[NDArray[np.float32]], Any]
 
-_BLOCK = 2**16  # documents that a model gets at a time
+_BLOCK = 2**16  # documents per call of a model
 
 
 def model_rankers(
@@ -37,9 +37,9 @@ def model_rankers(
     ----------
     dataset : Dataset
     models : mapping of str to estimator or callable
-        Anything with a method ``predict`` (a fitted scikit-learn estimator, a LightGBM booster), or a function: given
-        the features, shape (n_docs, n_features), it returns one score for each document, the best document highest. A
-        method ``predict`` gets blocks of 65,536 documents, a function gets all of them.
+        An object with a method ``predict`` (a fitted scikit-learn estimator, a LightGBM booster), or a function. It
+        receives features, shape (n, n_features), and returns one score for each document, the highest for the best. A
+        method ``predict`` receives blocks of 65,536 documents, a function receives all documents at once.
     ties, seed, jobs
         As for `feature_rankers`.
 
@@ -50,8 +50,8 @@ def model_rankers(
     Raises
     ------
     InputError
-        For no model at all, one that was fitted on another number of features, or scores that are not one finite
-        number for each document.
+        If there is no model, a model was fitted on another number of features, or scores are not one finite number for
+        each document.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def model_rankers(
 
 
 def fitted_scores(name: str, model: Any, dataset: Dataset) -> NDArray[np.float64]:
-    """Return what a fitted model, or a function, predicts for each document; shape (n_docs,)."""
+    """Return the prediction of a fitted model, or of a function, for each document; shape (n_docs,)."""
     fitted = getattr(model, "n_features_in_", dataset.n_features)
     check_features(f"model '{name}'", int(fitted), dataset)
     predict = getattr(model, "predict", None)
@@ -82,7 +82,7 @@ def fitted_scores(name: str, model: Any, dataset: Dataset) -> NDArray[np.float64
 
 
 def model_file(what: str, kind: str) -> Path:
-    """Return the path of a model file; refuse what is missing, or is a pickle."""
+    """Return the path of a model file; raise `InputError` if the file is missing or is a pickle."""
     path = Path(what)
     if not what or not places.is_file(path):
         raise InputError(f"{path}: there is no such {kind} model file")
@@ -95,7 +95,7 @@ def model_file(what: str, kind: str) -> Path:
 
 @contextmanager
 def needed_library(name: str) -> Iterator[None]:
-    """Name what to install if the import of a library of the extra ``models`` fails in this context."""
+    """Name the packages to install if a library of the extra ``models`` cannot be imported in this context."""
     try:
         yield
     except ImportError:
@@ -112,7 +112,7 @@ def model_ranker(path: Path, kind: str, dataset: Dataset, predict: Predict) -> l
 
 
 def predicted(model: str, predict: Predict, dataset: Dataset) -> NDArray[np.float64]:
-    """Return what a model predicts, block by block of documents: a library may copy what it is given several times."""
+    """Return the predictions of a model, computed in blocks, because a library may copy its input several times."""
     scores = np.empty(dataset.n_docs)
     for start in range(0, dataset.n_docs, _BLOCK):
         rows = slice(start, min(start + _BLOCK, dataset.n_docs))
@@ -122,7 +122,7 @@ def predicted(model: str, predict: Predict, dataset: Dataset) -> NDArray[np.floa
 
 
 def check_features(model: str, trained: int, dataset: Dataset) -> None:
-    """Refuse a model that was trained on other features."""
+    """Raise `InputError` if a model was trained on another number of features."""
     if trained != dataset.n_features:
         raise InputError(f"{model} was trained on {trained:,} features; {dataset.name} has {dataset.n_features:,}")
 

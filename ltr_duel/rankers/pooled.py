@@ -1,9 +1,8 @@
-"""A corpus without features: relevance judgements (qrels), and the runs whose documents are pooled.
+"""A corpus without features, made of relevance judgements (qrels) and pooled runs.
 
-The documents of a query are those that have a judgement and, down to a depth, those that a run, or a column of a table
-of scores, retrieves. A document
-without a judgement has grade 0 and is counted; so has one with a negative grade (spam). Queries without a judgement, or
-for which no run retrieves anything, are left out.
+The documents of a query are the judged documents and the first documents, down to a depth, of each run or column of a
+table of scores. Documents without a judgement or with a negative grade (spam) have grade 0 and are counted. Queries
+without a judgement, and queries for which no run retrieves a document, are left out.
 """
 
 from __future__ import annotations
@@ -26,31 +25,31 @@ from ltr_duel.rankers.sources import RANKER_KINDS
 
 
 class Pool(NamedTuple):
-    """A corpus that was pooled, and its runs."""
+    """A pooled corpus, and its runs."""
 
     dataset: Dataset  # without features
     runs: dict[str, Run]  # for `run_rankers`
-    unjudged: int  # documents of the corpus that have no judgement; their grade is 0
-    left_out: int  # queries that have no judgement, or for which no run retrieves anything
-    negative: int  # documents of the corpus with a negative grade; it becomes 0
-    depth: int  # how many documents of a run came into the pool, for each query
+    unjudged: int  # number of documents without a judgement; their grade is 0
+    left_out: int  # number of queries without a judgement, or for which no run retrieves a document
+    negative: int  # number of documents with a negative grade, which becomes 0
+    depth: int  # number of documents of each run that are pooled, per query
 
 
 def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: str = "") -> Pool:
-    """Make a corpus of judgements and runs.
+    """Make a corpus from judgements and runs.
 
     Parameters
     ----------
     qrels : path, DataFrame, or ir_datasets dataset
         A TREC file ``<query> 0 <document> <grade>``, plain or gzipped; a frame with the columns qid, docno and label
-        (PyTerrier), or query_id, doc_id and relevance; anything with a method ``qrels_iter``.
+        (PyTerrier), or query_id, doc_id and relevance; or an object with a method ``qrels_iter``.
     runs : mapping of str to path, DataFrame or iterable
-        What each ranker retrieves: a TREC run, plain or gzipped; a frame with the columns qid, docno and score, or
-        query_id, doc_id and score; records that have these as attributes.
+        The run of each ranker: a TREC run file, plain or gzipped; a frame with the columns qid, docno and score, or
+        query_id, doc_id and score; or records with these attributes.
     depth : int
-        How many documents of a run come into the pool, for each query.
+        Number of documents of each run that are pooled, per query.
     name : str
-        What plots and reports call the corpus.
+        Name of the corpus in plots and reports.
 
     Returns
     -------
@@ -59,7 +58,7 @@ def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: st
     Raises
     ------
     InputError
-        If something is missing or breaks the format, if a document is judged or retrieved twice for a query, or if no
+        If a file or column is missing or breaks the format, a document is judged or retrieved twice for a query, or no
         query is left.
 
     Examples
@@ -73,7 +72,7 @@ def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: st
     """
     errors.require_between("the depth of the pool", depth, 1)
     if not isinstance(runs, Mapping):
-        raise InputError(f"runs are a mapping of names to runs, not {errors.shown(runs)}")
+        raise InputError(f"runs must be a mapping of names to runs, not {errors.shown(runs)}")
     if not runs:
         raise InputError("there is no run to pool documents from")
     judged = _judgements(qrels)
@@ -117,15 +116,15 @@ def pool_runs(qrels: Any, runs: Mapping[str, Any], *, depth: int = 100, name: st
 
 
 def pool_named(path: str, words: Iterable[str], *, folder: str | Path = "", reading: bool = False) -> Pool | None:
-    """Pool what ``qrels:FILE`` and the files among the words of rankers name; None for a path of another kind.
+    """Pool the judgements of ``qrels:FILE`` and the files that the words of rankers name; None for other paths.
 
-    folder: base of relative paths; reading: whether options for reading feature files are given, which is an error.
+    folder: base of relative paths; reading: whether options for reading feature files are given (an error with qrels).
     """
     kind, _, file = path.partition(":")
     if kind != "qrels":
         return None
     if reading:
-        raise InputError(f"{path}: judgements are no feature files; options of how those are read do not belong here")
+        raise InputError(f"{path}: judgements are not feature files; options for reading feature files are not allowed")
     runs: dict[str, Any] = {}
     for word in words:
         named = re.fullmatch(r"([^=:,]+=)?([^=:,]+):(.+)", word.strip())
@@ -133,7 +132,7 @@ def pool_named(path: str, words: Iterable[str], *, folder: str | Path = "", read
             runs |= pooled(Path(folder) / named[3])
     if not runs:
         raise InputError(
-            f"{path}: a corpus of judgements needs runs: --rankers run:FILE, in a spec rankers = ['run:FILE'], or a"
+            f"{path}: a corpus of judgements requires runs: --rankers run:FILE, in a spec rankers = ['run:FILE'], or a"
             " table, scores:FILE"
         )
     return pool_runs(Path(folder) / file, runs)
@@ -183,7 +182,7 @@ def _judgements(qrels: Any) -> dict[str, dict[str, int]]:
 
 
 def _judged_lines(qrels: Any) -> Iterator[tuple[str, str, str, Any]]:
-    """Yield what to call a line or row, its query, document and grade."""
+    """Yield the position of a line or row for messages, and its query, document and grade."""
     if isinstance(qrels, str | Path):
         for number, words in words_of(Path(qrels)):
             where = f"{qrels}:{number}"
@@ -197,14 +196,14 @@ def _judged_lines(qrels: Any) -> Iterator[tuple[str, str, str, Any]]:
 
 
 def _records(what: str, given: Any, values: tuple[str, ...]) -> Iterator[tuple[str, str, Any]]:
-    """Yield query, document and value of rows, by whatever of the usual names they have."""
+    """Yield query, document and value of rows, whose columns may have any of the usual names."""
     wanted = (("qid", "query_id"), ("docno", "doc_id"), values)
     rows: Iterable[Any] = given.itertuples(index=False) if isinstance(given, pd.DataFrame) else given
     for row in rows:
         found = [next((one for one in names if hasattr(row, one)), "") for names in wanted]
         if not all(found):
             missing = " or ".join(wanted[found.index("")])
-            raise InputError(f"{what}: its rows have no {missing}")
+            raise InputError(f"{what}: the rows have no {missing}")
         query, document, value = (getattr(row, one) for one in found)
         yield str(query), str(document), value
 

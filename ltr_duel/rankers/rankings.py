@@ -1,4 +1,4 @@
-"""What a set of rankers does with a corpus: the order of the documents of each query, and its inverse.
+"""The rankings that a set of rankers gives to a corpus: the order of the documents of each query, and its inverse.
 
 features, query 7            order (best first)      rank (of each document, 1 = best)
 doc 0  1  2  3               ranker a   2 0 3 1      ranker a   2 4 1 3
@@ -31,12 +31,12 @@ from ltr_duel.core import (
 
 @dataclass(frozen=True, eq=False)
 class Rankings:
-    """The orders of K rankers on all queries of a corpus. Query q is columns ``query_ptr[q]:query_ptr[q + 1]``.
+    """The orders of K rankers on all queries of a corpus. Columns ``query_ptr[q]:query_ptr[q + 1]`` belong to query q.
 
     Parameters
     ----------
     names : tuple of str
-        Of the rankers, all different.
+        Names of the rankers, all different.
     order : ndarray of int16, shape (K, n_docs)
         Positions within the query (0-based), best document first.
     rank : ndarray of int16, shape (K, n_docs)
@@ -47,20 +47,20 @@ class Rankings:
     provenance : dict
         Corpus, its digest, tie rule and seed, as JSON.
     tied : ndarray of uint8, shape (K, n_docs), or empty
-        1 where the document at this place of the order ties with the one above it. Kept for tie rules that order
-        ties anew in each comparison.
+        1 where the document at this position of the order ties with the document above it. Stored for tie rules that
+        order ties again in each comparison.
     tied_documents : ndarray of int64, shape (K,), or empty
-        Documents whose score another document of their query shares, so that the tie rule orders them; empty where the
-        scores are not known.
+        Number of documents that have the same score as another document of their query, so that the tie rule orders
+        them; empty if the scores are not known.
 
     Raises
     ------
     InputError
-        If two rankers have the same name, or there is none.
+        If two rankers have the same name, or there is no ranker.
 
     Notes
     -----
-    The arrays are read-only: copies of what was given, unless nobody could write to that.
+    The arrays are read-only: copies, or the given arrays if no owner can write to them.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class Rankings:
         Raises
         ------
         InputError
-            For a name that does not exist.
+            If a name does not exist.
         """
         if isinstance(wanted, str) or not isinstance(wanted, Iterable):
             raise InputError(f"rankers are chosen by a list of names or positions, not by {errors.shown(wanted)}")
@@ -119,12 +119,12 @@ class Rankings:
 
     @property
     def tied_share(self) -> float | None:
-        """Share of documents that the tie rule orders, the mean over the rankers; None where it is not known."""
+        """Share of documents that the tie rule orders, averaged over the rankers; None if it is not known."""
         return float(self.tied_documents.mean()) / len(self.relevance) if self.tied_documents.size else None
 
     @property
     def longest_query(self) -> int:
-        """Documents of the largest query."""
+        """Number of documents of the largest query."""
         return int(np.diff(self.query_ptr).max())
 
     def __repr__(self) -> str:
@@ -153,7 +153,7 @@ class Rankings:
 
 
 def _rows(array: NDArray[Any], picks: list[int]) -> NDArray[Any]:
-    """Copy some rows."""
+    """Return a copy of some rows."""
     rows = mapped.new_array((len(picks), array.shape[1]), array.dtype)
     for row, pick in zip(rows, picks, strict=True):
         row[:] = array[pick]
@@ -163,13 +163,13 @@ def _rows(array: NDArray[Any], picks: list[int]) -> NDArray[Any]:
 
 
 def require_rankings(rankings: object) -> None:
-    """Refuse what is no `Rankings`."""
+    """Raise `InputError` unless ``rankings`` are `Rankings`."""
     if not isinstance(rankings, Rankings):
-        raise InputError(f"rankings must be Rankings, such as feature_rankers makes, not {errors.shown(rankings)}")
+        raise InputError(f"rankings must be Rankings, as returned by feature_rankers, not {errors.shown(rankings)}")
 
 
 def inverse(order: NDArray[np.int16], query_ptr: IntVector) -> NDArray[np.int16]:
-    """Turn one ranker's order into ranks."""
+    """Return the ranks of documents for one ranker's order."""
     starts = np.repeat(query_ptr[:-1], np.diff(query_ptr))
     rank = np.empty_like(order)
     rank[starts + order] = np.arange(len(order)) - starts + 1

@@ -1,12 +1,11 @@
-"""Rankers from TREC run files: what a retrieval system returned, one line for each document.
+"""Rankers from TREC run files: the documents that a retrieval system returned, one line for each document.
 
     qid Q0 docid rank score tag
 
-Documents are matched by query id and document id. As in trec_eval, the score alone gives the order (highest first), the
-rank is not looked at. The lines of a query stand together: a query that comes back after another one is refused, for
-then two runs, or two retrievals of one query, were written into one file. What a run retrieves that the corpus does not
-know is counted, reported and left out. A document of the corpus that a run does not retrieve comes after all that it
-does, by the tie rule; so a run that retrieves nothing is its tie rule.
+Documents are matched by query id and document id. As in trec_eval, only the score determines the order (highest first);
+the rank is ignored. The lines of a query must be adjacent: otherwise two runs, or two retrievals of a query, were
+written to the file, which is an error. Retrieved documents that are not in the corpus are counted, reported and left
+out. Documents that a run does not retrieve are ranked after all retrieved documents, in the order of the tie rule.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from ltr_duel.rankers.ties import TieRule
 
 _SHAPE = "'<query> Q0 <document> <rank> <score> <tag>'"
 
-Line = tuple[str, str, str, float]  # where it stands, query, document, score
+Line = tuple[str, str, str, float]  # position in the file, query, document, score
 Places = dict[str, dict[str, int]]  # query id -> document id -> row
 
 
@@ -42,18 +41,18 @@ class Run:
     ----------
     path : Path
     sha256 : str
-        Of the file's bytes as they lie on disk.
+        Digest of the bytes of the file on disk.
     scores : ndarray of float64, shape (n_docs,)
         NaN for documents that the run does not retrieve.
     lines : int
     retrieved : int
-        Documents of the corpus that it retrieves.
+        Number of documents of the corpus that the run retrieves.
     queries : int
-        Queries of the corpus for which it retrieves anything.
+        Number of queries of the corpus for which the run retrieves a document.
     unknown_queries : int
-        Queries of the run that the corpus does not have.
+        Number of queries of the run that are not in the corpus.
     unknown_documents : int
-        Lines about a query of the corpus, but not about one of its documents.
+        Number of lines with a query of the corpus whose document is not a document of this query.
 
     Examples
     --------
@@ -74,12 +73,12 @@ class Run:
 
     @property
     def name(self) -> str:
-        """What its ranker is called: as the file, without ``.gz`` and one more ending."""
+        """Name of the run's ranker: the file name without ``.gz`` and one more suffix."""
         return Path(self.path.name.removesuffix(".gz")).stem
 
     @property
     def about(self) -> dict[str, Any]:
-        """What provenance keeps of it, as JSON."""
+        """Facts for the provenance, as JSON."""
         return {
             "sha256": self.sha256,
             "retrieved": self.retrieved,
@@ -89,7 +88,7 @@ class Run:
 
     @property
     def report(self) -> str:
-        """What was found, in one sentence."""
+        """Description of the matched documents, in one sentence."""
         return (
             f"{self.path}: {self.lines:,} lines retrieve {self.retrieved:,} of {len(self.scores):,} documents, for"
             f" {self.queries:,} queries; not in the corpus: {self.unknown_queries:,} queries and, of known queries,"
@@ -104,7 +103,7 @@ def read_runs(paths: Sequence[str | Path], dataset: Dataset) -> list[Run]:
     ----------
     paths : sequence of path
     dataset : Dataset
-        With document ids.
+        The corpus, with document ids.
 
     Returns
     -------
@@ -114,7 +113,7 @@ def read_runs(paths: Sequence[str | Path], dataset: Dataset) -> list[Run]:
     ------
     InputError
         If the corpus has no document ids, a file is missing or damaged, a line does not have six words or a finite
-        score, a document is retrieved twice for a query, or the lines of a query stand in two places; the sentence
+        score, a document is retrieved twice for a query, or the lines of a query are not adjacent; the message
         names file and line.
 
     Examples
@@ -151,20 +150,20 @@ def run_rankers(
     ----------
     dataset : Dataset
     runs : sequence of Run, or mapping of str to Run
-        From `read_runs`, on the same corpus. Without names of your own, rankers are called as their files, without
-        ``.gz`` and one more ending.
+        Results of `read_runs` on the same corpus. In a sequence, rankers have the names of their files, without ``.gz``
+        and one more suffix.
     ties, seed, jobs
         As for `feature_rankers`.
 
     Returns
     -------
     Rankings
-        Its provenance tells what each run did not know.
+        The provenance contains the number of unknown queries and documents of each run.
 
     Raises
     ------
     InputError
-        For runs read for another corpus, two of the same name, or none at all.
+        If a run was read for another corpus, two runs have the same name, or there is no run.
 
     Examples
     --------
@@ -192,7 +191,7 @@ def run_rankers(
 
 
 def matched(path: Path, digest: str, lines: Iterable[Line], places: Places, documents: int) -> Run:
-    """Match the lines of a run, from wherever they come, to a corpus."""
+    """Match the lines of a run, from a file or another source, to a corpus."""
     scores = np.full(documents, np.nan)
     strange: set[str] = set()
     found: set[str] = set()
@@ -229,8 +228,8 @@ def lines_of(path: Path) -> Iterator[Line]:
             first, last = blocks[query]
             before = f"in line {first}" if first == last else f"in lines {first} to {last}"
             raise InputError(
-                f"{where}: query {query} was listed before, {before}; the lines of a query stand together"
-                f" (sort -s -k1,1 {path.name} puts them so)"
+                f"{where}: query {query} was listed before, {before}; the lines of a query must be adjacent"
+                f" (as after sort -s -k1,1 {path.name})"
             )
         blocks.setdefault(query, [number, number])[1] = number
         current = query
@@ -243,7 +242,7 @@ def lines_of(path: Path) -> Iterator[Line]:
 
 
 def words_of(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number of each line of a text file, plain or gzipped, that is not empty, and its words."""
+    """Yield line number and words of each nonempty line of a text file, plain or gzipped."""
     with files.reading(path, "a run file") as raw:
         for number, line in enumerate(gzip.GzipFile(fileobj=raw) if files.is_gzipped(raw) else raw, 1):
             if words := line.decode("utf-8", "surrogateescape").split():
@@ -251,7 +250,7 @@ def words_of(path: Path) -> Iterator[tuple[int, list[str]]]:
 
 
 def document_rows(dataset: Dataset) -> Places:
-    """Return the row of each document, by the id of its query and its own."""
+    """Return the row of each document, keyed by query id and document id."""
     if dataset.doc_ids is None:
         raise InputError(f"{dataset.name}: its documents have no ids, so run files cannot be matched to them")
     places: Places = {}
@@ -260,5 +259,5 @@ def document_rows(dataset: Dataset) -> Places:
         places[str(query)] = dict(zip(ids, range(int(start), int(stop)), strict=True))
         if len(places[str(query)]) < len(ids):
             twice = next(one for one in ids if ids.count(one) > 1)
-            raise InputError(f"{dataset.name}: query {query} has document {twice} twice; a run cannot tell them apart")
+            raise InputError(f"{dataset.name}: query {query} has document {twice} twice, so runs would be ambiguous")
     return places

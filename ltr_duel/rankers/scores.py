@@ -1,4 +1,4 @@
-"""Scores become rankings: the documents of each query by score, highest first, ties by a rule."""
+"""Compute rankings from scores: order the documents of each query by score, highest first, and ties by a rule."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from ltr_duel.rankers.rankings import Rankings
 from ltr_duel.rankers.sorting import Ranked, Scored, blocks_of, rank_documents
 from ltr_duel.rankers.ties import REDRAWING, TIE_NUMBERS, TIE_RULES, TieRule, document_keys, salt_of
 
-Arrays = dict[str, NDArray[Any]]  # orders, ranks and how many tie; ties where they are ordered anew
+Arrays = dict[str, NDArray[Any]]  # orders, ranks and numbers of tied documents; ties for rules that order them again
 Kinds = Mapping[str, tuple[DTypeLike, tuple[int, ...]]]
 Make = Callable[[Kinds, Callable[[Arrays], None]], Arrays]
 
@@ -40,22 +40,22 @@ def rankings_from_scores(
     jobs: int = -1,
     make: Make | None = None,
 ) -> Rankings:
-    """Rank the documents of each query by scores of any origin.
+    """Rank the documents of each query by given scores.
 
     Parameters
     ----------
     dataset : Dataset
     names : tuple of str
-        Of the rankers.
+        Names of the rankers.
     scores : callable
-        ``scores(k)`` gives the scores of ranker k; shape (n_docs,). NaN or minus infinity means that the ranker does
-        not retrieve the document: it comes after all that it retrieves, ordered by the tie rule. A ranker that
-        retrieves nothing for a query is its tie rule there.
+        ``scores(k)`` returns the scores of ranker k, shape (n_docs,). NaN or minus infinity means that the ranker does
+        not retrieve the document. Such documents are ranked after all retrieved documents, in the order of the tie
+        rule, which orders all documents of a query for which nothing is retrieved.
     ties, seed, jobs
         As for `feature_rankers`.
     make : callable, optional
-        Where the arrays lie: ``make(kinds, compute)`` returns one for each name in ``kinds``, of this dtype and shape,
-        after ``compute`` filled them; by default they last as long as the process.
+        Function that allocates the arrays: ``make(kinds, compute)`` returns an array for each name in ``kinds``, of
+        this dtype and shape, filled by ``compute``. By default the arrays are not stored.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def rankings_from_scores(
     Raises
     ------
     InputError
-        For an unknown tie rule, a query of more than 32,767 documents, or scores that are not one number for each
+        If the tie rule is unknown, a query has more than 32,767 documents, or the scores are not one number for each
         document.
 
     Examples
@@ -92,7 +92,7 @@ def rankings_from_scores(
             bits = _bits(names[k], scores(k), dataset)
             salt = salt_of(seed, "" if ties == "shared" else names[k])
             ranked = Ranked(made["orders"][k], made["ranks"][k], made["ties"][k] if "ties" in made else untied)
-            with np.errstate(over="ignore"):  # of the hashes, where kernels are interpreted
+            with np.errstate(over="ignore"):  # hashes overflow, which numpy reports if kernels are interpreted
                 scored = Scored(bits, query_ptr, documents, salt, ties != "file")
                 made["tied_documents"][k] = rank_documents(scored, blocks, ranked)
             for row in ranked:
@@ -100,7 +100,7 @@ def rankings_from_scores(
 
         tasks = range(len(names))
         work = parallel.run_tasks(rank, tasks, total=len(tasks), jobs=jobs, label="rankers", unit="ranker")
-        with mapped.small_pages(made.values()):  # comparisons read a few places of each ranker
+        with mapped.small_pages(made.values()):  # comparisons read a few positions of each ranker
             deque(work, 0)
 
     shape = (len(names), dataset.n_docs)
@@ -137,7 +137,7 @@ def rankings_from_scores(
 
 
 def _bits(name: str, given: Any, dataset: Dataset) -> IntVector:
-    """Return the bits of scores as doubles, which hold single floats exactly."""
+    """Return the bits of scores as doubles, which represent float32 exactly."""
     scores = np.asarray(given)
     if scores.shape != (dataset.n_docs,) or scores.dtype.kind not in "fiu":
         raise InputError(

@@ -1,10 +1,10 @@
-"""The documents of each query by falling scores, one column of scores at a time.
+"""Sort the documents of each query by descending score, one column of scores at a time.
 
-A score becomes a whole number that rises as the score falls. Its upper 35 bits, which hold a single float exactly, 14
-bits of the hash by which the tie rule orders documents, and the document's position in the query share one number of 64
-bits, so sorting plain numbers orders the documents. Where these bits do not decide, in a run of documents whose scores
-agree in 35 bits, whole scores and hashes do. Queries of similar length are sorted together: numpy sorts the rows of a
-matrix with the vector instructions of the processor.
+A score becomes a whole number that increases as the score decreases. Its upper 35 bits (which represent a float32
+exactly), 14 bits of the hash by which the tie rule orders documents, and the document's position in the query are
+packed into one number of 64 bits, so sorting these numbers sorts the documents. Documents whose scores agree in 35 bits
+form a run, which is then sorted by complete scores and hashes. Queries of similar length are sorted together, because
+numpy sorts the rows of a matrix with vector instructions.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from ltr_duel.rankers.ties import mix
 
 LongVector = NDArray[np.uint64]
 
-_AT_ONCE = 2**16  # numbers of a block, so few that they stay in a core's cache
+_AT_ONCE = 2**16  # numbers in a block, chosen so that a block stays in a core's cache
 _PLACES = 15  # bits of a position
 _POSITION = 2**_PLACES - 1
-_SHARED = 29  # bits that a hash and a position share
+_SHARED = 29  # bits of a hash and a position together
 _LOWER = 2**_SHARED - 1
 _MOST = 2**63 - 1
 _INFINITY = 0x7FF << 52  # the bits of an infinite double
 
 
 class Scored(NamedTuple):
-    """The scores of one ranker, and what orders documents with equal scores."""
+    """The scores of one ranker, and the numbers that order documents with equal scores."""
 
-    bits: IntVector  # (n_docs,) of the scores as doubles; NaN counts as minus infinity, both zeros are equal
-    query_ptr: IntVector  # (n_queries + 1,) queries of at most 32,767 documents
+    bits: IntVector  # (n_docs,) bits of the scores as doubles; NaN counts as minus infinity, both zeros are equal
+    query_ptr: IntVector  # (n_queries + 1,) for queries of at most 32,767 documents
     documents: LongVector  # (n_docs,) from `document_keys`
     salt: np.uint64  # from `salt_of`
-    hashed: bool  # whether the hashes order tied documents; if not, their positions do
+    hashed: bool  # whether tied documents are ordered by hashes instead of positions
 
 
 class Ranked(NamedTuple):
-    """The output, as in `Rankings`; ``tied`` may be empty."""
+    """The sorted documents of one ranker, as in `Rankings`; ``tied`` may be empty."""
 
     order: SmallIntVector
     rank: SmallIntVector
@@ -48,7 +48,7 @@ class Ranked(NamedTuple):
 
 
 def blocks_of(query_ptr: IntVector) -> Iterator[IntVector]:
-    """Yield queries that are sorted together: their lengths differ by at most an eighth."""
+    """Yield the queries of each block, which are sorted together; their lengths differ by at most an eighth."""
     sizes = np.diff(query_ptr)
     queries = np.argsort(sizes, kind="stable")
     rising, first = sizes[queries], 0
@@ -60,7 +60,7 @@ def blocks_of(query_ptr: IntVector) -> Iterator[IntVector]:
 
 
 def rank_documents(scored: Scored, blocks: list[IntVector], ranked: Ranked) -> int:
-    """Order the documents of each query; return how many share their score with another document of their query."""
+    """Order the documents of each query; return the number of tied documents."""
     sharing = 0
     for queries in blocks:
         longest = scored.query_ptr[queries[-1] + 1] - scored.query_ptr[queries[-1]]
@@ -73,7 +73,7 @@ def rank_documents(scored: Scored, blocks: list[IntVector], ranked: Ranked) -> i
 
 @kernel
 def number_documents(scored: Scored, queries: IntVector, numbers: IntMatrix) -> None:
-    """Write one row of numbers for each query, filled up with the largest number."""
+    """Write one row of numbers for each query, padded with the largest number."""
     for row in range(queries.shape[0]):
         start = scored.query_ptr[queries[row]]
         size = scored.query_ptr[queries[row] + 1] - start
@@ -99,12 +99,12 @@ def falling_key(bits: int) -> int:
 
 @kernel
 def place_documents(scored: Scored, queries: IntVector, numbers: IntMatrix, ranked: Ranked) -> int:
-    """Write the output for some queries, from their sorted numbers; return how many documents share their score."""
+    """Write the output for some queries, from their sorted numbers; return the number of tied documents."""
     sharing = 0
     for row in range(queries.shape[0]):
         start = scored.query_ptr[queries[row]]
         size = scored.query_ptr[queries[row] + 1] - start
-        begin = 0  # of a run
+        begin = 0  # position of the first document of a run
         for end in range(1, size + 1):
             if end == size or numbers[row, end] >> _SHARED != numbers[row, begin] >> _SHARED:
                 if end - begin > 1:
@@ -126,12 +126,12 @@ def place_documents(scored: Scored, queries: IntVector, numbers: IntMatrix, rank
 
 @kernel
 def order_run(scored: Scored, start: int, run: IntVector) -> None:
-    """Order documents whose scores agree in their upper 35 bits by whole scores and hashes (Shell's sort)."""
+    """Order a run, whose scores agree in their upper 35 bits, by complete scores and hashes (Shell's sort)."""
     size, gap = run.shape[0], 1
     first = falling_key(scored.bits[start + (run[0] & _POSITION)])
     for k in range(1, size):
         if falling_key(scored.bits[start + (run[k] & _POSITION)]) != first:
-            while 3 * gap + 1 < size:  # else the run is in order but for close hashes
+            while 3 * gap + 1 < size:  # for equal scores, gap 1 suffices: only close hashes are out of order
                 gap = 3 * gap + 1
             break
     while gap > 0:

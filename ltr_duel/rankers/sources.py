@@ -1,9 +1,9 @@
-"""Rankers by one word each, wherever they come from: features, run files, models, tables of scores, rank lists.
+"""Rankers named by words: features, run files, models, tables of scores, rank lists.
 
     features    features:1,5,23    run:bm25.trec.gz    lightgbm:model.txt    scores:scores.parquet    mine=run:a.trec
 
-A word is ``KIND``, ``KIND:WHAT`` or ``NAME=KIND:WHAT``. Every kind gives scores of documents, highest first; they mix
-in one `Rankings`. A kind is registered by a page of the package `ltr_duel.rankers.kinds`.
+A word is ``KIND``, ``KIND:WHAT`` or ``NAME=KIND:WHAT``. Every kind gives scores of documents, highest first; rankers of
+several kinds can be combined in one `Rankings`. Modules of the package `ltr_duel.rankers.kinds` register the kinds.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from ltr_duel.rankers.scores import rankings_from_scores
 from ltr_duel.rankers.ties import TieRule
 
 Scores = NDArray[np.floating[Any]]
-_PLAIN_FEATURE = {"kind": "features"}  # what there is to say about a feature under its own name
+_PLAIN_FEATURE = {"kind": "features"}  # the description of a feature that is not renamed
 
 
 class Ranker(NamedTuple):
-    """One ranker of a source, before its documents are ordered.
+    """One ranker of a source: its name, scores and description.
 
     Examples
     --------
@@ -40,32 +40,32 @@ class Ranker(NamedTuple):
     """
 
     name: str
-    scores: Callable[[], Scores]  # (n_docs,), highest first; NaN for documents that it does not retrieve
-    about: dict[str, Any]  # provenance: kind, file, SHA-256, what was unknown
+    scores: Callable[[], Scores]  # (n_docs,), best is highest; NaN for documents that the ranker does not retrieve
+    about: dict[str, Any]  # provenance: kind, file, SHA-256, number of unknown documents
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class RankerKind(components.Component):
-    """A kind of source of rankers.
+    """A kind of rankers, which opens one type of source.
 
     Parameters
     ----------
     name : str
-        What stands before the colon.
+        The part of a word before the colon.
     open : callable
         ``open(dataset, what) -> list of Ranker``; ``what`` is the text after the colon.
     params, limits, choices, cite, where
-        See `ltr_duel.core.Component`; a kind needs none of them.
+        See `ltr_duel.core.Component`; a kind does not need them.
     takes : str
-        What stands after the colon. ``"FILE"`` is a path, relative to the folder of a spec.
+        The part of a word after the colon. ``"FILE"`` stands for a path, relative to the folder of a spec.
     means : str
-        What that is, for people.
+        Description of the source, for users.
     pooled : callable, optional
-        ``pooled(path) -> dict`` of what each ranker of a file retrieves, as `ltr_duel.rankers.pool_runs` takes it: then
-        judgements and such a file are a corpus. A kind without it orders the documents that a corpus has.
+        ``pooled(path) -> dict`` with the run of each ranker of a file, for `ltr_duel.rankers.pool_runs`, so that
+        judgements and such files form a corpus. A kind without ``pooled`` only orders the documents of a corpus.
     example : callable, optional
-        ``example(dataset, folder)`` writes something to open into a folder, and returns what stands after the colon.
-        `ltr_duel.rankers.check_ranker_kind` opens it.
+        ``example(dataset, folder)`` writes a file into a folder, and returns the part of its word after the colon.
+        `ltr_duel.rankers.check_ranker_kind` opens the file.
 
     Examples
     --------
@@ -100,35 +100,35 @@ def rankers_named(
     drop_constant: bool = False,
     jobs: int = -1,
 ) -> Rankings:
-    """Build the rankers that some words name, all in one `Rankings`.
+    """Build the rankers named by words, all in one `Rankings`.
 
     Parameters
     ----------
     dataset : Dataset
     words : sequence of str
-        For example ``["features:1,5", "run:bm25.trec.gz", "mine=lightgbm:model.txt"]``. A word that names a feature, or
-        several separated by commas, stands for ``features:`` these; no word at all for all features.
+        For example ``["features:1,5", "run:bm25.trec.gz", "mine=lightgbm:model.txt"]``. A word that is the name of a
+        feature, or several names separated by commas, is short for ``features:...``; an empty sequence means all
+        features.
     folder : path
-        What the paths in words are relative to; the working directory by default.
+        Base of relative paths in words; the working directory by default.
     ties : str
         See `ltr_duel.rankers.ties`.
     seed : int
-        Of the tie rule.
+        Seed of the tie rule.
     drop_constant : bool
         Leave out features that are constant within every query, unless a word names them.
     jobs : int
-        Threads; -1 for all cores.
+        Number of threads, -1 for all cores.
 
     Returns
     -------
     Rankings
-        The provenance holds under ``rankers`` where each one comes from, with the digest of its file; nothing for
-        features.
+        The provenance contains, under ``rankers``, the origin of each ranker except features, with its file's digest.
 
     Raises
     ------
     InputError
-        For an unknown kind or feature, a file that cannot be used, or two rankers of one name.
+        If a kind or feature is unknown, a file cannot be used, or two rankers have the same name.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def rankers_named(
     True
     """
     if not isinstance(dataset, Dataset):
-        raise InputError(f"rankers are made for a Dataset, not for {errors.shown(dataset)}")
+        raise InputError(f"rankers require a Dataset, not {errors.shown(dataset)}")
     seed = checked_seed(seed)
     parsed = [_parsed(dataset, word) for word in arguments.as_names("rankers", words)] or [("", "features", "")]
     if not dataset.n_features and any(kind == "features" for _, kind, _ in parsed):
@@ -158,14 +158,14 @@ def rankers_named(
         else:
             found = _opened(dataset, RANKER_KINDS[kind], what, Path(folder))
         if name and len(found) != 1:
-            raise InputError(f"'{name}={kind}:{what}' is {len(found)} rankers; a name of your own is for one")
+            raise InputError(f"'{name}={kind}:{what}' opens {len(found)} rankers; a name applies to a single ranker")
         rankers += [one._replace(name=name, about=one.about | {"named": one.name}) for one in found] if name else found
     names = [ranker.name for ranker in rankers]
     for name in names:
         if names.count(name) > 1:
             about = next(ranker.about for ranker in rankers if ranker.name == name)
             origin = f"{about['kind']}:{about.get('file', '')}"
-            raise InputError(f"two rankers are called '{name}'; name one of them yourself: NAME={origin}")
+            raise InputError(f"two rankers are called '{name}'; rename one: NAME={origin}")
     rankings = rankings_from_scores(
         dataset, tuple(names), lambda k: rankers[k].scores(), ties=ties, seed=seed, jobs=jobs
     )
@@ -174,10 +174,10 @@ def rankers_named(
 
 
 def _parsed(dataset: Dataset, word: str) -> tuple[str, str, str]:
-    """Split a word into a name, a kind and what stands after the colon."""
+    """Split a word into a name, a kind and the part after the colon."""
     text = word.strip()
     if not text:
-        raise InputError("an empty word names no ranker; without any word, all features are taken")
+        raise InputError("an empty word names no ranker; without any word, all features are used")
     if text in dataset.feature_names:
         return "", "features", text
     named = re.match(r"([^=:,]+)=(.*)", text)
@@ -185,14 +185,14 @@ def _parsed(dataset: Dataset, word: str) -> tuple[str, str, str]:
     kind, colon, what = rest.partition(":")
     if colon or kind == "features" or kind in RANKER_KINDS:
         if kind != "features":
-            RANKER_KINDS[kind]  # an unknown kind is said here
+            RANKER_KINDS[kind]  # raises for an unknown kind
         return name, kind, what
     return name, "features", rest
 
 
 def _opened(dataset: Dataset, kind: RankerKind, what: str, folder: Path) -> list[Ranker]:
     if kind.takes and not what:
-        raise InputError(f"'{kind.name}:' needs a word after the colon: {kind.name}:{kind.takes}")
+        raise InputError(f"'{kind.name}:' requires a word after the colon: {kind.name}:{kind.takes}")
     found = kind.open(dataset, str(folder / what) if kind.takes == "FILE" else what)
     require_rankers(kind, found)
     return [
@@ -202,12 +202,12 @@ def _opened(dataset: Dataset, kind: RankerKind, what: str, folder: Path) -> list
 
 
 def require_rankers(kind: RankerKind, found: Any) -> None:
-    """Refuse what is no list of rankers with different names that are described."""
+    """Raise `InputError` unless ``found`` is a list of rankers with different names and valid descriptions."""
     listed = isinstance(found, list | tuple) and found and all(isinstance(one, Ranker) for one in found)
-    _require(bool(listed) and all(callable(one.scores) for one in found), kind, "open returns no list of Ranker")
+    _require(bool(listed) and all(callable(one.scores) for one in found), kind, "open does not return a list of Ranker")
     names = [one.name for one in found]
-    _require(all(isinstance(name, str) and name for name in names), kind, f"a name is no text: {names}")
-    _require(len(set(names)) == len(names), kind, f"two rankers have one name: {names}")
+    _require(all(isinstance(name, str) and name for name in names), kind, f"a name is not a string: {names}")
+    _require(len(set(names)) == len(names), kind, f"two rankers have the same name: {names}")
     for one in found:
         try:
             json.dumps(one.about)
@@ -218,10 +218,10 @@ def require_rankers(kind: RankerKind, found: Any) -> None:
 
 
 def require_scores(kind: RankerKind, dataset: Dataset, name: str, given: Any) -> Scores:
-    """Refuse what is no score for each document: a float, or NaN or minus infinity where it is not retrieved."""
+    """Return valid scores: a float per document, NaN or minus infinity if the document is not retrieved."""
     scores = np.asarray(given)
     shape, wanted = scores.shape, dataset.relevance.shape
-    _require(shape == wanted, kind, f"scores of '{name}' have shape {shape}, not one a document")
+    _require(shape == wanted, kind, f"scores of '{name}' have shape {shape}, not one per document")
     _require(scores.dtype.kind == "f", kind, f"scores of '{name}' are {scores.dtype}, not floats")
     _require(bool(np.isfinite(scores).any()), kind, f"'{name}' retrieves no document")
     _require(not np.isposinf(scores).any(), kind, f"a score of '{name}' is infinite")
@@ -234,7 +234,7 @@ def _require(holds: bool, kind: RankerKind, what: str) -> None:
 
 
 def _features(dataset: Dataset, what: str) -> list[str]:
-    """Return the features that a list of names or numbers stands for; all of them where it is empty."""
+    """Return the names of the features in a list of names or numbers; all names if the list is empty."""
     if not what:
         return list(dataset.feature_names)
     if what in dataset.feature_names:

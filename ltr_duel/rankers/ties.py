@@ -1,12 +1,12 @@
-"""Which of two documents with the same score comes first.
+"""Rules that determine which of two documents with the same score is ranked first.
 
-``fixed_random`` orders tied documents by a hash of (seed, query, document, ranker): reproducible, the same for
-the whole experiment, blind to the order of the file (files may be sorted by label), and different for each ranker,
-so that no two rankers become identical by their ties.
+``fixed_random`` orders tied documents by a hash of (seed, query, document, ranker). This order is reproducible, the
+same for the whole experiment, independent of the order of the file (files may be sorted by label), and different for
+each ranker, so that ties do not make two rankers identical.
 
 - ``shared`` uses the same hash for all rankers, so that two constant features tie exactly;
 - ``file`` keeps the order of the file;
-- ``resample`` and ``redraw_at_inference`` order ties anew in each comparison (`ltr_duel.interleaving.comparison`).
+- ``resample`` and ``redraw_at_inference`` order ties again in each comparison (`ltr_duel.interleaving.comparison`).
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from ltr_duel.core import IntVector, interpreted, kernel
 
 TieRule = Literal["fixed_random", "shared", "file", "resample", "redraw_at_inference"]
 TIE_RULES: tuple[TieRule, ...] = ("fixed_random", "shared", "file", "resample", "redraw_at_inference")
-SEEDED: tuple[TieRule, ...] = ("fixed_random", "shared")  # these depend on the tie seed
+SEEDED: tuple[TieRule, ...] = ("fixed_random", "shared")  # rules that depend on the tie seed
 REDRAWING: tuple[TieRule, ...] = ("resample", "redraw_at_inference")
 
-TIE_NUMBERS = 1  # version of the orders that one seed gives (`ltr_duel.core.numbering`)
+TIE_NUMBERS = 1  # version of the orders for a seed (`ltr_duel.core.numbering`)
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 def document_keys(query_ids: NDArray[np.str_], query_ptr: IntVector) -> NDArray[np.uint64]:
-    """Return one number for each document, from the id of its query and its place in it."""
+    """Return one number for each document, computed from its query id and its position in the query."""
     sizes = np.diff(query_ptr)
     queries = np.array([_digest(str(query)) for query in query_ids], dtype=np.uint64)
     place = np.arange(query_ptr[-1], dtype=np.uint64) - np.repeat(query_ptr[:-1], sizes).astype(np.uint64)
-    mix_all: Any = interpreted(mix)  # its text takes arrays, too
+    mix_all: Any = interpreted(mix)  # the uncompiled function accepts arrays, too
     return np.asarray(mix_all((np.repeat(queries, sizes) + place * _GOLDEN).astype(np.uint64)))
 
 
 def salt_of(seed: int, ranker: str) -> np.uint64:
-    """Return the number by which one ranker orders tied documents: by ``mix(document ^ salt)``, ascending."""
+    """Return the salt of a ranker, which orders tied documents by ascending ``mix(document ^ salt)``."""
     return np.uint64(_digest(f"{seed}\x1f{ranker}"))
 
 

@@ -1,6 +1,6 @@
-"""Decision trees of a model file, looked at before their library reads them: libraries follow numbers without a look.
+"""Check the decision trees of a model file before a library reads them, because libraries do not check them.
 
-A file whose children point back, or past the end, makes a library loop for ever or read memory that is not its own.
+A file whose children point back, or past the end, makes a library loop forever or read memory out of bounds.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ import numpy as np
 from ltr_duel.core import IntVector
 
 _WHOLE = re.compile(r"(-?[0-9]+ ?)*")
-_DEEPEST = 5000  # libraries walk down by recursion
+_DEEPEST = 5000  # limit, because libraries descend by recursion
 
 
 def whole_numbers(given: Any, low: int, high: int, size: int = -1) -> IntVector:
-    """Return a list of whole numbers from ``low`` to ``high``, of this size unless it is negative.
+    """Return a list of ``size`` whole numbers from ``low`` to ``high``; a negative size allows any length.
 
-    Raises `ValueError`, `TypeError` or `OverflowError` if it is none.
+    Raises `ValueError`, `TypeError` or `OverflowError` if ``given`` is not such a list.
     """
     if isinstance(given, str):
-        if not _WHOLE.fullmatch(given):  # int() reads more than libraries do, as 1_000
+        if not _WHOLE.fullmatch(given):  # int() accepts more than libraries, such as 1_000
             raise ValueError("not whole numbers")
         given = [int(one) for one in given.split()]
     found = np.array(given) if len(given) else np.zeros(0, np.int64)
@@ -34,7 +34,7 @@ def whole_numbers(given: Any, low: int, high: int, size: int = -1) -> IntVector:
 
 
 def require_tree(left: IntVector, right: IntVector) -> None:
-    """Refuse what is no tree with its root at 0; a negative child is a leaf.
+    """Check a tree with its root at 0; a negative child is a leaf.
 
     Raises `ValueError` if a child is out of range, has two parents or is the root, or if the tree is too deep.
     """

@@ -84,7 +84,7 @@ def test_check_goes_on_after_a_bad_line(tmp_path: Path) -> None:
     assert isinstance(result.exception, InputError)
     for sentence in (
         "a.txt:2:11: feature value 'x'",
-        "a.txt:3: the last feature is 1, on the first line it is 2",
+        "a.txt:3: the last feature is 1, but on the first line 2",
         "a.txt:4: query '1' appears again",
         "a.txt:4: label 0.5 is not a whole number",
     ):
@@ -101,7 +101,7 @@ def test_check_says_when_a_checksum_differs(tmp_path: Path) -> None:
 
 def test_check_compares_counts_with_the_published_ones(tmp_path: Path) -> None:
     write_svmlight(make_corpus(queries=3, features=46), tmp_path / "a.txt")
-    with pytest.raises(InputError, match="mq2008: 3 queries found, published are 784"):
+    with pytest.raises(InputError, match="mq2008: 3 queries found, 784 published"):
         run("check", tmp_path / "a.txt", "--corpus", "mq2008")
 
 
@@ -117,7 +117,7 @@ def test_bad_input_is_one_sentence_and_exit_code_two(tmp_path: Path) -> None:
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr == (
         f"ltr-duel: {tmp_path}/a.txt:1:13: feature 1 occurs twice on this line; each id may occur once;"
-        " --repeated last takes the last value\n"
+        " --repeated last uses the last value\n"
     )
 
 

@@ -210,14 +210,14 @@ RANKER_KINDS.add(RankerKind(name="mine", open=open_mine, takes=TAKES))
     ("scores", "names", "takes", "said"),
     [
         ("np.zeros(size)", "('a', 'b')", "''", "kind of ranker 'mine' keeps the contract"),
-        ("np.zeros(size)", "('a', 'a')", "''", "two rankers have one name: ['a', 'a']"),
-        ("np.zeros(size)", "()", "''", "open returns no list of Ranker"),
-        ("np.zeros(size - 1)", "('a',)", "''", "not one a document"),
+        ("np.zeros(size)", "('a', 'a')", "''", "two rankers have the same name: ['a', 'a']"),
+        ("np.zeros(size)", "()", "''", "open does not return a list of Ranker"),
+        ("np.zeros(size - 1)", "('a',)", "''", "not one per document"),
         ("np.zeros(size, int)", "('a',)", "''", "scores of 'a' are int64, not floats"),
         ("np.full(size, np.inf)", "('a',)", "''", "'a' retrieves no document"),
         ("np.append(np.zeros(size - 1), np.inf)", "('a',)", "''", "a score of 'a' is infinite"),
-        ("np.random.default_rng().random(size)", "('a',)", "''", "opened again, 'a' has other scores"),
-        ("np.zeros(size)", "('a',)", "'FILE'", "cannot be checked without something to open"),
+        ("np.random.default_rng().random(size)", "('a',)", "''", "scores of 'a' differ if it is opened again"),
+        ("np.zeros(size)", "('a',)", "'FILE'", "cannot be checked without an example"),
     ],
 )
 def test_a_kind_of_ranker_is_opened_by_its_check(write, ltr_duel, scores, names, takes, said):
@@ -229,13 +229,13 @@ def test_a_kind_of_ranker_is_opened_by_its_check(write, ltr_duel, scores, names,
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("    return [", "    return None and [", "kind of ranker 'mine': open returns no list of Ranker"),
+        ("    return [", "    return None and [", "kind of ranker 'mine': open does not return a list of Ranker"),
         ('{"kind": "mine"}', '{"kind": {1}}', "the description of 'a' is not JSON: "),
         ('{"kind": "mine"}', "{}", "about['kind'] of 'a' must be 'mine'"),
-        ("('a', 'b')", "('a', 'a')", "two rankers have one name: ['a', 'a']"),
+        ("('a', 'b')", "('a', 'a')", "two rankers have the same name: ['a', 'a']"),
         ("np.arange(size) / 2", "np.full(size, np.inf)", "'a' retrieves no document"),
         ("np.arange(size) / 2", "-1 / np.arange(size)[::-1] * -1", "a score of 'a' is infinite"),
-        ("np.arange(size) / 2", "None", "scores of 'a' have shape (), not one a document"),
+        ("np.arange(size) / 2", "None", "scores of 'a' have shape (), not one per document"),
     ],
 )
 @pytest.mark.filterwarnings("ignore:divide by zero")

@@ -133,7 +133,7 @@ def test_options_that_nothing_is_read_with_are_refused(ltr_duel, tmp_path):
     assert "go with --data" in ltr_duel("demo", "--fill", "min", "--out", tmp_path / "d").err
     assert "go with --live" in ltr_duel("simulate", "m.csv", "--policy", "random", "--fill", "0").err
     refused = ltr_duel("rankers", "evaluate", "qrels:q", "--rankers", "run:r", "--split", "train")
-    assert "judgements are no feature files" in refused.err
+    assert "judgements are not feature files" in refused.err
     assert not (tmp_path / "d").exists()
 
 

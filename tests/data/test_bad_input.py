@@ -17,15 +17,15 @@ GOOD = "1 qid:7 1:1 2:2 3:3\n"
 @pytest.mark.parametrize(
     "text, where, what",
     [
-        ("x qid:7 1:1\n", "1:1", "'x'; a grade"),
-        ("0.5 qid:7 1:1\n", "1:1", "label 0.5 is not a whole number; say how it becomes a grade: --labels"),
+        ("x qid:7 1:1\n", "1:1", "'x' instead of a grade"),
+        ("0.5 qid:7 1:1\n", "1:1", "label 0.5 is not a whole number; choose how it becomes a grade: --labels"),
         ("-1 qid:7 1:1\n", "1:1", "label -1 marks an unlabelled document; --unlabelled zero"),
-        ("-2 qid:7 1:1\n", "1:1", "label -2 is not a relevance grade; legal is 0..1000"),
+        ("-2 qid:7 1:1\n", "1:1", "label -2 is not a relevance grade \\(0..1000\\)"),
         ("1e6 qid:7 1:1\n", "1:1", "label 1e\\+06 is not a relevance grade"),
-        ("nan qid:7 1:1\n", "1:1", "'nan'; a grade"),
-        ("0 1:1 2:2\n", "1:3", "'1:1' stands where the query must stand, such as qid:17"),
-        ("0 qid: 1:1\n", "1:7", "nothing stands where the query must stand"),
-        ("0\n", "1:2", "nothing stands where the query must stand"),
+        ("nan qid:7 1:1\n", "1:1", "'nan' instead of a grade"),
+        ("0 1:1 2:2\n", "1:3", "'1:1' is not a query such as qid:17"),
+        ("0 qid: 1:1\n", "1:7", "a query such as qid:17 is missing"),
+        ("0\n", "1:2", "a query such as qid:17 is missing"),
         ("0 qid:7 1:1 2:x\n", "1:15", "'x' in '2:x' is not a number such as"),
         ("0 qid:7 1:1 2:\n", "1:15", "'' in '2:' is not a number"),
         ("0 qid:7 1:-\n", "1:11", "'-' in '1:-' is not a number"),
@@ -33,16 +33,16 @@ GOOD = "1 qid:7 1:1 2:2 3:3\n"
         ("0 qid:7 1:1.2.3\n", "1:11", "'1.2.3'"),
         ("0 qid:7 1:1_000\n", "1:11", "'1_000'"),
         ("0 qid:7 1:0x10\n", "1:11", "'0x10'"),
-        ("0 qid:7 1:nan\n", "1:11", "'nan' in '1:nan' is not a number .*; legal is a finite number"),
-        ("0 qid:7 1:-inf\n", "1:11", "legal is a finite number"),
-        ("0 qid:7 1:1e39\n", "1:11", "'1e39' is too large for a float32; legal is up to"),
-        ("0 qid:7 1:NULL\n", "1:11", "feature 1 is NULL; say what to put there"),
+        ("0 qid:7 1:nan\n", "1:11", "'nan' in '1:nan' is not a finite number"),
+        ("0 qid:7 1:-inf\n", "1:11", "is not a finite number"),
+        ("0 qid:7 1:1e39\n", "1:11", "'1e39' is too large for a float32; the largest is"),
+        ("0 qid:7 1:NULL\n", "1:11", "feature 1 is NULL; choose a replacement"),
         ("0 qid:7 0:1\n", "1:9", "feature id 0 in '0:1'; ids start at 1"),
         ("0 qid:7 -2:1\n", "1:9", "negative feature id in '-2:1'; ids start at 1"),
         ("0 qid:7 1:1 1:2\n", "1:13", "feature 1 occurs twice on this line"),
         ("0 qid:7 3:1 1:2 3:2\n", "1:17", "feature 3 occurs twice on this line"),
-        ("0 qid:7 10001:1\n", "1:9", "'10001:1' is too large; legal ids are 1..10000"),
-        ("0 qid:7 99999999999999999999:1\n", "1:9", "is too large; legal ids are 1..10000"),
+        ("0 qid:7 10001:1\n", "1:9", "'10001:1' is too large; valid ids are 1..10000"),
+        ("0 qid:7 99999999999999999999:1\n", "1:9", "is too large; valid ids are 1..10000"),
         ("0 qid:7 1:1 junk\n", "1:13", "'junk' is not '<id>:<value>'"),
         ("0 qid:7 1:1 2\n", "1:13", "'2' is not '<id>:<value>'"),
         ("0 qid:7 1:1 2:2\r3:3\n", "1:16", "a carriage return inside the line"),
@@ -66,7 +66,7 @@ def test_a_bad_line_is_named_with_line_and_column(
 
 def test_an_id_above_the_declared_number_is_refused(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("0 qid:1 1:1 5:1\n")
-    with pytest.raises(InputError, match=r"a:1:13: feature id in '5:1' is too large; legal ids are 1\.\.4"):
+    with pytest.raises(InputError, match=r"a:1:13: feature id in '5:1' is too large; valid ids are 1\.\.4"):
         load_dataset(tmp_path / "a", features=4)
 
 
@@ -87,14 +87,14 @@ def test_a_last_line_that_is_cut_is_refused(tmp_path: Path, last: str) -> None:
     "data, what",
     [
         (b"", "the file is empty"),
-        (b"\n\n# nothing\n", "there is no document in it"),
+        (b"\n\n# nothing\n", "the file has no document"),
         (b"0 qid:1\n", "no line has a feature"),
         (b"<!DOCTYPE html><html>", "this is a web page, not data"),
         (b"PK\x03\x04abc", "this is a zip archive"),
         (b"PAR1abc", "this is a Parquet file, not feature text; it is damaged"),
         (b"query,document,grade,bm25\n1,a,0,7.5\n", r"a table with commas \(CSV\), not feature text; .* docs/howto.md"),
         (b'{"impression": "1"}', "this is JSON, not feature text; a click log is read by 'ltr-duel logs check'"),
-        (b"SQLite format 3\0", "this is a data base, not feature text; that of a live experiment is read by"),
+        (b"SQLite format 3\0", "this is a database, not feature text; a live experiment is read by"),
         (gzip.compress(GOOD.encode() * 99, mtime=0)[:-10], "the gzip stream is damaged or cut short"),
         (gzip.compress(GOOD.encode() * 99, mtime=0)[:60] + b"\1" * 30, "the gzip stream is damaged or cut short"),
     ],
@@ -139,7 +139,7 @@ def test_too_few_grades_are_refused(tmp_path: Path) -> None:
         (("impression", "time", "query", "policy"), "a click log: 'ltr-duel logs check' and 'logs compare' read it"),
         (("first", "second", "p"), "a preference matrix: 'ltr-duel prefs show' and 'simulate' read it"),
         (("policy", "repetition", "t"), "results of a simulation, a table that pandas.read_parquet reads"),
-        (("query", "document", "bm25"), "a table of scores: give it as --rankers scores:FILE, beside a corpus"),
+        (("query", "document", "bm25"), "a table of scores: give it as --rankers scores:FILE, in addition to a corpus"),
         (tuple("abcdefghij"), "a table of a, b, c, d, e, f, g, h, ..."),
     ],
 )

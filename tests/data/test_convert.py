@@ -188,7 +188,7 @@ def test_a_kill_in_the_middle_leaves_no_corpus(tmp_path: Path, own_home: Path, k
 
 
 def test_a_memory_cap_that_is_too_small_says_the_least(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"--memory 1 MB is too little; the least that works here is \d+ MB"):
+    with pytest.raises(InputError, match=r"--memory 1 MB is too little; at least \d+ MB are needed here"):
         convert(text_file(tmp_path), memory=2**20)
 
 
@@ -297,7 +297,7 @@ def test_the_whole_corpus_has_each_query_once(tmp_path: Path) -> None:
 def test_folds_that_are_not_complete_are_named(tmp_path: Path) -> None:
     folder = folds(tmp_path / "five")
     (folder / "Fold3" / "test.txt").unlink()
-    with pytest.raises(InputError, match="needs the test parts of five folds, but there is none in Fold3;"):
+    with pytest.raises(InputError, match="needs five test parts, but there is no test part in Fold3;"):
         load_dataset(folder)
 
 

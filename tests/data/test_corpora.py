@@ -59,7 +59,7 @@ def test_every_corpus_keeps_the_contract(name: str) -> None:
 @pytest.mark.parametrize(
     "wrong, what",
     [
-        ({"name": "MQ 2008"}, "a name has lower-case letters, digits and single hyphens"),
+        ({"name": "MQ 2008"}, "a name consists of lower-case letters, digits and single hyphens"),
         ({"title": " "}, "title is empty"),
         ({"grades": 1}, "grades must be at least 2, not 1"),
         ({"features": 0}, "features must be at least 1, not 0"),

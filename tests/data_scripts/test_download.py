@@ -42,7 +42,7 @@ def test_a_cut_transfer_is_resumed_where_it_broke(server: Server, tmp_path: Path
     server.files["a.zip"] = DATA[:30_000]
     digest = "sha256:" + hashlib.sha256(DATA[:30_000]).hexdigest()
     archive = Archive("a.zip", (server.url("cut", "a.zip"),), digest)
-    with pytest.raises(InputError, match="the transfer was interrupted, 5 times; what was received is kept"):
+    with pytest.raises(InputError, match="the transfer was interrupted, 5 times; the received part is kept"):
         download(archive, tmp_path, pause=0.001)
     first_run = len(server.requests)
     assert download(archive, tmp_path, pause=0.001).read_bytes() == DATA[:30_000]
@@ -107,7 +107,7 @@ def test_a_wrong_checksum_is_refused_and_nothing_kept(server: Server, tmp_path: 
 
 
 def test_a_file_of_another_size_than_published_is_not_even_fetched(server: Server, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="the file there has 300,000 bytes, the published one 1,000"):
+    with pytest.raises(InputError, match="the file there has 300,000 bytes, not the published 1,000"):
         get(server, tmp_path, "good", size=1000)
 
 

@@ -42,7 +42,7 @@ def zipped(member: str) -> bytes:
 def test_after_a_wrong_archive_the_right_one_is_unpacked(tmp_path: Path) -> None:
     wrong = written(tmp_path / "wrong.zip", zipped("docs/readme.md"))
     right = written(tmp_path / "imat2009_learning.txt", LEARNING)
-    with pytest.raises(InputError, match=r"wrong\.zip: no feature files in it; is this the archive of Yandex"):
+    with pytest.raises(InputError, match=r"wrong\.zip: no feature files found; is this the archive of Yandex"):
         get(wrong, tmp_path / "c")
     assert not (tmp_path / "c").exists()
     assert load_dataset(get(right, tmp_path / "c")).n_docs == 6
@@ -85,7 +85,7 @@ def test_the_users_options_go_before_those_of_the_corpus(tmp_path: Path) -> None
 
 def test_a_file_as_folder_is_named(tmp_path: Path) -> None:
     archive = written(tmp_path / "learning.txt", LEARNING)
-    with pytest.raises(InputError, match=r"file: this is a file, and a folder for the archive"):
+    with pytest.raises(InputError, match=r"file: this is a file, but a folder for the archive"):
         get(archive, written(tmp_path / "file", "x"))
 
 
@@ -102,7 +102,7 @@ def test_members_that_collide_are_refused(tmp_path: Path, members: tuple[str, st
         with tarfile.open(path, "w") as opened:
             for name in members:
                 opened.addfile(info := tarfile.TarInfo(name), io.BytesIO(b"" * info.size))
-    with pytest.raises(InputError, match=rf"a\.{kind}: member '{members[1]}' would be written over another one"):
+    with pytest.raises(InputError, match=rf"a\.{kind}: member '{members[1]}' would overwrite another member"):
         unpack(path, tmp_path / "out")
     assert not (tmp_path / "out").exists()
 
@@ -126,5 +126,5 @@ def test_only_what_has_come_is_said_to_be_kept(tmp_path: Path, server, monkeypat
     server.files["a.zip"] = b"x" * 5_000
     with pytest.raises(InputError, match=r"1 times$"):
         download(Archive("a.zip", ("http://127.0.0.1:9/a.zip",)), tmp_path / "c")
-    with pytest.raises(InputError, match=r"1 times; what was received is kept, run this again to resume$"):
+    with pytest.raises(InputError, match=r"1 times; the received part is kept, run this again to resume$"):
         download(Archive("a.zip", (server.url("cut", "a.zip"),)), tmp_path / "c")

@@ -204,7 +204,7 @@ CASES = [
     called("features=5", lambda: feature_rankers(corpus(), features=5), "features must be a list of names, not 5"),
     called("features=[1]", lambda: feature_rankers(corpus(), features=[1]), "must be a list of names, not 1"),
     called("ties=5", lambda: feature_rankers(corpus(), ties=5), "no tie rule 5"),
-    called("rankers of None", lambda: feature_rankers(None), "rankers are made for a Dataset, not for None"),
+    called("rankers of None", lambda: feature_rankers(None), "rankers require a Dataset, not None"),
     called("words=[5]", lambda: rankers_named(corpus(), [5]), "rankers must be a list of names, not 5"),
     called("rankings[[-1]]", lambda: rankings()[[-1]], "numbered from 0 to 2; there is no -1"),
     called("rankings['1']", lambda: rankings()["1"], "by a list of names or positions, not by '1'"),
@@ -212,7 +212,7 @@ CASES = [
     called("load_dataset(null)", lambda: load_dataset("\0"), r"the path of a file or folder, not '\\x00'"),
     called("queries=1.5", lambda: make_corpus(queries=1.5), "queries must be a whole number, not 1.5"),
     called("queries=10**12", lambda: make_corpus(queries=10**12), "must be at most 10,000,000,000"),
-    called("write None", lambda: write_svmlight(None, "a.txt"), "a Dataset is written to a path, not None"),
+    called("write None", lambda: write_svmlight(None, "a.txt"), "a Dataset and a path are required, not None"),
     called("read_spec(5)", lambda: read_spec(5), "an experiment must be the path of a file or folder, not 5"),
     called("StudyResults(5)", lambda: StudyResults(5), "must be the path of a file or folder, not 5"),
 ]  # fmt: skip

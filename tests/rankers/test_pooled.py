@@ -160,7 +160,7 @@ def test_commands_take_judgements_and_a_table_of_scores(files, capsys, command):
 
 def test_judgements_with_rankers_that_retrieve_nothing_ask_for_runs_or_a_table(files):
     for words in ([], ["features"], ["lists:ranks.txt"], ["scores"], ["runn:dense.trec"]):
-        with pytest.raises(InputError, match=r"needs runs: --rankers run:FILE, .*or a table, scores:FILE"):
+        with pytest.raises(InputError, match=r"requires runs: --rankers run:FILE, .*or a table, scores:FILE"):
             pool_named("qrels:qrels.txt", words, folder=files)
     (files / "t.csv").write_text("query,document,old\n1,a,high\n")
     with pytest.raises(InputError, match=r"t.csv: old', row 1: the score must be a finite number, not 'high'"):
@@ -183,7 +183,7 @@ def test_judgements_with_rankers_that_retrieve_nothing_ask_for_runs_or_a_table(f
         (QRELS, {}, "there is no run"),
         (QRELS, {"r": frame(BM25 + BM25)}, "run 'r', row 7: document a is retrieved a second time for query 1"),
         (QRELS, {"r": frame("1 Q0 a 1 nan t\n")}, "run 'r', row 1: the score must be a finite number, not 'nan'"),
-        (QRELS, {"r": pd.DataFrame({"qid": ["1"], "docno": ["a"]})}, "its rows have no score"),
+        (QRELS, {"r": pd.DataFrame({"qid": ["1"], "docno": ["a"]})}, "the rows have no score"),
     ],
 )
 def test_what_cannot_be_pooled_is_refused(tmp_path, qrels, runs, complaint):

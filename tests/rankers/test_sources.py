@@ -200,7 +200,7 @@ def test_a_model_that_is_cut_short_is_refused(corpus, tmp_path, name, share):
 def test_a_binary_xgboost_model_is_refused_with_the_call_that_makes_it_readable(corpus, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     booster = xgboost_model(corpus, tmp_path / "model.ubj")
-    with pytest.raises(InputError, match=r"is read from \.json; another form becomes one by ") as refused:
+    with pytest.raises(InputError, match=r"is read from \.json; convert other formats with ") as refused:
         rankers_named(corpus, ["xgboost:model.ubj"])
     exec(str(refused.value).partition("by ")[2], {"xgboost": xgboost})
     own = booster.predict(xgboost.DMatrix(corpus.features))
@@ -251,9 +251,9 @@ def test_a_bad_run_is_refused(corpus, tmp_path, text, complaint):
     ("text", "complaint"),
     [
         ("query,document,a\n1,d0,nan\n", "row 1: the score of 'a' must be a finite number, not nan"),
-        ("query,document,a\n1,d0,1\n1,d0,2\n", "row 2: document d0 of query 1 is there a second time"),
+        ("query,document,a\n1,d0,1\n1,d0,2\n", "row 2: document d0 of query 1 is repeated"),
         ("query,document,a\n1,d999,1\n", "none of its 1 documents is in synthetic"),
-        ("query,document,a\n1,d0,high\n", "column 'a' holds .*, not numbers"),
+        ("query,document,a\n1,d0,high\n", "column 'a' contains .*, not numbers"),
         ("query,doc,a\n1,d0,1\n", "there is no column 'document'"),
         ("query,document\n1,d0\n", "there is no column of scores"),
         ("query,document,a\n", "none of its 0 documents"),
@@ -271,12 +271,12 @@ def test_bad_scores_are_refused(corpus, tmp_path, text, complaint):
     [
         (["runn:a"], "no kind of ranker 'runn'; did you mean 'run'"),
         (["features:77"], "no feature in synthetic called '77'"),
-        (["run:"], "'run:' needs a word after the colon: run:FILE"),
+        (["run:"], "'run:' requires a word after the colon: run:FILE"),
         (["run:absent.run"], "absent.run: there is no such file"),
         (["lightgbm:absent.txt"], "absent.txt: there is no such lightgbm model file"),
         (["scores:absent.csv"], "absent.csv: there is no such table of scores"),
         (["xgboost:pyproject.toml"], "there is no such xgboost|read from .json"),
-        (["mine=features:1,2"], "is 2 rankers; a name of your own is for one"),
+        (["mine=features:1,2"], "opens 2 rankers; a name applies to a single ranker"),
         (["a=features:1", "a=features:2"], "two rankers are called 'a'"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Compare files with their published versions: checksums, counts, and lines that break the format."""
+"""Compare files with their published versions: checksums and counts; list the lines that break the format."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class FileReport(NamedTuple):
 
 
 def check_file(file: Path, options: ReadOptions | None = None) -> FileReport:
-    """Read a whole file, continue after bad lines, and compare its digests with the published ones.
+    """Read a whole file, continue after bad lines, and compare its digests with the published digests.
 
-    Values allowed by the options are no faults, and neither is NULL.
+    NULL, and values allowed by the options, are not errors.
     """
     options = options or ReadOptions()
     chosen = dialect_named(options.dialect) if options.dialect else recognise_dialect(file)
@@ -88,7 +88,7 @@ class _Seen:
             last = parsed.lines.width
             self._width = self._width or int(last[0])
             for row in np.flatnonzero(last != self._width)[:MOST_ERRORS].tolist():
-                self._note(numbers[row], f"the last feature is {last[row]}, on the first line it is {self._width}")
+                self._note(numbers[row], f"the last feature is {last[row]}, but on the first line {self._width}")
         if parsed.state.code != DONE and len(self.errors) < MOST_ERRORS:
             self.errors.append(str(parse_error(self._file, parsed.text, lines_before, parsed.state, self._first_id)))
 
@@ -98,9 +98,9 @@ class _Seen:
 
 
 def expected_digests(file: Path, corpus: str | None = None) -> dict[str, str]:
-    """Return the published digests for a file with this path, of one corpus or of any.
+    """Return the published digests for a file with this path, in one corpus or in all corpora.
 
-    A path such as ``.../MQ2008/Fold1/train.txt.gz`` matches ``Fold1/train.txt`` of the corpus that it names.
+    A path such as ``.../MQ2008/Fold1/train.txt.gz`` matches ``Fold1/train.txt`` of the corpus named in the path.
     """
     plain = "/".join(file.resolve().parts).removesuffix(".gz").lower()
     found = {}
@@ -115,8 +115,8 @@ def expected_digests(file: Path, corpus: str | None = None) -> dict[str, str]:
 def count_problems(reports: Sequence[FileReport], corpus: str | None = None) -> list[str]:
     """Compare the sums over the files of a whole corpus with its published numbers.
 
-    By default the comparison is made only if all files are known, belong to one corpus, and number three (the parts of
-    one fold) or five (test parts). Returns a sentence for each number that differs.
+    Without ``corpus``, the comparison is made only for three files (the parts of a fold) or five (test parts) that are
+    all published files of one corpus. Returns a sentence for each number that differs.
     """
     names = {place.split(" ")[0] for report in reports for place in report.known_as}
     whole = len(reports) in (3, 5) and all(report.known_as for report in reports) and len(names) == 1
@@ -128,7 +128,7 @@ def count_problems(reports: Sequence[FileReport], corpus: str | None = None) -> 
         "documents": (sum(report.documents for report in reports), known.documents),
     }
     return [
-        f"{known.name}: {found:,} {what} found, published are {expected:,}"
+        f"{known.name}: {found:,} {what} found, {expected:,} published"
         for what, (found, expected) in sums.items()
         if expected and found != expected
     ]
@@ -136,7 +136,7 @@ def count_problems(reports: Sequence[FileReport], corpus: str | None = None) -> 
 
 @cache
 def published() -> dict[str, list[str]]:
-    """Return each published digest with the places, "corpus path", of the files that have it."""
+    """Return the published files, as "corpus path", by digest."""
     answer: dict[str, list[str]] = {}
     text = package_files("ltr_duel.data.corpora").joinpath("checksums.tsv").read_text()
     for line in text.splitlines()[1:]:
@@ -146,7 +146,7 @@ def published() -> dict[str, list[str]]:
 
 
 def _pieces(chunk: Chunk, rules: Rules, lines_before: int) -> Iterator[tuple[Parsed, int]]:
-    """Yield the parts that can be parsed, starting again after each bad line, each with the number of lines before."""
+    """Parse again after each bad line; yield each parsed part, and the number of lines before it."""
     text = chunk.text
     while len(text):
         parsed = parse_chunk(Chunk(text, chunk.finished), Room(), rules)
@@ -160,7 +160,7 @@ def _pieces(chunk: Chunk, rules: Rules, lines_before: int) -> Iterator[tuple[Par
 
 
 class _Digests:
-    """The digests under which a file may be published: of its bytes, or of its text with either line end."""
+    """The digests under which a file may be published: digests of its bytes, and of its text with either line end."""
 
     def __init__(self, file: Path, limit: int | None) -> None:
         self._limit = limit
@@ -178,7 +178,7 @@ class _Digests:
         self._returns += text.count(RETURN)
 
     def known_as(self) -> tuple[str, ...]:
-        """Return the published places with one of the digests; called after the last chunk."""
+        """Return the published files, as "corpus path", with one of the digests; called after the last chunk."""
         self.raw.end_file()
         digests = {f"sha256:{self.raw.hexdigest()}", f"sha256:{self._text.hexdigest()}"}
         if not digests & published().keys():
@@ -186,7 +186,7 @@ class _Digests:
         return tuple(sorted({place for digest in digests for place in published().get(digest, [])}))
 
     def _git_blobs(self) -> set[str]:
-        """Read the file again, because git's digest begins with the size, which is known only at the end."""
+        """Read the file again, because git's digest begins with the size, known only after the first reading."""
         raw, text = _git_blob(self._file.stat().st_size), _git_blob(self._size)
         unix = _git_blob(self._size - self._returns)  # size with LF instead of CR LF
         if self.raw.hexdigest() != self._text.hexdigest():  # gzipped, for example

@@ -1,7 +1,7 @@
 """Declarations of public corpora: title, terms, sources, reading options.
 
-Each module of ``catalogue/`` declares one corpus or family. This module downloads nothing: `fetch` does, if the licence
-allows it; ``obtain`` describes the manual steps.
+Each module of ``catalogue/`` declares one corpus or family. `fetch` downloads a corpus if its licence allows it;
+otherwise ``obtain`` describes the manual steps.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Corpus(components.Component):
     name : str
         Name that users type: lower-case letters, digits and hyphens.
     title : str
-        Name in sentences.
+        Name used in sentences.
     grades : int
         Number of relevance grades, 2 or more.
     features : int
@@ -56,11 +56,11 @@ class Corpus(components.Component):
     terms_url : str
         The page with the terms, which the user must accept.
     obtain : str
-        Manual steps if it cannot be downloaded; the beginning of a sentence.
+        Manual steps if the corpus cannot be downloaded; the beginning of a sentence.
     fill, labels, unlabelled, repeated, first_id
         Default options for reading, see `ReadOptions`.
     queries, documents : int, optional
-        Numbers for the whole corpus, each document once, if published.
+        Numbers for the whole corpus, with each document counted once, if published.
     folds : int
         5 if the corpus comes in five folds, else 1.
     archives : tuple of Archive
@@ -103,13 +103,13 @@ class Corpus(components.Component):
         Raises
         ------
         InputError
-            If a given value is not legal.
+            If a given value is invalid.
         """
         declared = {one.name: getattr(self, one.name) for one in fields(ReadOptions) if one.name != "limit"}
         return ReadOptions(**declared | {key: value for key, value in given.items() if value is not None})
 
     def grades_read(self, reading: ReadOptions) -> int | None:
-        """Return the number of grades; None if labels become grades in another way than declared."""
+        """Return the number of grades; None if labels are not converted to grades as declared."""
         return self.grades if reading.labels == self.labels else None
 
     @property
@@ -141,13 +141,13 @@ def check_corpus(corpus: Corpus | str) -> None:
     Parameters
     ----------
     corpus : Corpus or str
-        A declaration, or the name of a registered one.
+        A declaration, or the name of a registered corpus.
 
     Raises
     ------
     InputError
-        If the corpus is not registered, a size is illegal, an address, a digest or a part's path is malformed, the
-        number of folds is not 1 or 5, its source is unknown, or its reading options are illegal.
+        If the corpus is not registered, a size is invalid, an address, a digest or a part's path is malformed, the
+        number of folds is not 1 or 5, its source is unknown, or its reading options are invalid.
 
     Examples
     --------
@@ -163,7 +163,7 @@ def check_corpus(corpus: Corpus | str) -> None:
     arguments.require_type("the corpus", corpus, Corpus)
     about = f"corpus '{corpus.name}'"
     if not re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", corpus.name):
-        raise InputError(f"{about}: a name has lower-case letters, digits and single hyphens")
+        raise InputError(f"{about}: a name consists of lower-case letters, digits and single hyphens")
     for word in ("title", "licence", "obtain"):
         if not getattr(corpus, word).strip():
             raise InputError(f"{about}: {word} is empty")

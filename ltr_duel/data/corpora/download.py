@@ -1,6 +1,6 @@
-"""Download one archive: resume interrupted transfers, try again, try the mirrors, check the digest.
+"""Download one archive: resume interrupted transfers, repeat failed attempts, try mirrors, check the digest.
 
-pooch stores the file and checks its digest; the downloader of this module can also resume, which pooch's cannot.
+pooch stores the file and checks its digest; this module's downloader resumes transfers, which pooch's cannot do.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _PIECE = 2**20
 
 
 class _UselessAddressError(Exception):
-    """An address that never gives the file."""
+    """An address at which the file is not available."""
 
 
 def download(archive: Archive, folder: Path, *, pause: float = 1.0) -> Path:
     """Download an archive, unless it has been downloaded already, and check its digest if one was published.
 
-    Its addresses are tried in order, each several times, with a ``pause`` in seconds that doubles. The part left by an
-    interrupted transfer (``<name>.part``) is resumed next time.
+    Its addresses are tried in order, each several times, with a ``pause`` (in seconds) that doubles after each attempt.
+    The part left by an interrupted transfer (``<name>.part``) is resumed at the next call.
     """
     folder.mkdir(parents=True, exist_ok=True)
     failures = []
@@ -54,7 +54,7 @@ def download(archive: Archive, folder: Path, *, pause: float = 1.0) -> Path:
 
 
 class _Downloader:
-    """Callable with which pooch fills a file; resumes from the part left by an earlier call."""
+    """Downloader that pooch calls to fill a file; it resumes from the part left by an earlier call."""
 
     def __init__(self, part: Path, archive: Archive, pause: float) -> None:
         self._part = part
@@ -73,7 +73,7 @@ class _Downloader:
                 trouble = "the transfer was interrupted"
             except (requests.ConnectionError, requests.Timeout, requests.exceptions.ChunkedEncodingError) as error:
                 trouble = f"no connection ({type(error).__name__})"
-        kept = "; what was received is kept, run this again to resume" if self._received() else ""
+        kept = "; the received part is kept, run this again to resume" if self._received() else ""
         raise _UselessAddressError(f"{trouble}, {ATTEMPTS} times{kept}")
 
     def _transfer(self, url: str) -> bool:
@@ -116,7 +116,7 @@ class _Downloader:
             for piece in _pieces(answer):
                 have += len(piece)
                 if have > limit:
-                    raise _UselessAddressError(f"more than {limit:,} bytes were sent, this is not {self._archive.name}")
+                    raise _UselessAddressError(f"more than {limit:,} bytes sent; this is not {self._archive.name}")
                 out.write(piece)
                 bar.update(len(piece))
         return total is None or have == total
@@ -124,12 +124,12 @@ class _Downloader:
     def _refuse_other_things(self, answer: requests.Response, have: int) -> None:
         if "text/html" in answer.headers.get("Content-Type", "").lower():
             raise _UselessAddressError(
-                "the server sends a web page instead of the archive; the link has moved, or needs a login"
+                "the server sends a web page instead of the archive; the link has moved or requires a login"
             )
         length = answer.headers.get("Content-Length")
         total = have + int(length) if length else None
         if self._archive.size and total and total != self._archive.size:
-            raise _UselessAddressError(f"the file there has {total:,} bytes, the published one {self._archive.size:,}")
+            raise _UselessAddressError(f"the file there has {total:,} bytes, not the published {self._archive.size:,}")
 
     def _received(self) -> int:
         """Return the number of received bytes."""
@@ -140,7 +140,7 @@ class _Downloader:
 
 
 def _pieces(answer: requests.Response) -> Iterator[bytes]:
-    """Yield received pieces. An interruption also ends them; the caller compares the length."""
+    """Yield received pieces, up to the end or an interruption; the caller compares the length."""
     with suppress(AttributeError):  # without it, a version of urllib3 drops the piece that is cut by an interruption
         answer.raw.enforce_content_length = False
     try:

@@ -1,4 +1,4 @@
-"""Get a corpus: terms, download, checksum, unpack, check, convert."""
+"""Get a corpus: show its terms, then download, verify, unpack, check and convert it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _UNPACKED = "unpacked-"  # beginning of the name of a folder with an unpacked ar
 
 @dataclass(frozen=True)
 class FetchOptions:
-    """The user's decisions."""
+    """The user's decisions about fetching a corpus."""
 
     accept_terms: bool = False  # whether the user has read and accepts the terms
     archive: Path | None = None  # the archive, if downloaded manually
@@ -49,7 +49,7 @@ def fetch(corpus: Corpus, options: FetchOptions, report: Callable[[str], object]
     reading, split, fold = corpus.reading(**options.reading), options.split, options.fold
     folder = options.folder or Path("corpora") / corpus.name
     if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder}: this is a file, and a folder for the archive and its files is needed")
+        raise InputError(f"{folder}: this is a file, but a folder for the archive and its files is needed")
     with _left_as_it_was(folder, options.archive):
         unpacked = _unpacked(corpus, options, folder, report)
         part = locate(unpacked, corpus)
@@ -95,8 +95,8 @@ def _unpacked_before(folder: Path) -> list[Path]:
 def _unpacked(corpus: Corpus, options: FetchOptions, folder: Path, report: Callable[[str], object]) -> Path:
     """Return the folder with the unpacked archive; its name contains the archive's digest.
 
-    Without an archive from the user, the files of an earlier call are used. The unpacked files of only one archive are
-    kept: the last one with a corpus.
+    Without an archive from the user, the files of an earlier call are used. Only the unpacked files of the latest
+    archive that contains the corpus are kept.
     """
     before = _unpacked_before(folder)
     if options.archive is None and len(before) == 1:
@@ -115,7 +115,7 @@ def _unpacked(corpus: Corpus, options: FetchOptions, folder: Path, report: Calla
 
 
 def locate(folder: Path, corpus: Corpus) -> Path:
-    """Return the path to convert in an unpacked archive; an error does not name the archive."""
+    """Return the path to convert in an unpacked archive; error messages do not name the archive."""
     declared = folder / corpus.main_part
     inside = sorted((p for p in folder.rglob("*") if p.is_dir()), key=lambda p: (len(p.parts), p))
     files = [p for p in folder.glob("*") if p.is_file()]
@@ -125,7 +125,7 @@ def locate(folder: Path, corpus: Corpus) -> Path:
         except InputError:
             continue
         return place
-    raise InputError(f"no feature files in it; is this the archive of {corpus.title}?")
+    raise InputError(f"no feature files found; is this the archive of {corpus.title}?")
 
 
 def _archive(corpus: Corpus, options: FetchOptions, folder: Path) -> Path:
@@ -140,7 +140,7 @@ def _archive(corpus: Corpus, options: FetchOptions, folder: Path) -> Path:
     try:
         return download(wanted, folder)
     except InputError as error:
-        raise InputError(f"{error}. By hand: {by_hand}") from None
+        raise InputError(f"{error}. To download it manually: {by_hand}") from None
 
 
 def _check_digest(file: Path, archive: Archive | None) -> None:
@@ -152,7 +152,7 @@ def _check_digest(file: Path, archive: Archive | None) -> None:
     with file.open("rb") as source:
         found = hashlib.file_digest(source, kind).hexdigest()
     if found != expected:
-        raise InputError(f"{file}: its {kind} is {found}, the published one is {expected}; get it again")
+        raise InputError(f"{file}: its {kind} is {found}, not the published {expected}; get it again")
 
 
 def _checked(file: Path, corpus: Corpus, reading: ReadOptions) -> str:

@@ -22,10 +22,10 @@ from ltr_duel.data.text.chunks import gigabytes
 from ltr_duel.data.text.other_formats import BYTE_ORDER_MARK, refuse_web_page
 
 MOST_BYTES = 100 * 10**9
-MOST_MEMBERS = 10_000  # files and folders, because empty ones fill a disk too
+MOST_MEMBERS = 10_000  # files and folders, because empty files fill a disk too
 _MOST_PARTS = 20  # largest number of parts of a path
 _PIECE = 2**20
-_LOOK = 0.1  # seconds between two checks of another program's output
+_LOOK = 0.1  # seconds between two checks of the files that another program has unpacked
 
 # Programs that unpack rar, with their arguments.
 _UNRAR = {
@@ -102,7 +102,7 @@ def _write(archive: Path, members: Iterator[tuple[str, IO[bytes]]], folder: Path
             _refuse_many(archive, number)
             path = PurePosixPath(name.replace("\\", "/"))
             if len(path.parts) > _MOST_PARTS:
-                raise InputError(f"{archive}: member '{name[:60]}' lies more than {_MOST_PARTS} folders deep")
+                raise InputError(f"{archive}: member '{name[:60]}' is more than {_MOST_PARTS} folders deep")
             if path.is_absolute() or ".." in path.parts or ":" in name or "\0" in name:
                 what = f"member '{name}' would be written outside the folder"
                 raise InputError(f"{archive}: {what}; this archive cannot be trusted")
@@ -114,7 +114,7 @@ def _write(archive: Path, members: Iterator[tuple[str, IO[bytes]]], folder: Path
                     out.write(piece)
                     bar.update(len(piece))
     if written == 0:
-        raise InputError(f"{archive}: there is nothing in it")
+        raise InputError(f"{archive}: the archive is empty")
 
 
 def _opened(archive: Path, member: str, target: Path) -> IO[bytes]:
@@ -123,7 +123,7 @@ def _opened(archive: Path, member: str, target: Path) -> IO[bytes]:
         target.parent.mkdir(parents=True, exist_ok=True)
         return target.open("xb")
     except (FileExistsError, NotADirectoryError, IsADirectoryError):
-        what = f"member '{member}' would be written over another one"
+        what = f"member '{member}' would overwrite another member"
         raise InputError(f"{archive}: {what}; this archive cannot be trusted") from None
     except OSError as error:
         raise InputError(f"{archive}: member '{member[:60]}' cannot be written: {error.strerror}") from None
@@ -147,7 +147,7 @@ def _refuse_excess(archive: Path, size: int, limit: int) -> None:
 
 def _refuse_many(archive: Path, members: int) -> None:
     if members > MOST_MEMBERS:
-        raise InputError(f"{archive}: has more than {MOST_MEMBERS:,} members; no corpus has")
+        raise InputError(f"{archive}: has more than {MOST_MEMBERS:,} members, more than any corpus")
 
 
 def _unpack_rar(archive: Path, folder: Path, limit: int) -> None:
@@ -169,7 +169,7 @@ def _unpack_rar(archive: Path, folder: Path, limit: int) -> None:
             why = said.read().strip()[:200] or running.returncode
             raise InputError(f"{archive}: {program} cannot unpack it ({why})")
     if not _look_at(archive, folder, limit):
-        raise InputError(f"{archive}: there is nothing in it")
+        raise InputError(f"{archive}: the archive is empty")
 
 
 def _look_at(archive: Path, folder: Path, limit: int) -> int:
@@ -179,10 +179,10 @@ def _look_at(archive: Path, folder: Path, limit: int) -> int:
         _refuse_many(archive, number)
         try:
             found = one.lstat()
-        except FileNotFoundError:  # the program has renamed it
+        except FileNotFoundError:  # the program has renamed the file
             continue
         if stat.S_ISLNK(found.st_mode):
-            raise InputError(f"{archive}: there are links in it; only plain files are unpacked")
+            raise InputError(f"{archive}: the archive contains links; only plain files are unpacked")
         if not stat.S_ISDIR(found.st_mode):
             size, files = size + found.st_size, files + 1
             _refuse_excess(archive, size, limit)

@@ -30,7 +30,7 @@ def cached_arrays(
     """Return arrays that are computed together once, and memory-mapped later.
 
     key: all facts that determine the values: digest of the corpus, columns, tie rule, seed, format version.
-    kinds: types and shapes of the arrays, by the names for folder and files, such as ``"orders"``; no objects.
+    kinds: types and shapes of the arrays, keyed by names for folder and files, such as ``"orders"``; types are numeric.
     compute: fills the arrays that it receives, which are memory maps.
 
     Returns read-only memory maps, C order, or arrays that are not stored if the cache has too little space.
@@ -38,10 +38,10 @@ def cached_arrays(
     named = {**key, "kinds": {kind: (np.dtype(dtype).str, shape) for kind, (dtype, shape) in kinds.items()}}
     folder = cache_home() / "arrays" / f"{'-'.join(kinds)}-{_short(named)}"
     if is_sound(folder):
-        with suppress(OSError):  # another process has evicted it
+        with suppress(OSError):  # another process may have evicted the entry
             return _opened(folder, kinds)
     if make_room(sum(prod(shape) * np.dtype(dtype).itemsize for dtype, shape in kinds.values())):
-        with suppress(OSError, InputError):  # another process has evicted it, or the disk is full
+        with suppress(OSError, InputError):  # another process may have evicted it, or the disk is full
             with new_entry(folder) as temporary:
                 compute({kind: _new_file(temporary / f"{kind}.npy", *how) for kind, how in kinds.items()})
             return _opened(folder, kinds)
@@ -53,7 +53,7 @@ def cached_arrays(
 def _new_file(path: Path, dtype: DTypeLike, shape: tuple[int, ...]) -> NDArray[Any]:
     array = np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
     with path.open("rb+") as file:
-        host.reserve(file.fileno(), path.stat().st_size)  # a write to a mapped file on a full disk ends the process
+        host.reserve(file.fileno(), path.stat().st_size)  # a write to a mapped file ends the process on a full disk
     return array
 
 

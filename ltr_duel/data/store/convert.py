@@ -1,6 +1,6 @@
 """Convert feature files to a corpus on disk, in bounded memory.
 
-pass 1  read: digest of the bytes, number of documents       (is a conversion available?)
+pass 1  read: digest of the bytes, number of documents       (an existing conversion is returned)
 pass 2  read, parse on all cores, write each column's piece to its position in the file
 then    fill NULL column by column, write the small tables, rename the folder
 """
@@ -150,7 +150,7 @@ def keep_read(
 
 
 def find_converted(files: Sequence[Path], options: ReadOptions) -> Path | None:
-    """Return the corpus that was converted or kept from these files, if they are unchanged; remove a damaged one."""
+    """Return the folder converted or cached from these files, if they are unchanged; remove damaged folders."""
     digest = known_digest(files)
     if digest is None:
         return None
@@ -195,12 +195,12 @@ def _kept(options: ReadOptions) -> dict[str, object]:
 
 
 def _chunk_bytes(workers: int, memory: int | None) -> int:
-    """Return the size of text chunks for which text and numbers of all chunks in progress fit into memory."""
+    """Return the size of text chunks such that the text and numbers of all chunks in progress fit into memory."""
     if memory is None:
         return chunks.CHUNK_BYTES
     used = psutil.Process().memory_info().rss
     room = memory - used
     if room < _LEAST_BUFFERS:
         least = (used + _LEAST_BUFFERS) // 2**20 + 1
-        raise InputError(f"--memory {memory / 2**20:.0f} MB is too little; the least that works here is {least} MB")
+        raise InputError(f"--memory {memory / 2**20:.0f} MB is too little; at least {least} MB are needed here")
     return int(min(chunks.CHUNK_BYTES, room / (6 * (workers + 3))))

@@ -1,7 +1,7 @@
 """A converted corpus on disk: a folder of plain arrays that opens in milliseconds, regardless of its size.
 
     corpus.json       name, shape and origin of the corpus, and the options of the conversion
-    features.npy      float32, column-major: the matrix is a memory map, read on use
+    features.npy      float32, column-major, opened as a memory map
     documents.arrow   relevance, and document ids and comments if there are any (Arrow IPC, memory-mapped)
     queries.arrow     query ids and first rows
 
@@ -32,7 +32,7 @@ from ltr_duel.data.text.values import usual_grades
 
 Kind = TypeVar("Kind", bound=np.generic)
 
-FORMAT = 3  # a folder of another format cannot be opened; the corpus is converted again
+FORMAT = 3  # a folder with another format is not opened; the corpus is converted again
 
 FEATURES = "features.npy"
 # The required facts of `corpus.json`, and their types.
@@ -63,7 +63,7 @@ def write_features(folder: Path, features: NDArray[np.float32]) -> None:
 
 
 def write_tables(folder: Path, dataset: Dataset, provenance: dict[str, Any]) -> None:
-    """Write the other data beside the features; ``provenance``, the origin of the corpus, is stored as JSON."""
+    """Write all data except the features; ``provenance``, the origin of the corpus, is stored as JSON."""
     documents = {"relevance": dataset.relevance, "id": dataset.doc_ids, "comment": dataset.comments}
     _write_arrow(folder / _DOCUMENTS, documents)
     _write_arrow(folder / _QUERIES, {"id": dataset.query_ids, "first_row": dataset.query_ptr[:-1]})
@@ -93,7 +93,7 @@ def read_meta(folder: Path) -> dict[str, Any]:
         raise InputError(f"{folder}: made by another version (format {str(other)[:20]}); convert the corpus again")
     for key, kind in _FACTS.items():
         if not isinstance(meta.get(key), kind):
-            raise InputError(f"{folder}: {_META} is damaged, as it has no proper '{key}'; convert the corpus again")
+            raise InputError(f"{folder}: {_META} is damaged: '{key}' is missing or wrong; convert the corpus again")
     return meta
 
 
@@ -133,7 +133,7 @@ def open_converted(folder: Path) -> Dataset:
     except (OSError, ValueError, KeyError, IndexError, TypeError, EOFError, MemoryError) as error:
         raise InputError(f"{folder}: a file is missing or damaged ({error}); convert the corpus again") from None
     if features.shape != (meta["documents"], meta["features"]) or features.dtype != np.float32:
-        raise InputError(f"{folder}: {FEATURES} has another shape than {_META} says; convert the corpus again")
+        raise InputError(f"{folder}: {FEATURES} does not have the shape in {_META}; convert the corpus again")
     return Dataset(
         features=features,
         relevance=relevance,
@@ -155,15 +155,15 @@ def open_parts(folder: Path, numbers: Sequence[int], name: str) -> Dataset | Non
     Folds are assembled from the five test parts in this way. The features are a view of the memory map if the parts
     are adjacent, else a copy.
 
-    Returns the same as reading the text of these files alone, except for the grades and names declared for the corpus;
-    None if the stored corpus does not determine this result.
+    Returns the corpus that reading the text of only these files would give, except for grades and names declared for
+    the corpus; None if the stored corpus does not determine this result.
     """
     whole = open_converted(folder)
     meta = read_meta(folder)
     parts: list[dict[str, Any]] = meta["parts"]
-    columns = max(parts[n].get("columns", 0) for n in numbers)  # 0: stored by a version that did not record it
+    columns = max(parts[n].get("columns", 0) for n in numbers)  # 0: an old version did not store the number
     words = whole.doc_ids, whole.comments, whole.query_ids
-    if not columns or not all(map(_is_ascii, words)):  # the decoding of bytes depends on all of them
+    if not columns or not all(map(_is_ascii, words)):  # the choice of UTF-8 or Latin-1 depends on all words
         return None
     options = ReadOptions(**meta["options"])
     starts = [part["first_query"] for part in parts] + [whole.n_queries]
@@ -206,7 +206,7 @@ def _read_arrow(path: Path) -> dict[str, NDArray[Any]]:
 
 
 def _as_numpy(column: Any) -> NDArray[Any]:
-    """Return numbers without a copy, and texts as an array."""
+    """Return numbers without a copy, and strings as an array."""
     import pyarrow as pa
 
     if pa.types.is_string(column.type):
@@ -219,7 +219,7 @@ def _taken(values: NDArray[Kind], ranges: list[tuple[int, int]]) -> NDArray[Kind
 
 
 def _taken_words(words: NDArray[np.str_] | None, ranges: list[tuple[int, int]]) -> NDArray[np.str_] | None:
-    """Return the words of these rows; None if all are empty."""
+    """Return the words of the given rows; None if all words are empty."""
     taken = None if words is None else _taken(words, ranges)
     return taken if taken is not None and np.any(taken != "") else None
 
@@ -229,7 +229,7 @@ def _is_ascii(words: NDArray[np.str_] | None) -> bool:
 
 
 def _rows(features: NDArray[np.float32], ranges: list[tuple[int, int]]) -> NDArray[np.float32]:
-    """Return these rows, column-major; columns are copied one by one, because the map may be larger than memory."""
+    """Return rows, column-major; columns are copied one by one, because the memory map may exceed memory."""
     if all(end == start for (_, end), (start, _) in pairwise(ranges)):
         return features[ranges[0][0] : ranges[-1][1]]
     columns = mapped.new_array((features.shape[1], sum(end - start for start, end in ranges)), np.float32)

@@ -5,7 +5,7 @@
     <kind>/<name>-<key>/kept            marks a conversion by the user: the entry is never evicted
 
 An entry is written under a temporary name, synced and renamed. Disks can lose data that they reported as written, so
-checksums are compared once after each start of the machine, and again if a file has changed since.
+checksums are compared at the first use after each start of the machine, and after a file has changed.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def keep(path: Path) -> None:
 def remove(path: Path) -> None:
     """Remove an entry in one step, so that no process finds a part of it; existing memory maps stay readable.
 
-    On Windows a mapped file cannot be removed: the entry stays.
+    On Windows a mapped file cannot be removed, so the entry remains.
     """
     doomed = path.with_name(f".{path.name[:60]}.{os.getpid()}.{time.monotonic_ns()}")
     with suppress(OSError):
@@ -105,7 +105,7 @@ def entries() -> list[Entry]:
     for kind in KINDS:
         for path in _own(cache_home() / kind):
             mark = path / _CHECKSUMS
-            with suppress(OSError):  # another process has removed it
+            with suppress(OSError):  # another process may have removed the entry
                 used = (mark if mark.is_file() else path).stat().st_mtime
                 found.append(Entry(path, _size(path), used, (path / _KEPT).is_file()))
     return sorted(found, key=lambda entry: entry.used)
@@ -114,7 +114,7 @@ def entries() -> list[Entry]:
 def make_room(size: int) -> bool:
     """Evict the least recently used entries until `size` more bytes are within the limit; return whether they fit.
 
-    They do not fit if they exceed the limit or half of the free disk, or if the cache cannot be written.
+    The bytes do not fit if they exceed the limit or half of the free disk space, or if the cache cannot be written.
     """
     home, most = cache_home(), limit()
     try:
@@ -125,7 +125,7 @@ def make_room(size: int) -> bool:
         return False
     for kind in KINDS:
         for path in _own(home / kind, unfinished=True):
-            with suppress(OSError):  # its process has just finished it
+            with suppress(OSError):  # another process may have just finished the entry
                 if time.time() - path.stat().st_mtime > _ABANDONED:
                     shutil.rmtree(path, ignore_errors=True)
     evictable = [entry for entry in entries() if not entry.kept]
@@ -148,7 +148,7 @@ def limit() -> int:
 
 
 def usage() -> dict[str, tuple[int, int]]:
-    """Return the number of entries and their bytes for each folder in the cache, including foreign folders."""
+    """Return number and bytes of the entries in each folder of the cache, including folders of unknown kinds."""
     home = cache_home()
     kinds = {*KINDS, *(f.name for f in home.iterdir() if f.is_dir())} if home.is_dir() else set(KINDS)
     found = {kind: [f for f in _listed(home / kind) if f.name[0] != "."] for kind in sorted(kinds)}
@@ -156,7 +156,7 @@ def usage() -> dict[str, tuple[int, int]]:
 
 
 def unfinished() -> tuple[int, int]:
-    """Return number and bytes of unfinished entries, of running and of killed processes."""
+    """Return number and size in bytes of the unfinished entries of running and killed processes."""
     paths = [path for kind in KINDS for path in _own(cache_home() / kind, unfinished=True)]
     return len(paths), sum(map(_size, paths))
 
@@ -164,7 +164,7 @@ def unfinished() -> tuple[int, int]:
 def clear() -> int:
     """Delete corpora and arrays, including remains of killed processes; return the number of freed bytes.
 
-    Files without the name of an entry stay, because they may be the user's.
+    Files whose names are not names of entries are kept, because they may be the user's.
     """
     freed, stuck = 0, []
     for kind in KINDS:
@@ -175,7 +175,7 @@ def clear() -> int:
                 stuck.append(path)
             else:
                 freed += size
-        with suppress(OSError):  # it contains files of the user
+        with suppress(OSError):  # the folder contains files of the user
             (cache_home() / kind).rmdir()
     forget_digests()
     if stuck:
@@ -185,7 +185,7 @@ def clear() -> int:
 
 
 def _own(folder: Path, *, unfinished: bool = False) -> list[Path]:
-    """Return the entries of a folder, or the unfinished ones."""
+    """Return the entries of a folder, or its unfinished entries."""
     name = _UNFINISHED if unfinished else _NAME
     return [path for path in _listed(folder) if name.fullmatch(path.name)]
 
@@ -197,7 +197,7 @@ def _listed(folder: Path) -> list[Path]:
 
 
 def _size(path: Path) -> int:
-    """Return the bytes of an entry's remaining files."""
+    """Return the size in bytes of an entry's remaining files."""
     size = 0
     folders = os.walk(path) if path.is_dir() and not path.is_symlink() else [(path.parent, (), (path.name,))]
     for folder, _, names in folders:

@@ -1,7 +1,7 @@
-"""Find the feature files of a path: a file, the train, vali and test parts in a folder, or five folds of them.
+"""Find the feature files of a path: a file, the train, vali and test parts in a folder, or five folds with parts.
 
-In corpora with five folds, the test parts of the folds are the whole corpus, each document once; fold k validates on
-the test part of fold k - 1 and trains on the other three. So only the five test parts are read, not fifteen files.
+In corpora with five folds, the test parts together contain each document once; fold k validates on the test part
+of fold k - 1 and trains on the other three. So only the five test parts are read, not fifteen files.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _LOOKED_FOR = "train.txt, vali.txt, test.txt (also .gz; trainingset, validations
 
 
 def feature_files(path: Path, split: str | None = None, fold: int | None = None) -> list[Path]:
-    """Return the feature files of a path, in the order of the corpus; of one part or one fold, if it is given.
+    """Return the feature files of a path, in the order of the corpus, or only the files of a part or fold.
 
     The path is a feature file, a folder with some of the three parts, a folder with Fold1 to Fold5, or the common
     beginning of the names of the parts: ``ltrc/set1`` for set1.train.txt, set1.valid.txt and set1.test.txt.
@@ -39,10 +39,10 @@ def feature_files(path: Path, split: str | None = None, fold: int | None = None)
         raise InputError(f"{path}: there is no such file or folder")
     if path.is_file():
         if split is not None or fold is not None:
-            raise InputError(f"{path}: a split or a fold can be chosen from a folder, this is one file")
+            raise InputError(f"{path}: a split or a fold requires a folder, but this is a file")
         return [path]
     if not path.is_dir():
-        raise InputError(f"{path}: this is neither a file nor a folder; save what comes from it in a file")
+        raise InputError(f"{path}: this is neither a file nor a folder; save its data in a file")
     if any((path / f"Fold{k}").is_dir() for k in FOLDS):
         return _of_folds(path, split, fold)
     if fold is not None:
@@ -55,7 +55,7 @@ def feature_files(path: Path, split: str | None = None, fold: int | None = None)
 
 
 def is_pipe(path: Path) -> bool:
-    """Return whether the path is a named pipe, or a shell's substitute for ``<(...)``."""
+    """Return whether the path is a named pipe, or the pipe that a shell creates for ``<(...)``."""
     try:
         return path.is_fifo()
     except OSError:  # the name is too long, or the folder may not be read
@@ -74,14 +74,14 @@ def default_name(path: Path, split: str | None = None, fold: int | None = None) 
 
 def _of_folds(path: Path, split: str | None, fold: int | None) -> list[Path]:
     if fold is not None and fold not in FOLDS:
-        raise InputError(f"{path}: no fold {fold}; legal are 1, 2, 3, 4, 5")
+        raise InputError(f"{path}: no fold {fold}; folds are 1, 2, 3, 4, 5")
     if split is not None and fold is None:
-        raise InputError(f"{path}: a split is a part of one fold here; say which fold, 1 to 5")
+        raise InputError(f"{path}: each fold has its own splits; choose a fold, 1 to 5")
     tests = {k: _part(path / f"Fold{k}", "test") if (path / f"Fold{k}").is_dir() else None for k in FOLDS}
     absent = [f"Fold{k}" for k in FOLDS if tests[k] is None]
     if absent:
         raise InputError(
-            f"{path}: the whole corpus needs the test parts of five folds, but there is none in {', '.join(absent)};"
+            f"{path}: the whole corpus needs five test parts, but there is no test part in {', '.join(absent)};"
             " to read one fold, give its folder"
         )
     _check_rotation(path, tests)
@@ -100,7 +100,7 @@ def _check_rotation(path: Path, tests: dict[int, Path | None]) -> None:
         if not vali or not test or vali.suffix != test.suffix or vali.suffix == ".gz":
             continue
         if vali.stat().st_size != test.stat().st_size:
-            raise InputError(f"{path}: {vali} is not {test}, so these are not the usual five folds; read each alone")
+            raise InputError(f"{path}: {vali} differs from {test}; such folds must be read separately")
 
 
 def _by_prefix(path: Path) -> dict[str, Path]:
@@ -112,7 +112,7 @@ def _by_prefix(path: Path) -> dict[str, Path]:
 def _part(folder: Path, part: str, prefix: str = "") -> Path | None:
     start = re.escape(prefix) if prefix else "(.*[._-])?"
     files: list[Path] = []
-    for rest in ("", "[_-][^.]*"):  # train.txt, or else train_sample.txt
+    for rest in ("", "[_-][^.]*"):  # train.txt, or if it is missing, train_sample.txt
         pattern = re.compile(rf"{start}({_WORDS[part]}){rest}{_SUFFIX}", re.IGNORECASE)
         files = files or sorted(f for f in folder.iterdir() if f.is_file() and pattern.fullmatch(f.name))
     if len(files) > 1:

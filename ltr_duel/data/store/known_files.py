@@ -1,8 +1,8 @@
-"""Digests of files at their last reading, so that derived data are found without reading the files again.
+"""Digests of files, stored when the files were last read, so that derived data are found without reading them again.
 
-``known_files.json`` contains digests, keyed by a digest of the sizes of files and of samples of their bytes; so copies
-and moved folders are recognised. If inodes, modification times and change times are also the same, the files count as
-unchanged; otherwise all bytes are digested, which takes a tenth of the time of parsing them.
+``known_files.json`` stores one digest per list of files. The key is a digest of the file sizes and of samples of their
+bytes, so copies and moved folders are recognised. If inodes, modification times and change times are also the same, the
+files count as unchanged; otherwise all bytes are digested, which takes a tenth of the time of parsing.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _SAMPLES, _SAMPLE_BYTES = 16, 2**16  # samples per file, bytes per sample
 
 
 class Identity(NamedTuple):
-    """Facts about files that need no full reading."""
+    """Facts about files that can be determined without reading them completely."""
 
     content: str  # digest of sizes and samples
     status: str  # digest of inodes and times
@@ -34,7 +34,7 @@ class Identity(NamedTuple):
 def identity_of(files: Sequence[Path]) -> Identity:
     """Return the identity of files, from their status and samples of their bytes.
 
-    Raises `OSError` if one cannot be read.
+    Raises `OSError` if a file cannot be read.
     """
     content, status = hashlib.sha256(), []
     for file in files:
@@ -63,7 +63,7 @@ def known_digest(files: Sequence[Path]) -> str | None:
 
 
 def remember_digest(identity: Identity, digest: str) -> None:
-    """Store the digest of files that were just read; if it cannot be stored, they are read again later."""
+    """Store the digest of files that were just read; if the digest cannot be stored, the files are read again later."""
     known = {**_known_files()}
     known.pop(identity.content, None)  # so that it becomes the newest entry
     known[identity.content] = [digest, identity.status]

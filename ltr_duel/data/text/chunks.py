@@ -1,6 +1,6 @@
 """Read a feature file, plain or gzipped, as chunks of whole lines in bounded memory.
 
-With a second core, the digest of the bytes is computed in parallel.
+With several jobs, the digest of the bytes is computed in parallel.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from numpy.typing import NDArray
 from ltr_duel.core import InputError, files
 from ltr_duel.data.text.other_formats import BYTE_ORDER_MARK, refuse_other_formats
 
-CHUNK_BYTES = 2 * 2**20  # bytes of text per chunk; so few that text and numbers stay in a core's cache
+CHUNK_BYTES = 2 * 2**20  # bytes of text per chunk, chosen so that text and numbers stay in a core's cache
 LONGEST_LINE = 64 * 2**20
-MOST_UNPACKED = 10**9  # bytes of text in a gzipped file, if that is more than the size of the file times ...
+MOST_UNPACKED = 10**9  # bytes of text in a gzipped file; the limit is the larger of this and MOST_TIMES its size
 MOST_TIMES = 100  # typical feature text unpacks to 3 to 30 times its gzipped size
 
 _MOST_WAITING = 4  # pieces waiting for the digest
 
 
 class Chunk(NamedTuple):
-    """Whole lines. ``finished`` is False if the file's last line has no line end (one was added)."""
+    """Whole lines. ``finished`` is False if the file's last line has no line end (which was then added)."""
 
     text: NDArray[np.uint8]
     finished: bool
@@ -50,7 +50,7 @@ def read_chunks(
     """Yield the lines of a file, plain or gzipped (recognised by its first bytes), without a byte order mark.
 
     ``digest`` receives the bytes as stored on disk. A line that is longer than ``size`` makes its chunk longer.
-    ``limit`` is the largest unpacked size of a gzipped file; by default `MOST_UNPACKED`, or `MOST_TIMES` its size.
+    ``limit`` is the largest unpacked size of a gzipped file, by default as for `MOST_UNPACKED`.
     """
     with files.reading(path, "a feature file") as raw:
         refuse_other_formats(path, raw.read(512))
@@ -98,7 +98,7 @@ def _last_line_end(text: NDArray[np.uint8], end: int) -> int:
 
 
 class _Limited(io.BufferedIOBase):
-    """The text of a gzipped file, up to a limit: a few megabytes can unpack to more than a disk can hold."""
+    """The text of a gzipped file, up to a limit, because a few megabytes can unpack to more than fits on a disk."""
 
     def __init__(self, path: Path, unpacked: gzip.GzipFile, limit: int | None) -> None:
         self._path = path
@@ -126,12 +126,12 @@ class _Limited(io.BufferedIOBase):
 
 
 def gigabytes(size: int) -> str:
-    """Return a number of bytes as text, in gigabytes."""
+    """Return a number of bytes as a string, in gigabytes."""
     return f"{size / 1e9:,.3g} GB" if size < 1e12 else f"{size / 1e9:,.0f} GB"
 
 
 class _Hashed(io.BufferedIOBase):
-    """A file whose data, when read, also goes to a digest."""
+    """A file that adds all data read from it to a digest."""
 
     def __init__(self, raw: io.BufferedReader, digest: FileDigest) -> None:
         self._raw = raw

@@ -43,7 +43,7 @@ _RANK = re.compile(rb"\d+:(NULL|\d+(\.0*)?)")
 
 
 def dialect_named(name: str) -> Dialect:
-    """Return a dialect by its name; an unknown name raises `InputError` with the legal names."""
+    """Return a dialect by its name; an unknown name raises `InputError` with the valid names."""
     errors.require_one_of("dialect", name, DIALECTS)
     return DIALECTS[name]
 
@@ -54,7 +54,7 @@ def recognise_dialect(file: Path) -> Dialect:
         for line in chunk.text.tobytes().splitlines():
             if line.strip() and not line.lstrip().startswith(b"#"):
                 return _of_line(line, file)
-    return DIALECTS["svmlight"]  # only comments, or a line that is too long, which reading will report
+    return DIALECTS["svmlight"]  # only comments, or a line that is too long (reported by the reader)
 
 
 def _of_line(line: bytes, file: Path) -> Dialect:
@@ -87,13 +87,13 @@ def read_sidecar(file: Path) -> list[int]:
     """Return the sizes of the queries of a feature file."""
     sidecar = sidecar_of(file)
     if sidecar is None:
-        raise InputError(f"{file}: no line has a query, and there is no file {file.name}.query with their sizes")
+        raise InputError(f"{file}: lines have no query, and there is no file {file.name}.query with sizes of queries")
     sizes = []
     for number, line in enumerate(sidecar.read_bytes().removeprefix(BYTE_ORDER_MARK).splitlines(), start=1):
         word = line.strip()
         if word:
             if not word.isdigit() or int(word) < 1:
                 shown = word[:40].decode("utf-8", "replace")
-                raise InputError(f"{sidecar}:{number}: '{shown}' is not the size of a query; legal is 1, 2, ...")
+                raise InputError(f"{sidecar}:{number}: '{shown}' is not the size of a query (1, 2, ...)")
             sizes.append(int(word))
     return sizes

@@ -26,8 +26,8 @@ def refuse_excess(rows: int, columns: int, most: int) -> None:
     """Raise `InputError` if a matrix of float32 needs more than ``most`` bytes, before it is allocated."""
     if 4 * rows * columns > most:
         raise InputError(
-            f"{rows:,} documents or more with {columns:,} features need {gigabytes(4 * rows * columns)}, and"
-            f" {gigabytes(most)} may be used; --limit GB allows more, if that is right"
+            f"{rows:,} documents or more with {columns:,} features need {gigabytes(4 * rows * columns)}, but"
+            f" at most {gigabytes(most)} may be used; --limit GB allows more, if that is right"
         )
 
 
@@ -35,7 +35,7 @@ class FeatureBuffer(Protocol):
     """Collects blocks of rows, in order, in one column-major matrix."""
 
     def put(self, block: NDArray[np.float32], text_bytes: int) -> Copy:
-        """Assign a position to the next rows, shape (rows, columns so far), read from ``text_bytes`` bytes of text.
+        """Assign positions to the next rows, a block of shape (rows, columns), read from ``text_bytes`` bytes of text.
 
         Return a function that copies the rows. Any thread may call it, in parallel with other copies, before `matrix`.
         """
@@ -47,10 +47,10 @@ class FeatureBuffer(Protocol):
 class MemoryBuffer:
     """Copies each block into the matrix at once, while it is still in the core's cache.
 
-    The first blocks give an estimate of the number of rows, and slightly more memory is allocated; unused memory is
-    never touched and costs nothing. So each column is contiguous, but there are gaps between the columns. If the
-    estimate is too low, a larger matrix is allocated, and the rows of the old one are copied at the end. A large matrix
-    is in a temporary file (`core.mapped`), whose memory is released in the meantime.
+    The number of rows is estimated from the first blocks, and slightly more memory is allocated; unused memory is never
+    touched and costs nothing. Each column is therefore contiguous, with gaps between the columns. If the estimate is
+    too low, a larger matrix is allocated, and the rows of the old matrix are copied at the end. A large matrix is kept
+    in a temporary file (`core.mapped`), whose pages are released from memory during the reading.
 
     text_bytes: estimated size of the text.
     most: largest size of the matrix in bytes; by default three quarters of `total_memory` or of the free disk, the
@@ -58,7 +58,7 @@ class MemoryBuffer:
     """
 
     _LOOK_AT = 2**20  # bytes of text to read before the estimate
-    _MOST_WAITING = 2**28  # bytes of numbers
+    _MOST_WAITING = 2**28  # bytes of blocks without a position, or not yet released
     _MOST_IN_MEMORY = 3 * 2**30  # bytes of the matrix, or a quarter of `total_memory` if that is less
     _SLACK = 1.06
 
@@ -74,10 +74,10 @@ class MemoryBuffer:
         self._columns = np.zeros((0, 0), dtype=np.float32)
         self._begins = 0  # first row that is in `_columns`
         self._before: list[tuple[NDArray[np.float32], int, int]] = []  # old matrices, and their rows
-        transpose(self._columns, self._columns, 0)  # compile it here: numba must not compile it in two threads
+        transpose(self._columns, self._columns, 0)  # compile it here, because numba must not compile it in two threads
 
     def put(self, block: NDArray[np.float32], text_bytes: int) -> Copy:
-        """Assign positions to the rows; the first blocks wait for the estimate."""
+        """Assign positions to the rows; the first blocks are collected until the number of rows is estimated."""
         self._seen += text_bytes
         self._waiting.append((block, self._rows))
         self._rows += len(block)
@@ -85,7 +85,7 @@ class MemoryBuffer:
         if self._seen < self._LOOK_AT and 4 * self._rows * block.shape[1] < self._MOST_WAITING:
             return nothing_to_copy
         expected = self._expected / self._seen * self._rows
-        refuse_excess(int(expected / 2), block.shape[1], self._most)  # half: the estimate is rough for gzipped text
+        refuse_excess(int(expected / 2), block.shape[1], self._most)  # half, as the estimate is rough for gzipped text
         return self._place(int(self._SLACK * expected))
 
     def matrix(self, columns: int) -> NDArray[np.float32]:
@@ -114,7 +114,7 @@ class MemoryBuffer:
             for block, first in blocks:
                 transpose(block, columns, first)
                 self._unreleased += block.nbytes
-            if self._unreleased > self._MOST_WAITING:  # the sum need not be exact: threads may lose a block each
+            if self._unreleased > self._MOST_WAITING:  # approximate: concurrent threads may each lose a block
                 self._unreleased = 0
                 mapped.release_pages(columns)
 
@@ -132,7 +132,7 @@ class MemoryBuffer:
             self._columns = mapped.new_array((columns, rows), np.float32, self._large)
         except MemoryError:
             need = f"{rows:,} documents with {columns:,} features need {gigabytes(4 * rows * columns)}"
-            raise InputError(f"{need}, which are not free") from None
+            raise InputError(f"{need}, which is more than the free memory") from None
         self._begins = begins
 
 
@@ -152,7 +152,7 @@ class FileBuffer:
         self._file, self._writing = path.open("wb", buffering=0), threading.Lock()
 
     def put(self, block: NDArray[np.float32], text_bytes: int) -> Copy:
-        """Assign positions in the file to the rows; their part of each column is contiguous."""
+        """Assign positions in the file to the rows, which are contiguous in each column."""
         refuse_excess(self._rows, block.shape[1], self._most)
         first = self._written
         self._written += len(block)
@@ -196,8 +196,8 @@ def npy_header(rows: int, columns: int) -> bytes:
 def transpose(block, columns, first):
     """Copy ``block[row, column]`` to ``columns[column, first + row]``; surplus columns of the block are ignored.
 
-    Four columns are written at a time, so few that the core keeps all their cache lines; the next four columns of a
-    block's cache line are then still in the cache.
+    Only four columns are written at a time, so that their cache lines stay in the core's cache, together with the
+    block's cache lines, which contain the next four columns.
     """
     rows = block.shape[0]
     width = min(block.shape[1], columns.shape[0])

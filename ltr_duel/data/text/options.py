@@ -1,4 +1,4 @@
-"""The user's options for reading. Cheap to import, because declarations of corpora use it."""
+"""The user's options for reading. This module imports little, because declarations of corpora use it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _READ_ALIKE = ("dialect", "features", "limit")  # options that change no number 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """Options for reading feature files; those that change numbers are part of the key of derived data.
+    """Options for reading feature files; options that change numbers are part of the key of derived data.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class ReadOptions:
     Raises
     ------
     InputError
-        If a value is not legal.
+        If a value is invalid.
 
     Examples
     --------

@@ -17,22 +17,22 @@ _OTHERS = {
     b"7z\xbc\xaf": ("a 7z archive", _UNPACK),
     b"\xfd7zXZ": ("an xz file", _UNPACK),
     b"ARROW1": ("an Arrow file", "write it as feature text"),
-    b"SQLite format 3": ("a data base", "that of a live experiment is read by 'ltr-duel live check' and 'live export'"),
+    b"SQLite format 3": ("a database", "a live experiment is read by 'ltr-duel live check' and 'live export'"),
     b'{"': ("JSON", "a click log is read by 'ltr-duel logs check' and 'logs compare'"),
     b"\xff\xfe": ("text in UTF-16", _SAVE),
     b"\xfe\xff": ("text in UTF-16", _SAVE),
 }
-_CSV = re.compile(rb'["A-Za-z_][^:#\n\r]*,[^:#\n\r]*[\n\r]')  # a head of names with commas
-_TABLES = {  # by columns that identify the table
+_CSV = re.compile(rb'["A-Za-z_][^:#\n\r]*,[^:#\n\r]*[\n\r]')  # a first line of names and commas
+_TABLES = {  # keyed by the columns that identify a table
     ("impression", "query"): "a click log: 'ltr-duel logs check' and 'logs compare' read it",
     ("first", "second", "p"): "a preference matrix: 'ltr-duel prefs show' and 'simulate' read it",
     ("policy", "repetition"): "results of a simulation, a table that pandas.read_parquet reads",
-    ("query", "document"): "a table of scores: give it as --rankers scores:FILE, beside a corpus",
+    ("query", "document"): "a table of scores: give it as --rankers scores:FILE, in addition to a corpus",
 }
 
 
 def parquet_words(path: Path) -> str:
-    """Return a description of a Parquet file by its columns, and what reads it."""
+    """Return a description of a Parquet file, from its columns, with the command that reads it."""
     from pyarrow import ArrowException, parquet
 
     try:
@@ -44,13 +44,13 @@ def parquet_words(path: Path) -> str:
 
 
 def refuse_web_page(path: Path, head: bytes) -> None:
-    """Raise `InputError` for an HTML page, which a failed download often leaves under the name of the file."""
+    """Raise `InputError` for an HTML page, which a failed download often stores under the name of the file."""
     if head.removeprefix(BYTE_ORDER_MARK).lstrip().lower().startswith((b"<!doctype", b"<html", b"<?xml")):
         raise InputError(f"{path}: this is a web page, not data; the download failed, repeat it")
 
 
 def refuse_other_formats(path: Path, head: bytes) -> None:
-    """Raise `InputError` if a file begins unlike feature text; the message names a program that reads it."""
+    """Raise `InputError` if a file does not begin like feature text; the message names a command that reads it."""
     if not head:
         raise InputError(f"{path}: the file is empty; a feature file has lines such as '0 qid:1 1:0.5 2:3'")
     if head.startswith(b"PAR1"):

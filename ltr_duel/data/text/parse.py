@@ -1,4 +1,4 @@
-"""Parse one chunk of text into arrays: allocate memory for the scanner, and do the steps that a kernel cannot."""
+"""Parse one chunk of text into arrays: allocate memory for the scanner, and do the steps that a kernel cannot do."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Rules(NamedTuple):
 
 
 class Room(NamedTuple):
-    """Estimated size of a chunk's arrays; if it is too small, larger arrays are allocated."""
+    """Estimated size of a chunk's arrays; if the estimate is too small, larger arrays are allocated."""
 
     columns: int = 1
     bytes_per_row: float = 128.0
@@ -41,14 +41,14 @@ class Parsed(NamedTuple):
     features: NDArray[np.float32]  # (rows, columns), row-major
     labels: NDArray[np.float32]  # (rows,)
     lines: scan.Records  # (rows,) of `scan.LINE`
-    new: NDArray[np.bool_]  # (rows,): the query differs from the row before; True in row 0
+    new: NDArray[np.bool_]  # (rows,): the query differs from the query of the row before; True in row 0
     comments: NDArray[np.bytes_] | None  # (rows,), None if no line has a comment
     documents: NDArray[np.bytes_] | None  # (rows,), None if no comment has an id
-    width: int  # number of columns up to the last used one
+    width: int  # number of columns up to the last used column
     state: np.record  # one of `scan.STATE`
 
     def queries(self) -> Iterator[tuple[int, int, bytes]]:
-        """Yield row, line number and text of the query, for each row whose query differs from the previous one."""
+        """Yield row, line number and text of the query, for row 0 and each row with a new query."""
         rows = np.flatnonzero(self.new)
         lines = self.lines[rows]
         ranges = zip(rows.tolist(), lines.number.tolist(), lines.query.tolist(), lines.query_end.tolist(), strict=True)
@@ -59,7 +59,7 @@ class Parsed(NamedTuple):
 def parse_chunk(chunk: Chunk, room: Room, rules: Rules) -> Parsed:
     """Parse whole lines. An error in the text does not raise; ``state`` contains its position and code.
 
-    ``room`` is an estimate; a bad one only costs time.
+    ``room`` is an estimate; a bad estimate only costs time.
     """
     text = chunk.text
     first_id = rules.grammar.first_id
@@ -100,7 +100,7 @@ def parse_chunk(chunk: Chunk, room: Room, rules: Rules) -> Parsed:
     width = int(used[-1]) + 1 if len(used) else 0
     features = block.features[:rows]
     needed = max(width, room.columns)
-    if columns > needed and not rules.features:  # the estimate was too small, and its correction too large
+    if columns > needed and not rules.features:  # the estimate was too small, and its correction was too large
         features = np.ascontiguousarray(features[:, :needed])
     comments, documents = _comments(text, lines)
     return Parsed(

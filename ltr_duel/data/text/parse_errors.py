@@ -1,4 +1,4 @@
-"""Error messages for a line, in one sentence: file, line, column, the text found, and the legal form."""
+"""Error messages for a line, in one sentence: file, line, column, the text found, and the valid form."""
 
 from __future__ import annotations
 
@@ -12,40 +12,36 @@ from ltr_duel.core import InputError
 from ltr_duel.data.text import scan
 
 _NUMBER = "such as 3, 0.25 or 1e-6"
-_LARGE = "'{token}' is too large for a float32; legal is up to 3.4028234e38"
+_LARGE = "'{token}' is too large for a float32; the largest is 3.4028234e38"
 
 # Refinements of the scanner's codes, distinguished by the text.
 _MISSING_QUERY, _NEGATIVE_ID, _NOT_FINITE, _STRANGE_BLANK = -1, -2, -3, -4
 
 _SENTENCES = {
-    scan.BAD_LABEL: f"the line starts with '{{token}}'; a grade {_NUMBER} must stand there",
+    scan.BAD_LABEL: f"the line starts with '{{token}}' instead of a grade {_NUMBER}",
     scan.LARGE_LABEL: _LARGE,
-    scan.NO_QUERY: (
-        "'{token}' stands where the query must stand, such as qid:17 (of judgements without features, give qrels:FILE)"
-    ),
-    _MISSING_QUERY: "nothing stands where the query must stand, such as qid:17",
+    scan.NO_QUERY: "'{token}' is not a query such as qid:17 (for judgements without features, give qrels:FILE)",
+    _MISSING_QUERY: "a query such as qid:17 is missing",
     scan.BAD_TOKEN: (
         "'{token}' is not '<id>:<value>'; a line is '<grade> qid:<query> <id>:<value> <id>:<value> ... # comment'"
     ),
     _NEGATIVE_ID: "negative feature id in '{token}'; ids start at 1",
     scan.BAD_ID: "feature id 0 in '{token}'; ids start at 1; --first-id 0 reads ids that start at 0",
     scan.ID_TOO_LARGE: (
-        "feature id in '{token}' is too large; legal ids are {first}..{feature}; --features N allows more"
+        "feature id in '{token}' is too large; valid ids are {first}..{feature}; --features N allows more"
     ),
     scan.ID_TWICE: (
-        "feature {feature} occurs twice on this line; each id may occur once; --repeated last takes the last value"
+        "feature {feature} occurs twice on this line; each id may occur once; --repeated last uses the last value"
     ),
-    _STRANGE_BLANK: "{blank} in '{token}' is no separator; a space or a tab must stand there",
+    _STRANGE_BLANK: "{blank} in '{token}' is not a separator; use a space or a tab",
     scan.BAD_VALUE: (
         f"feature value '{{token}}' in '{{feature}}:{{token}}' is not a number {_NUMBER} (NULL is accepted with --fill)"
     ),
-    _NOT_FINITE: (
-        f"feature value '{{token}}' in '{{feature}}:{{token}}' is not a number {_NUMBER}; legal is a finite number"
-    ),
+    _NOT_FINITE: f"feature value '{{token}}' in '{{feature}}:{{token}}' is not a finite number {_NUMBER}",
     scan.LARGE_VALUE: _LARGE,
     scan.NUL_BYTE: "a NUL byte; the file is damaged or not text",
     scan.STRAY_RETURN: "a carriage return inside the line; lines end with LF or CR LF",
-    scan.NULL_VALUE: "feature {feature} is NULL; say what to put there with --fill (min, nan or a number)",
+    scan.NULL_VALUE: "feature {feature} is NULL; choose a replacement with --fill (min, nan or a number)",
     scan.NO_COMMENT: "the line has no query in its comment, such as '# 3382' at its end",
 }
 
@@ -86,7 +82,7 @@ def readable(word: bytes) -> str:
 
 
 def strange_blank(word: bytes) -> str:
-    """Return the name of a blank in a word that does not separate words here, such as a no-break space; or ""."""
+    """Return the name of a blank in a word that is not a separator here, such as a no-break space, or ""."""
     if word.isascii():
         return ""
     try:

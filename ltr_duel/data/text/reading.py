@@ -23,7 +23,7 @@ from ltr_duel.data.text.parse_errors import parse_error, readable, strange_blank
 from ltr_duel.data.text.pipeline import parse_file
 from ltr_duel.data.text.values import as_grades, check_labels, fill_missing, usual_grades
 
-NUMBERS = 1  # raised when the same text and options give other numbers
+NUMBERS = 1  # version; to be raised if a change of the code changes the numbers for the same text and options
 
 
 class Naming(NamedTuple):
@@ -45,7 +45,7 @@ class Part(NamedTuple):
     """One file of a corpus."""
 
     first_query: int  # position of its first query in the corpus
-    columns: int  # number of features if it is read alone
+    columns: int  # number of features if the file is read separately
 
 
 def read_files(
@@ -57,7 +57,7 @@ def read_files(
     jobs: int,
     chunk_bytes: int = 0,
 ) -> tuple[Dataset, list[Part]]:
-    """Read files as one corpus, one after the other; by default the first one determines the dialect.
+    """Read files, one after the other, as one corpus; by default the first file determines the dialect.
 
     Returns the corpus, whose features are the buffer's matrix, and a `Part` for each file.
     """
@@ -79,7 +79,7 @@ def read_files(
 
 
 class _Assembly:
-    """Assembles parsed chunks, in order, into one corpus; makes the checks that need the whole file."""
+    """Assembles parsed chunks, in order, into one corpus; performs the checks that need the whole file."""
 
     def __init__(self, options: ReadOptions, buffer: FeatureBuffer) -> None:
         self.width = 0
@@ -137,7 +137,7 @@ class _Assembly:
         """Check that the file contained documents, and add its queries if their sizes are in a separate file."""
         rows = self._rows - self._rows_before_file
         if rows == 0:
-            raise InputError(f"{self._file}: there is no document in it, only empty lines or comments")
+            raise InputError(f"{self._file}: the file has no document, only empty lines or comments")
         self.parts.append(Part(self._queries_before_file, declared or self._file_width))
         if self._sizes is None:
             return
@@ -180,9 +180,9 @@ class _Assembly:
     def _again(self, query: str, where: str, began: str) -> InputError:
         """Return the error for a query that has appeared before."""
         if began.startswith(f"{self._file}:"):
-            advice = "the lines of a query must stand together"
+            advice = "the lines of a query must be adjacent"
         else:
-            advice = "a query must be in one part; if ids start anew in each part, read one of them (--split train)"
+            advice = "a query must be in one part; if ids start again in each part, read one part (--split train)"
         return InputError(f"{where}: query '{query}' appears again, it began at {began}; {advice}")
 
     def _add_queries(self, parsed: Parsed) -> None:
@@ -194,7 +194,7 @@ class _Assembly:
                 raise self._again(readable(query), where, self._queries[query])
             if blank := strange_blank(query):
                 raise InputError(
-                    f"{where}: {blank} in 'qid:{readable(query)}' is no separator; a space or a tab must stand there"
+                    f"{where}: {blank} in 'qid:{readable(query)}' is not a separator; use a space or a tab"
                 )
             self._queries[query] = where
             self._query_starts.append(self._rows + row)
@@ -203,7 +203,7 @@ class _Assembly:
 
 def column_names(features: NDArray[np.float32], first_document: str, first_id: int) -> Sequence[str]:
     """Return default names of the columns of a corpus."""
-    if first_id == 0:  # the corpora that are recognised by their columns do not start at 0
+    if first_id == 0:  # in all corpora that are recognised by their columns, ids start at 1
         return [str(column) for column in range(features.shape[1])]
     return known_names(features, first_document)
 

@@ -2,8 +2,8 @@
 
     <label> [qid:<query>] <id>:<value> <id>:<value> ... [# comment]
 
-One pass, one position, no look-back. The kernel for a part of a line takes the position where the part begins, and
-returns the position where the next part begins. On an error it records position and code, from which `parse_errors`
+The text is read in one pass. The kernel for a part of a line receives the position where the part begins, and returns
+the position where the next part begins. On an error the kernel records position and code, from which `parse_errors`
 makes a message, and returns STOPPED. The text ends with a line feed, so loops need not check for the end of the text.
 """
 
@@ -37,8 +37,8 @@ from ltr_duel.data.text.tokens import (
 DONE, BAD_LABEL, LARGE_LABEL, NO_QUERY, BAD_TOKEN, BAD_ID, ID_TOO_LARGE, ID_TWICE, BAD_VALUE, LARGE_VALUE = range(10)
 NUL_BYTE, STRAY_RETURN, NULL_VALUE, NEED_ROOM, NO_COMMENT = range(10, 15)
 
-STOPPED = 0  # a value instead of a position; no part of a line ends at 0
-LABEL, REPLACED = -1, -2  # values instead of a column: a label; a number that is repeated later
+STOPPED = 0  # returned instead of a position; no part of a line ends at 0
+LABEL, REPLACED = -1, -2  # stand for a column in DOUBT: the label; a value that a later value replaces
 LONG_ID = 10**9  # represents all ids of more than nine digits
 
 # Position of the query of a line.
@@ -103,7 +103,7 @@ def scan_lines(text, grammar, block):
         if row == len(block.labels):
             stop(block, NEED_ROOM, at, 0)
             return row
-        for column in range(block.features.shape[1]):  # not for the whole block, because the row is now in the cache
+        for column in range(block.features.shape[1]):  # row by row, so that the row is in the cache when it is filled
             block.features[row, column] = 0.0
         line = block.lines[row]
         line.start = start
@@ -157,7 +157,7 @@ def scan_query(text, at, grammar, line, block):
 
 @kernel
 def scan_features(text, at, row, grammar, line, block):
-    """Parse every ``<id>:<value>``, up to the first byte that cannot begin one."""
+    """Parse every ``<id>:<value>``, up to the first byte that cannot begin an id."""
     features, last_row = block.features, block.last_row
     columns = features.shape[1]
     first_id = grammar.first_id
@@ -306,7 +306,7 @@ def ends_token(byte):
 
 @kernel
 def is_null(text, at):
-    """Return whether ``NULL`` is at this position. Compares from left to right: the text may end within four bytes."""
+    """Return whether ``NULL`` is at this position; compare byte by byte, as the text may end within four bytes."""
     k = 0
     while k < len(NULL) and text[at + k] == NULL[k]:
         k += 1
@@ -329,7 +329,7 @@ def count_documents(text):
 
 @kernel
 def mark_new_queries(text, lines, new):
-    """Set ``new[row]`` if the bytes of the query differ from those of the previous row."""
+    """Set ``new[row]`` if the query differs from the query of the previous row."""
     for row in range(len(lines)):
         new[row] = True
         if row > 0:
@@ -344,7 +344,7 @@ def mark_new_queries(text, lines, new):
 
 @kernel
 def query_from_comment(text, lines):
-    """Use the first word of each comment as query; return the first row without one, or the number of rows."""
+    """Use the first word of each comment as query; return the first row without such a word, or the number of rows."""
     for row in range(len(lines)):
         line = lines[row]
         at = line.comment

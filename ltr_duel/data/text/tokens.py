@@ -1,7 +1,7 @@
-"""The tokens of a line: decimal numbers, and whole ``<id>:<value>``.
+"""Parse the tokens of a line: decimal numbers, and complete ``<id>:<value>`` pairs.
 
-A number is a float32, exactly as ``float32(float(text))`` gives it. Most numbers in feature files have few digits: an
-integer below 2**53 divided by a power of ten up to 10**22. Both are exact as doubles, so one division rounds correctly.
+A number becomes exactly ``float32(float(text))``. Most numbers in feature files have few digits: an integer below 2**53
+divided by a power of ten up to 10**22. Both are exact as doubles, so one division rounds correctly.
 Other numbers need an interval around an approximate double whose relative error is below 2**-49. Rounding to float32 is
 monotone, so if both ends of the interval round to the same float32, it is the result; otherwise (about one number in
 2**24) the caller uses Python.
@@ -19,16 +19,16 @@ TAB, LINE_FEED, RETURN, SPACE, HASH, PLUS, MINUS, POINT, ZERO, NINE, COLON = b"\
 _LOWER_E, _UPPER_E = b"eE"
 NULL = np.frombuffer(b"NULL", dtype=np.uint8)
 
-# How reading a number ended.
+# Codes for the outcome of reading a number.
 EXACT, UNSURE, NOT_A_NUMBER, TOO_LARGE = range(4)
 
 _LOWEST = -90  # smallest power of ten in the table; smaller numbers are zero in float32
 POWERS = np.array([float(f"1e{e}") for e in range(_LOWEST, 61)])
 INTEGER_POWERS = np.array([10**e for e in range(9)])
 ZERO_POWER = -_LOWEST
-_DIGITS = 18  # the integer of so many digits fits in int64
+_DIGITS = 18  # an integer of 18 digits fits in int64
 _MARGIN = 2.0**-49
-LARGEST = 3.4028235677973366e38  # halfway between the largest float32 and 2**128; numbers from here round to infinity
+LARGEST = 3.4028235677973366e38  # halfway between the largest float32 and 2**128; it and larger numbers become infinite
 
 _REACH = 64  # bytes that `usual_token` may read
 _BYTE = np.uint64(255)
@@ -64,7 +64,7 @@ def usual_token(text, at):
     integer, digits = digits_of(load_word(text, start))
     end = start + digits
     end += np.int64(load_word(text, end) & _BYTE == POINT)
-    part, fraction = digits_of(load_word(text, end))  # without a point there is no digit here
+    part, fraction = digits_of(load_word(text, end))  # no digits if there is no point
     end += fraction
     few = width < 8 and digits < 8 and fraction < 8 and digits + fraction > 0
     if not (few and colon and spaces & -spaces == 1 << (end - at)):
@@ -79,8 +79,8 @@ def usual_token(text, at):
 def parse_number(text, at):
     """Parse the number that starts at ``text[at]``; ``text`` must continue with a byte that ends it.
 
-    Returns the value (rounding it to float32 gives the answer if ``code`` is EXACT), the position after the number, and
-    the code: EXACT, UNSURE, NOT_A_NUMBER or TOO_LARGE.
+    Returns the value (whose float32 is correct if the code is EXACT), the position after the number, and the code:
+    EXACT, UNSURE, NOT_A_NUMBER or TOO_LARGE.
     """
     start = at
     negative = text[at] == MINUS

@@ -31,9 +31,9 @@ def check_labels(parsed: Parsed, options: ReadOptions, file: Path, lines_before:
         raise InputError(f"{where}: label -1 marks an unlabelled document; --unlabelled zero reads it as grade 0")
     if 0 <= label <= HIGHEST_GRADE:
         raise InputError(
-            f"{where}: label {label:g} is not a whole number; say how it becomes a grade: --labels round or distinct"
+            f"{where}: label {label:g} is not a whole number; choose how it becomes a grade: --labels round or distinct"
         )
-    raise InputError(f"{where}: label {label:g} is not a relevance grade; legal is 0..{HIGHEST_GRADE}")
+    raise InputError(f"{where}: label {label:g} is not a relevance grade (0..{HIGHEST_GRADE})")
 
 
 def as_grades(labels: NDArray[np.float32], options: ReadOptions) -> NDArray[np.int16]:
@@ -60,7 +60,7 @@ def fill_missing(
     """Replace NaN as `ReadOptions` specifies, in place, column by column; the matrix may be memory-mapped.
 
     ``"min"`` gives 0 in ``zero_columns``. If a query has no value in a column, ``"min"`` gives 0 and ``"last"`` gives
-    1. If values are ranks, ``"min"`` raises `InputError`: it would rank documents first that were not retrieved.
+    1. If values are ranks, ``"min"`` raises `InputError`, because documents not retrieved would be ranked first.
     """
     if fill is None or fill == "nan":
         return

@@ -1,4 +1,4 @@
-"""Write a corpus as feature text that reads back as the same numbers, each with as few digits as possible."""
+"""Write a corpus as feature text, with the fewest digits from which the same numbers are read again."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import pyarrow.compute as pc
 from ltr_duel.core import InputError, errors, files
 from ltr_duel.data.dataset import Dataset
 
-_CHUNK = 2**17  # values
+_CHUNK = 2**17  # values per block of rows
 
 
 class SupportsWrite(Protocol):
-    """A plain or a gzipped file."""
+    """Interface of plain and gzipped files."""
 
     def write(self, data: memoryview | bytes, /) -> object:
         """Write bytes."""
@@ -26,14 +26,14 @@ class SupportsWrite(Protocol):
 def write_svmlight(dataset: Dataset, path: str | Path, *, sparse: bool = False) -> Path:
     """Write ``<grade> qid:<query> <id>:<value> ... # comment`` for each document.
 
-    The comment is the original one, or ``docid = <id>`` if only ids are known.
+    The comment is the original comment, or ``docid = <id>`` if the corpus has only ids.
 
     Parameters
     ----------
     dataset : Dataset
         The corpus. NaN is written as ``NULL``.
     path : str or Path
-        The file; it appears when it is complete. It is gzipped if the name ends in ``.gz``.
+        The file, which appears under this name when it is complete. It is gzipped if the name ends in ``.gz``.
     sparse : bool
         Whether to omit values that are 0.
 
@@ -57,7 +57,7 @@ def write_svmlight(dataset: Dataset, path: str | Path, *, sparse: bool = False) 
     <Dataset corpus: 2 queries, 7 documents, 4 features, grades 0..4>
     """
     if not isinstance(dataset, Dataset) or not isinstance(path, str | Path):
-        raise InputError(f"a Dataset is written to a path, not {errors.shown(dataset)} to {errors.shown(path)}")
+        raise InputError(f"a Dataset and a path are required, not {errors.shown(dataset)} and {errors.shown(path)}")
     path = Path(path)
     with files.replacing(path) as temporary, temporary.open("wb") as raw:
         if path.suffix == ".gz":

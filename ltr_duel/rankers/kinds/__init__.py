@@ -1,1 +1,1 @@
-"""Where rankers come from: one page for each kind of file. A new page is found by itself."""
+"""Sources of rankers: one module for each kind of file. New modules are found automatically."""

@@ -11,7 +11,7 @@ from ltr_duel.rankers.models import check_features, model_file, model_ranker, ne
 from ltr_duel.rankers.sources import RANKER_KINDS, Ranker, RankerKind
 from ltr_duel.rankers.trees import require_tree, whole_numbers
 
-_SIZES = re.compile(r"^tree_sizes=.*\n", re.MULTILINE)  # where each tree begins: LightGBM finds that out without
+_SIZES = re.compile(r"^tree_sizes=.*\n", re.MULTILINE)  # byte sizes of the trees, which LightGBM does not need
 _MOST = 2**31 - 1
 
 
@@ -33,7 +33,7 @@ def open_lightgbm(dataset: Dataset, what: str) -> list[Ranker]:
 
 
 def _require_trees(path: Path, text: str) -> None:
-    """Refuse trees that LightGBM would follow past their ends, or for ever."""
+    """Raise `InputError` for trees with which LightGBM would read out of bounds or loop forever."""
     head, *trees = text.split("\nTree=")
     try:
         about = _fields(head)
@@ -52,7 +52,7 @@ def _require_tree(tree: dict[str, str], last_feature: int) -> None:
     leaves = int(whole_numbers(tree["num_leaves"], 1, _MOST, 1)[0])
     inner, kinds = leaves - 1, int(whole_numbers(tree["num_cat"], 0, _MOST, 1)[0])
     if len(tree["leaf_value"].split()) != leaves:
-        raise ValueError("leaf_value has another length")
+        raise ValueError("leaf_value has a wrong length")
     if not inner:
         return
     left, right = (whole_numbers(tree[f"{side}_child"], -leaves, inner - 1, inner) for side in ("left", "right"))
@@ -61,32 +61,32 @@ def _require_tree(tree: dict[str, str], last_feature: int) -> None:
     decisions = whole_numbers(tree["decision_type"], -128, 127, inner)
     thresholds = [float(one) for one in tree["threshold"].split()]
     if len(thresholds) != inner or "_" in tree["threshold"]:
-        raise ValueError("threshold has another length")
+        raise ValueError("threshold has a wrong length")
     if kinds:
         bounds = whole_numbers(tree["cat_boundaries"], 0, _MOST, kinds + 1)
         words = tree["cat_threshold"].split()
         if bounds[0] != 0 or (bounds[1:] < bounds[:-1]).any() or bounds[-1] > len(words):
             raise ValueError("cat_boundaries are out of range")
     if any(decision & 1 and not 0 <= one < kinds for decision, one in zip(decisions, thresholds, strict=True)):
-        raise ValueError("a threshold names no category")
+        raise ValueError("a threshold is not the number of a categorical split")
     if int(whole_numbers(tree.get("is_linear", "0"), 0, 1, 1)[0]):
         _require_linear(tree, leaves, last_feature)
 
 
 def _require_linear(tree: dict[str, str], leaves: int, last_feature: int) -> None:
-    """Refuse leaves with linear models of features that there are not."""
+    """Raise `ValueError` if the linear models of leaves use features that do not exist."""
     counts = whole_numbers(tree["num_features"], 0, last_feature + 1, leaves)
     whole_numbers(tree["leaf_features"], 0, last_feature, int(counts.sum()))
     if len(tree["leaf_coeff"].split()) != counts.sum() or len(tree["leaf_const"].split()) != leaves:
-        raise ValueError("leaf_coeff or leaf_const has another length")
+        raise ValueError("leaf_coeff or leaf_const has a wrong length")
 
 
 def _fields(block: str) -> dict[str, str]:
-    """Return the lines ``key=value``; a key that stands there twice is an error."""
+    """Return the keys and values of the lines ``key=value``; a repeated key is an error."""
     pairs = [line.partition("=")[::2] for line in re.split(r"[\r\n]+", block) if "=" in line]
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a key stands there twice")
+        raise ValueError("a key is repeated")
     return found
 
 

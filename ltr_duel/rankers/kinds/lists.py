@@ -1,4 +1,4 @@
-"""``lists:FILE``: rank lists as in LETOR's aggregation corpora: a feature file of ranks (1 best, NULL none)."""
+"""``lists:FILE``: a feature file of ranks, as in LETOR's aggregation corpora (1 is best, NULL is not retrieved)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ltr_duel.rankers.sources import RANKER_KINDS, Ranker, RankerKind
 
 
 def open_lists(dataset: Dataset, what: str) -> list[Ranker]:
-    """Read rank lists; each column is a ranker, smaller is better."""
+    """Read rank lists; each column is a ranker, for which smaller values are better."""
     path = Path(what)
     ranks = load_dataset(path, fill="nan")
     places, own = document_rows(dataset), document_rows(ranks)
@@ -44,6 +44,4 @@ def open_lists(dataset: Dataset, what: str) -> list[Ranker]:
     ]
 
 
-RANKER_KINDS.add(
-    RankerKind(name="lists", open=open_lists, means="rank lists, a feature file of ranks: smaller is better")
-)
+RANKER_KINDS.add(RankerKind(name="lists", open=open_lists, means="rank lists, a feature file of ranks (1 is best)"))

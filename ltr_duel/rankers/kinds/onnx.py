@@ -1,4 +1,4 @@
-"""``onnx:FILE``: a model in the exchange format ONNX, which most libraries write."""
+"""``onnx:FILE``: a model in the exchange format ONNX, which most libraries can write."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from ltr_duel.data import Dataset
 from ltr_duel.rankers.models import check_features, model_file, model_ranker, needed_library
 from ltr_duel.rankers.sources import RANKER_KINDS, Ranker, RankerKind
 
-_GRAPH, _FUNCTIONS = 7, 25  # fields of a model
+_GRAPH, _FUNCTIONS = 7, 25  # numbers of the fields of a model
 _NODES, _NODES_OF_FUNCTION = 1, 7
-_OPERATOR, _ATTRIBUTES = 4, 5  # of a node
-_GRAPHS = (6, 11)  # of an attribute: operators inside others
-_DEEPEST = 20
+_OPERATOR, _ATTRIBUTES = 4, 5  # fields of a node
+_GRAPHS = (6, 11)  # fields of an attribute that contain nested operators
+_DEEPEST = 20  # levels of nested operators
 
-# Their work or their memory is a number in the file, so that few bytes can ask for any amount of either.
+# Operators whose time or memory depends on a number in the file, so that a few bytes can require any amount of either.
 UNLIMITED = frozenset(
     (
         "Loop", "Scan", "SequenceMap", "ConstantOfShape", "Expand", "Tile", "Range", "Pad", "Resize", "Upsample",
@@ -31,9 +31,9 @@ UNLIMITED = frozenset(
 
 
 def operators_in(model: bytes) -> set[str]:
-    """Return the names of all operators of a model, also of those inside others.
+    """Return the names of all operators of a model, including nested operators.
 
-    Raises `ValueError` if the bytes are no model, or operators stand inside others too deeply.
+    Raises `ValueError` if the bytes are not a model, or if operators are nested too deeply.
     """
     found: set[str] = set()
     for number, value in _fields(memoryview(model)):
@@ -44,7 +44,7 @@ def operators_in(model: bytes) -> set[str]:
 
 def _in_nodes(graph: memoryview, nodes: int, depth: int) -> Iterator[str]:
     if not depth:
-        raise ValueError("operators stand inside others too deeply")
+        raise ValueError("operators are nested too deeply")
     for number, node in _fields(graph):
         if number != nodes:
             continue
@@ -58,7 +58,7 @@ def _in_nodes(graph: memoryview, nodes: int, depth: int) -> Iterator[str]:
 
 
 def _fields(data: memoryview) -> Iterator[tuple[int, memoryview]]:
-    """Yield number and content of the fields that have a length; numbers are passed over."""
+    """Yield number and content of the fields that have a length; skip the fields that are numbers."""
     at = 0
     while at < len(data):
         tag, at = _number(data, at)
@@ -72,9 +72,9 @@ def _fields(data: memoryview) -> Iterator[tuple[int, memoryview]]:
             yield tag >> 3, data[at : at + length]
             at += length
         else:
-            raise ValueError("no protocol buffer")
+            raise ValueError("not a protocol buffer")
     if at > len(data):
-        raise ValueError("the end of the file")
+        raise ValueError("cut short")
 
 
 def _number(data: memoryview, at: int) -> tuple[int, int]:
@@ -86,11 +86,11 @@ def _number(data: memoryview, at: int) -> tuple[int, int]:
         found |= (byte & 127) << shift
         if byte < 128:
             return found, at
-    raise ValueError("a number without an end")
+    raise ValueError("a number has no end")
 
 
 def open_onnx(dataset: Dataset, what: str) -> list[Ranker]:
-    """Read a model file; it takes one matrix of features and returns one score for each row first."""
+    """Read the file of a model whose input is one matrix of features and whose first output is a score for each row."""
     path = model_file(what, "onnx")
     with needed_library("onnxruntime"):
         import onnxruntime
@@ -98,7 +98,7 @@ def open_onnx(dataset: Dataset, what: str) -> list[Ranker]:
     _require_limited(path, content)
     try:
         session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
-    except Exception as error:  # the runtime's own classes, one for each way to fail
+    except Exception as error:  # the runtime defines a separate class for each kind of error
         reason = str(error).splitlines()[0]
         if "opset" in reason.lower():
             raise InputError(
@@ -108,30 +108,30 @@ def open_onnx(dataset: Dataset, what: str) -> list[Ranker]:
         raise InputError(f"{path}: not an ONNX model ({reason})") from None
     inputs = session.get_inputs()
     if len(inputs) != 1 or len(inputs[0].shape) != 2:
-        raise InputError(f"{path}: takes {len(inputs)} inputs; one matrix of features is needed")
+        raise InputError(f"{path}: the model has {len(inputs)} inputs; a single matrix of features is needed")
     if isinstance(inputs[0].shape[1], int):
         check_features(str(path), inputs[0].shape[1], dataset)
 
     def predict(features: NDArray[np.float32]) -> Any:
         try:
             return session.run(None, {inputs[0].name: np.ascontiguousarray(features)})[0]
-        except Exception as error:  # the runtime's own classes again
-            raise InputError(f"{path}: cannot be run: {str(error).splitlines()[0]}") from None
+        except Exception as error:  # classes of the runtime, as above
+            raise InputError(f"{path}: the model cannot be run: {str(error).splitlines()[0]}") from None
 
     return model_ranker(path, "onnx", dataset, predict)
 
 
 def _require_limited(path: Path, content: bytes) -> None:
-    """Refuse operators whose work or memory is a number in the file."""
+    """Raise `InputError` for operators whose time or memory depends on a number in the file."""
     try:
         found = sorted(operators_in(content) & UNLIMITED)
     except ValueError as error:
         raise InputError(f"{path}: not an ONNX model ({error})") from None
     if found:
         raise InputError(
-            f"{path}: has the operator {found[0]}, by which a small file can take any time or memory; write the model"
+            f"{path}: has the operator {found[0]}, with which a small file can take any time or memory; write the model"
             " with operators of fixed size"
         )
 
 
-RANKER_KINDS.add(RankerKind(name="onnx", open=open_onnx, means="an ONNX model: features in, scores out"))
+RANKER_KINDS.add(RankerKind(name="onnx", open=open_onnx, means="an ONNX model from features to scores"))

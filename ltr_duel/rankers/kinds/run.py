@@ -1,4 +1,4 @@
-"""``run:FILE``: what a retrieval system returned, in TREC's format, plain or gzipped."""
+"""``run:FILE``: the documents that a retrieval system returned, in TREC's format, plain or gzipped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``scores:FILE``: a table (Parquet or CSV) of query, document, and a column of scores for each ranker."""
+"""``scores:FILE``: a table (Parquet or CSV) with the columns query, document, and one column of scores per ranker."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def open_scores(dataset: Dataset, what: str) -> list[Ranker]:
 
 
 def pooled(path: Path) -> dict[str, pd.DataFrame]:
-    """Return what each column of a table retrieves: all documents of the table, by its scores."""
+    """Return the run of each column of scores: all documents of the table, with these scores."""
     table, names = _table(path)
     keys = table[["query", "document"]].set_axis(["qid", "docno"], axis=1)
     return {f"{path}: {name}": keys.assign(score=table[name]) for name in names}
 
 
 def _table(path: Path) -> tuple[pd.DataFrame, list[str]]:
-    """Return a table, and its columns of scores."""
+    """Return a table, and the names of its columns of scores."""
     table = _read(path)
     for name in ("query", "document"):
         if name not in table:
@@ -41,7 +41,7 @@ def _table(path: Path) -> tuple[pd.DataFrame, list[str]]:
             )
     names = [str(name) for name in table.columns if name not in ("query", "document")]
     if not names:
-        raise InputError(f"{path}: beside 'query' and 'document' there is no column of scores")
+        raise InputError(f"{path}: there is no column of scores in addition to 'query' and 'document'")
     return table, names
 
 
@@ -50,14 +50,14 @@ def _read(path: Path) -> pd.DataFrame:
         raise InputError(f"{path}: there is no such table of scores")
     try:
         if path.suffix == ".parquet":
-            return pd.read_parquet(path, filesystem=LocalFileSystem())  # as in `load_preferences`: no file of Python's
+            return pd.read_parquet(path, filesystem=LocalFileSystem())  # Arrow opens the file, as in `load_preferences`
         return pd.read_csv(path, dtype={"query": str, "document": str})
     except (ValueError, OSError, pd.errors.ParserError) as error:
         raise InputError(f"{path}: neither Parquet nor CSV ({str(error).splitlines()[0]})") from None
 
 
 def _rows(path: Path, table: pd.DataFrame, dataset: Dataset) -> tuple[IntVector, int]:
-    """Return for each line the row of the corpus, -1 for what that does not know, and how many those are."""
+    """Return each line's row in the corpus, -1 for an unknown document, and the number of unknown documents."""
     places = document_rows(dataset)
     pairs = zip(table["query"].astype(str), table["document"].astype(str), strict=True)
     rows = np.array([places.get(query, {}).get(document, -1) for query, document in pairs], np.int64)
@@ -69,7 +69,7 @@ def _rows(path: Path, table: pd.DataFrame, dataset: Dataset) -> tuple[IntVector,
         line = np.flatnonzero(rows == twice[0])[1]
         raise InputError(
             f"{path}: row {line + 1}: document {table['document'].iloc[line]} of query {table['query'].iloc[line]} is"
-            " there a second time"
+            " repeated"
         )
     return rows, int((rows < 0).sum())
 
@@ -78,7 +78,7 @@ def _ranker(
     path: Path, name: str, column: pd.Series[float], rows: IntVector, dataset: Dataset, about: dict[str, object]
 ) -> Ranker:
     if column.dtype.kind not in "fiu":
-        raise InputError(f"{path}: column '{name}' holds {column.dtype}, not numbers")
+        raise InputError(f"{path}: column '{name}' contains {column.dtype}, not numbers")
     values = column.to_numpy(np.float64)
     if not np.isfinite(values).all():
         line = int(np.flatnonzero(~np.isfinite(values))[0])
@@ -92,7 +92,7 @@ RANKER_KINDS.add(
     RankerKind(
         name="scores",
         open=open_scores,
-        means="a table (Parquet, CSV): query, document, a column a ranker",
+        means="a table (Parquet, CSV): query, document, one column per ranker",
         pooled=pooled,
     )
 )

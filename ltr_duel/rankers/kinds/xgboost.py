@@ -1,4 +1,4 @@
-"""``xgboost:FILE``: an XGBoost model as .json."""
+"""``xgboost:FILE``: an XGBoost model in its JSON format."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def open_xgboost(dataset: Dataset, what: str) -> list[Ranker]:
     path = model_file(what, "xgboost")
     if path.suffix != ".json":
         raise InputError(
-            f"{path}: an XGBoost model is read from .json; another form becomes one by"
+            f"{path}: an XGBoost model is read from .json; convert other formats with"
             f" xgboost.Booster(model_file='{path.name}').save_model('{path.stem}.json')"
         )
     model = _checked_model(path)
@@ -31,7 +31,7 @@ def open_xgboost(dataset: Dataset, what: str) -> list[Ranker]:
         import xgboost
     booster = xgboost.Booster()
     try:
-        booster.load_model(bytearray(json.dumps(model).encode()))  # what was checked, and nothing else of the file
+        booster.load_model(bytearray(json.dumps(model).encode()))  # only the checked content of the file
     except (xgboost.core.XGBoostError, ValueError):
         raise InputError(f"{path}: not an XGBoost model, or cut short; write it with Booster.save_model") from None
     check_features(str(path), booster.num_features(), dataset)
@@ -39,7 +39,7 @@ def open_xgboost(dataset: Dataset, what: str) -> list[Ranker]:
 
 
 def _checked_model(path: Path) -> dict[str, Any]:
-    """Return the content of a file whose trees XGBoost can follow: it takes their numbers without a look."""
+    """Return the content of a model file after checking the numbers of its trees, which XGBoost does not check."""
     content = path.read_bytes()
     why = ""
     try:
@@ -70,11 +70,11 @@ def _require_booster(booster: dict[str, Any], features: int) -> None:
     trees = model["trees"]
     whole_numbers(model["tree_info"], 0, 0, len(trees))
     if int(model["gbtree_model_param"]["num_trees"]) != len(trees):
-        raise ValueError("num_trees")
+        raise ValueError("num_trees is wrong")
     if "iteration_indptr" in model:
         rounds = whole_numbers(model["iteration_indptr"], 0, len(trees))
         if (np.diff(rounds) < 0).any():
-            raise ValueError("iteration_indptr")
+            raise ValueError("iteration_indptr decreases")
     for tree in trees:
         _require_tree(tree, features)
 
@@ -96,10 +96,10 @@ def _require_tree(tree: dict[str, Any], features: int) -> None:
 
 
 def _require_categories(tree: dict[str, Any], size: int, inner: Any) -> None:
-    """Refuse splits by categories that the file does not hold."""
+    """Raise `ValueError` for splits by categories that the file does not contain."""
     kinds = whole_numbers(tree.get("split_type", []), 0, 1)
     if len(kinds) not in (0, size):
-        raise ValueError("split_type has another length")
+        raise ValueError("split_type has a wrong length")
     held = len(whole_numbers(tree.get("categories", []), 0, _MOST))
     nodes = whole_numbers(tree.get("categories_nodes", []), 0, size - 1)
     starts, sizes = (
@@ -113,13 +113,13 @@ def _require_categories(tree: dict[str, Any], size: int, inner: Any) -> None:
 
 def _require_length(given: Any, size: int) -> None:
     if not isinstance(given, list) or len(given) != size:
-        raise ValueError("a list has another length")
+        raise ValueError("a list has a wrong length")
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a key stands there twice")
+        raise ValueError("a key is repeated")
     return found
 
 

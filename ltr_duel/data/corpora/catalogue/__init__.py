@@ -1,1 +1,1 @@
-"""The public corpora, one family per module. A new corpus is one new module that registers itself."""
+"""The public corpora, one family per module. To add a corpus, add a module that registers it."""

@@ -15,6 +15,6 @@ CORPORA.add(
         licence="Yandex contest terms",
         terms_url="http://imat2009.yandex.ru/en/datasets",
         archives=(Archive("imat2009_learning.txt"),),
-        obtain="The site may be gone; save imat2009_learning.txt from its page of data sets",
+        obtain="The site may no longer exist; save imat2009_learning.txt from its page of data sets",
     )
 )

@@ -31,7 +31,7 @@ for _name, _title, _cite, _part, _archive in (
     ),
     (
         "istella-x",
-        "Istella-X, many documents a query",
+        "Istella-X, many documents per query",
         "lucchese2018selective",
         "",
         Archive(

@@ -19,7 +19,7 @@ for _set, _queries, _documents in (
             cite="chapelle2011yahoo",
             terms_url="https://webscope.sandbox.yahoo.com/catalog.php?datatype=c&did=64",
             archives=(Archive("ltrc_yahoo.tar.bz2"),),
-            obtain="Fill in the request form of the terms page; the archive that is sent to you holds both sets",
+            obtain="Fill in the request form of the terms page; the archive that is sent to you contains both sets",
             main_part=f"set{_set}",
         )
     )

@@ -42,7 +42,7 @@ class Record(NamedTuple):
 
     token: str
     clicks: Iterable[Any]  # ids of shown documents, in any order, or outcomes: {"document", "kind", "value", "id"}
-    final: bool = True  # False: the page stays open until its deadline, and later reports add to it
+    final: bool = True  # False: the page stays open until its deadline, and later reports add clicks
     late: bool = False  # whether the page may be closed already; the outcomes are stored for the log only
 
 

@@ -20,15 +20,15 @@ _WRONG = (  # a fault, and the query that counts it
     ("pages are missing", "SELECT coalesce(max(page), 0) - count(*) FROM pages"),
     ("events are missing", "SELECT coalesce(max(event), 0) - count(*) FROM events"),
     ("open pages have no row", "SELECT count(*) FROM waiting WHERE page NOT IN (SELECT page FROM pages)"),
-    ("events have pages without a row", "SELECT count(*) FROM events WHERE page NOT IN (SELECT page FROM pages)"),
+    ("events of pages without a row", "SELECT count(*) FROM events WHERE page NOT IN (SELECT page FROM pages)"),
     ("events close pages a second time", "SELECT count(*) - count(DISTINCT page) FROM events WHERE kind > 0"),
     (
         "pages are both open and closed",
         "SELECT count(*) FROM waiting WHERE page IN (SELECT page FROM events WHERE kind > 0)",
     ),
-    ("outcomes have pages without a row", "SELECT count(*) FROM outcomes WHERE page NOT IN (SELECT page FROM pages)"),
+    ("outcomes of pages without a row", "SELECT count(*) FROM outcomes WHERE page NOT IN (SELECT page FROM pages)"),
     (
-        "outcomes have documents that were not shown",
+        "outcomes of documents that were not shown",
         "SELECT count(*) FROM outcomes JOIN pages USING (page)"
         " WHERE typeof(place) <> 'integer' OR (json_valid(shown) AND place >= json_array_length(shown))",
     ),
@@ -49,8 +49,8 @@ _MOST = 20  # maximum number of reported faults of each kind
 def check_store(store: str | Path) -> list[str]:
     """Check a store, while a service may be writing to it.
 
-    A copy without its log is a complete store of an earlier moment. It is detected by a mark that a store has while it
-    is in use and that closing removes. An old copy of a closed store cannot be distinguished from the store.
+    A copy without its log is a complete store of an earlier moment. A store contains a mark while it is in use, so a
+    marked file without a log is reported. An old copy of a closed store cannot be distinguished from the store.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def _wrong_events(db: sqlite3.Connection, n_arms: int) -> list[str]:
 
 
 def _wrong_switches(db: sqlite3.Connection, settings: Settings) -> list[str]:
-    """Return a sentence for each use of a switch that is damaged or had no effect when it was used."""
+    """Return a sentence for each use of a switch that is damaged or invalid."""
     rows = enumerate(replayed(switches_in(db), settings), 1)
     return [f"use {k} of a switch: {wrong}" for k, (_, wrong) in rows if wrong][:_MOST]
 

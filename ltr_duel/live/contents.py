@@ -183,7 +183,7 @@ class Outcomes:
         return clicks, list(new.values())
 
     def _require_known(self, page: int) -> None:
-        """Refuse outcome ids of a forgotten page, which would be stored forever, and repeated reports counted twice."""
+        """Refuse outcome ids for a forgotten page: they would stay stored, and repeated reports would count twice."""
         query, user = self._store.asked(page)
         at, before = self._store.shown(page)[0], self._store.about(BEFORE) or 0.0
         if (not query and user.startswith(NAMELESS)) or not isinstance(at, float) or at < before:

@@ -204,7 +204,7 @@ class Experiment(Running):
         Raises
         ------
         InputError
-            If the switch has no effect in the current state.
+            If the switch is invalid, or has no effect in the current state.
         """
         return self._one(Switch(what, ranker, share, holdback, by))
 

@@ -77,7 +77,7 @@ def export_log(
     ):
         if pages:
             some = ", ".join(map(str, pages[:_NAMED])) + (", ..." if len(pages) > _NAMED else "")
-            warnings.warn(f"{path}: left out {why} ({len(pages):,}): pages {some}", LeftOutWarning, stacklevel=2)
+            warnings.warn(f"{path}: pages left out {why} ({len(pages):,}): {some}", LeftOutWarning, stacklevel=2)
     return log.rows
 
 

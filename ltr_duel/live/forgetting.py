@@ -77,9 +77,9 @@ def forget(
 def retain(store: Path, days: float, now: float, used: float) -> Generator[int, None, bool]:
     """Forget the users and queries of pages older than ``days``; yield the number of pages of each transaction.
 
-    One start with a wrong clock would forget all users. So nothing is forgotten while the clock is more than `_LEAP`
-    ahead of the previous call (first, of ``used``, when the store was last used), until a call a day later finds the
-    clock consistent. Returns whether the time was accepted.
+    One start with a wrong clock would forget all users. So if the clock is more than `_LEAP` ahead of the previous call
+    (or, in the first call, of ``used``, the last use of the store), nothing is forgotten until a call at least a day
+    later finds the clock consistent. Returns whether the time was accepted.
     """
     with closing(connected(store, writes=True)) as db:
         try:

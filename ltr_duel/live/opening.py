@@ -55,7 +55,7 @@ def open_store(
                 settings = replace(settings, seed=kept.seed, outcome=kept.outcome)  # equal, or not given
             incumbent = (settings or kept).incumbent
             if incumbent in switches_of(store.switches(), kept, builds=False).dropped:
-                raise InputError(f"{path}: incumbent: ranker '{incumbent}' was dropped; name another")
+                raise InputError(f"{path}: incumbent: ranker '{incumbent}' was dropped; name another incumbent")
             if settings is not None and settings != kept:
                 with store.transaction():
                     store.set_about("settings", settings_text(settings))
@@ -152,7 +152,7 @@ class Users:
             how = "are stored unhashed" if kept == _GIVEN else "are hashed by another key"
             raise InputError(
                 f"{place}: the users in this store {how}, so each user would be counted again;"
-                " pass its original key (user_key_file), or use another store"
+                " pass the original key (user_key_file), or use another store"
             )
         if kept != fingerprint:
             with store.transaction():

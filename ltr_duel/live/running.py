@@ -93,7 +93,7 @@ class Running:
 
     @property
     def delay(self) -> float:
-        """Total of the clock's steps in seconds, including time while the store was closed; deadlines moved by it."""
+        """Total clock steps in seconds, including time while the store was closed; deadlines moved by as much."""
         return self._steps.delay
 
     @property

@@ -60,7 +60,7 @@ class Settings:
         The outcome rule. If it is empty, a store keeps its rule, and a new store uses the rule of simulations, which
         is unbiased under random clicks if the method has such a rule. Only one rule applies to sets of rankers.
     top : int
-        Documents shown, 1 to 1,000.
+        Number of documents shown, 1 to 1,000.
     horizon : int
         Number of comparisons, for policies that require it.
     confidence : float
@@ -86,7 +86,7 @@ class Settings:
     max_open : int
         Maximum number of open pages; one more page closes the page with the earliest deadline.
     incumbent : str
-        The ranker whose list is served outside of the experiment; by default the first one.
+        The ranker whose list is served outside of the experiment; by default the first ranker.
     aa : bool
         Whether every ranker gets the incumbent's list, so that no ranker can win (an A/A test).
     order : {"arrival", "shown"}

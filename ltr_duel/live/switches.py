@@ -4,9 +4,9 @@ Each use of a switch is a row of the store that is never changed; the rows in or
 A keyed hash assigns each user a number from 0 to 1, which is fixed for a store. Users below the share are in the
 experiment, users above 1 - holdback always get the incumbent's list. So users stay in when the share grows.
 
-A row that is damaged, missing or without effect may have excluded a ranker or users from the experiment. So after such
-a row all searches are outside of the experiment, whatever the later rows are: "resume" is then refused, but not
-"winner" and "end".
+A damaged, missing or invalid row may have excluded a ranker or users from the experiment. So after such a row all
+searches are outside of the experiment, whatever the later rows are; "resume" is then refused, but not "winner" and
+"end".
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def completed(switch: Switch, before: Switches) -> Switch:
 
 
 def switched(before: Switches, switch: Switch, settings: Settings) -> Switches:
-    """Return the state after a completed use. Raises `InputError` for an unknown switch, or a use without effect."""
+    """Return the state after a completed use. Raises `InputError` for an invalid use, or one without effect."""
     if before.damaged and switch.what == "resume":
         raise InputError(
             "a row of the switches is damaged or missing; it may have dropped a ranker or limited the share, so the"
@@ -177,7 +177,7 @@ def left_of(now: Switches, settings: Settings) -> tuple[int, ...]:
 
 
 def switches_of(rows: Iterable[Switched | None], settings: Settings, *, builds: bool = True) -> Switches:
-    """Return the state after all rows; a row that is None or has no effect pauses permanently.
+    """Return the state after all rows; a row that is None or invalid pauses permanently.
 
     ``builds``: whether to build the policy, to check that it works with the remaining rankers (loads a compiler).
     """

@@ -1,4 +1,4 @@
-"""The policy of an experiment receives outcomes strictly in turn, with any number of open pages and order of clicks.
+"""The policy of an experiment receives outcomes strictly in turn, for any number of open pages and any order of clicks.
 
 Pages always show the rankers that the policy currently requests. The policy receives the first outcome of these
 rankers; an outcome that arrives while the policy requests other rankers is held until the policy requests the same
@@ -28,7 +28,7 @@ from ltr_duel.live.settings import Settings
 from ltr_duel.simulation import RunKey, run_order, run_streams
 
 Key = tuple[int, ...]  # arms in the order of the policy
-MOST_HELD = 10_000  # more outcomes are discarded, whoever wins, so the law of the path is unchanged
+MOST_HELD = 10_000  # further outcomes are discarded, whoever wins, so the distribution of the path is unchanged
 
 
 def _key(settings: Settings) -> RunKey:
@@ -96,7 +96,7 @@ class Turns:
         return self.left[self.policy.recommend()]
 
     def is_alone(self, key: Key) -> bool:
-        """Whether the page compares nothing; a set that contains an arm twice does compare."""
+        """Whether the page compares nothing; an arm that is in a set twice is compared with itself."""
         return len(key) == 1 or (not self._slates and key[0] == key[1])
 
     def opened(self, page: int, key: Key) -> None:
@@ -105,7 +105,7 @@ class Turns:
             self._lines.setdefault(key, {})[page] = None
 
     def alone(self, key: Key) -> None:
-        """Step: the requested arm was shown alone."""
+        """Advance the policy after the requested arm was shown alone."""
         if self.asked == key:  # changed code of the policy may request another arm
             self._tell(b"")
             self._advance()

@@ -66,7 +66,7 @@ class _Service:
     async def decide(self, request: Request) -> Response:
         body = await read_body(request, self._settings)
         given = read_object(body)
-        experiment, later = self._experiment, given.get("offset")  # a later part requires only this list
+        experiment, later = self._experiment, given.get("offset")  # a later part requires only the incumbent's list
         needed = (experiment.settings.incumbent,) if later else experiment.needed
         dropped = experiment.switches.dropped
         asked = read_decide(given, experiment.settings.rankers, self._settings, needed, dropped)
@@ -187,7 +187,7 @@ class _Service:
         for what, value, message in (
             ("damaged pages", counts.damaged, "pages that could not be read were closed without an outcome"),
             ("early pages", counts.early, "pages were closed before their deadline at the limit 'max_open'"),
-            ("clock", delay, "seconds by which the clock stepped or no service ran; deadlines moved by the same"),
+            ("clock", delay, "seconds of clock steps and of time without a service; deadlines moved by as much"),
         ):
             if value != self._warned.get(what, 0):
                 self._warned[what] = value

@@ -26,7 +26,7 @@ class EventLog:
 
     def __init__(self, stream: TextIO | None = None, *, waits: bool = True) -> None:
         self._stream, self._facts = stream, dict[str, Any]()
-        self._counts: Counter[str] = Counter()  # shared with logs of `about`: "dropped" lines; "refused" in "second"
+        self._counts: Counter[str] = Counter()  # shared with logs from `about`; numbers of lines
         self._queue: queue.Queue[str | None] | None = None
         if not waits:
             self._queue = queue.Queue(_ROOM)

@@ -57,7 +57,7 @@ class Refusal(Exception):  # noqa: N818  # an answer, not a fault
 
 
 def refusal_of(error: Exception) -> Refusal:
-    """Return the refusal for an error; for an unexpected error, it reveals nothing."""
+    """Return the refusal for an error, without details of an unexpected error."""
     if isinstance(error, Refusal):
         return error
     if isinstance(error, StoreError):  # its message is for the operator and may quote the store

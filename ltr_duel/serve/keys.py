@@ -127,7 +127,7 @@ class KeyFiles:
             self._seen[path] = _digest(path)
             if read_by_others(path):
                 log.write("keys", file=path.name, message="other users of this machine can read this file: chmod 600")
-        self._latest = dict(self._seen)  # digests at the last check; a file may have been half-written
+        self._latest = dict(self._seen)  # digests at the last check, when a file may have been half-written
 
     def look(self) -> None:
         """Read files again if they have changed and were unchanged since the last check, and log the result."""
@@ -156,7 +156,7 @@ class KeyFiles:
 
 
 def _digest(path: Path) -> bytes:
-    """Return a digest of a file (times are unreliable), or empty bytes if the file cannot be read."""
+    """Return a digest of a file, because modification times are unreliable; empty bytes if it cannot be read."""
     try:
         with path.open("rb") as file:
             return hashlib.sha256(file.read(_MOST)).digest()

@@ -88,7 +88,7 @@ class Metrics:
             *_family("mode", "gauge", "1 for the current mode.", modes),
             *_family("share", "gauge", "Share of users in the experiment or held back.", shares),
             *_family("dropped", "gauge", "1 for a dropped ranker.", dropped),
-            *_family("served_total", "counter", "Pages in the experiment, or by reason outside.", served),
+            *_family("served_total", "counter", "Pages by status: experiment, or reason outside.", served),
         ]
         for name, kind, meaning, value in (
             ("pages_total", "counter", "Pages decided.", counts.pages),
@@ -98,7 +98,7 @@ class Metrics:
             ("steps_total", "counter", "Outcomes passed to the policy; each drop resets to 0.", counts.steps),
             ("open_pages", "gauge", "Open pages.", counts.open),
             ("open_pages_limit", "gauge", "Maximum number of open pages.", settings.max_open),
-            ("late_seconds", "gauge", "Seconds since the earliest open deadline.", max(0.0, now - counts.oldest)),
+            ("late_seconds", "gauge", "Seconds by which the first page is overdue.", max(0.0, now - counts.oldest)),
             ("early_total", "counter", "Pages closed early at the limit of open pages.", counts.early),
             ("damaged_total", "counter", "Pages that could not be read from the store.", counts.damaged),
             ("held_outcomes", "gauge", "Outcomes held until the policy requests them.", counts.held),

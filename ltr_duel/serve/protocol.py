@@ -25,7 +25,7 @@ _CALLBACKS = (
     "on_message_begin", "on_url", "on_header", "on_body", "on_headers_complete", "on_message_complete",
     "on_response_complete", "send_400_response",
 )  # fmt: skip
-PLAIN = "h11"  # uvicorn's own implementation that limits the size of heads
+PLAIN = "h11"  # an implementation of uvicorn that limits the size of heads
 NOT_LIMITED = "this version of uvicorn does not limit the time for the head of a request or for reading an answer"
 
 

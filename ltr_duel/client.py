@@ -182,7 +182,7 @@ class Client:
         token : str
             Token of the page.
         events : sequence of mappings
-            Each with a ``kind``, and optionally ``document``, ``value`` and ``id``. A repeated outcome counts once.
+            Outcomes with a ``kind``, and optionally ``document``, ``value`` and ``id``. A repeated outcome counts once.
         deadline : float
             Maximum time of the call, in seconds.
         """

@@ -114,7 +114,7 @@ def next_plan(
         Start time of the plan, in seconds since 1970. Exposures that are younger at this time than the deadline of the
         settings are left out, because their clicks may still arrive.
     version : int, optional
-        Version of the plan; by default one more than the last version in the log and than ``after``.
+        Version of the plan; by default one more than the larger of ``after`` and the last version in the log.
     after : int
         Version of the last plan used; required if that plan has no row in the log (only single rankers).
     plan : PlanSettings, optional

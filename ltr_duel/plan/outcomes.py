@@ -39,7 +39,7 @@ def outcomes_of(log: ClickLog, settings: Settings, before: float) -> Learned:
     if parts[0].isna().any():
         at = int(np.flatnonzero(parts[0].isna())[0])
         place = log.find(rows["line"][at].as_py())
-        raise InputError(f"{place}: impression '{names.iloc[at]}' belongs to no plan (a name: 3-0123456789abcdef)")
+        raise InputError(f"{place}: impression '{names.iloc[at]}' belongs to no plan; valid: 3-0123456789abcdef")
     version = parts[0].to_numpy(np.int64)
     coins = np.array([int(one, 16) for one in parts[1]], np.uint64)
     table = log.engine.run(found.outcomes.select("line", "pair", "y"))

@@ -70,7 +70,7 @@ class LivePlan:
     version : int
         Number of the plan, from 1.
     at, until : int
-        Start and end of its use, in seconds since 1970; ``until`` is 0 for no end.
+        Start and end of the plan, in seconds since 1970; ``until`` is 0 for no end.
     policy, method, outcome : str
         As in the settings of the experiment.
     top : int
@@ -166,7 +166,7 @@ class LivePlan:
         rankings : mapping of str to sequence
             Document ids (strings or whole numbers), best first, for the rankers in `rankers` and the incumbent.
         offset, limit : int, optional
-            First document and number of documents of the part to show.
+            Number of documents above the part, and in the part; by default all that follow.
         now : float, optional
             Time in seconds since 1970; by default the current time.
 

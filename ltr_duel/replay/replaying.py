@@ -115,7 +115,7 @@ def replay(
     >>> users = SimulatedUsers(feature_rankers(make_corpus(queries=10, documents=8, features=2)))
     >>> replay(users, "http://example.org")
     Traceback (most recent call last):
-    ltr_duel.core.errors.InputError: example.org is another machine: ...
+    ltr_duel.core.errors.InputError: example.org is another machine, ...
     """
     steps = errors.require_whole("the number of steps", steps, 1)
     concurrency = errors.require_whole("the number of users at once", concurrency, 1, 10_000)

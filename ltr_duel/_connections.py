@@ -1,4 +1,4 @@
-"""Requests with a deadline as a whole, over connections that are kept; of the standard library alone."""
+"""Requests with a total deadline over persistent connections, using only the standard library."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ _Pool = deque[http.client.HTTPConnection]
 
 
 class _Own(NamedTuple):
-    """The part that a forked process does not share with its parent."""
+    """The state that a forked process does not share with its parent."""
 
     process: int
-    room: BoundedSemaphore  # for requests at once
+    room: BoundedSemaphore  # limits the number of simultaneous requests
     idle: _Pool
 
 
 class Connections:
-    """Connections to one service, for at most so many requests at once. Threads may share them.
+    """Connections to one service, with at most ``most`` simultaneous requests. Threads may share them.
 
-    A process that was forked has other connections than its parent.
+    A forked process opens separate connections.
     """
 
     def __init__(self, tls: bool, host: str, port: int | None, headers: Mapping[str, str], most: int) -> None:
@@ -36,15 +36,15 @@ class Connections:
         self.closed, self._own = False, self._new_own()
 
     def close(self) -> None:
-        """Send nothing more; requests that are under way are not waited for."""
+        """Stop sending, without waiting for requests that are already sent."""
         self.closed = True
         while self._own.idle:
             self._own.idle.pop().close()
 
     def post(self, path: str, body: bytes, ends: float) -> tuple[int, bool, bytes]:
-        """Return status, whether the request was sent twice, and body; `TimeoutError` at the time ``ends``.
+        """Return status, whether the request was sent twice, and body; raise `TimeoutError` at the time ``ends``.
 
-        A daemon thread waits for them, so that it does not keep the process.
+        A daemon thread waits for the answer, so that waiting does not keep the process alive.
         """
         own = self._own
         if own.process != os.getpid():
@@ -73,11 +73,11 @@ class Connections:
             for connection in used:
                 if connection.sock is not None:
                     with suppress(OSError):
-                        connection.sock.shutdown(socket.SHUT_RDWR)  # a slow answer would keep the thread
+                        connection.sock.shutdown(socket.SHUT_RDWR)  # otherwise a slow answer would block the thread
             raise
 
     def _send(self, path: str, body: bytes, ends: float, idle: _Pool, used: _Pool) -> tuple[int, bool, bytes]:
-        """Send a request; again, if the service has closed the connection, by a key that lets it count once."""
+        """Send a request, again if the connection was closed, with an idempotency key so that it counts once."""
         headers, again = {**self._headers, "idempotency-key": secrets.token_hex(16)}, False
         while True:
             left = _left(ends)
@@ -95,7 +95,7 @@ class Connections:
                 while piece := response.read1():
                     answer += piece
                     _left(ends)
-                response.read()  # no bytes: it frees the connection, or raises for a short answer
+                response.read()  # no bytes left: this frees the connection, or raises for a truncated answer
             except (http.client.RemoteDisconnected, ConnectionError):
                 connection.close()
                 if not kept:
@@ -105,7 +105,7 @@ class Connections:
                 connection.close()
                 raise
             else:
-                if self.closed or time.monotonic() >= ends:  # the deadline may have cut it
+                if self.closed or time.monotonic() >= ends:  # the deadline may have truncated the answer
                     connection.close()
                 else:
                     idle.append(connection)

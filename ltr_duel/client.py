@@ -1,9 +1,8 @@
-"""A client for a search page, of the standard library alone: the experiment never stands between people and results.
+"""A client for search pages that requires only the standard library and always returns a list to show in time.
 
-Each call has a deadline. A search that is not answered in time, or not at all, gets the incumbent's list, and for a
-moment after a failure no search is sent, nor, after a failed report, another report of its kind. The logger
-``ltr_duel.client`` warns when calls begin to fail, and why. A process that forks may use its client in parent and
-children: each has connections that no other one has.
+Each call has a deadline. A search that is not answered in time gets the incumbent's list. For a short time after a
+failed call, no other call of the same kind is sent. The logger ``ltr_duel.client`` warns when calls begin to fail, with
+the reason. After a fork, parent and children may use the same client, because each process has separate connections.
 """
 
 from __future__ import annotations
@@ -35,37 +34,37 @@ class Shown(NamedTuple):
     """
 
     page: tuple[Any, ...]  # document ids, from the top
-    token: str  # for `Client.clicks`; empty for a page that the service has not made
-    rankers: tuple[str, ...]  # of its lists
-    served: str  # "experiment"; why the search takes no part; or "fallback", if the service did not answer
-    why: str = ""  # of a fallback: why the service's page is not shown
-    total: int = 0  # documents of the whole page, of which these may be a part
+    token: str  # for `Client.clicks`; empty for a page that was not made by the service
+    rankers: tuple[str, ...]  # rankers of the lists on the page
+    served: str  # "experiment", the reason for being outside, or "fallback" if the service did not answer
+    why: str = ""  # reason for a fallback
+    total: int = 0  # number of documents on the whole page, of which ``page`` may be a part
 
 
 class Client:
-    """Asks a service of `ltr-duel serve`. Threads may share it.
+    """A client of a service of `ltr-duel serve`. Threads may share it.
 
     Parameters
     ----------
     url : str
-        ``http://127.0.0.1:8080``, or ``https://...``; of one experiment among several ``http://127.0.0.1:8080/shoes``.
+        ``http://127.0.0.1:8080`` or ``https://...``; with several experiments, ``http://127.0.0.1:8080/shoes``.
     incumbent : str
         The ranker whose list is shown if the service does not answer.
     key : str
         The API key, with the role ``ask``.
     deadline : float
-        Seconds that `decide` may take.
+        Maximum time of `decide`, in seconds.
     top : int
-        Documents of the incumbent's list that are shown; the ``top`` of the experiment.
+        Number of documents of the incumbent's list to show; use the ``top`` of the experiment.
     pause : float
-        Seconds after a failure in which no other call of that kind is sent.
+        Seconds after a failure during which no other call of that kind is sent.
     threads : int
-        Requests at once.
+        Maximum number of simultaneous requests.
 
     Raises
     ------
     ValueError
-        For an address of another form.
+        If the form of the address is invalid.
 
     Examples
     --------
@@ -88,13 +87,13 @@ class Client:
     ) -> None:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
-            raise ValueError(f"the address of a service is of the form http://127.0.0.1:8080, not '{url}'")
+            raise ValueError(f"the address of a service must have the form http://127.0.0.1:8080, not '{url}'")
         self._root = parts.path.rstrip("/")
         self._incumbent, self._deadline, self._top, self._pause = incumbent, deadline, top, pause
         headers = {"content-type": "application/json", **({"authorization": f"Bearer {key}"} if key else {})}
         self._connections = Connections(parts.scheme == "https", parts.hostname, parts.port, headers, threads)
-        self._asleep: dict[str, float] = {}  # address -> the time until which nothing is sent to it
-        self._why: dict[str, str] = {}  # address -> why the latest call failed
+        self._asleep: dict[str, float] = {}  # path -> time until which nothing is sent to it
+        self._why: dict[str, str] = {}  # path -> reason why the latest call failed
 
     def __enter__(self) -> Client:
         return self
@@ -103,7 +102,7 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        """Send nothing more; requests under way are not waited for."""
+        """Stop sending, without waiting for requests that are already sent."""
         self._connections.close()
 
     def decide(
@@ -123,19 +122,19 @@ class Client:
         ----------
         query : str
         rankings : mapping of str to sequence
-            Document ids of each ranker, best first; the incumbent's list must be there.
+            Document ids of each ranker, best first; the incumbent's list is required.
         user : str
             Empty for an unknown user.
         token : str, optional
-            Of the page to show again, or to continue. With an empty one a later part continues a fallback; without one
-            it continues the user's page, where the experiment is ``sticky``.
+            Token of the page to show again or to continue. With an empty token, a later part continues a fallback;
+            without a token, it continues the user's page if the experiment is ``sticky``.
         offset, limit : int, optional
-            Documents above the part, and of the part; by default all that follow.
+            Number of documents above the part, and in the part; by default all that follow.
         context : mapping of str to str, optional
-            Further facts of the search, by the names of the experiment's settings.
+            Further attributes of the search, named in the settings of the experiment.
         """
         said: Any = None
-        why = "it continues a fallback"
+        why = "the search continues a fallback"
         if not offset or (user if token is None else token):
             asked = {"query": query, "rankings": dict(rankings), "user": user, "offset": offset, "token": token or ""}
             said, why = self._ask(
@@ -147,45 +146,45 @@ class Client:
             if not why:
                 page, token, rankers = said["page"], said["token"], said["rankers"]
                 if not (isinstance(page, list) and isinstance(token, str) and isinstance(rankers, list)):
-                    raise TypeError  # a text would become a page of letters
+                    raise TypeError  # a string would become a page of letters
                 return Shown(tuple(page), token, tuple(rankers), said["served"], total=said.get("total", len(page)))
         except (KeyError, TypeError):
-            why = "the answer is none of this service"
+            why = "the answer is invalid"
         shown = tuple(rankings[self._incumbent][: self._top])
         return Shown(shown[offset:][:limit], "", (self._incumbent,), FALLBACK, why, len(shown))
 
     def clicks(self, token: str, clicks: Sequence[str | int], *, final: bool = True, deadline: float = 2.0) -> bool:
-        """Report the clicks of a page; return whether the service counts them.
+        """Report the clicks of a page; return whether the service counted them.
 
         Parameters
         ----------
         token : str
-            Of the page.
+            Token of the page.
         clicks : sequence
-            Ids of the documents that were clicked; empty if none was.
+            Ids of the clicked documents; empty for a page without clicks.
         final : bool
             Whether the report is complete, see `ltr_duel.live.Experiment.record`.
         deadline : float
-            Seconds that the call may take.
+            Maximum time of the call, in seconds.
 
         Returns
         -------
         bool
-            False too if the page was closed before: by a final report, at its deadline, or to make room.
+            Also False if the page was closed before, by a final report, at its deadline or at the limit of open pages.
         """
         return self._report("/clicks", {"token": token, "clicks": list(clicks), "final": final}, deadline)
 
     def events(self, token: str, events: Sequence[Mapping[str, Any]], *, deadline: float = 2.0) -> bool:
-        """Report outcomes of a page, also after it was closed; return whether the service keeps them.
+        """Report outcomes of a page, open or closed; return whether the service stored them.
 
         Parameters
         ----------
         token : str
-            Of the page.
+            Token of the page.
         events : sequence of mappings
-            Each with a ``kind``, and if need be ``document``, ``value`` and ``id``. One that is repeated counts once.
+            Outcomes with a ``kind``, and optionally ``document``, ``value`` and ``id``. A repeated outcome counts once.
         deadline : float
-            Seconds that the call may take.
+            Maximum time of the call, in seconds.
         """
         return self._report("/events", {"token": token, "events": list(events)}, deadline)
 
@@ -196,26 +195,26 @@ class Client:
         return not why and isinstance(said, dict) and bool(said.get("recorded"))
 
     def _ask(self, path: str, given: dict[str, Any], deadline: float) -> tuple[Any, str]:
-        """Return the answer of the service, and the reason why it is unusable; empty if it is usable."""
+        """Return the answer of the service, and the reason why it is unusable, or an empty string."""
         if self._connections.closed:
             return None, "the client is closed"
         if time.monotonic() < self._asleep.get(path, 0.0):
-            return None, f"not asked, a moment after: {self._why.get(path)}"
+            return None, f"not sent, shortly after: {self._why.get(path)}"
         said, failed = None, True
         try:
             body = json.dumps(given).encode()
-        except (TypeError, ValueError, RecursionError) as error:  # no fault of the service
-            return None, f"JSON cannot hold this: {error}"
+        except (TypeError, ValueError, RecursionError) as error:  # not an error of the service
+            return None, f"the request cannot be encoded as JSON: {error}"
         try:
             status, again, answer = self._connections.post(self._root + path, body, time.monotonic() + deadline)
             if status == http.HTTPStatus.OK:
                 said, why, failed = json.loads(answer), "", False
             else:
                 failed = status >= http.HTTPStatus.INTERNAL_SERVER_ERROR
-                with suppress(ValueError):  # a proxy refuses in HTML
+                with suppress(ValueError):  # a proxy may answer in HTML
                     said = json.loads(answer)
                 why = f"{status}: {said.get('error', '') if isinstance(said, dict) else ''}"
-            if status == http.HTTPStatus.CONFLICT and again:  # the first sending was counted, but its answer was lost
+            if status == http.HTTPStatus.CONFLICT and again:  # the first attempt was counted, but its answer was lost
                 said, why = {"recorded": True}, ""
         except TimeoutError:
             why = f"no answer within {deadline:g} seconds"

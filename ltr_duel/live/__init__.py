@@ -1,7 +1,7 @@
-"""An experiment behind a search page: a policy chooses rankers, lists are interleaved, every click is counted once.
+"""Live experiments on a search page: a policy chooses rankers, their lists are interleaved, clicks are counted once.
 
-decide -> page with a token -> record -> outcome -> policy; all of it in one file that survives the process. Nothing
-here speaks HTTP.
+decide -> page with a token -> record -> outcome -> policy; all state is in one file that survives the process. HTTP is
+in `ltr_duel.serve`.
 """
 
 import lazy_loader

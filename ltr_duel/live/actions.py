@@ -1,4 +1,4 @@
-"""The steps of a transaction: a page is decided on, clicks are counted, deadlines pass."""
+"""The steps of a transaction: decide on a page, count clicks, close pages after their deadline."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ from ltr_duel.live.tokens import NO_PAGE, Claim, Keys, Marks
 from ltr_duel.live.turns import Key
 from ltr_duel.live.unsampled import Drafts
 
-_SNAPSHOT_EVERY = 2000  # events between two snapshots: at most so many are read when a store is opened
+_SNAPSHOT_EVERY = 2000  # events between two snapshots: the most that are read when a store is opened
 _PASSING = 20  # pages past their deadline that are closed before a page is shown
 _coin: Any = interpreted(coin)
 
 
 class Actions:
-    """Changes store and memory alike; a call that raises `InputError` has changed neither."""
+    """Change store and memory together; a call that raises `InputError` has changed neither."""
 
     def __init__(self, settings: Settings, store: Store, keys: Keys, mark: str, steps: Steps) -> None:
         self.memory, self._steps = Memory(settings, store, steps), steps
@@ -69,7 +69,7 @@ class Actions:
         self._changes = store.changes
 
     def look(self, now: float) -> None:
-        """Follow steps of the clock, and switches that other processes have used."""
+        """Take account of steps of the clock, and of switches used by other processes."""
         memory = self.memory
         if self._steps.look(now, memory.pages, lambda: min(memory.waiting, default=memory.pages + 1)):
             memory.reorder()
@@ -81,7 +81,7 @@ class Actions:
     def answer(
         self, call: Decide | Record | Drop | Switch, now: float
     ) -> Decision | Recorded | Switches | InputError | None:
-        """Return the answer to a call, or its error; None for a later part of an unknown page."""
+        """Return the result of a call, or its error; None for a later part of an unknown page."""
         try:
             if isinstance(call, Drop):
                 return self.drop(call.page, now)
@@ -91,10 +91,10 @@ class Actions:
                 return self.decide(call, now)
             return self.record(call, now)
         except InputError as error:
-            return error.with_traceback(None)  # its frames hold the other calls
+            return error.with_traceback(None)  # its frames refer to the other calls
 
     def decide(self, call: Decide, now: float) -> Decision | None:
-        """Make a page of the rankers that the policy asks for, or show an earlier one again."""
+        """Make a page of the rankers that the policy requests, or show an earlier page again."""
         memory, settings, query, user = self.memory, self._settings, call.query, call.user
         rankings: Mapping[str, Sequence[Hashable]] = call.rankings
         require_search(call, settings)
@@ -107,7 +107,7 @@ class Actions:
         names = [settings.rankers[arm] for arm in dict.fromkeys(key)]
         for name in names:
             if name not in rankings:
-                raise InputError(f"the policy asks for ranker '{name}', whose list is not given")
+                raise InputError(f"the policy requires ranker '{name}', whose list is missing")
             require_ids(name, rankings[name])
         require_one_text([rankings[name] for name in names])
         alone, before = memory.turns.is_alone(key), self._seen(user)
@@ -121,12 +121,12 @@ class Actions:
             page = interleave(given, settings.method, outcome=settings.outcome, top=settings.top, rng=memory.lists)
             ids, sheet = page.shown, pack_page(page)
         if len(memory.waiting) >= settings.max_open:
-            self._store.gather(self._close_first(now), b"")  # its late clicks are refused as too late, not as repeated
+            self._store.gather(self._close_first(now), b"")  # so its later clicks are refused as late, not as repeated
             memory.early += 1
         number, expires = memory.pages + 1, int((now + settings.deadline) * 1000)
         text, seen, depth = write_ids(tuple(ids)), None, depth_of(part_of(tuple(ids), call), call)
         self.marks.begin(number)
-        if user and sheet and _counts(key):  # by the order of the pages: that of the reports depends on the clicks
+        if user and sheet and _counts(key):  # in the order of the pages: the order of the reports depends on the clicks
             seen = in_bytes(before) if before else None
             self._store.see(user, before | memory.tally.bits(key))
         chance = memory.turns.policy.chance()
@@ -142,7 +142,7 @@ class Actions:
         return self._drafts.page(number, key[:1] if alone else key, read_ids(text), expires, call)
 
     def record(self, call: Record, now: float) -> Recorded:
-        """Close a page with its clicks, or keep them until it is closed; outcomes may come later."""
+        """Close a page with its clicks, or store them until it is closed; outcomes may be reported later."""
         claim = self.marks.claim(call.token)
         if claim.page == NO_PAGE:
             return Recorded(NO_PAGE, (), {})
@@ -172,14 +172,14 @@ class Actions:
             return ExpiredError("the deadline of the page has passed: it was closed with the clicks reported before")
         if claim.page not in self.memory.waiting:
             if self._store.has_gathered(claim.page):
-                return ExpiredError("the page was closed early, to make room, with the clicks reported before")
+                return ExpiredError("the page was closed early (too many open pages), with the clicks reported before")
             return UsedError("the clicks of the page were counted already")
         if claim.expires != self.memory.waiting[claim.page][0]:
-            raise TokenError("the token is of another page with that number")
+            raise TokenError("the token belongs to another page with the same number")
         return None
 
     def expire(self, now: float, most: int) -> int:
-        """Close at most so many pages whose deadline has passed; return their number."""
+        """Close at most ``most`` pages whose deadline has passed; return their number."""
         closed = 0
         while closed < most and (first := self.memory.first_due()) and first[0] <= now * 1000:
             self._close_first(now)
@@ -187,7 +187,7 @@ class Actions:
         return closed
 
     def drop(self, page: int, now: float) -> Recorded:
-        """Close a page without an outcome: it was not delivered, or is damaged."""
+        """Close a page without an outcome, because it was not delivered or is damaged."""
         if page not in self.memory.waiting:
             raise UsedError("the page is closed already")
         _, key = self.memory.waiting.pop(page)
@@ -206,7 +206,7 @@ class Actions:
         return memory.switches
 
     def _seen(self, user: str) -> int:
-        """Return the pairs of which a user was shown a page, a bit each."""
+        """Return the pairs of which the user was shown a page, one bit per pair."""
         try:
             return self._store.seen(user) if user else 0
         except DAMAGED:
@@ -223,7 +223,7 @@ class Actions:
         return page
 
     def _gather(self, number: int, clicks: Iterable[Hashable]) -> Recorded:
-        """Keep the clicks of a page that stays open."""
+        """Store the clicks of a page that stays open."""
         _, key = self.memory.waiting[number]
         text, sheet, _, depth = self._store.page(number)
         places = array("H", sorted(self._gathered(number) | set(places_of(read_ids(text)[:depth], clicks)))).tobytes()
@@ -239,7 +239,7 @@ class Actions:
             self._store.forget_gathered(number)
 
     def _close(self, number: int, clicks: Iterable[Hashable] | None, now: float) -> Recorded:
-        """Close a page; without a list of clicks, as its deadline has passed."""
+        """Close a page; ``clicks`` is None if its deadline has passed."""
         _, key = self.memory.waiting[number]
         text, sheet, seen, depth = self._store.page(number)
         names = self._rankers(key) if sheet else (self._settings.rankers[key[0]],)
@@ -271,7 +271,7 @@ class Actions:
         return tuple([self._settings.rankers[arm] for arm in key])
 
     def _places_of(self, key: Key) -> tuple[str, ...]:
-        """Return different names for the arms of a page, which may hold an arm twice."""
+        """Return distinct names for the arms of a page, which may contain an arm twice."""
         names = self._rankers(key)
         return tuple([f"{name}\0{k}" if name in names[:k] else name for k, name in enumerate(names)])
 
@@ -280,7 +280,7 @@ class Actions:
         self.memory.happen(event, key)
 
     def finish(self) -> None:
-        """Write the states of the random streams, the steps of the clock and, at times, a snapshot."""
+        """Write the states of the random streams, the steps of the clock and, at intervals, a snapshot."""
         chance = self.memory.chance()
         if chance != self._chance:
             self._store.set_about("chance", chance)
@@ -293,5 +293,5 @@ class Actions:
 
 
 def _counts(key: Key) -> bool:
-    """Whether a page counts for its pairs; a set with a ranker twice is for the policy alone."""
+    """Whether a page counts for its pairs; only the policy uses a page that contains a ranker twice."""
     return len(set(key)) == len(key)

@@ -1,6 +1,6 @@
-"""The calls of a live experiment, its answers and refusals.
+"""The calls of a live experiment, with their answers and errors.
 
-A refusal is one sentence without keys and paths of the server, so a client may see it.
+Messages of errors contain no keys and no paths of the server, so they may be sent to clients.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ltr_duel.core import InputError
 
 
 class Decide(NamedTuple):
-    """A search, which needs a page.
+    """A search that requires a page.
 
     Examples
     --------
@@ -23,12 +23,12 @@ class Decide(NamedTuple):
 
     query: str
     rankings: Mapping[str, Sequence[Hashable]]  # ranker -> document ids, best first
-    user: str = ""  # empty for an unknown one
-    offset: int = 0  # documents of the page above the part to show
-    limit: int | None = None  # documents of the part; None for all that follow
-    token: str = ""  # of a page to show again, or to continue
-    context: Mapping[str, str] = MappingProxyType({})  # further facts, by the names of the settings
-    joined: bool = False  # whether `Experiment.outside` has admitted it, so the switches are not applied again
+    user: str = ""  # empty for an unknown user
+    offset: int = 0  # number of documents above the part to show
+    limit: int | None = None  # number of documents in the part; None for all that follow
+    token: str = ""  # token of a page to show again or to continue
+    context: Mapping[str, str] = MappingProxyType({})  # further attributes, with the names in the settings
+    joined: bool = False  # whether `Experiment.outside` has admitted the search already
 
 
 class Record(NamedTuple):
@@ -42,12 +42,12 @@ class Record(NamedTuple):
 
     token: str
     clicks: Iterable[Any]  # ids of shown documents, in any order, or outcomes: {"document", "kind", "value", "id"}
-    final: bool = True  # False: the page stays open until its deadline, and later reports add to it
-    late: bool = False  # whether the page may be closed already; the outcomes are kept for the log alone
+    final: bool = True  # False: the page stays open until its deadline, and later reports add clicks
+    late: bool = False  # whether the page may be closed already; the outcomes are stored for the log only
 
 
 class Drop(NamedTuple):
-    """A page was not delivered: it is closed without an outcome."""
+    """Close a page without an outcome because it was not delivered."""
 
     page: int  # number of the page
 
@@ -62,16 +62,16 @@ class Decision(NamedTuple):
     """
 
     page: int  # number of the page, from 1; 0 outside of the experiment
-    shown: tuple[Any, ...]  # document ids, from the top, or of the requested part
-    rankers: tuple[str, ...]  # the rankers of its lists, in the policy's order; a single one is not compared
+    shown: tuple[Any, ...]  # document ids of the page or of the requested part, from the top
+    rankers: tuple[str, ...]  # the rankers of the page, in the policy's order; a single ranker is not compared
     token: str  # for `Record`
-    expires: float  # its deadline: seconds of the experiment's clock
-    served: str = "experiment"  # or why the search takes no part: paused, winner, ended, share, holdback, away, later
-    total: int = 0  # documents of the whole page
+    expires: float  # deadline in seconds of the experiment's clock
+    served: str = "experiment"  # or why the search is outside: paused, winner, ended, share, holdback, away, later
+    total: int = 0  # number of documents on the whole page
 
 
 class Recorded(NamedTuple):
-    """Clicks that were counted.
+    """The result of a report of clicks.
 
     Examples
     --------
@@ -81,11 +81,11 @@ class Recorded(NamedTuple):
 
     page: int
     rankers: tuple[str, ...]
-    credit: dict[tuple[str, str], float]  # who won: +1 the first, -1 the second, 0 a tie; nothing of one ranker alone
+    credit: dict[tuple[str, str], float]  # +1 if the first won, -1 the second, 0 tie; empty for a single ranker
 
 
 class TokenError(InputError):
-    """A token is not of this experiment: damaged, signed by another key, or made for another experiment.
+    """A token does not belong to this experiment: damaged, signed by another key, or from another experiment.
 
     Examples
     --------
@@ -95,7 +95,7 @@ class TokenError(InputError):
 
 
 class ExpiredError(InputError):
-    """A page was closed before its clicks came: at its deadline, or to make room.
+    """A page was closed before its clicks arrived, at its deadline or at the limit of open pages.
 
     Examples
     --------
@@ -115,11 +115,11 @@ class UsedError(InputError):
 
 
 class BusyError(InputError):
-    """More requests wait than the settings of a service allow."""
+    """More requests are queued than the settings of a service allow."""
 
 
 class StoreError(InputError):
-    """The store cannot be written now: the request has changed nothing, and may be repeated.
+    """The store cannot be written now; the request has changed nothing and may be repeated.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A store is checked, and copied whole while a service writes to it."""
+"""Check and copy a store, while a service may be writing to it."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _WRONG = (  # a fault, and the query that counts it
     ("pages are missing", "SELECT coalesce(max(page), 0) - count(*) FROM pages"),
     ("events are missing", "SELECT coalesce(max(event), 0) - count(*) FROM events"),
     ("open pages have no row", "SELECT count(*) FROM waiting WHERE page NOT IN (SELECT page FROM pages)"),
-    ("events are of pages without a row", "SELECT count(*) FROM events WHERE page NOT IN (SELECT page FROM pages)"),
-    ("events are second ends of pages", "SELECT count(*) - count(DISTINCT page) FROM events WHERE kind > 0"),
+    ("events of pages without a row", "SELECT count(*) FROM events WHERE page NOT IN (SELECT page FROM pages)"),
+    ("events close pages a second time", "SELECT count(*) - count(DISTINCT page) FROM events WHERE kind > 0"),
     (
-        "pages are open and closed",
+        "pages are both open and closed",
         "SELECT count(*) FROM waiting WHERE page IN (SELECT page FROM events WHERE kind > 0)",
     ),
-    ("outcomes are of pages without a row", "SELECT count(*) FROM outcomes WHERE page NOT IN (SELECT page FROM pages)"),
+    ("outcomes of pages without a row", "SELECT count(*) FROM outcomes WHERE page NOT IN (SELECT page FROM pages)"),
     (
-        "outcomes are of documents that were not shown",
+        "outcomes of documents that were not shown",
         "SELECT count(*) FROM outcomes JOIN pages USING (page)"
         " WHERE typeof(place) <> 'integer' OR (json_valid(shown) AND place >= json_array_length(shown))",
     ),
@@ -41,16 +41,16 @@ _WRONG = (  # a fault, and the query that counts it
     ("open pages have no deadline", "SELECT count(*) FROM waiting WHERE typeof(expires) <> 'integer'"),
 )
 _NOT_CLOSED = (
-    "the store was not closed, and it has no log: if it is a copy of a store in use, it lacks the latest pages"
+    "the store was not closed, and it has no log: if it is a copy of a store in use, the latest pages are missing"
 )
-_MOST = 20  # complaints about single pages
+_MOST = 20  # maximum number of reported faults of each kind
 
 
 def check_store(store: str | Path) -> list[str]:
-    """Look through a store; a service may go on writing to it.
+    """Check a store, while a service may be writing to it.
 
-    A copy without its log is a whole store of an earlier moment. It is noticed by its mark: a store in use has one, and
-    loses it when it is closed. A copy of a store that was closed long ago looks like the store.
+    A copy without its log is a complete store of an earlier moment. A store contains a mark while it is in use, so a
+    marked file without a log is reported. An old copy of a closed store cannot be distinguished from the store.
 
     Parameters
     ----------
@@ -59,12 +59,12 @@ def check_store(store: str | Path) -> list[str]:
     Returns
     -------
     list of str
-        A sentence for each fault; empty for a sound store.
+        One sentence for each fault; empty if there are no faults.
 
     Raises
     ------
     InputError
-        If the file is no store, or so damaged that it cannot be read.
+        If the file is not a store, or is too damaged to be read.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def check_store(store: str | Path) -> list[str]:
     alone = not has_log(path) and not path.with_name(f"{path.name}-lock").exists()
     try:
         with closing(connected(path, writes=False)) as db:
-            db.execute("BEGIN")  # one moment
+            db.execute("BEGIN")  # one snapshot for all queries
             said = [one for (one,) in db.execute("PRAGMA integrity_check(5)") if one != "ok"]
             found = [f"the file is damaged: {one}" for one in said]
             for what, words in _WRONG:
@@ -101,26 +101,26 @@ def check_store(store: str | Path) -> list[str]:
 
 
 def _wrong_pages(db: sqlite3.Connection, settings: Settings) -> list[str]:
-    """Return a sentence for each page that could not be credited."""
+    """Return a sentence for each page that cannot be credited."""
     rows = db.execute("SELECT page, arms, shown, sheet FROM pages")
     return list(islice((f"page {page} is damaged" for page, *cells in rows if is_damaged(settings, *cells)), _MOST))
 
 
 def _wrong_events(db: sqlite3.Connection, n_arms: int) -> list[str]:
-    """Return a sentence for each event that could not be counted again."""
+    """Return a sentence for each event that cannot be counted."""
     rows = db.execute("SELECT events.*, arms FROM events JOIN pages USING (page) ORDER BY event")
     keys = ((row, key_of(arms, n_arms)) for *row, arms in rows)
     return [f"event {row[0]} is damaged" for row, key in keys if key and not Event(*row).is_of(key)][:_MOST]
 
 
 def _wrong_switches(db: sqlite3.Connection, settings: Settings) -> list[str]:
-    """Return a sentence for each use of a switch that is damaged, or of no use at its place."""
+    """Return a sentence for each use of a switch that is damaged or invalid."""
     rows = enumerate(replayed(switches_in(db), settings), 1)
     return [f"use {k} of a switch: {wrong}" for k, (_, wrong) in rows if wrong][:_MOST]
 
 
 def _wrong_snapshot(db: sqlite3.Connection, settings: Settings) -> list[str]:
-    """Return the reason why an experiment could not go on from the snapshot."""
+    """Return the reason why an experiment cannot continue from the snapshot."""
     try:
         if found := snapshot_in(db):
             Tally(len(settings.rankers)).take(found.arrays)
@@ -133,14 +133,14 @@ def _wrong_snapshot(db: sqlite3.Connection, settings: Settings) -> list[str]:
 
 
 def backup_store(store: str | Path, out: str | Path, *, without_log: bool = False) -> int:
-    """Copy a store as it is at one moment to a new file, whole or not at all; return the number of pages.
+    """Copy one snapshot of a store to a new file, completely or not at all; return the number of pages.
 
-    A service may go on writing meanwhile. ``without_log`` accepts a store that was copied without its log.
+    A service may write meanwhile. ``without_log`` accepts a store that was copied without its log.
     """
     path, target = arguments.as_path("a store", store), arguments.as_path("a backup", out)
     for one in (target, *(target.with_name(f"{target.name}{end}") for end in ("-wal", "-shm", "-journal"))):
         if one.exists():
-            raise InputError(f"{one}: there is a file already; move it away, or give the backup another name")
+            raise InputError(f"{one}: this file exists already; move it away, or choose another name for the backup")
     with (
         closing(connected(path, writes=False, without_log=without_log)) as source,
         files.replacing(target) as temporary,

@@ -1,8 +1,8 @@
-"""The contents of searches and reports: ids, texts, outcomes. What a log could not hold is refused.
+"""Check the contents of searches and reports: ids, strings, outcomes. Values that a log cannot contain are refused.
 
-The rankers of a page are credited with one kind of outcome, by default clicks, while the page is open. All other
-outcomes, and those of a page that is closed, are kept for the log and change neither the policy nor the state. An
-outcome is identified by its page, document, kind and id, so a report that is repeated adds nothing.
+One kind of outcome, by default clicks, credits the rankers of a page while the page is open. All other outcomes, and
+outcomes of closed pages, are stored for the log and change neither the policy nor the state. An outcome is identified
+by its page, document, kind and id, so a repeated report adds nothing.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ _LONGEST_CONTEXT = 100
 _KEYS = ("kind", "document", "value", "id")
 _KIND = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _LONGEST_ID, _LARGEST = 100, 1e12
-_MOST = 200  # outcomes of a page
+_MOST = 200  # maximum number of outcomes of a page
 _DAY = 86_400.0
 
 
 def require_text(what: str, text: str) -> None:
-    """Refuse anything but a text that a store can hold."""
+    """Raise `InputError` unless the value is a string that a store can contain."""
     if not isinstance(text, str):
-        raise InputError(f"{what} must be a text, not {errors.shown(text)}")
+        raise InputError(f"{what} must be a string, not {errors.shown(text)}")
     if len(text) > _LONGEST_TEXT:
         raise InputError(f"{what} must have at most {_LONGEST_TEXT:,} characters, not {len(text):,}")
     _require_unicode(what, text)
@@ -44,11 +44,11 @@ def _require_unicode(what: str, text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise InputError(f"{what} is no text of Unicode: it holds half a character") from None
+        raise InputError(f"{what} is not valid Unicode: it contains half a character") from None
 
 
 def require_ids(name: str, ids: Any) -> None:
-    """Refuse ids that a log could not hold; interleaving checks the rest."""
+    """Refuse ids that a log cannot contain; interleaving checks the rest."""
     if not isinstance(ids, list | tuple | np.ndarray):
         raise InputError(f"the list of ranker '{name}' is not a list but {errors.shown(ids)}")
     kinds = set(map(type, ids))
@@ -58,17 +58,17 @@ def require_ids(name: str, ids: Any) -> None:
     for kind in kinds - {str, int}:
         for one in ids:
             if type(one) is kind and (kind is bool or not _is_finite(one)):
-                raise InputError(f"a document id is a text or a finite number, not {errors.shown(one)}")
+                raise InputError(f"a document id is a string or a finite number, not {errors.shown(one)}")
 
 
 def require_one_text(lists: Sequence[Sequence[Any]]) -> None:
-    """Refuse ids that are the same in a log, which holds texts, as 1 and "1"."""
+    """Refuse ids that become equal strings in a log, such as 1 and "1"."""
     if len(set().union(*(map(type, ids) for ids in lists))) > 1:
         ids = set().union(*lists)
         texts = Counter(map(str, ids))
         if len(texts) < len(ids):
             text = texts.most_common(1)[0][0]
-            raise InputError(f"the lists hold document {errors.shown(text)} as a text and as a number")
+            raise InputError(f"the lists contain document {errors.shown(text)} as a string and as a number")
 
 
 def _is_finite(one: Any) -> bool:
@@ -76,21 +76,21 @@ def _is_finite(one: Any) -> bool:
 
 
 def plain_list(name: str, ids: Any, top: int) -> tuple[Any, ...]:
-    """Return the shown documents of one ranker alone; refuse the lists that `interleave` refuses."""
+    """Return the shown documents of a single ranker; refuse the lists that `interleave` refuses."""
     require_ids(name, ids)
     given = ids.tolist() if isinstance(ids, np.ndarray) else ids
     if not given:
         raise InputError(f"the list of ranker '{name}' is empty")
     if len(set(given)) < len(given):
         twice = next(one for one, count in Counter(given).items() if count > 1)
-        raise InputError(f"document {twice!r} is twice on the list of ranker '{name}'")
+        raise InputError(f"document {twice!r} appears twice on the list of ranker '{name}'")
     return tuple(given[:top])
 
 
 def require_search(call: Decide, settings: Settings) -> None:
-    """Refuse an impossible search, whether or not it takes part in the experiment."""
+    """Refuse an invalid search, inside or outside of the experiment."""
     require_text("the query", call.query)
-    if not call.query:  # an empty query stands for a forgotten one
+    if not call.query:  # an empty query stands for a forgotten query
         raise InputError("the query must not be empty")
     require_text("the user", call.user)
     errors.require_whole("the offset", call.offset, 0)
@@ -98,7 +98,7 @@ def require_search(call: Decide, settings: Settings) -> None:
         errors.require_whole("the limit", call.limit, 1)
     _require_context(call.context, settings.context)
     if not isinstance(call.rankings, Mapping):
-        raise InputError(f"rankings are a mapping of names to lists, not {errors.shown(call.rankings)}")
+        raise InputError(f"rankings must be a mapping of names to lists, not {errors.shown(call.rankings)}")
     for name in call.rankings:
         if name not in settings.rankers:
             raise errors.unknown_name("ranker", name, settings.rankers)
@@ -106,10 +106,10 @@ def require_search(call: Decide, settings: Settings) -> None:
 
 def _require_context(context: Mapping[str, str], names: Sequence[str]) -> None:
     if not isinstance(context, Mapping):
-        raise InputError(f"the context is a mapping of names to texts, not {errors.shown(context)}")
+        raise InputError(f"the context is a mapping of names to strings, not {errors.shown(context)}")
     for name, value in context.items():
         if name not in names:
-            raise InputError(f"the settings name no context {errors.shown(name)} ({', '.join(names) or 'none'})")
+            raise InputError(f"the settings define no context {errors.shown(name)} ({', '.join(names) or 'none'})")
         require_text(f"the context '{name}'", value)
         if len(value) > _LONGEST_CONTEXT:
             raise InputError(f"the context '{name}' has at most {_LONGEST_CONTEXT} characters")
@@ -121,12 +121,12 @@ def part_of(ids: tuple[Any, ...], call: Decide) -> tuple[Any, ...]:
 
 
 def depth_of(part: tuple[Any, ...], call: Decide) -> int:
-    """Return how many documents of a page a user has seen to the end of a part."""
+    """Return the number of documents of a page down to the end of a part."""
     return call.offset + len(part) if part else 0
 
 
 def places_of(ids: Sequence[Any], clicks: Iterable[Hashable]) -> list[int]:
-    """Return the clicked places from 0, ascending."""
+    """Return the clicked positions, from 0, ascending."""
     place = {one: k for k, one in enumerate(ids)}
     found = set()
     for one in clicks:
@@ -140,22 +140,22 @@ def places_of(ids: Sequence[Any], clicks: Iterable[Hashable]) -> list[int]:
 class Outcome(NamedTuple):
     """A row of ``outcomes``."""
 
-    place: int  # of the document, from 0; -1 for the whole page
+    place: int  # position of the document, from 0; -1 for the whole page
     kind: str
     name: str
     value: float
 
 
 class Outcomes:
-    """Reads reports and keeps the outcomes in them."""
+    """Read reports and store their outcomes."""
 
     def __init__(self, settings: Settings, store: Store) -> None:
         self._settings, self._store = settings, store
 
     def read(self, page: int, call: Record) -> tuple[Iterable[Hashable], list[Outcome]]:
-        """Return the credited documents of a report, and its outcomes that are not stored yet.
+        """Return the credited documents of a report, and the outcomes that are not stored yet.
 
-        Raises `ExpiredError` for an outcome with an id, of a page that was forgotten.
+        Raises `ExpiredError` for an outcome with an id if the page was forgotten.
         """
         items = call.clicks
         if isinstance(items, str | bytes | Mapping) or not isinstance(items, Iterable):
@@ -177,22 +177,22 @@ class Outcomes:
             if outcome[:3] not in kept:
                 new.setdefault(outcome[:3], outcome)
         if len(kept) + len(new) > _MOST:
-            raise InputError(f"a page has at most {_MOST} outcomes beside its clicks")
+            raise InputError(f"a page has at most {_MOST} outcomes in addition to its clicks")
         if any(one.name for one in new.values()):
             self._require_known(page)
         return clicks, list(new.values())
 
     def _require_known(self, page: int) -> None:
-        """Refuse ids of a forgotten page: they would never be forgotten, and repeated reports would count twice."""
+        """Refuse outcome ids for a forgotten page: they would stay stored, and repeated reports would count twice."""
         query, user = self._store.asked(page)
         at, before = self._store.shown(page)[0], self._store.about(BEFORE) or 0.0
         if (not query and user.startswith(NAMELESS)) or not isinstance(at, float) or at < before:
             raise ExpiredError(
-                "user and query of the page were forgotten: an outcome with an 'id' is not kept any more"
+                "user and query of the page were forgotten: an outcome with an 'id' is no longer accepted"
             )
 
     def keep(self, page: int, outcomes: list[Outcome], now: float) -> None:
-        """Write outcomes."""
+        """Write outcomes to the store."""
         for one in outcomes:
             self._store.add_outcome(page, one, now)
 

@@ -1,4 +1,4 @@
-"""A live experiment: lists to show, their clicks, and its state."""
+"""A live experiment: make the pages to show, count their clicks, report the state."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ltr_duel.live.state import State, known_of, state_of
 from ltr_duel.live.switches import Switch, Switches
 from ltr_duel.live.tokens import Keys
 
-_AT_ONCE = 500  # pages past their deadline that are closed in one transaction
+_AT_ONCE = 500  # expired pages closed in one transaction
 
 
 class Experiment(Running):
-    """A live experiment in one file; made by `Experiment.open`. Threads may share it.
+    """A live experiment in one file, opened by `Experiment.open`. Threads may share it.
 
-    Each call is durable when it returns. A call that raises has changed nothing; it raises `StoreError` if the store
-    cannot be written.
+    Each call is durable when it returns. A call that raises an error has changed nothing; the error is `StoreError` if
+    the store cannot be written.
 
     Parameters
     ----------
@@ -67,32 +67,32 @@ class Experiment(Running):
         accept_new_code: bool = False,
         user_key: bytes | None = None,
     ) -> Experiment:
-        """Open the store of an experiment, or make one.
+        """Open the store of an experiment, or create it.
 
         Parameters
         ----------
         path : path
         settings : Settings, optional
-            By default those of the store. The guide lists those that can be changed while an experiment goes on.
+            By default the stored settings. The guide lists the settings that can be changed during an experiment.
         keys : Keys, optional
-            Secrets that sign the tokens. By default a random one: the tokens of open pages end with the process.
+            Secrets that sign the tokens. By default a random secret: all tokens become invalid when the process ends.
         clock : callable
             Returns the time, in seconds.
         monotonic : callable, optional
-            Returns seconds of a clock that never jumps; `time.monotonic` for `time.time`. After a step of ``clock`` (a
-            suspended machine, a clock that is set), and while the store is closed, open pages keep the time that they
-            had left. Without it each step is time that has passed.
+            Returns seconds of a clock that never jumps; `time.monotonic` for `time.time`. Open pages keep their
+            remaining time after a step of ``clock`` (a suspended machine, an adjusted clock) and while the store is
+            closed. Without it, each step counts as elapsed time.
         accept_new_code : bool
             Continue although the policy's numbers version or plug-in file differs from the store's record; the store
             records the change as an event.
         user_key : bytes, optional
-            The key by which users are hashed (HMAC-SHA256) before they are kept; empty to keep them as they are given.
-            Without it a store with hashes takes no searches of users.
+            The key with which users are hashed (HMAC-SHA256) before they are stored; empty to store them unhashed.
+            Without the key, a store with hashed users refuses searches with a user.
 
         Raises
         ------
         InputError
-            If the file is no store, another process writes to it, or settings, code or user key are of another
+            If the file is not a store, another process writes to it, or settings, code or user key belong to another
             experiment.
         """
         opened = open_store(path, settings, clock(), user_key, accept_new_code=accept_new_code)
@@ -123,60 +123,60 @@ class Experiment(Running):
         token: str = "",
         context: Mapping[str, str] | None = None,
     ) -> Decision:
-        """Choose rankers and make the page to show; or show one again, or a later part of one.
+        """Choose rankers and make the page to show, or show an earlier page again, or a later part of it.
 
         Parameters
         ----------
         query : str
-            1 to 10,000 characters; it is kept for the log.
+            1 to 10,000 characters; stored for the log.
         rankings : mapping of str to sequence
-            Document ids, best first, at least of the rankers in `asked`: texts or numbers.
+            Document ids (strings or numbers), best first, at least for the rankers in `asked`.
         user : str
-            Empty for an unknown user. For intervals a user counts once for each pair of rankers. Within ``sticky``
-            seconds the same user and query see the same page.
+            Empty for an unknown user. In the intervals, a user counts once for each pair of rankers. Within ``sticky``
+            seconds, the same user and query get the same page.
         offset, limit : int, optional
-            Documents of the page above the part to show, and of the part; by default all that follow. A later part of
-            an unknown page is one of the incumbent's list, and takes no part in the experiment.
+            Number of documents above the part to show, and in the part; by default all that follow. A later part of an
+            unknown page is taken from the incumbent's list, outside of the experiment.
         token : str
-            Token of the page to show again, or to continue, until its deadline; for the same query.
+            Token of the page to show again or to continue, for the same query and before its deadline.
         context : mapping of str to str, optional
-            Further facts of the search, by names of the settings' ``context``; columns of the log.
+            Further attributes of the search, named in the settings' ``context``; they become columns of the log.
 
         Raises
         ------
         TokenError
-            If the token is none of this experiment's.
+            If the token does not belong to this experiment.
         InputError
             For lists that cannot be interleaved, or unknown rankers.
         """
         return self._one(Decide(query, rankings, user, offset, limit, token, context or {}))
 
     def record(self, token: str, clicks: Iterable[Any], *, final: bool = True, late: bool = False) -> Recorded:
-        """Count the clicks of a page, once, and keep other outcomes.
+        """Count the clicks of a page once, and store other outcomes.
 
         Parameters
         ----------
         token : str
-            Of the page.
+            Token of the page.
         clicks : iterable of document ids, or of mappings
-            In any order; empty for a page that was seen without a click. A mapping is an outcome with its ``kind``, and
-            optionally ``document``, ``value`` (1) and ``id`` (to distinguish two of a kind and document).
+            In any order; empty for a page that was seen without a click. A mapping is an outcome with a ``kind``, and
+            optionally ``document``, ``value`` (1) and ``id`` (to distinguish outcomes with equal kind and document).
         final : bool
             Whether the report is complete. If not, the page stays open until its deadline, and later reports add to
-            these clicks; the policy learns of them when the page is closed.
+            these clicks; the policy receives the outcome when the page is closed.
         late : bool
-            Whether the page may be closed already: then the outcomes are kept for the log, and change nothing else.
+            Whether the page may be closed already; the outcomes are then stored for the log only.
 
         Raises
         ------
         TokenError
-            If the token is none of this experiment's.
+            If the token does not belong to this experiment.
         ExpiredError
-            If the page's deadline has passed, or it was closed to make room.
+            If the page's deadline has passed, or the page was closed at the limit of open pages.
         UsedError
-            If its clicks were counted already.
+            If the clicks of the page were counted already.
         InputError
-            If a document was not shown, or is below the parts of the page that were.
+            If a document was not shown, or is below the shown parts of the page.
         """
         return self._one(Record(token, clicks, final, late))
 
@@ -191,8 +191,8 @@ class Experiment(Running):
         ranker : str
             The ranker to serve as the winner, or to drop.
         share, holdback : float, optional
-            Shares of the users, 0 to 1, that take part, and that always get the incumbent's list; for "share". By
-            default ``holdback`` does not change.
+            For "share": shares of the users, 0 to 1, in the experiment, and held back (always served the incumbent's
+            list). By default ``holdback`` does not change.
         by : str
             Name of the operator.
 
@@ -204,34 +204,34 @@ class Experiment(Running):
         Raises
         ------
         InputError
-            For a switch that is of no use now.
+            If the switch is invalid, or has no effect in the current state.
         """
         return self._one(Switch(what, ranker, share, holdback, by))
 
     def answer(
         self, calls: Sequence[Decide | Record | Drop | Switch]
     ) -> list[Decision | Recorded | Switches | InputError]:
-        """Answer several calls, one after the other, with one wait for the disk.
+        """Execute several calls in order, in one durable transaction.
 
         Parameters
         ----------
         calls : sequence of Decide, Record, Drop or Switch
-            A search that takes no part in the experiment needs no disk.
+            Searches outside of the experiment are not written to disk.
 
         Returns
         -------
         list
-            For each call its durable answer, or its error.
+            The durable result of each call, or its error.
         """
         return self._answers(calls)
 
     def expire(self, most: int | None = None) -> int:
-        """Close the pages whose deadline has passed; `decide` does that as well, some at a time.
+        """Close the pages whose deadline has passed; each `decide` also closes some of them.
 
         Parameters
         ----------
         most : int, optional
-            Largest number of pages; other calls wait meanwhile. By default all of them.
+            Largest number of pages, by default all; other calls wait meanwhile.
 
         Returns
         -------

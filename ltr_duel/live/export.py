@@ -1,4 +1,4 @@
-"""The click log of a live experiment."""
+"""Export the click log of a live experiment."""
 
 from __future__ import annotations
 
@@ -47,22 +47,22 @@ def export_log(
 ) -> int:
     """Write the closed pages of several rankers as a click log, in the order shown; return the number of rows.
 
-    A page is left out while an earlier page of the same user and pair is open, as a user counts for a pair by the page
-    that was shown first. So `compare_log` agrees with `Experiment.state`. The log shows one moment of the store.
+    A page is left out while an earlier page of the same user and pair is open, because only the first page shown to a
+    user counts for the pair. So `compare_log` agrees with `Experiment.state`. The log is one snapshot of the store.
 
     ``events`` is a second file, for the clicks and other outcomes; ``without`` lists ``query`` or ``user``.
 
-    `LeftOutWarning` names the pages that wait, and those that were damaged before they were closed.
+    `LeftOutWarning` names the pages that follow an open page, and the pages that were damaged before they were closed.
     """
     for name in without:
         if name not in _PRIVATE:
             raise errors.unknown_name("column to leave out", name, _PRIVATE)
     with used_store(store) as (path, db), ExitStack() as files:
-        db.execute("BEGIN")  # one moment
+        db.execute("BEGIN")  # one snapshot for all queries
         settings = settings_in(db, path)
         every = (*_COLUMNS, *settings.context)
         columns = tuple([name for name in every if name not in without])
-        how = {"spreadsheet": spreadsheet, "private": True}  # it holds queries and users
+        how = {"spreadsheet": spreadsheet, "private": True}  # the files contain queries and users
         log = files.enter_context(write_log(out, columns, **how))
         beside = files.enter_context(write_log(events, _EVENTS, **how)) if events else None
         waits = list[int]()
@@ -72,19 +72,19 @@ def export_log(
                 beside.write(dict(zip(_EVENTS, zip(*happened, strict=True), strict=True)))
         lost = [page for page, *cells in db.execute(_ENDED) if is_damaged(settings, *cells)]
     for pages, why in (
-        (lost, "as damaged before they were closed"),
-        (waits, "as an earlier page of their user is open"),
+        (lost, "because they were damaged before they were closed"),
+        (waits, "because an earlier page of their user is open"),
     ):
         if pages:
             some = ", ".join(map(str, pages[:_NAMED])) + (", ..." if len(pages) > _NAMED else "")
-            warnings.warn(f"{path}: left out {why} ({len(pages):,}): pages {some}", LeftOutWarning, stacklevel=2)
+            warnings.warn(f"{path}: pages left out {why} ({len(pages):,}): {some}", LeftOutWarning, stacklevel=2)
     return log.rows
 
 
 def _batches(
     db: sqlite3.Connection, settings: Settings, path: Path, waits: list[int]
 ) -> Iterator[tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]]:
-    """Yield rows of pages, and of the outcomes of these pages; put those that wait for others into ``waits``."""
+    """Yield rows of pages and of their outcomes; append pages that follow an open page to ``waits``."""
     waiting: dict[str, list[tuple[int, set[int]]]] = {}
     n_arms, page, time = len(settings.rankers), 0, -math.inf
     try:
@@ -98,7 +98,7 @@ def _batches(
                 if any(page > first and len(early & set(key)) > 1 for first, early in waiting.get(user, ())):
                     waits.append(page)
                     continue
-                time = max(time, at)  # a clock may have been set back
+                time = max(time, at)  # the clock may have been set back
                 around = dict(json.loads(context or "{}"))
                 more = [around.get(name) for name in settings.context]
                 lines.append((str(page), time, *_line(settings, user, key, rest), *more))
@@ -108,11 +108,11 @@ def _batches(
     except DAMAGED as error:
         if isinstance(error, InputError):
             raise
-        raise InputError(f"{path}: page {page} is damaged, so there is no log; see 'ltr-duel live check'") from None
+        raise InputError(f"{path}: page {page} is damaged, so no log was written; see 'ltr-duel live check'") from None
 
 
 def _line(settings: Settings, user: str | None, key: Key, cells: list[Any]) -> tuple[Any, ...]:
-    """Return the cells of a row after its time."""
+    """Return the cells of a row that follow its time."""
     query, text, sheet, clicks, chance = cells
     for one in (query, user or ""):
         one.encode()  # a damaged text cannot be encoded
@@ -131,7 +131,7 @@ def _events(
     ids: list[str],
     clicks: list[int],
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield the rows of a page's outcomes, each once: those that were credited, at the time when it was closed."""
+    """Yield the rows of a page's outcomes, each once; credited outcomes have the time at which the page was closed."""
     rows = db.execute("SELECT place, kind, value, at FROM outcomes WHERE page = ? ORDER BY at, place, kind", (page,))
     found = [(place, kind, float(value), float(at)) for place, kind, value, at in rows]
     stored = {place + 1 for place, kind, _, _ in found if kind == settings.credit}

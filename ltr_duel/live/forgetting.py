@@ -1,4 +1,4 @@
-"""A store forgets users and queries. Counts and outcomes stay as they are."""
+"""Remove users and queries from a store. Counts and outcomes stay unchanged."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from ltr_duel.live.opening import hashed_user, require_own_key
 from ltr_duel.live.schema import BEFORE, FORGOT, NAMELESS, connected, used_store
 
 _DAY = 86_400.0
-_PATIENCE = 10_000  # milliseconds for a service to end its transaction
-_SOME = 500  # pages that are forgotten in one transaction, beside a service
+_PATIENCE = 10_000  # milliseconds to wait for the end of a service's transaction
+_SOME = 500  # pages forgotten in one transaction, while a service may be running
 _NEXT = """
 SELECT page, at FROM pages WHERE page > ? AND (at <= ? OR typeof(at) <> 'real') ORDER BY page LIMIT ?
-"""  # a page of a clock that was ahead is forgotten with the next one
-_DONE = "retained"  # a key of ``about``: up to this page all are forgotten
+"""  # a page whose time is ahead of the clock is forgotten together with the next page
+_DONE = "retained"  # a key of ``about``: all pages up to this number are forgotten
 _KNOWN = f"(query <> '' OR user NOT LIKE '{NAMELESS}%')"
 _OTHER = "query = '', context = NULL, user = CASE WHEN user IS NULL THEN NULL ELSE other_name(user) END"
 _NAMES = f"name = other_name(name) WHERE name <> '' AND name NOT LIKE '{NAMELESS}%' AND page IN"
 _RECORD_BEFORE = "INSERT INTO about VALUES (?1, ?2) ON CONFLICT DO UPDATE SET value = ?2 WHERE value < ?2"
-_BELIEVED = "believed"  # a key of ``about``: the latest time that `retain` believed
-_DOUBTED = "doubted"  # another one: the time of the first look that it did not believe
-_LEAP = 2 * _DAY  # a longer time between two looks may be an error of the clock
+_BELIEVED = "believed"  # a key of ``about``: the latest time that `retain` accepted
+_DOUBTED = "doubted"  # another key: the first time that `retain` rejected
+_LEAP = 2 * _DAY  # a longer time between two calls may be an error of the clock
 _FORMER = "CREATE TEMP TABLE former (user TEXT PRIMARY KEY)"
-_USERS = (  # those who have no other page
+_USERS = (  # rename users who have no other page
     "UPDATE users SET user = other_name(user) WHERE user IN (SELECT user FROM former)"
     " AND user NOT IN (SELECT user FROM pages WHERE user IS NOT NULL)"
 )
@@ -47,13 +47,13 @@ def forget(
     user_key: bytes = b"",
     now: float | None = None,
 ) -> int:
-    """Forget a user, or all users and queries of pages older than so many days; return the number of pages.
+    """Forget a user, or all users and queries of pages older than a number of days; return the number of pages.
 
-    Queries and contexts become empty. A random name replaces the user, the same on all pages that are forgotten
-    together, so an exported log still groups them; a user who comes back is a new one. A service may run meanwhile.
+    Queries and contexts become empty. A random name replaces the user, the same name on all pages that are forgotten
+    together, so an exported log still groups these pages; a user who returns is a new user. A service may be running.
     """
     if bool(user) == (older_than is not None):
-        raise InputError("name a user, or a number of days, and not both")
+        raise InputError("name either a user or a number of days")
     before = 0.0
     if older_than is not None:
         errors.require_between("the number of days", older_than, 0, 1e6)
@@ -70,16 +70,16 @@ def forget(
         db.execute(_USERS)
         db.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (FORGOT, secrets.token_hex(8)))
         db.execute("COMMIT")
-        db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()  # the log holds the former rows
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()  # the log contains the former rows
     return pages
 
 
 def retain(store: Path, days: float, now: float, used: float) -> Generator[int, None, bool]:
-    """Forget the users and queries of pages older than so many days, some pages at a time; yield their numbers.
+    """Forget the users and queries of pages older than ``days``; yield the number of pages of each transaction.
 
-    One start under a wrong clock would forget everybody. So while the clock is more than `_LEAP` ahead of the look
-    before (``used``, when the store was last used), nothing is forgotten, until a look a day later finds it still
-    there. Returns whether the clock was believed.
+    One start with a wrong clock would forget all users. So if the clock is more than `_LEAP` ahead of the previous call
+    (or, in the first call, of ``used``, the last use of the store), nothing is forgotten until a call at least a day
+    later finds the clock consistent. Returns whether the time was accepted.
     """
     with closing(connected(store, writes=True)) as db:
         try:
@@ -108,14 +108,14 @@ def retain(store: Path, days: float, now: float, used: float) -> Generator[int, 
 
 
 def _believes(db: sqlite3.Connection, now: float, used: float) -> bool:
-    """Whether the clock can be right; the store records what the next look needs."""
+    """Whether the clock may be right; the result is recorded in the store for the next call."""
     db.execute("BEGIN IMMEDIATE")
     about = dict(db.execute("SELECT key, value FROM about WHERE key IN (?, ?)", (_BELIEVED, _DOUBTED)))
     since = about.get(_DOUBTED, math.inf)
     before = about.get(_BELIEVED, used)
     still_there = since + _DAY <= now <= since + _DAY + _LEAP
     believed = now <= before + _LEAP or still_there
-    since = since if since <= now < since + _DAY else now  # another leap starts another day of doubt
+    since = since if since <= now < since + _DAY else now  # another leap starts another day of waiting
     if believed:
         db.execute("DELETE FROM about WHERE key = ?", (_DOUBTED,))
     db.executemany(
@@ -127,7 +127,7 @@ def _believes(db: sqlite3.Connection, now: float, used: float) -> bool:
 
 
 def _record_before(db: sqlite3.Connection, which: str, values: tuple[float, ...]) -> None:
-    """Record that these pages are forgotten, by the time of the latest: a wrong clock would concern later pages."""
+    """Record the time of the latest forgotten page, because the current time may come from a wrong clock."""
     (latest,) = db.execute(f"SELECT max(at) FROM pages WHERE {which}", values).fetchone()
     if latest is not None:
         db.execute(_RECORD_BEFORE, (BEFORE, math.nextafter(latest, math.inf)))
@@ -138,7 +138,7 @@ def _is_old(at: Any, before: float) -> bool:
 
 
 def _prepare(db: sqlite3.Connection) -> None:
-    """Let a connection wipe replaced content, and have random names that stay the same."""
+    """Make a connection overwrite deleted content, and define a function from names to random names."""
     key = secrets.token_bytes(16)
 
     def other(name: str) -> str:

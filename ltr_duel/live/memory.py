@@ -1,4 +1,4 @@
-"""The memory of a running experiment; all of it can be read from its store again."""
+"""The memory of a running experiment, which can be restored completely from its store."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from ltr_duel.live.switches import Switches, left_of, switches_of
 from ltr_duel.live.turns import MOST_HELD, Key, Turns, kept_turns, live_policy, live_streams, policy_without
 from ltr_duel.logs import Sequences
 
-_FEW = 1000  # deadlines of closed pages in the heap
+_FEW = 1000  # tolerated deadlines of closed pages in the heap
 _SLACK = 5.0  # seconds by which the difference of the clocks may change before it counts as a step
-_KEPT = 50  # steps that are kept for closed pages, which are shown again until their deadlines
+_KEPT = 50  # latest steps, kept for closed pages, which can be shown again until their deadlines
 
 
 class Steps:
-    """Steps of the clock: after one, an open page keeps the time that it had left.
+    """Steps of the clock, which do not change the remaining time of open pages.
 
-    Deadlines are times of the clock. It steps if a machine is suspended, if it is set, and, for the pages of a store,
-    while no service runs. After a step of s seconds the deadlines of all earlier pages move by s. ``monotonic`` returns
-    seconds of a clock that never jumps, for comparison; without it a step is time that has passed.
+    Deadlines are times of the clock. The clock steps when the machine is suspended or the clock is adjusted; time while
+    no service runs also counts as a step. A step of s seconds moves the deadlines of all earlier pages by s.
+    ``monotonic`` returns seconds of a clock that never jumps, for comparison; without it, steps are elapsed time.
     """
 
     def __init__(self, kept: str, latest: float | None, monotonic: Callable[[], float] | None) -> None:
@@ -49,18 +49,18 @@ class Steps:
             step = apart - self._apart
         else:
             step, self._apart = 0.0 if self._latest is None else now - self._latest, apart
-        if abs(step) <= _SLACK:  # small ones add up, as the reference stays
+        if abs(step) <= _SLACK:  # small steps add up, because the reference is unchanged
             return False
         self._apart = apart
         first = first_open()
-        old = [one for one in self._steps[:-_KEPT] if one[0] >= first]  # earlier ones move no open page
+        old = [one for one in self._steps[:-_KEPT] if one[0] >= first]  # earlier steps move no open page
         self._steps = [*old, *self._steps[-_KEPT:], (pages, round(step * 1000))]
         self.delay += step
         self.unsaved = True
         return True
 
     def moved(self, page: int) -> int:
-        """Return by how many milliseconds the deadline of a page is later."""
+        """Return the number of milliseconds by which the deadline of a page has moved."""
         return sum(step for last, step in self._steps if page <= last)
 
     def text(self) -> str:
@@ -69,9 +69,9 @@ class Steps:
 
 
 class Tally:
-    """Counts of impressions and outcomes, for K rankers and P = K (K - 1) / 2 pairs of them.
+    """Counts of impressions and outcomes, for K rankers and their P = K (K - 1) / 2 pairs.
 
-    The sums are those of `ltr_duel.logs`: of each user and pair the outcome of the page that was shown first.
+    As in `ltr_duel.logs`, ``fresh`` counts, for each user and pair, only the page that was shown first.
     """
 
     def __init__(self, n_arms: int) -> None:
@@ -79,10 +79,10 @@ class Tally:
         self.pairs: IntMatrix = np.stack([first, second], axis=1)
         self._number = np.zeros((n_arms, n_arms), np.int64)
         self._number[first, second] = self._number[second, first] = np.arange(len(first))
-        self.events: IntVector = np.zeros(5, np.int64)  # of each kind, and pages of several rankers that were closed
-        self.exposure: FloatVector = np.zeros(n_arms)  # impressions; of a page of s rankers each has 1/s
-        self.score: IntMatrix = np.zeros((3, len(first)), np.int64)  # ties, wins, losses of the first of each pair
-        self.fresh: IntMatrix = np.zeros_like(self.score)  # the same, of each user and pair the first page shown
+        self.events: IntVector = np.zeros(5, np.int64)  # events of each kind, and closed pages of several rankers
+        self.exposure: FloatVector = np.zeros(n_arms)  # impressions; a page of s rankers adds 1/s to each
+        self.score: IntMatrix = np.zeros((3, len(first)), np.int64)  # ties, wins, losses of each pair's first ranker
+        self.fresh: IntMatrix = np.zeros_like(self.score)  # the same, only for the first page of each user and pair
 
     def show(self, key: Key) -> None:
         """Count an impression."""
@@ -90,7 +90,7 @@ class Tally:
             self.exposure[arm] += 1 / len(key)
 
     def bits(self, key: Key) -> int:
-        """Return the pairs of a page, a bit each."""
+        """Return the pairs of a page, one bit per pair."""
         return sum(1 << int(self._number[a, b]) for k, a in enumerate(key) for b in key[k + 1 :])
 
     def happen(self, kind: int, key: Key, credit: bytes | None, seen: int = 0) -> None:
@@ -114,19 +114,19 @@ class Tally:
         return Sequences(wins, losses, ties, none, none, none)
 
     def arrays(self) -> dict[str, NDArray[Any]]:
-        """Return the counts."""
+        """Return the counts by name."""
         return {"events": self.events, "exposure": self.exposure, "score": self.score, "fresh": self.fresh}
 
     def take(self, arrays: Mapping[str, NDArray[Any]]) -> None:
-        """Restore the counts of `arrays`. Raises `ValueError` for other sizes."""
+        """Restore the counts from `arrays`. Raises `ValueError` if a size differs."""
         for name, mine in self.arrays().items():
             if arrays[name].shape != mine.shape:
-                raise ValueError(f"the counts '{name}' are those of other rankers")
+                raise ValueError(f"the counts '{name}' belong to other rankers")
             mine[...] = arrays[name]
 
 
 class Memory:
-    """The latest snapshot, and everything that has happened since."""
+    """The latest snapshot, and all later events."""
 
     def __init__(self, settings: Settings, store: Store, steps: Steps) -> None:
         self._settings, self._store, self._steps = settings, store, steps
@@ -143,7 +143,7 @@ class Memory:
             self.tally.take(found.arrays)
         else:
             self.turns = Turns(settings, live_policy(settings))
-        self.early = self.damaged = 0  # pages closed to make room, and pages and events that could not be read
+        self.early = self.damaged = 0  # pages closed at the limit; unreadable pages and events
         self.pages, self.events, self.saved = found.pages, found.events, float(found.events)
         for page, key in store.pages_since(found.pages, n_arms):
             self.show(page, key)
@@ -153,12 +153,12 @@ class Memory:
             page: (expires, key) for page, expires, key in store.waiting(n_arms)
         }
         self.pages = max(self.pages, *self.waiting, 0)  # the row of a page may be missing
-        self.gathered = store.gathered()  # clicked places of open pages, two bytes each
+        self.gathered = store.gathered()  # clicked positions of open pages, two bytes each
         self.reorder()
         self.switch()
 
     def switch(self) -> None:
-        """Read what other programs change; a policy that has a dropped ranker is replaced."""
+        """Read the changes of other programs; replace a policy that contains a dropped ranker."""
         settings, about = self._settings, self._store.about
         self.forgot = (about(BEFORE) or -math.inf) > (about("started") or -math.inf) and self._store.has_users()
         self.switched = self._store.switches()
@@ -176,33 +176,33 @@ class Memory:
                         self.turns.opened(page, key)
                     else:
                         self.turns.closed(page, key, signs)
-            self.saved = -math.inf  # `Actions.finish` writes a snapshot, so this is done once
+            self.saved = -math.inf  # so that `Actions.finish` writes a snapshot and this is not repeated
 
     def reorder(self) -> None:
-        """Order the open pages by their deadlines, which have moved."""
+        """Sort the open pages again after their deadlines have moved."""
         self._due = [(expires + self._steps.moved(page), page) for page, (expires, _) in self.waiting.items()]
         heapq.heapify(self._due)
 
     def wait(self, page: int, expires: int, key: Key) -> None:
-        """Add a page that waits for its clicks."""
+        """Add an open page."""
         self.waiting[page] = (expires, key)
-        if len(self._due) > 2 * len(self.waiting) + _FEW:  # most of them are closed already
+        if len(self._due) > 2 * len(self.waiting) + _FEW:  # most of the pages are closed already
             self.reorder()
         else:
             heapq.heappush(self._due, (expires, page))
 
     def is_over(self, page: int, expires: float, now: float) -> bool:
-        """Whether a time of a page has passed, in milliseconds, whether or not it is open."""
+        """Whether the deadline ``expires`` (milliseconds) of a page, open or closed, has passed."""
         return now * 1000 >= expires + self._steps.moved(page)
 
     def first_due(self) -> tuple[int, int] | None:
-        """Return deadline and number of the open page whose deadline is the earliest."""
+        """Return deadline and number of the open page with the earliest deadline."""
         while self._due and self._due[0][1] not in self.waiting:
             heapq.heappop(self._due)
         return self._due[0] if self._due else None
 
     def show(self, page: int, key: Key) -> None:
-        """Count a page; one without rankers is damaged."""
+        """Count a page; a page without rankers is damaged."""
         self.pages = page
         if not key:
             return
@@ -211,7 +211,7 @@ class Memory:
             self.turns.opened(page, key)
 
     def happen(self, event: Event, key: Key) -> None:
-        """Count an event; one without rankers is damaged."""
+        """Count an event; an event without rankers is damaged."""
         self.events = event.event
         if not key:
             self.damaged += 1
@@ -230,31 +230,32 @@ class Memory:
         return json.dumps([rng.bit_generator.state for rng in (self.lists, self.coins)])
 
     def snapshot(self) -> Snapshot:
-        """Return everything that takes long to count again."""
+        """Return the parts of the memory that take long to recompute."""
         arrays = {**self.turns.policy.snapshot(), **self.tally.arrays(), "pulls": self.turns.pulls}
         arrays["left"] = np.array(self.turns.left)
         return Snapshot(self.events, self.pages, arrays, self.turns.waiting())
 
 
 class Counts(NamedTuple):
-    """The counters of a live experiment after its last transaction; `steps`, `held` and `pulls` of the present policy.
+    """The counters of a live experiment after its last transaction.
 
-    Dropping a ranker begins a new policy, which receives the stored outcomes of the remaining rankers.
+    `steps`, `held` and `pulls` describe the current policy; dropping a ranker starts a new policy, which receives the
+    stored outcomes of the remaining rankers.
     """
 
-    pages: int  # shown
-    open: int  # of these, waiting for their clicks
-    plain: int  # shown with one ranker alone
-    clicked: int  # closed with clicks
-    unclicked: int  # closed, as seen without clicks
-    expired: int  # closed by their deadline
-    compared: int  # closed, and of several rankers
-    steps: int  # comparisons whose outcome reached the present policy, and arms that it showed alone
-    held: int  # outcomes that wait until the present policy asks for their rankers again
-    early: int  # since the start: closed before their deadline, to make room
-    damaged: int  # since the start: closed without an outcome, as the store has lost the page
-    oldest: float  # the earliest deadline of an open page, seconds of the clock; infinite where none is open
-    pulls: IntVector  # (K,) in these steps; an arm against itself counts twice
+    pages: int  # pages shown
+    open: int  # pages shown that are still open
+    plain: int  # pages shown with a single ranker
+    clicked: int  # pages closed with clicks
+    unclicked: int  # pages closed as seen without clicks
+    expired: int  # pages closed at their deadline
+    compared: int  # closed pages of several rankers
+    steps: int  # comparisons whose outcome reached the current policy, plus arms that it showed alone
+    held: int  # outcomes held until the current policy requests their rankers again
+    early: int  # pages closed early since the start, at the limit of open pages
+    damaged: int  # pages closed without an outcome since the start, because the stored page is damaged
+    oldest: float  # earliest deadline of an open page, in seconds of the clock; infinite if no page is open
+    pulls: IntVector  # (K,) plays of each arm in these steps; an arm against itself counts twice
 
 
 def counts_of(memory: Memory) -> Counts:

@@ -1,4 +1,4 @@
-"""Opening the store of an experiment: it is made, or continued under the same law, code and key of users."""
+"""Open the store of an experiment: create it, or continue with the same statistical settings, code and user key."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from ltr_duel.live.store import Store
 from ltr_duel.live.switches import switches_of
 
 CODE, ACCEPTED = "code", "accepted code"  # keys in a store
-_USER_KEY = "user key"  # another one: the fingerprint of the key by which users are hashed
-_GIVEN = "as given"  # the fingerprint of no key
+_USER_KEY = "user key"  # another key: the fingerprint of the secret with which users are hashed
+_GIVEN = "as given"  # the fingerprint if users are not hashed
 _SEEDS = 10**15
 _MAY_CHANGE = ("margin", "deadline", "late_days", "context", "keep_days", "sticky", "max_open", "incumbent", "serve")
-# not the confidence: a level that is chosen after a look is invalid
+# the confidence may not change: a level chosen after looking at the data is invalid
 
 
 class Opened(NamedTuple):
@@ -37,7 +37,7 @@ class Opened(NamedTuple):
 def open_store(
     path: str | Path, settings: Settings | None, at: float, user_key: bytes | None, *, accept_new_code: bool
 ) -> Opened:
-    """Open a store, or make one."""
+    """Open a store, or create it."""
     path = arguments.as_path("a store", path)
     about = {}
     if settings is not None:
@@ -52,10 +52,10 @@ def open_store(
             kept = kept_settings(store.about("settings"), path)
             if settings is not None:
                 _require_same_law(settings, kept, path)
-                settings = replace(settings, seed=kept.seed, outcome=kept.outcome)  # they are equal, or not given
+                settings = replace(settings, seed=kept.seed, outcome=kept.outcome)  # equal, or not given
             incumbent = (settings or kept).incumbent
             if incumbent in switches_of(store.switches(), kept, builds=False).dropped:
-                raise InputError(f"{path}: incumbent: ranker '{incumbent}' was dropped; name another")
+                raise InputError(f"{path}: incumbent: ranker '{incumbent}' was dropped; name another incumbent")
             if settings is not None and settings != kept:
                 with store.transaction():
                     store.set_about("settings", settings_text(settings))
@@ -70,10 +70,10 @@ def open_store(
 
 
 def _require_same_law(settings: Settings, kept: Settings, place: Path) -> None:
-    """Refuse settings under which an experiment could not go on."""
+    """Refuse settings with which an experiment cannot be continued."""
     for one in fields(settings):
         before, now = getattr(kept, one.name), getattr(settings, one.name)
-        is_open = now is None or (one.name == "outcome" and not now)  # the store's value holds then
+        is_open = now is None or (one.name == "outcome" and not now)  # then the stored value applies
         if one.name not in _MAY_CHANGE and before != now and not is_open:
             raise InputError(
                 f"{place}: the experiment in this store began with {one.name} {_words(before)}, not {_words(now)};"
@@ -86,7 +86,7 @@ def _words(given: Any) -> str:
 
 
 def _code_of(settings: Settings) -> dict[str, Any]:
-    """Return versions of package and policy, and the SHA-256 of a policy's file; empty for one of this package."""
+    """Return the versions of package and policy, and the SHA-256 of the policy's file (empty for a built-in policy)."""
     policy = settings.policy_component
     file = Path(interpreted(policy.select).__code__.co_filename)
     own = file.is_relative_to(sources.ROOT) or not places.is_file(file)
@@ -110,7 +110,7 @@ def _continue_with_code(
         wrong = ", ".join(f"{words[one]} {before[one] or 'none'}, now {now[one] or 'none'}" for one in changed)
         raise InputError(
             f"{place}: the experiment in this store began with another '{now['policy']}' ({wrong});"
-            " go on with it by --accept-new-code (accept_new_code=True), or use another store"
+            " continue with --accept-new-code (accept_new_code=True), or use another store"
         )
     event = {"at": at, "before": before, "now": now} if changed else None
     if said is None or before != now:
@@ -122,7 +122,7 @@ def _continue_with_code(
 
 
 def hashed_user(key: bytes, user: str) -> str:
-    """Return a user as a store with that key keeps it."""
+    """Return the stored form of a user, given the key."""
     return hmac.digest(key, user.encode(), "sha256").hex()[:32] if key else user
 
 
@@ -131,16 +131,16 @@ def _fingerprint(experiment: str, key: bytes) -> str:
 
 
 def require_own_key(about: Mapping[str, Any], key: bytes, place: Path) -> None:
-    """Refuse a key that is not the one of a store."""
+    """Refuse a key that differs from the key of the store."""
     if about.get(_USER_KEY) not in (None, _fingerprint(about["experiment"], key)):
         if not key:
-            raise InputError(f"{place}: users are kept as hashes: give --user-key-file, the key of the service")
-        how = "as they are given, without a key" if about[_USER_KEY] == _GIVEN else "as hashes by another key"
-        raise InputError(f"{place}: users are kept {how} (user_key_file)")
+            raise InputError(f"{place}: users are stored as hashes: pass --user-key-file with the key of the service")
+        how = "unhashed, without a key" if about[_USER_KEY] == _GIVEN else "as hashes by another key"
+        raise InputError(f"{place}: users are stored {how} (user_key_file)")
 
 
 class Users:
-    """How the users of a store are kept: hashed by a key, or as given for an empty key; None for an unknown key."""
+    """Convert users to their stored form: hashed with a key, or unchanged if the key is empty; None: unknown key."""
 
     def __init__(self, store: Store, key: bytes | None, place: Path) -> None:
         kept = store.about(_USER_KEY)
@@ -149,17 +149,17 @@ class Users:
             return
         fingerprint = _fingerprint(store.about("experiment"), key)
         if kept not in (None, fingerprint) and store.has_users():
-            how = "are kept as they are given" if kept == _GIVEN else "are hashed by another key"
+            how = "are stored unhashed" if kept == _GIVEN else "are hashed by another key"
             raise InputError(
-                f"{place}: the users in this store {how}, so each of them would count again;"
-                " give the key with which it began (user_key_file), or use another store"
+                f"{place}: the users in this store {how}, so each user would be counted again;"
+                " pass the original key (user_key_file), or use another store"
             )
         if kept != fingerprint:
             with store.transaction():
                 store.set_about(_USER_KEY, fingerprint)
 
     def kept(self, user: str) -> str:
-        """Return a user as the store keeps it. Raises `InputError` if users are hashed by an unknown key."""
+        """Return the stored form of a user. Raises `InputError` if users are hashed with an unknown key."""
         if not user or not isinstance(user, str):
             return user
         if self._hidden:
@@ -167,4 +167,4 @@ class Users:
         try:
             return hashed_user(self._key, user)
         except UnicodeEncodeError:
-            return user  # it is refused later, as no text
+            return user  # refused later, because it is not valid text

@@ -1,6 +1,6 @@
 """Rows of a store: their content, and whether they are damaged.
 
-The bytes of a page determine, with the settings and the shown ids, how its clicks are credited.
+The bytes of a page, with the settings and the shown ids, determine how its clicks are credited.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ALONE, CLICKED, UNCLICKED, EXPIRED = range(4)  # kinds of events: a plain page w
 DAMAGED = (struct.error, LookupError, TypeError, ValueError, EOFError, OverflowError, RecursionError, BadZipFile)
 """The errors of reading a damaged row."""
 
-_SIZES = struct.Struct("<HHHH")  # rankers, documents, shown, numbers that the method noted
+_SIZES = struct.Struct("<HHHH")  # rankers, documents, shown, numbers noted by the method
 
 
 def pack_page(page: Page) -> bytes:
@@ -43,9 +43,9 @@ def pack_page(page: Page) -> bytes:
 
 
 def unpack_page(settings: Settings, names: tuple[str, ...], shown: tuple[Any, ...], sheet: bytes) -> Page:
-    """Make a page of its rankers, its shown ids and the bytes of `pack_page`.
+    """Make a page from its rankers, its shown ids and the bytes of `pack_page`.
 
-    Damaged bytes raise `ValueError` or `struct.error`: kernels use the numbers as positions without a check.
+    Damaged bytes raise `ValueError` or `struct.error`, because kernels use the numbers as unchecked positions.
     """
     rankers, documents, length, noted = _SIZES.unpack_from(sheet)
     numbers = np.frombuffer(sheet, np.int16, 2 * length, _SIZES.size).reshape(2, length).tolist()
@@ -79,7 +79,7 @@ def write_ids(shown: tuple[Any, ...]) -> str:
 
 
 def read_ids(text: str) -> tuple[Any, ...]:
-    """Return the ids of `write_ids`."""
+    """Return the ids in a string from `write_ids`."""
     return tuple(json.loads(text))
 
 
@@ -92,7 +92,7 @@ def read_key(arms: bytes, n_arms: int) -> Key:
 
 
 def is_damaged(settings: Settings, arms: bytes, text: str, sheet: bytes) -> bool:
-    """Whether a page of these cells could not be credited."""
+    """Whether a page with these cells cannot be credited."""
     try:
         key = read_key(arms, len(settings.rankers))
         ids = read_ids(text)
@@ -104,24 +104,24 @@ def is_damaged(settings: Settings, arms: bytes, text: str, sheet: bytes) -> bool
 
 
 def in_bytes(bits: int) -> bytes:
-    """Return a number as bytes, little end first."""
+    """Return a number as little-endian bytes."""
     return bits.to_bytes((bits.bit_length() + 7) // 8, "little")
 
 
 class Event(NamedTuple):
-    """A row of ``events``: something happened to a page."""
+    """A row of ``events``: a page was shown or closed."""
 
     event: int
     page: int
     at: float
-    kind: int  # one of the four above
-    clicks: bytes | None = None  # clicked places from 0, two bytes each
-    credit: bytes | None = None  # of each pair on the page, a byte each: +1, 0, -1
-    signs: bytes | None = None  # for the policy: the same, ties broken
-    seen: bytes | None = None  # the pairs of which the user had been shown an earlier page, a bit each; None for none
+    kind: int  # ALONE, CLICKED, UNCLICKED or EXPIRED
+    clicks: bytes | None = None  # clicked positions from 0, two bytes each
+    credit: bytes | None = None  # one byte for each pair on the page: +1, 0, -1
+    signs: bytes | None = None  # the same with ties broken, for the policy
+    seen: bytes | None = None  # pairs of which the user was shown an earlier page, one bit each; None: no pair
 
     def is_of(self, key: Key) -> bool:
-        """Whether the event can be one of a page of these rankers, and is not damaged."""
+        """Whether the event is undamaged and fits a page of these rankers."""
         pairs = len(key) * (len(key) - 1) // 2
         return (
             self.kind in range(ALONE, EXPIRED + 1)
@@ -132,7 +132,7 @@ class Event(NamedTuple):
 
 
 class Snapshot(NamedTuple):
-    """The memory of an experiment after so many events."""
+    """The memory of an experiment after ``events`` events."""
 
     events: int
     pages: int
@@ -141,7 +141,7 @@ class Snapshot(NamedTuple):
 
 
 def snapshot_in(db: sqlite3.Connection) -> Snapshot | None:
-    """Return the snapshot, if one was ever made."""
+    """Return the snapshot, or None if no snapshot was made."""
     row = db.execute("SELECT events, pages, arrays, lines FROM snapshot").fetchone()
     if row is None:
         return None
@@ -151,7 +151,7 @@ def snapshot_in(db: sqlite3.Connection) -> Snapshot | None:
 
 
 def key_of(arms: bytes, n_arms: int) -> Key:
-    """Return the arms of a row, none where they are damaged."""
+    """Return the arms of a row, or () if they are damaged."""
     try:
         return read_key(arms, n_arms)
     except (ValueError, TypeError):
@@ -159,5 +159,5 @@ def key_of(arms: bytes, n_arms: int) -> Key:
 
 
 def _are(cell: Any, pairs: int, legal: bytes) -> bool:
-    """Whether a cell holds a legal byte for each pair, or nothing."""
+    """Whether a cell is None or contains one valid byte for each pair."""
     return cell is None or (isinstance(cell, bytes) and len(cell) == pairs and not cell.strip(legal))

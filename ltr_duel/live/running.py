@@ -1,4 +1,4 @@
-"""A running experiment: an open store, its memory, and transactions of calls."""
+"""A running experiment: its open store, its memory, and its transactions."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from ltr_duel.live.switches import Switch, Switches
 from ltr_duel.live.tokens import Keys, Marks
 from ltr_duel.live.unsampled import AWAY, LATER, Outside
 
-_PAUSE = 1.0  # seconds after a failure before the store is tried again
-_LOOK = 1.0  # seconds between two looks for switches that other processes used
+_PAUSE = 1.0  # seconds between a failure and the next use of the store
+_LOOK = 1.0  # seconds between two checks for switches used by other processes
 
 
 class Running:
@@ -46,20 +46,20 @@ class Running:
             sides = bytes.fromhex(store.about(SIDES))
         actions = self._ready()
         self._outside = Outside(self.settings, actions.marks, sides, clock)
-        self._now(actions)  # from now on steps of the clock are noticed
+        self._now(actions)  # from now on, steps of the clock are detected
         self._publish(actions)
 
     def close(self) -> None:
-        """Close the file. Open pages go on waiting for their clicks in the store."""
+        """Close the file. Open pages stay open in the store."""
         with self._lock:
             if not self._closed:
                 self._closed = True
                 self._store.close(self._clock())
 
     def outside(self, call: Decide | Record, *, away: bool = False) -> Decision | Recorded | None:
-        """Answer a search outside of the experiment, or its clicks, from memory; None for one that takes part.
+        """Answer a search outside of the experiment, or its clicks, from memory; None for a search inside.
 
-        With ``away`` no search takes part, as the store cannot be used: each gets the incumbent's list.
+        With ``away`` (the store cannot be used), every search is outside and gets the incumbent's list.
         """
         if isinstance(call, Record):
             return self._outside.record(call)
@@ -69,31 +69,31 @@ class Running:
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """The rankers whose lists a search may need."""
+        """The rankers whose lists a search may require."""
         return self._outside.needed
 
     @property
     def switches(self) -> Switches:
-        """The state of the switches, as of the last transaction."""
+        """The state of the switches after the last transaction."""
         return self._outside.switches
 
     def retain(self) -> Generator[int, None, bool]:
-        """Forget users and queries of pages older than ``keep_days``; other calls may happen between two parts.
+        """Forget users and queries of pages older than ``keep_days``, in parts; other calls may run between parts.
 
-        Yields the number of pages of a part. Returns whether the clock was believed, see `retain`.
+        Yields the number of pages of each part. Returns whether the time was accepted, see `forgetting.retain`.
         """
         if not self.settings.keep_days:
             return True
         return (yield from retain(self._store.path, self.settings.keep_days, self.now, self._used))
 
     def try_store(self) -> None:
-        """Write something to the store, or raise `StoreError`."""
+        """Write a test value to the store, or raise `StoreError`."""
         with self._changing() as actions:
             self._store.set_about("tried", self._now(actions))
 
     @property
     def delay(self) -> float:
-        """Seconds that the clock has stepped, also while the store was closed: deadlines moved by as much."""
+        """Total clock steps in seconds, including time while the store was closed; deadlines moved by as much."""
         return self._steps.delay
 
     @property
@@ -103,29 +103,29 @@ class Running:
 
     @property
     def counts(self) -> Counts:
-        """The counters after the last transaction, without a wait."""
+        """The counters after the last transaction, without locking."""
         return self._counts
 
     @property
     def asked(self) -> tuple[str, ...]:
-        """The rankers that the policy asks for now."""
+        """The rankers that the policy currently requests."""
         with self._lock:
             return tuple([self.settings.rankers[arm] for arm in dict.fromkeys(self._ready().memory.turns.asked)])
 
     @property
     def open_pages(self) -> int:
-        """Pages that wait for their clicks."""
+        """Number of open pages."""
         with self._lock:
             return len(self._ready().memory.waiting)
 
     @property
     def pages(self) -> int:
-        """Pages shown."""
+        """Number of pages shown."""
         with self._lock:
             return self._ready().memory.pages
 
     def _answers(self, calls: Sequence[Decide | Record | Drop | Switch]) -> list[Any]:
-        """Answer calls in one transaction; searches that take no part are answered without the store."""
+        """Answer calls in one transaction; searches outside of the experiment are answered without the store."""
         calls = [self._kept(call) if isinstance(call, Decide) else call for call in calls]
         plain = [self._plain(call) for call in calls]
         if None not in plain and time.monotonic() < self._looked + _LOOK:
@@ -148,14 +148,14 @@ class Running:
             return plain
 
     def _kept(self, call: Decide) -> Any:
-        """Return a search with the user as the store keeps users."""
+        """Return a search with the stored form of its user, or the error."""
         try:
             return call._replace(user=self._users.kept(call.user))
         except InputError as error:
             return error
 
     def _plain(self, call: Any) -> Any:
-        """Return the answer to a search that takes no part, or an earlier error."""
+        """Return the answer to a search outside of the experiment, or an earlier error; None for other calls."""
         if isinstance(call, InputError):
             return call
         if self._outside.switches.idle or not isinstance(call, Decide) or call.joined:
@@ -170,7 +170,7 @@ class Running:
             return error
 
     def _now(self, actions: Actions) -> float:
-        """Return the time, after following what other processes have changed."""
+        """Return the time, after reading the changes of other processes."""
         now = self._clock()
         actions.look(now)
         return now
@@ -197,7 +197,7 @@ class Running:
         self._looked = time.monotonic()
 
     def _ready(self) -> Actions:
-        """Return the memory; after a failure it is read from the store again, at most once a second."""
+        """Return the actions with their memory, which is read again after a failure, at most once a second."""
         if self._closed:
             raise InputError("the experiment is closed")
         if self._actions is None:
@@ -208,6 +208,6 @@ class Running:
                     self._actions = Actions(self.settings, self._store, self._keys, self._mark, self._steps)
             except StoreError:
                 raise
-            except InputError as error:  # about the snapshot, not about a call
+            except InputError as error:  # an error of the snapshot, not of a call
                 raise StoreError(f"the store cannot be read: {error}") from error
         return self._actions

@@ -1,12 +1,12 @@
-"""The file of a live experiment, an SQLite data base: made whole, opened only if it is one.
+"""The file of a live experiment: an SQLite database, created completely or not at all, and checked when opened.
 
-While it is written, new rows are in the log beside it (``<store>-wal``) first. The keys ``lead`` and ``log`` show
-whether a copy of the file lacks its log: ``log`` equals ``lead`` only where the log is read too.
+During use, new rows are first written to the log beside the file (``<store>-wal``). The keys ``lead`` and ``log`` show
+whether a copy of the file lacks its log: ``log`` equals ``lead`` only if the log is read too.
 
 Rows are only added to ``pages``, to ``events`` (a plain page was shown, or a page was closed), to ``switches`` and to
-``outcomes``. ``waiting`` holds the open pages; ``gathered`` the clicks of those whose reports were not final, and an
-empty row for each page that was closed to make room. The ``depth`` of a page is the number of documents, from the top,
-that its user has seen; 0 for a page that reached no user. ``snapshot`` is the memory after so many events.
+``outcomes``. ``waiting`` contains the open pages; ``gathered`` contains the clicks of pages with reports that were not
+final, and an empty row for each page closed at the limit of open pages. The ``depth`` of a page is the number of
+documents that its user has seen, 0 if the page reached no user. ``snapshot`` is the memory after ``events`` events.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from ltr_duel.core import InputError, arguments, files, places
 SCHEMA_VERSION = 7
 _APPLICATION = 0x4C54524C  # marks the file as a store
 LEAD, LOG = "lead", "log"  # keys of ``about``
-ENDED = "ended"  # another one: when the store was closed, 0 while it is in use
-FORGOT = "forgot"  # another one: changes when pages of a user are forgotten
-BEFORE = "before"  # another one: pages that were shown earlier are forgotten
-NAMELESS = "forgotten-"  # begins the name of a user who was forgotten
-SIDES = "sides"  # another one: the key by which users fall on sides
+ENDED = "ended"  # a key: time when the store was closed, 0 while it is in use
+FORGOT = "forgot"  # a key: its value changes when pages of a user are forgotten
+BEFORE = "before"  # a key: pages shown before this time are forgotten
+NAMELESS = "forgotten-"  # prefix of the names of forgotten users
+SIDES = "sides"  # a key: the secret with which users are assigned to experiment or holdback
 _TABLES = """
 CREATE TABLE about (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE pages (
@@ -49,9 +49,9 @@ CREATE TABLE snapshot (one INTEGER PRIMARY KEY CHECK (one = 1), events INTEGER, 
 
 
 def make_store(path: Path, about: dict[str, Any]) -> None:
-    """Make an empty store, whole or not at all. Raises `InputError` if it cannot be written there."""
+    """Create an empty store, completely or not at all. Raises `InputError` if it cannot be written."""
     with files.replacing(path) as temporary:
-        temporary.chmod(0o600)  # queries and users are in it
+        temporary.chmod(0o600)  # the file contains queries and users
         connection = sqlite3.connect(temporary, isolation_level=None)
         try:
             connection.executescript(
@@ -69,16 +69,16 @@ def make_store(path: Path, about: dict[str, Any]) -> None:
 
 @contextmanager
 def opened(path: Path) -> Iterator[None]:
-    """Turn an error of SQLite about a file into one sentence."""
+    """Convert an error of SQLite about a file into `InputError`."""
     try:
         yield
     except sqlite3.DatabaseError as error:
-        said = "is no store of a live experiment" if "not a database" in str(error) else f"cannot be used: {error}"
+        said = "is not a store of a live experiment" if "not a database" in str(error) else f"cannot be used: {error}"
         raise InputError(f"{path}: {said}") from None
 
 
 def has_log(path: Path) -> bool:
-    """Whether the log beside a store holds rows; SQLite makes an empty one when it reads."""
+    """Whether the log beside a store contains rows; SQLite creates an empty log when reading."""
     log = Path(f"{path.resolve()}-wal")
     return log.exists() and log.stat().st_size > 0
 
@@ -98,18 +98,18 @@ def connected(path: Path, *, writes: bool, without_log: bool = False) -> sqlite3
                 connection.execute(f"PRAGMA {word}").fetchone() for word in ("application_id", "user_version")
             )
             if application != _APPLICATION:
-                raise InputError(f"{path}: is no store of a live experiment")
+                raise InputError(f"{path}: is not a store of a live experiment")
             _require_version(path, version)
             state = dict(connection.execute("SELECT key, value FROM about WHERE key IN (?, ?)", (LEAD, LOG)))
             if alone and not without_log and state.get(LEAD) != state.get(LOG):
                 raise InputError(
-                    f"{path}: is a copy of a store in use, without its log, in which the latest pages are; copy a store"
+                    f"{path}: is a copy of a store in use, without the log that contains the latest pages; copy a store"
                     " with 'ltr-duel live backup', or accept the loss with 'ltr-duel live backup --without-log'"
                 )
             if not writes:
                 connection.execute("PRAGMA query_only = ON")
             for pragma in ("synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON"):
-                connection.execute(f"PRAGMA {pragma}")  # the last two matter on macOS, whose fsync leaves disks' caches
+                connection.execute(f"PRAGMA {pragma}")  # the last two are for macOS, whose fsync leaves disk caches
             connection.execute("PRAGMA cache_size = -16000")
         except BaseException:
             connection.close()
@@ -119,7 +119,7 @@ def connected(path: Path, *, writes: bool, without_log: bool = False) -> sqlite3
 
 @contextmanager
 def used_store(store: str | Path, *, writes: bool = False) -> Iterator[tuple[Path, sqlite3.Connection]]:
-    """Connect to a store beside a service; turn an error of SQLite into one sentence."""
+    """Connect to a store that a service may be using; convert errors of SQLite into `InputError`."""
     path = arguments.as_path("a store", store)
     with closing(connected(path, writes=writes)) as db:
         try:
@@ -145,5 +145,5 @@ def _require_version(path: Path, version: int) -> None:
 
 
 def _text(raw: bytes) -> str:
-    """Return a text of the store; a damaged one concerns its row alone."""
+    """Decode a string of the store; damaged bytes do not prevent reading other rows."""
     return raw.decode("utf-8", "surrogateescape")

@@ -1,4 +1,4 @@
-"""The settings of a live experiment, and the file that holds them."""
+"""The settings of a live experiment, and their file."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _columns(given: Any) -> tuple[str, ...]:
     if not isinstance(given, list | tuple) or not all(isinstance(one, str) and _NAME.fullmatch(one) for one in given):
         raise InputError("must be a list of names of up to 32 letters a to z, digits and '_'")
     if taken := set(LOG_COLUMNS).intersection(given):
-        raise InputError(f"'{min(taken)}' is a column of each log; take another name")
+        raise InputError(f"'{min(taken)}' is a column of every log; use another name")
     return tuple(given)
 
 
@@ -48,57 +48,57 @@ class Settings:
     Parameters
     ----------
     name : str
-        A name for people.
+        Name of the experiment, for display.
     rankers : tuple of str
         2 to 200 names.
     policy : str
-        The policy with parameters; ``auto`` by default. It becomes ``auto_sets`` for more than two rankers and a method
-        that compares sets, unless the outcome rule is one of pairs.
+        The policy with parameters; ``auto`` by default. ``auto`` becomes ``auto_sets`` for more than two rankers and a
+        method that compares sets, unless the outcome rule is for pairs.
     method : str
-        The comparison method: of pairs or of sets, as the policy needs.
+        The comparison method, for pairs or sets, as the policy requires.
     outcome : str
-        The outcome rule. If it is empty, a store keeps its rule, and a new store takes the rule of simulations, which
-        is unbiased under random clicks where the method has such a rule. Sets of rankers have one rule.
+        The outcome rule. If it is empty, a store keeps its rule, and a new store uses the rule of simulations, which
+        is unbiased under random clicks if the method has such a rule. Only one rule applies to sets of rankers.
     top : int
-        Documents shown, 1 to 1,000.
+        Number of documents shown, 1 to 1,000.
     horizon : int
-        Number of comparisons, for policies that need it.
+        Number of comparisons, for policies that require it.
     confidence : float
-        Confidence of statements about winners, at all looks together; above 0 and below 1.
+        Confidence of statements about winners, simultaneously for all times; above 0 and below 1.
     margin : float
-        Mean outcome, 0 to 1, that is of no consequence.
+        Largest mean outcome, 0 to 1, that is considered negligible.
     seed : int, optional
-        Seed of everything random. A new store samples one if none is given. With the seed and all earlier outcomes the
-        lists can be predicted, so keep the store private.
+        Seed of all random streams. A new store samples a seed if none is given. The seed and all earlier outcomes
+        predict the lists, so keep the store private.
     deadline : float
-        Seconds after which a page counts as seen without clicks.
+        Seconds after which a page is counted as seen without clicks.
     credit : str
-        The kind of outcome by which rankers are credited.
+        The kind of outcome that credits rankers.
     late_days : float
-        Days after a page was shown in which outcomes of it are kept.
+        Days after a page was shown during which its outcomes are accepted.
     context : tuple of str
-        Names of further facts about a search, such as a device: columns of the exported log.
+        Names of further attributes of a search, such as the device; they become columns of the exported log.
     keep_days : float
-        Days after which a service forgets the user and the query of a page; 0: it keeps them.
+        Days after which a service forgets the user and the query of a page; 0: never.
     sticky : float
-        Seconds, at most ``deadline``, in which a user who repeats a query sees the same page; 0: each search has a new
-        page.
+        Seconds, at most ``deadline``, during which a user who repeats a query sees the same page; 0: each search has a
+        new page.
     max_open : int
-        Pages that may wait for their clicks at once; one more closes the page whose deadline is the earliest.
+        Maximum number of open pages; one more page closes the page with the earliest deadline.
     incumbent : str
-        The ranker whose list is served outside of the experiment; by default the first one.
+        The ranker whose list is served outside of the experiment; by default the first ranker.
     aa : bool
-        Whether every ranker has the incumbent's list, so that none can win: a trial of the surroundings.
+        Whether every ranker gets the incumbent's list, so that no ranker can win (an A/A test).
     order : {"arrival", "shown"}
-        Whether outcomes of the same rankers reach the policy in the order of their arrival, or of their pages. The
-        second has the policy's law even if the delay depends on the clicks.
+        Whether outcomes of the same rankers reach the policy in the order of their arrival, or in the order of their
+        pages. With ``"shown"``, the policy's guarantees hold even if the delay depends on the clicks.
     serve, plan : mapping
         The tables ``[serve]`` and ``[plan]`` of the file.
 
     Raises
     ------
     InputError
-        For an illegal value, or a method that does not fit the policy.
+        For an invalid value, or a method that does not fit the policy.
 
     Examples
     --------
@@ -143,7 +143,7 @@ class Settings:
         self._take_sets()
         if self.policy_component.needs_horizon and not self.horizon:
             raise InputError(
-                f"horizon: policy '{self.policy}' needs to know how many comparisons there will be: horizon = 100000"
+                f"horizon: policy '{self.policy}' requires the number of comparisons, for example horizon = 100000"
             )
         if self.sticky > self.deadline:
             raise InputError(f"sticky: must be at most the deadline of {self.deadline:g} s, not {self.sticky:g}")
@@ -151,7 +151,7 @@ class Settings:
 
     @property
     def policy_component(self) -> Policy:
-        """The policy as it is registered."""
+        """The registered policy."""
         return POLICIES.configure(self.policy).component
 
     def _take_sets(self) -> None:
@@ -167,19 +167,19 @@ class Settings:
             kind = "sets of rankers" if slates else "two rankers"
             able = ", ".join(able_methods(sets=slates))
             raise InputError(
-                f"method: '{self.method}' does not compare {kind}, as '{self.policy}' asks for; use {able}"
+                f"method: '{self.method}' does not compare {kind}, as '{self.policy}' requires; use {able}"
             )
         rule = self.outcome or default_outcome(self)
         if rule not in method.outcomes:
             raise errors.unknown_name(f"outcome rule of {method.name} called", rule, method.outcomes)
         if rule == "expectation":
-            raise InputError("outcome: 'expectation' is a number, for estimating matrices; a policy needs a winner")
+            raise InputError("outcome: 'expectation' is a number, for estimating matrices; a policy requires a winner")
         if slates and rule != method.outcomes[0]:
             raise InputError(f"outcome: '{rule}' is for two rankers, and '{self.policy}' compares sets")
 
 
 def default_outcome(settings: Settings) -> str:
-    """Return the outcome rule of a new experiment that names none."""
+    """Return the outcome rule of a new experiment without an explicit rule."""
     method = METHODS.configure(settings.method).component
     return method.outcomes[0] if settings.policy_component.feedback == "slate" else method.research_outcome
 
@@ -194,7 +194,7 @@ def read_settings(path: str | Path) -> Settings:
     Parameters
     ----------
     path : path
-        A TOML file with a table ``[experiment]``, whose keys are those of `Settings`; ``[serve]`` is kept as it is.
+        A TOML file with a table ``[experiment]``, whose keys are the parameters of `Settings`.
 
     Returns
     -------
@@ -203,7 +203,7 @@ def read_settings(path: str | Path) -> Settings:
     Raises
     ------
     InputError
-        If the file cannot be read, is not TOML, or holds an illegal value; the sentence names the key.
+        If the file cannot be read, is not TOML, or contains an invalid value; the message names the key.
 
     Examples
     --------
@@ -221,7 +221,7 @@ def read_settings(path: str | Path) -> Settings:
 def _settings_in(given: dict[str, Any], path: Path) -> Settings:
     for key in given:
         if key not in ("experiment", *_BESIDE):
-            below = "the keys of an experiment stand below a line [experiment]"
+            below = "the keys of an experiment follow a line [experiment]"
             raise InputError(f"{path}: {errors.unknown_name('table', key, ('experiment', *_BESIDE), otherwise=below)}")
     if "experiment" not in given:
         raise schema.missing(
@@ -235,18 +235,18 @@ def _settings_in(given: dict[str, Any], path: Path) -> Settings:
 
 
 def write_settings(settings: Settings, path: str | Path) -> None:
-    """Write settings to a file for `read_settings`, without defaults except for the method.
+    """Write settings to a file for `read_settings`, omitting defaults except for the method.
 
     Parameters
     ----------
     settings : Settings
     path : path
-        The file appears whole or not at all.
+        The file is written completely or not at all.
 
     Raises
     ------
     InputError
-        If the place cannot be written to.
+        If the file cannot be written.
 
     Examples
     --------
@@ -261,7 +261,7 @@ def write_settings(settings: Settings, path: str | Path) -> None:
 
 
 def settings_text(settings: Settings, shown: tuple[str, ...] = ()) -> str:
-    """Return settings as TOML, without those that have their default, except for ``shown``."""
+    """Return settings as TOML, omitting defaults except for ``shown``."""
     table, first = {}, ("incumbent", settings.rankers[0])
     for one in _fields():
         given = getattr(settings, one.name)
@@ -273,7 +273,7 @@ def settings_text(settings: Settings, shown: tuple[str, ...] = ()) -> str:
 
 
 def kept_settings(text: str, place: Path) -> Settings:
-    """Read settings from the store that keeps them as TOML."""
+    """Parse the settings that a store keeps as TOML."""
     return _settings_in(schema.read_toml(place, text)[1], place)
 
 

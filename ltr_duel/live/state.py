@@ -7,7 +7,7 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy  # it loads its modules on first use
+import scipy  # loads its modules on first use
 from numpy.typing import NDArray
 
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector
@@ -19,8 +19,8 @@ from ltr_duel.logs import RunningComparison, StoppingDecision, impressions_to_go
 
 _OF_SETTINGS = ("name", "rankers", "policy", "method", "outcome", "confidence", "margin")
 _FORGOT = (
-    "Users who came back after their pages were forgotten (keep_days) count as new ones, so errors are too small and"
-    " winners too early."
+    "Users who returned after their pages were forgotten (keep_days) count as new users, so errors are too small and"
+    " winners are declared too early."
 )
 
 
@@ -47,39 +47,39 @@ class State(NamedTuple):
     outcome: str
     confidence: float
     margin: float
-    started: float  # when the store was made: seconds of the clock
-    steps: int  # comparisons whose outcome reached the present policy, and arms that it showed alone
-    pages: int  # shown
-    open: int  # of these, waiting for their clicks
-    plain: int  # shown with one ranker alone
-    clicked: int  # closed with clicks
-    unclicked: int  # closed, as seen without clicks
-    expired: int  # closed by their deadline
-    compared: int  # closed, and of several rankers
-    held: int  # outcomes that wait until the present policy asks for their rankers again
-    switches: Switches  # as they are now
-    switched: tuple[Switched, ...]  # the switches that were used
-    asked: tuple[str, ...]  # the rankers that the policy asks for now
-    pulls: IntVector  # (K,) in these steps; an arm against itself counts twice
-    exposure: FloatVector  # (K,) impressions: of a page of s rankers each has 1/s
+    started: float  # time at which the store was created, in seconds of the clock
+    steps: int  # comparisons whose outcome reached the current policy, plus arms that it showed alone
+    pages: int  # pages shown
+    open: int  # pages shown that are still open
+    plain: int  # pages shown with a single ranker
+    clicked: int  # pages closed with clicks
+    unclicked: int  # pages closed as seen without clicks
+    expired: int  # pages closed at their deadline
+    compared: int  # closed pages of several rankers
+    held: int  # outcomes held until the current policy requests their rankers again
+    switches: Switches  # current state of the switches
+    switched: tuple[Switched, ...]  # all uses of switches
+    asked: tuple[str, ...]  # the rankers that the policy currently requests
+    pulls: IntVector  # (K,) plays of each arm in these steps; an arm against itself counts twice
+    exposure: FloatVector  # (K,) impressions; a page of s rankers adds 1/s to each
     wins: IntMatrix  # (K, K) pages on which the row won
-    ties: IntMatrix  # (K, K)
-    first_wins: IntMatrix  # (K, K) of `wins`, those on users' first pages of the pair
-    first_ties: IntMatrix  # (K, K)
+    ties: IntMatrix  # (K, K) pages without a winner
+    first_wins: IntMatrix  # (K, K) `wins` on users' first pages of the pair
+    first_ties: IntMatrix  # (K, K) `ties` on these pages
     mean: FloatMatrix  # (K, K) mean outcome of the row on users' first pages of the pair, -1 to 1
-    low: FloatMatrix  # (K, K) confidence sequence: all intervals hold together, at all times
-    high: FloatMatrix  # (K, K)
-    recommended: str  # by the policy
+    low: FloatMatrix  # (K, K) lower ends of the confidence sequences, simultaneous for all pairs and times
+    high: FloatMatrix  # (K, K) upper ends
+    recommended: str  # the policy's recommendation
     winner: str  # the ranker that most probably beats all others
-    probability: FloatVector  # (K,) that the ranker beats all others, see `beats_all`: for a single look; 0 if dropped
-    decisions: list[StoppingDecision]  # of each pair
-    sentence: str  # whether to stop, by the rankers that are not dropped
-    note: str  # a caveat about the intervals; empty for none
+    probability: FloatVector  # (K,) probability of beating all others, valid for a single look; 0 if dropped
+    decisions: list[StoppingDecision]  # one for each pair
+    sentence: str  # advice whether to stop, based on the rankers that are not dropped
+    note: str  # a caveat about the intervals, or empty
     regret_bound: float  # upper bound of the cost of the pages shown, see `regret_bound`
-    impressions_to_go: float  # pages of several rankers until it may stop, if means stay; 0: stop; inf: unknown
+    impressions_to_go: float  # pages of several rankers until stopping, if the means stay; 0: stop; inf: unknown
 
     def to_json(self) -> dict[str, Any]:
-        """Return the state for JSON; a number that is not finite is null."""
+        """Return the state for JSON; infinities and NaN become null."""
         inner = {
             "decisions": [one._asdict() for one in self.decisions],
             "switches": self.switches._asdict(),
@@ -102,7 +102,7 @@ class Known(NamedTuple):
 
 
 def known_of(memory: Memory) -> Known:
-    """Copy the parts of the memory that a state is computed from."""
+    """Copy the parts of the memory from which a state is computed."""
     turns, switched = memory.turns, tuple([one for one in memory.switched if one])
     tally, counts = copy.deepcopy(memory.tally), counts_of(memory)
     return Known(tally, counts, turns.asked, turns.recommended, memory.switches, switched, memory.forgot)
@@ -115,7 +115,7 @@ def state_of(settings: Settings, started: float, known: Known) -> State:
     decisions = stopping_decisions(pairs, settings.confidence, margin=settings.margin)
     rows = list(left_of(known.switches, settings))
     left = [names[k] for k in rows]
-    among = [one for one in decisions if one.first in left and one.second in left]  # at the error of all pairs
+    among = [one for one in decisions if one.first in left and one.second in left]  # error divided among all pairs
     sentence = _in_pages(stopping_sentence(pairs._replace(names=tuple(left)), among, settings.margin))
     to_go = impressions_to_go(left, among)[0]
     if known.switches.mode == ENDED and to_go > 0:  # no further pages will be shown
@@ -159,10 +159,10 @@ def state_of(settings: Settings, started: float, known: Known) -> State:
 
 
 def beats_all(wins: FloatMatrix) -> FloatVector:
-    """Return for each arm the posterior probability that it wins more than half of the decided pages of each pair.
+    """Return for each arm the posterior probability of winning more than half of the decided pages of each pair.
 
-    Ties do not count. The share of decided pages that the first of a pair wins is uniform a priori, so it is
-    Beta(1 + w, 1 + l) after w wins and l losses; pages and pairs are independent. It is for a single look.
+    Ties are ignored. The share of decided pages won by the first arm of a pair has a uniform prior, so the posterior is
+    Beta(1 + w, 1 + l) after w wins and l losses; pages and pairs are independent. It is valid for a single look.
     """
     ahead = scipy.special.betainc(wins.T + 1, wins + 1, 0.5)  # Pr(the row's probability is above 1/2)
     np.fill_diagonal(ahead, 1.0)
@@ -171,10 +171,10 @@ def beats_all(wins: FloatMatrix) -> FloatVector:
 
 
 def regret_bound(exposure: FloatVector, high: FloatMatrix) -> float:
-    """Return an upper bound of the average regret of the pages shown; it holds with the intervals, at any time.
+    """Return an upper bound of the total average regret of the pages shown, valid at any time like the intervals.
 
-    A page costs half the mean outcome of the best ranker, the one that beats all others, against each of its rankers,
-    on average. Every ranker that is not refuted may be the best one. NaN if all are refuted.
+    The cost of a page is half the mean outcome of the best ranker (which beats all others) against the page's rankers,
+    averaged over these. Every ranker that is not refuted may be the best ranker. NaN if all are refuted.
     """
     cost = high.clip(0) @ exposure / 2
     possible = (high >= 0).all(axis=1)
@@ -182,12 +182,12 @@ def regret_bound(exposure: FloatVector, high: FloatMatrix) -> float:
 
 
 def _in_pages(sentence: str) -> str:
-    """Return a sentence in the unit of a live experiment."""
+    """Replace the unit of a sentence by pages, the unit of a live experiment."""
     return sentence.replace("comparisons", "pages of several rankers", 1) if sentence.startswith("go on") else sentence
 
 
 def _matrix(pairs: IntMatrix, upper: NDArray[Any], lower: NDArray[Any]) -> NDArray[Any]:
-    """Return a K x K matrix of the values of the pairs, and of the reversed pairs."""
+    """Return a K x K matrix with one value for each pair, and one for each reversed pair."""
     size = int(pairs.max()) + 1
     matrix = np.zeros((size, size), upper.dtype)
     first, second = pairs.T
@@ -196,7 +196,7 @@ def _matrix(pairs: IntMatrix, upper: NDArray[Any], lower: NDArray[Any]) -> NDArr
 
 
 def _plain(value: Any) -> Any:
-    """Return a value as JSON can hold it."""
+    """Return a value in a form that JSON can represent."""
     if isinstance(value, np.ndarray):
         return _plain(value.tolist())
     if isinstance(value, dict):

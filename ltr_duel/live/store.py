@@ -1,4 +1,4 @@
-"""What is written to a store and read from it: pages, events, users, switches and the snapshot."""
+"""Write and read the rows of a store: pages, events, users, switches and the snapshot."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from ltr_duel.live.turns import Key
 
 
 class PageRow(NamedTuple):
-    """A row of the table of pages, as it is stored."""
+    """A row of the table ``pages``."""
 
     page: int
     at: float
     query: str
     user: str | None
     arms: bytes
-    shown: str  # the ids
+    shown: str  # document ids as JSON
     sheet: bytes
     chance: float | None
     context: str | None
-    depth: int  # documents from the top that its user has seen
+    depth: int  # number of documents, from the top, that the user has seen
 
 
 class Store(Transactions):
     """The rows of an open store."""
 
     def add_page(self, row: PageRow, expires: int, seen: bytes | None) -> None:
-        """Write a page, which waits for its clicks from now on; ``seen``: see `page`."""
+        """Write a page, which is open from now on; for ``seen``, see `page`."""
         self._db.execute("INSERT INTO pages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
         self._db.execute("INSERT INTO waiting VALUES (?, ?, ?)", (row.page, expires, seen))
         self._last, self._rows = (row.page, self._last[1]), self._rows + 1
 
     def recent(self, most: int) -> Iterator[tuple[int, Any, str, str]]:
-        """Yield number, time, query and user of the latest delivered pages of users."""
+        """Yield number, time, query and user of the latest delivered pages with a user."""
         yield from self._db.execute(
             "SELECT page, at, query, user FROM pages"
             " WHERE page > ? AND user IS NOT NULL AND depth IS NOT 0 ORDER BY page",
@@ -48,7 +48,7 @@ class Store(Transactions):
         )
 
     def deepen(self, page: int, depth: int) -> None:
-        """Write how many documents of a page its user has seen, from the top."""
+        """Write the number of documents of a page, from the top, that its user has seen."""
         self._db.execute("UPDATE pages SET depth = ? WHERE page = ?", (depth, page))
         self._rows += 1
 
@@ -58,57 +58,57 @@ class Store(Transactions):
         return (*self._db.execute(words, (page,)).fetchone(),)
 
     def asked(self, page: int) -> tuple[str, str]:
-        """Return query and user of a page; empty where there is none."""
+        """Return query and user of a page, or empty strings."""
         row = self._db.execute("SELECT query, user FROM pages WHERE page = ?", (page,)).fetchone() or ("", "")
         query, user = (one if isinstance(one, str) else "" for one in row)
         return query, user
 
     def page(self, page: int) -> tuple[str, bytes, bytes | None, int]:
-        """Return ids and sheet of an open page, the pairs of which its user had seen another one, and its depth."""
+        """Return ids and sheet of an open page, the pairs of which its user saw an earlier page, and its depth."""
         row: tuple[str, bytes, bytes | None, int] = self._db.execute(
             "SELECT shown, sheet, seen, depth FROM pages JOIN waiting USING (page) WHERE page = ?", (page,)
         ).fetchone()
         return row
 
     def add_event(self, event: Event, *, closes: bool) -> None:
-        """Write an event; a page that it closes waits no longer."""
+        """Write an event, and remove the page from the open pages if the event closes it."""
         self._db.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?)", event)
         self._last, self._rows = (self._last[0], event.event), self._rows + 1
         if closes:
             self._db.execute("DELETE FROM waiting WHERE page = ?", (event.page,))
 
     def gather(self, page: int, clicks: bytes) -> None:
-        """Write the clicked places of an open page, two bytes each."""
+        """Write the clicked positions of an open page, two bytes each."""
         self._db.execute("INSERT OR REPLACE INTO gathered VALUES (?, ?)", (page, clicks))
 
     def has_gathered(self, page: int) -> bool:
-        """Whether a page has such a row; a closed page has one if it was closed to make room."""
+        """Whether ``gathered`` has a row of the page; for a closed page: whether it was closed at the page limit."""
         return self._db.execute("SELECT 1 FROM gathered WHERE page = ?", (page,)).fetchone() is not None
 
     def forget_gathered(self, page: int) -> None:
-        """Remove the clicked places of a page that is closed."""
+        """Remove the clicked positions of a closed page."""
         self._db.execute("DELETE FROM gathered WHERE page = ?", (page,))
 
     def gathered(self) -> dict[int, bytes]:
-        """Return the clicked places of the open pages that have some already."""
+        """Return the clicked positions of the open pages with clicks."""
         return dict(self._db.execute("SELECT page, clicks FROM gathered JOIN waiting USING (page)"))
 
     def add_outcome(self, page: int, outcome: tuple[int, str, str, float], at: float) -> None:
-        """Write an outcome: place, kind, name and value."""
+        """Write an outcome: position, kind, name and value."""
         self._db.execute("INSERT OR IGNORE INTO outcomes VALUES (?, ?, ?, ?, ?, ?)", (page, *outcome, at))
         self._rows += 1
 
     def outcomes(self, page: int) -> list[tuple[int, str, str]]:
-        """Return place, kind and name of the outcomes of a page."""
+        """Return position, kind and name of the outcomes of a page."""
         return self._db.execute("SELECT place, kind, name FROM outcomes WHERE page = ?", (page,)).fetchall()
 
     def seen(self, user: str) -> int:
-        """Return the pairs of which a user was shown a page, a bit each."""
+        """Return the pairs of which a user was shown a page, one bit per pair."""
         row = self._db.execute("SELECT seen FROM users WHERE user = ?", (user,)).fetchone()
         return int.from_bytes(row[0], "little") if row else 0
 
     def has_users(self) -> bool:
-        """Whether a page of a user was shown."""
+        """Whether any page with a user was shown."""
         return self._db.execute("SELECT 1 FROM users LIMIT 1").fetchone() is not None
 
     def see(self, user: str, seen: int) -> None:
@@ -116,7 +116,7 @@ class Store(Transactions):
         self._db.execute("INSERT OR REPLACE INTO users VALUES (?, ?)", (user, in_bytes(seen)))
 
     def waiting(self, n_arms: int) -> Iterator[tuple[int, int, Key]]:
-        """Yield the open pages with their deadlines and arms; without arms where a row is damaged."""
+        """Yield the open pages with their deadlines and arms; () if a row is damaged."""
         for page, expires, arms in self._db.execute(
             "SELECT page, expires, arms FROM waiting LEFT JOIN pages USING (page) ORDER BY page"
         ):
@@ -124,12 +124,12 @@ class Store(Transactions):
             yield page, expires if whole else 0, key_of(arms, n_arms) if whole else ()
 
     def pages_since(self, page: int, n_arms: int) -> Iterator[tuple[int, Key]]:
-        """Yield the pages after one, with their arms; without where they are damaged."""
+        """Yield the pages after ``page`` with their arms; () if the arms are damaged."""
         rows = self._db.execute("SELECT page, arms FROM pages WHERE page > ? ORDER BY page", (page,))
         return ((page, key_of(arms, n_arms)) for page, arms in rows)
 
     def events_since(self, event: int, n_arms: int) -> Iterator[tuple[Event, Key]]:
-        """Yield the events after one, with the arms of their pages; without where a row is damaged."""
+        """Yield the events after ``event`` with the arms of their pages; () if a row is damaged."""
         for *row, arms in self._db.execute(
             "SELECT events.*, arms FROM events LEFT JOIN pages USING (page) WHERE event > ? ORDER BY event", (event,)
         ):
@@ -137,7 +137,7 @@ class Store(Transactions):
             yield happened, key if happened.is_of(key) else ()
 
     def outcomes_in_order(self, n_arms: int, *, by_page: bool) -> Iterator[tuple[int, Key, bytes | None]]:
-        """Yield the outcomes for a policy in the order in which they came; or by page, where open ones have none."""
+        """Yield the outcomes for a policy in the order of arrival, or by page (None for open pages)."""
         order = "page" if by_page else "event"
         for page, arms, is_open, *row in self._db.execute(
             "SELECT page, arms, waiting.page IS NOT NULL, events.* FROM pages LEFT JOIN events USING (page)"
@@ -150,7 +150,7 @@ class Store(Transactions):
                 yield page, key, happened.signs
 
     def latest(self) -> float | None:
-        """Return the time at which the store was used last, None for a store without a page."""
+        """Return the time at which the store was last used, or None if it has no page."""
         ended = self.about(ENDED)
         if ended:
             return float(ended)
@@ -161,19 +161,19 @@ class Store(Transactions):
         return max((row[0] for row in times if row and isinstance(row[0], float)), default=None)
 
     def add_switch(self, page: int, at: float, switch: Switch) -> None:
-        """Write that a switch was used."""
+        """Record the use of a switch."""
         self._db.execute(ADD, (page, at, *pack_switch(switch)))
 
     def switches(self) -> list[Switched | None]:
-        """Return the switches that were used; None where a row is damaged."""
+        """Return the uses of switches; None for a damaged row."""
         return list(switches_in(self._db))
 
     def snapshot(self) -> Snapshot | None:
-        """Return the snapshot, if one was ever made."""
+        """Return the snapshot, or None if no snapshot was made."""
         return snapshot_in(self._db)
 
     def save(self, snapshot: Snapshot) -> None:
-        """Write a snapshot in place of the one before."""
+        """Write a snapshot, which replaces the previous snapshot."""
         file, arrays = io.BytesIO(), dict[str, Any](snapshot.arrays)
         np.savez(file, **arrays)
         row = (snapshot.events, snapshot.pages, file.getvalue(), snapshot.lines)

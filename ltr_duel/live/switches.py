@@ -1,12 +1,12 @@
-"""The switches of an experiment: pause, resume, serve a winner, share of the traffic, drop a ranker, end.
+"""The switches of an experiment: pause, resume, serve a winner, set the share of users, drop a ranker, end.
 
-Each use of a switch is a row of the store that is never changed; the rows in order give the state of the switches. A
-user falls on one side for as long as the store lives: the keyed hash of the user is a number from 0 to 1. Users below
-the share take part in the experiment, users above 1 - holdback always get the incumbent's list. So a share that grows
-keeps its users.
+Each use of a switch is a row of the store that is never changed; the rows in order determine the state of the switches.
+A keyed hash assigns each user a number from 0 to 1, which is fixed for a store. Users below the share are in the
+experiment, users above 1 - holdback always get the incumbent's list. So users stay in when the share grows.
 
-A row that is damaged, missing, or of no use may have kept a ranker or users out of the experiment. So no search takes
-part after it, whatever the later rows are: "resume" is refused then, "winner" and "end" are not.
+A damaged, missing or invalid row may have excluded a ranker or users from the experiment. So after such a row all
+searches are outside of the experiment, whatever the later rows are; "resume" is then refused, but not "winner" and
+"end".
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from ltr_duel.live.turns import policy_without
 
 WHAT = ("pause", "resume", "winner", "share", "drop", "end")
 RUNS, PAUSED, WINNER, ENDED = "experiment", "paused", "winner", "ended"
-_PATIENCE = 10.0  # seconds for a service to end its transaction
-_SEEN = "SELECT count(*), (SELECT value FROM about WHERE key = 'settings') FROM switches"  # a use depends on these
+_PATIENCE = 10.0  # seconds to wait for the end of a service's transaction
+_SEEN = "SELECT count(*), (SELECT value FROM about WHERE key = 'settings') FROM switches"  # detects changes
 ADD = "INSERT INTO switches (page, at, what, value, who) VALUES (?, ?, ?, ?, ?)"
 
 
@@ -35,22 +35,22 @@ class Switch(NamedTuple):
     """The use of a switch."""
 
     what: str  # "pause", "resume", "winner", "share", "drop" or "end"
-    ranker: str = ""  # to serve or to drop; for "resume" see `completed`
-    share: float = 1.0  # of the users, that take part; for "share"
-    holdback: float | None = None  # of the users, that always get the incumbent's list; for "share"; None: as it is
-    by: str = ""  # who uses it, for people
+    ranker: str = ""  # the ranker to serve or drop; for "resume" see `completed`
+    share: float = 1.0  # share of users in the experiment; for "share"
+    holdback: float | None = None  # share of users who always get the incumbent's list; None: unchanged
+    by: str = ""  # name of the operator
 
     def to_json(self) -> dict[str, Any]:
-        """Return the use as JSON; a share is part of a "share" alone."""
+        """Return the use as JSON; only a "share" contains shares."""
         said = self._asdict()
         return said if self.what == "share" else {key: said[key] for key in ("what", "ranker", "by")}
 
 
 class Switched(NamedTuple):
-    """A switch that was used: a row of the store."""
+    """A use of a switch: a row of the store."""
 
     at: float  # seconds of the clock
-    page: int  # the last page before it
+    page: int  # the last page before the use
     switch: Switch
 
 
@@ -58,7 +58,7 @@ class Switches(NamedTuple):
     """The state of the switches."""
 
     mode: str = RUNS  # "experiment", "paused", "winner" or "ended"
-    winner: str = ""  # the ranker that is served in place of the experiment; while paused, that "resume" will serve
+    winner: str = ""  # the ranker served instead of the experiment; while paused, the ranker for "resume"
     share: float = 1.0
     holdback: float = 0.0
     dropped: tuple[str, ...] = ()
@@ -68,25 +68,25 @@ class Switches(NamedTuple):
     def words(self) -> str:
         """The state in words."""
         mode = {
-            RUNS: "the experiment goes on, with all users"
+            RUNS: "the experiment is running, with all users"
             if self.share == 1
-            else f"{self.share:.3g} of the users take part",
+            else f"{self.share:.3g} of the users are in the experiment",
             PAUSED: f"paused; 'resume' serves {self.winner}" if self.winner else "paused",
             WINNER: f"{self.winner} is served",
             ENDED: f"ended; {self.winner} is served" if self.winner else "ended",
         }[self.mode]
         held = f"; {self.holdback:.3g} held back" if self.holdback and self.mode != ENDED else ""
-        lost = "; cannot be resumed, as a row of the switches is damaged" if self.damaged else ""
+        lost = "; cannot be resumed, because a row of the switches is damaged" if self.damaged else ""
         return mode + held + (f"; dropped: {', '.join(self.dropped)}" if self.dropped else "") + lost
 
     @property
     def idle(self) -> bool:
-        """Whether every search takes part in the experiment."""
+        """Whether all searches are in the experiment."""
         return self.mode == RUNS and self.share == 1
 
 
 def completed(switch: Switch, before: Switches) -> Switch:
-    """Return a use with the values that it leaves open filled in, so that its row of the store is complete."""
+    """Return a use with its missing values filled in, so that its row of the store is complete."""
     if switch.what == "resume":
         return switch._replace(ranker=before.winner if before.mode == PAUSED else "")
     if switch.what == "share" and switch.holdback is None:
@@ -95,23 +95,23 @@ def completed(switch: Switch, before: Switches) -> Switch:
 
 
 def switched(before: Switches, switch: Switch, settings: Settings) -> Switches:
-    """Return the state after a completed use. Raises `InputError` for an unknown switch, or one of no use now."""
+    """Return the state after a completed use. Raises `InputError` for an invalid use, or one without effect."""
     if before.damaged and switch.what == "resume":
         raise InputError(
-            "a row of the switches is damaged or missing, and it may have dropped a ranker or limited the share, so the"
-            " experiment cannot be resumed; restore a backup, or begin another one with another store"
+            "a row of the switches is damaged or missing; it may have dropped a ranker or limited the share, so the"
+            " experiment cannot be resumed; restore a backup, or start a new experiment with another store"
         )
     if nothing := _nothing_changes(before, switch):
         raise InputError(nothing)
     if switch.what == "drop" and switch.ranker == settings.incumbent:
         raise InputError(
-            f"ranker '{switch.ranker}' is the incumbent, which is served outside of the experiment: name another"
+            f"ranker '{switch.ranker}' is the incumbent, which is served outside of the experiment, so it must stay"
         )
     return _after(before, switch, settings)
 
 
 def _nothing_changes(before: Switches, switch: Switch) -> str:
-    """Return why a use would change nothing, or nothing. Stores may have such rows, so `_after` accepts them."""
+    """Return the reason why a use changes nothing, or "". Stores may have such rows, so `_after` accepts them."""
     if switch.what == "pause" and before.mode == PAUSED:
         return "the experiment is paused already"
     if switch.what == "resume" and before.mode == RUNS:
@@ -124,12 +124,12 @@ def _nothing_changes(before: Switches, switch: Switch) -> str:
 
 
 def _after(before: Switches, switch: Switch, settings: Settings, *, builds: bool = True) -> Switches:
-    """Return the state after a use, by those settings alone that a store never changes."""
+    """Return the state after a use; only settings that never change in a store are used."""
     what, ranker = switch.what, switch.ranker
     if what not in WHAT:
         raise errors.unknown_name("switch", what, WHAT)
     if before.mode == ENDED:
-        raise InputError("the experiment has ended, so no switch is of use; begin another one with another store")
+        raise InputError("the experiment has ended, so switches have no effect; use another store to start again")
     if what in ("winner", "drop"):
         if ranker not in settings.rankers:
             raise errors.unknown_name("ranker", ranker, settings.rankers)
@@ -147,12 +147,12 @@ def _after(before: Switches, switch: Switch, settings: Settings, *, builds: bool
         return before._replace(mode=ENDED, winner="" if before.mode == PAUSED else before.winner)
     if what == "drop":
         return _without(before, ranker, settings, builds=builds)
-    errors.require_between("the share of the users that take part", switch.share, 0, 1)
+    errors.require_between("the share of the users in the experiment", switch.share, 0, 1)
     holdback = before.holdback if switch.holdback is None else switch.holdback
-    errors.require_between("the share of the users that are held back", holdback, 0, 1)
+    errors.require_between("the share of the users held back", holdback, 0, 1)
     if switch.share + holdback > 1:
         raise InputError(
-            f"a share of {switch.share:g} and a holdback of {holdback:g} are more than 1 together:"
+            f"a share of {switch.share:g} and a holdback of {holdback:g} sum to more than 1:"
             f" the share is at most {1 - holdback:g}"
         )
     return before._replace(share=float(switch.share), holdback=float(holdback))
@@ -161,7 +161,7 @@ def _after(before: Switches, switch: Switch, settings: Settings, *, builds: bool
 def _without(before: Switches, ranker: str, settings: Settings, *, builds: bool) -> Switches:
     after = before._replace(dropped=(*before.dropped, ranker))
     if len(settings.rankers) - len(after.dropped) < 2:
-        raise InputError("two rankers at least must remain; to serve one of them, use 'winner'")
+        raise InputError("at least two rankers must remain; to serve one ranker, use 'winner'")
     if before.winner == ranker:
         if before.mode == WINNER:
             raise InputError(f"ranker '{ranker}' is served as the winner; resume first")
@@ -177,9 +177,9 @@ def left_of(now: Switches, settings: Settings) -> tuple[int, ...]:
 
 
 def switches_of(rows: Iterable[Switched | None], settings: Settings, *, builds: bool = True) -> Switches:
-    """Return the state after all rows; one that is None, or of no use, pauses for good.
+    """Return the state after all rows; a row that is None or invalid pauses permanently.
 
-    ``builds``: whether a policy is built to check that it works with the remaining rankers, which loads a compiler.
+    ``builds``: whether to build the policy, to check that it works with the remaining rankers (loads a compiler).
     """
     now = Switches()
     for after, _ in replayed(rows, settings, builds=builds):
@@ -190,12 +190,12 @@ def switches_of(rows: Iterable[Switched | None], settings: Settings, *, builds: 
 def replayed(
     rows: Iterable[Switched | None], settings: Settings, *, builds: bool = True
 ) -> Iterator[tuple[Switches, str]]:
-    """Yield the state after each row, and what is wrong with the row."""
+    """Yield the state after each row, and the error of the row."""
     now, wrong = Switches(), ""
     for row in rows:
         try:
             if row is None:
-                raise InputError("it is damaged or missing")
+                raise InputError("the row is damaged or missing")
             now, wrong = _after(now, row.switch, settings, builds=builds), ""
         except InputError as error:
             wrong = str(error)
@@ -204,7 +204,7 @@ def replayed(
 
 
 def pack_switch(switch: Switch) -> tuple[str, str, str]:
-    """Return the cells of a row: what, its value as JSON, and who."""
+    """Return the cells of a row: the switch, its value as JSON, and the operator."""
     value: list[Any] = [switch.share, switch.holdback] if switch.what == "share" else [switch.ranker]
     return switch.what, json.dumps(value if all(one != "" for one in value) else []), switch.by
 
@@ -223,7 +223,7 @@ def _unpacked(what: Any, value: Any, by: Any) -> Switch:
 
 
 def switches_in(db: sqlite3.Connection) -> Iterator[Switched | None]:
-    """Yield the switches that were used; None where a row is damaged, and where rows are missing."""
+    """Yield the uses of switches; None for a damaged row, and for a gap of missing rows."""
     last = 0
     rows = db.execute("SELECT switch, page, at, what, value, who FROM switches ORDER BY switch")
     for number, page, at, *cells in rows:
@@ -237,13 +237,13 @@ def switches_in(db: sqlite3.Connection) -> Iterator[Switched | None]:
 
 
 def switch_store(store: str | Path, switch: Switch) -> Switches:
-    """Use a switch of an experiment, whether or not a service runs; a service follows within a second."""
+    """Use a switch of an experiment; a running service applies it within a second."""
     with used_store(store, writes=True) as (path, db):
         db.execute(f"PRAGMA busy_timeout = {int(1000 * _PATIENCE)}")
         while True:
             seen, settings = db.execute(_SEEN).fetchone(), settings_in(db, path)
             use = completed(switch, before := switches_of(switches_in(db), settings, builds=False))
-            now = switched(before, use, settings)  # takes seconds, so it is outside of the transaction
+            now = switched(before, use, settings)  # may take seconds, so it runs before the transaction
             db.execute("BEGIN IMMEDIATE")
             if db.execute(_SEEN).fetchone() == seen:
                 break
@@ -255,12 +255,12 @@ def switch_store(store: str | Path, switch: Switch) -> Switches:
 
 
 def read_switches(store: str | Path) -> tuple[Switches, list[Switched]]:
-    """Return the state of the switches of a store, and each use of one; an experiment may go on meanwhile."""
+    """Return the state of the switches of a store, and all their uses; the experiment may be running."""
     with used_store(store) as (path, db):
         rows = list(switches_in(db))
         return switches_of(rows, settings_in(db, path), builds=False), [one for one in rows if one]
 
 
 def side_of(key: bytes, user: str) -> float:
-    """Return the number of a user, from 0 to 1 and uniform over users; it is unpredictable without the key."""
+    """Return the number of a user, uniform from 0 to 1 and unpredictable without the key."""
     return int.from_bytes(hashlib.blake2b(user.encode(), key=key, digest_size=7).digest()) / 2**56

@@ -1,11 +1,11 @@
-"""Tokens of pages: the holder of one may report, once and in time, the clicks on one page of one experiment.
+"""Page tokens: a token permits its holder to report the clicks on one page of one experiment, once and in time.
 
     v1.<key id>.<experiment and mark, page, deadline>.<HMAC-SHA256 of the text before it>
 
-in the URL-safe alphabet of base64. Nothing in a token is secret; nothing in it can be changed without a key.
+in URL-safe base64. A token contains no secrets, and it cannot be changed without a key.
 
-Numbers of pages come again when an earlier copy of a store is restored; tokens of the lost pages must not. So each
-opening of a store has a random mark, which the tokens of its pages hold.
+Page numbers are reused after an earlier copy of a store is restored, but tokens of the lost pages must stay invalid. So
+each time a store is opened, a random mark is chosen, which the tokens of the pages shown from then on contain.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ from ltr_duel.live.calls import TokenError
 from ltr_duel.live.store import Store
 
 KEYS_VARIABLE = "LTR_DUEL_LIVE_KEYS"
-NO_PAGE = 0  # the number in the tokens of pages outside of the experiment: their clicks are not counted
+NO_PAGE = 0  # page number in tokens of pages outside of the experiment, whose clicks are not counted
 _VERSION = "v1"
 _FEWEST_BYTES, _MOST_KEYS = 16, 100
 _LONGEST_FILE, _LONGEST_TOKEN = 100_000, 300
 _KEY_ID = re.compile(r"[A-Za-z0-9_-]{1,32}")
 _BODY = struct.Struct(">16sQQ")  # experiment and mark, page, deadline in milliseconds
 _MARKS = "marks"  # a key of ``about``
-_MOST_MARKS = 1000  # openings whose pages may still wait
+_MOST_MARKS = 1000  # marks kept for pages that may still be open
 
 
 class Claim(NamedTuple):
     """The content of a token."""
 
-    experiment: bytes  # (16,) of the experiment and of the mark of the page
+    experiment: bytes  # 16 bytes that identify the experiment and the mark of the page
     page: int
     expires: int  # milliseconds
 
 
 class Keys(Mapping[str, bytes]):
-    """Secrets by their ids: the first one signs, each of them is accepted. So a key is changed without a gap.
+    """Secrets by id: the first secret signs, every secret verifies, so that keys can be rotated without a gap.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Keys(Mapping[str, bytes]):
     Raises
     ------
     InputError
-        For no keys, or an id or secret of another form. No message holds a secret.
+        If there is no key, or an id or secret has another form. No message contains a secret.
 
     Examples
     --------
@@ -77,12 +77,12 @@ class Keys(Mapping[str, bytes]):
         self._secrets = dict(secrets)
 
     def take(self, others: Keys) -> None:
-        """Use other keys from now on; threads may use these meanwhile."""
+        """Replace the keys; other threads may use them meanwhile."""
         self._secrets = dict(others)
 
     @classmethod
     def random(cls) -> Keys:
-        """Make a random one: its tokens end with the process."""
+        """Make one random key, whose tokens become invalid when the process ends."""
         return cls({"process": secrets.token_bytes(32)})
 
     def __getitem__(self, name: str) -> bytes:
@@ -104,13 +104,13 @@ class Keys(Mapping[str, bytes]):
         return f"{said}.{_mac(secret, said)}"
 
     def verify(self, token: str) -> Claim:
-        """Return the content of a token that one of these keys signed. Raises `TokenError` for any other text."""
+        """Return the content of a token signed by one of these keys. Raises `TokenError` for any other string."""
         if not isinstance(token, str) or len(token) > _LONGEST_TOKEN or not token.isascii():
-            raise TokenError("this is no token of a page")
+            raise TokenError("this is not a page token")
         said, _, mac = token.rpartition(".")
         parts = said.split(".")
         if len(parts) != 3 or parts[0] != _VERSION:
-            raise TokenError("this is no token of a page")
+            raise TokenError("this is not a page token")
         secret = self._secrets.get(parts[1])
         if secret is None or not hmac.compare_digest(_mac(secret, said), mac):
             raise TokenError("the token is not signed by a key of this experiment")
@@ -135,18 +135,18 @@ def read_keys(path: str | Path | None = None) -> Keys:
     Parameters
     ----------
     path : path, optional
-        A text with a key on each line: its id and its secret in hexadecimal digits; what follows ``#`` is a comment.
-        The variable holds the same lines; ``,`` may stand for the end of a line, and ``:`` between id and secret.
+        A text file with one key per line: its id and its secret in hexadecimal digits; ``#`` starts a comment. The
+        variable contains the same lines; ``,`` may replace the end of a line, and ``:`` may separate id and secret.
 
     Returns
     -------
     Keys
-        In the order of the lines: the first one signs.
+        In the order of the lines: the first key signs.
 
     Raises
     ------
     InputError
-        If there are none, or a line is not one; the sentence names the line and not the secret.
+        If there is no key, or a line is not a key; the message names the line without the secret.
 
     Examples
     --------
@@ -160,8 +160,8 @@ def read_keys(path: str | Path | None = None) -> Keys:
     if path is None:
         place, content = KEYS_VARIABLE, os.environ.get(KEYS_VARIABLE, "")
         if not content:
-            made = 'key_file = "live.keys" in [serve], a file that the first start makes'
-            raise InputError(f"there is no key: name a file of keys ({made}), or set {KEYS_VARIABLE}")
+            made = 'key_file = "live.keys" in [serve], a file that the first start creates'
+            raise InputError(f"there is no key: name a key file ({made}), or set {KEYS_VARIABLE}")
     else:
         place = str(path)
         content = _content(arguments.as_path("a file of keys", path))
@@ -176,7 +176,7 @@ def read_keys(path: str | Path | None = None) -> Keys:
         except ValueError:
             raise InputError(f"{place}:{number}: a key is an id and a secret in hexadecimal digits") from None
         if name in found:
-            raise InputError(f"{place}:{number}: there is a key '{name}' already")
+            raise InputError(f"{place}:{number}: key '{name}' is defined twice")
         found[name] = secret
     try:
         return Keys(found)
@@ -191,21 +191,21 @@ def _content(path: Path) -> str:
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise InputError(f"{path}: a file of keys is ASCII text") from None
+        raise InputError(f"{path}: a key file must be ASCII text") from None
     if len(content) > _LONGEST_FILE:
-        raise InputError(f"{path}: a file of keys has at most {_LONGEST_FILE:,} characters")
+        raise InputError(f"{path}: a key file has at most {_LONGEST_FILE:,} characters")
     return content
 
 
 def signing_keys(path: Path | None) -> Keys:
-    """Return the secrets that sign tokens; a missing file is made, for its owner alone to read."""
+    """Return the keys that sign tokens; a missing file is created, readable only by its owner."""
     if path is not None and not path.exists():
         _make_secret(path)
     return read_keys(path)
 
 
 def _make_secret(path: Path) -> None:
-    """Write a file with a random secret: whole and on the disk, or not at all."""
+    """Write a file with a random secret, completely and durably, or not at all."""
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
         try:
@@ -215,7 +215,7 @@ def _make_secret(path: Path) -> None:
                 os.fsync(file.fileno())
             try:
                 os.link(temporary, path)
-            except OSError:  # another service has made the file meanwhile, or the file system has no links
+            except OSError:  # another service has created the file meanwhile, or the file system has no links
                 if not path.exists():
                     temporary.replace(path)
             files.sync_folder(path.parent)
@@ -226,7 +226,7 @@ def _make_secret(path: Path) -> None:
 
 
 class Marks:
-    """The marks of pages: each opening's begins with its first page. ``pages`` is the number of the last page."""
+    """The marks of pages; each mark applies from one page number on. ``pages`` is the number of the last page."""
 
     def __init__(self, store: Store, keys: Keys, own: str, pages: int) -> None:
         self._store, self._keys, self._own, self._pages = store, keys, own, pages
@@ -236,18 +236,18 @@ class Marks:
 
     @staticmethod
     def new() -> str:
-        """Return a mark for an opening."""
+        """Return a new random mark."""
         return secrets.token_hex(16)
 
     def begin(self, page: int) -> None:
-        """Give the mark of this opening to a page, the last one, and to those after it."""
+        """Use the current mark for ``page``, which is now the last page, and for all later pages."""
         self._pages = page
         if not self._from or self._from[-1][1] != self._own:
             self._from = [*self._from[-_MOST_MARKS:], (page, self._own)]
             self._store.set_about(_MARKS, json.dumps(self._from))
 
     def token(self, page: int, expires: int) -> str:
-        """Return the token of a page; `NO_PAGE` is one outside of the experiment."""
+        """Return the token of a page; `NO_PAGE` stands for a page outside of the experiment."""
         return self._keys.sign(Claim(self._of(page), page, expires))
 
     def _of(self, page: int) -> bytes:
@@ -255,16 +255,16 @@ class Marks:
         for first, mark in reversed(self._from):
             if page >= first:
                 return self._digest(mark)
-        return self._experiment  # of `NO_PAGE`
+        return self._experiment  # for `NO_PAGE`
 
     def claim(self, token: str) -> Claim:
-        """Return the content of a token, without the store. Raises `TokenError` if it is of no page of the store."""
+        """Return the content of a token without reading the store; raise `TokenError` if its page does not exist."""
         claim = self._keys.verify(token)
         if claim.experiment != self._of(claim.page):
-            lost = "" if claim.page == NO_PAGE else ", or of a page that a restored store does not hold"
-            raise TokenError(f"the token is of another experiment{lost}")
+            lost = "" if claim.page == NO_PAGE else ", or to a page that is missing from the restored store"
+            raise TokenError(f"the token belongs to another experiment{lost}")
         if claim.page > self._pages:
-            raise TokenError("the token is of a page that this experiment does not know")
+            raise TokenError("the token belongs to a page that does not exist in this experiment")
         return claim
 
     def _digest_of(self, mark: str) -> bytes:

@@ -1,10 +1,10 @@
-"""The open file of a store, and its transactions: one is on the disk when it ends, or nothing of it is there.
+"""The open file of a store, and its transactions: when one ends, either all or none of its changes are on disk.
 
-One process writes, and holds ``<store>-lock`` meanwhile; others may read, and use switches. What a link leads to is
-locked, and rows that a second writer without the lock has written are noticed before anything is added to them.
+One process writes and holds ``<store>-lock`` meanwhile; other processes may read and use switches. Links are resolved
+before locking, and rows written by a second writer without the lock are detected before any row is added.
 
-SQLite keeps what it has read of a file, and does not check whether the file was moved away, replaced, cut short or
-overwritten in place (as `cp` does). Later writes would be lost, or mixed with another program's; so `Watch` checks.
+SQLite caches a file and does not check whether the file was moved away, replaced, truncated or overwritten in place
+(as by `cp`). Later writes would be lost, or mixed with another program's writes, so `Watch` checks.
 """
 
 from __future__ import annotations
@@ -21,41 +21,41 @@ from ltr_duel.live.calls import StoreError
 from ltr_duel.live.rows import DAMAGED
 from ltr_duel.live.schema import ENDED, LEAD, LOG, connected, make_store, opened
 
-_BUSY = 300  # milliseconds that a transaction waits for another program's: searches wait meanwhile
+_BUSY = 300  # milliseconds to wait for another program's transaction, while searches wait too
 _ROWS = 1000  # pages and events between two checkpoints of the log
 _LAST = "SELECT (SELECT coalesce(max(page), 0) FROM pages), (SELECT coalesce(max(event), 0) FROM events)"
 
 
 class _Look(NamedTuple):
-    files: tuple[tuple[int, int], ...]  # device and number of the file and its log; empty if one is missing
+    files: tuple[tuple[int, int], ...]  # device and inode of the file and its log; empty if a file is missing
     size: int  # bytes of the file
-    written: int  # its modification time: only this process writes to it, at a checkpoint
+    written: int  # modification time; only this process changes the file, at checkpoints
 
 
 class Watch:
-    """Compares the file of a store with what this process has left of it."""
+    """Compare the file of a store with its state after the last write of this process."""
 
     def __init__(self, path: Path) -> None:
         self._path, self._files = path, (str(path), f"{path}-wal")
         self.take()
 
     def take(self) -> None:
-        """Record the state of the file: this process has written to it."""
+        """Record the state of the file after a write of this process."""
         self._seen = self._look()
 
     def is_as_left(self) -> bool:
-        """Whether no other program has written to the file; `StoreError` if it was moved, replaced or cut short."""
+        """Whether no other program has written to the file; `StoreError` if it was moved, replaced or truncated."""
         now = self._look()
         if now.files != self._seen.files:
-            raise StoreError("the file of the store was moved away, or another one is at its path")
-        if now.size < self._seen.size:  # SQLite never makes it smaller
-            raise StoreError("the file of the store was cut short, so nothing is written to it any more")
+            raise StoreError("the file of the store was moved away, or replaced by another file")
+        if now.size < self._seen.size:  # SQLite never shrinks the file
+            raise StoreError("the file of the store was truncated, so writing to it has stopped")
         return now.written == self._seen.written
 
     def require_ours(self, experiment: str, last: tuple[int, int]) -> None:
-        """Read a file that another program has written to, by a second connection.
+        """Check, with a second connection, a file that another program has written to.
 
-        SQLite alone may have put the log into it; then it has the same experiment, the same rows, and is whole.
+        If SQLite has only merged the log into the file, experiment and rows are unchanged, and the file is intact.
         """
         look = self._look()
         try:
@@ -71,7 +71,7 @@ class Watch:
 
     def _look(self) -> _Look:
         try:
-            file, log = map(os.stat, self._files)  # in each transaction: Path takes twice as long
+            file, log = map(os.stat, self._files)  # not Path.stat, which takes twice as long
         except OSError:
             return _Look((), 0, 0)
         both = (file.st_dev, file.st_ino), (log.st_dev, log.st_ino)
@@ -79,7 +79,7 @@ class Watch:
 
 
 class Transactions:
-    """An open store, which this process alone writes; ``about`` holds the first rows of a new one."""
+    """An open store, which only this process writes; ``about`` contains the first rows of a new store."""
 
     def __init__(self, path: Path, about: dict[str, Any]) -> None:
         self.path = path = path.resolve()
@@ -100,14 +100,14 @@ class Transactions:
                 self._db.execute(f"PRAGMA {pragma}")
             self._lead, self._log = self.about(LEAD) or 0, self.about(LOG) or 0
             self._version: int | None = None
-            self._last, self.changes = self.last(), 0  # how often other processes have used switches
+            self._last, self.changes = self.last(), 0  # number of times other processes used switches
             self._watch, self._experiment = Watch(path), self.about("experiment")
             self._began, self._ended = self._lead, self.about(ENDED)
-            self._rows = _ROWS  # the first transaction records in the file that there is a log
+            self._rows = _ROWS  # so the first transaction records in the file that a log exists
             self._held = stack.pop_all()
 
     def close(self, now: float | None = None) -> None:
-        """Close the file, which needs no log any more; ``now`` is the time, of a store that was used."""
+        """Close the file, so that it needs no log; ``now`` is the current time, if the store was used."""
         with suppress(StoreError, sqlite3.Error):
             if self._log != self._lead or self._lead != self._began:
                 with self.transaction():
@@ -117,14 +117,14 @@ class Transactions:
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Make all that is written inside durable when it ends, or nothing of it, and raise `StoreError`."""
+        """Make all writes inside durable at the end, or discard all and raise `StoreError`."""
         try:
             as_left = self._watch.is_as_left()
             self._db.execute("BEGIN IMMEDIATE")
             version = self._data_version()
             if self._version not in (None, version):
                 if self.last() != self._last:
-                    raise StoreError("another program has written to the store; it is read again")
+                    raise StoreError("another program has written to the store, which is now read again")
                 self._version, self.changes = version, self.changes + 1
                 self._watch.take()
             elif not as_left:
@@ -154,7 +154,7 @@ class Transactions:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Turn what reading raises into `StoreError`."""
+        """Convert errors of reading into `StoreError`."""
         try:
             self._version, self._last = self._data_version(), self.last()
             yield
@@ -162,16 +162,16 @@ class Transactions:
             raise
         except sqlite3.Error as error:
             raise StoreError(f"the store cannot be read: {error}") from None
-        except DAMAGED:  # their sentences quote rows
+        except DAMAGED:  # the original messages quote rows
             raise StoreError("the store cannot be read: a row is damaged") from None
 
     def _data_version(self) -> int:
-        """Return a number that changes when another connection has written."""
+        """Return a number that changes after another connection has written."""
         (version,) = self._db.execute("PRAGMA data_version").fetchone()
         return int(version)
 
     def about(self, key: str) -> Any:
-        """Return a value of the table ``about``, None where it has no such key."""
+        """Return a value of the table ``about``, or None if the key is missing."""
         row = self._db.execute("SELECT value FROM about WHERE key = ?", (key,)).fetchone()
         return row[0] if row else None
 

@@ -1,15 +1,16 @@
-"""The policy of an experiment. It gets outcomes strictly in turn, however many pages are open, in any order of clicks.
+"""The policy of an experiment receives outcomes strictly in turn, for any number of open pages and any order of clicks.
 
-Pages are always shown for the rankers that the policy asks for now. It receives their first outcome; outcomes that
-come when it asks for other rankers wait until it asks for the same ones again. So it learns from each outcome at most
-once, only of rankers that it asked for, and steps on while an outcome waits for its rankers. If outcomes of the same
-rankers are independent and of one law, its path has the law of a path without delay: Joulani, György, Szepesvári.
-Online Learning under Delayed Feedback. ICML 2013, algorithm QPM-D. One page at a time it is the path without delay.
+Pages always show the rankers that the policy currently requests. The policy receives the first outcome of these
+rankers; an outcome that arrives while the policy requests other rankers is held until the policy requests the same
+rankers again. So the policy receives each outcome at most once and only for requested rankers, and held outcomes let it
+step without waiting. If the outcomes of the same rankers are independent and identically distributed, the distribution
+of its path is the same as without delay: Joulani, György, Szepesvári. Online Learning under Delayed Feedback. ICML
+2013, algorithm QPM-D. With one open page at a time, the path itself is the same as without delay.
 
-A single arm, or an arm against itself, has no outcome to wait for: the policy steps when the page is shown.
+A page with a single arm, or an arm against itself, has no outcome, so the policy steps when the page is shown.
 
-An arm is dropped by a new policy for the others, which receives the outcomes of their pages from the first one on, by
-the same rule. So its path has the law of a policy that never had that arm.
+When an arm is dropped, a new policy for the remaining arms receives all outcomes of their pages from the first page on,
+by the same rule. So its path has the distribution of a policy that never had the dropped arm.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from ltr_duel.live.settings import Settings
 from ltr_duel.simulation import RunKey, run_order, run_streams
 
 Key = tuple[int, ...]  # arms in the order of the policy
-MOST_HELD = 10_000  # outcomes that wait; later ones are left out. That does not depend on who wins, so the law stays
+MOST_HELD = 10_000  # further outcomes are discarded, whoever wins, so the distribution of the path is unchanged
 
 
 def _key(settings: Settings) -> RunKey:
@@ -37,20 +38,20 @@ def _key(settings: Settings) -> RunKey:
 
 
 def live_streams(settings: Settings) -> Streams:
-    """Return that repetition's random streams."""
+    """Return the random streams of this repetition."""
     return run_streams(_key(settings))
 
 
 def live_order(settings: Settings) -> IntVector:
-    """Return the order in which that repetition's policy numbers the rankers."""
+    """Return the order in which the policy of this repetition numbers the rankers."""
     return run_order(_key(settings), len(settings.rankers))
 
 
 def live_policy(settings: Settings) -> LivePolicy:
-    """Make the policy of settings; without a seed, the policy of seed 0.
+    """Make the policy of settings; without a seed, use seed 0.
 
-    It has the random numbers and the order of the rankers of the first repetition of a simulation with the same seed:
-    with the same outcomes it takes the same path.
+    Random numbers and ranker order are the same as in the first repetition of a simulation with the same seed, so the
+    same outcomes lead to the same path.
 
     Parameters
     ----------
@@ -72,9 +73,9 @@ def live_policy(settings: Settings) -> LivePolicy:
 
 
 class Turns:
-    """A policy and the outcomes that wait for their turn; arm k of the policy is arm ``left[k]``, by default k.
+    """A policy and the outcomes held for it; arm k of the policy is arm ``left[k]``, by default k.
 
-    With ``order = "shown"`` an early page whose clicks are late keeps later ones of the same rankers waiting.
+    With ``order = "shown"``, outcomes are held until all earlier pages of the same rankers are closed.
     """
 
     def __init__(self, settings: Settings, policy: LivePolicy, left: tuple[int, ...] = ()) -> None:
@@ -82,7 +83,7 @@ class Turns:
         self.policy, self.held, self.left = policy, 0, left or tuple(range(n_arms))
         self.pulls: IntVector = np.zeros(n_arms, np.int64)
         self._slates, self._in_order = settings.policy_component.feedback == "slate", settings.order == "shown"
-        self._lines: dict[Key, dict[int, bytes | None]] = {}  # page -> outcome, None while it is open
+        self._lines: dict[Key, dict[int, bytes | None]] = {}  # page -> outcome, None for an open page
 
     @property
     def asked(self) -> Key:
@@ -91,7 +92,7 @@ class Turns:
 
     @property
     def recommended(self) -> int:
-        """The policy's own answer."""
+        """The policy's recommendation."""
         return self.left[self.policy.recommend()]
 
     def is_alone(self, key: Key) -> bool:
@@ -104,13 +105,13 @@ class Turns:
             self._lines.setdefault(key, {})[page] = None
 
     def alone(self, key: Key) -> None:
-        """Step on: the arm that the policy asks for was shown alone."""
-        if self.asked == key:  # other code of the policy may ask for another one
+        """Advance the policy after the requested arm was shown alone."""
+        if self.asked == key:  # changed code of the policy may request another arm
             self._tell(b"")
             self._advance()
 
     def closed(self, page: int, key: Key, signs: bytes) -> None:
-        """Add the outcome of a page: for each pair of its arms, in order, a byte of +1 or -1."""
+        """Add the outcome of a page: one byte, +1 or -1, for each pair of its arms, in order."""
         if not set(key) <= set(self.left):
             return
         line = self._lines.setdefault(key, {})
@@ -128,12 +129,12 @@ class Turns:
             self._advance()
 
     def forget(self, page: int) -> None:
-        """Stop waiting for a page whose rankers are unknown."""
+        """Stop waiting for the outcome of a page whose rankers are unknown."""
         for key in [key for key, line in self._lines.items() if line.get(page, b"") is None]:
             self.dropped(page, key)
 
     def _advance(self) -> None:
-        """Pass to the policy the outcomes that wait for its rankers."""
+        """Pass held outcomes to the policy while it requests their rankers."""
         while line := self._lines.get(key := self.asked):
             page, signs = next(iter(line.items()))
             if signs is None:
@@ -160,7 +161,7 @@ class Turns:
             self.policy.tell(1 if signs == b"\1" else -1)
 
     def waiting(self) -> str:
-        """Return the outcomes that wait, as JSON."""
+        """Return the held outcomes as JSON."""
         lines = [
             [list(key), [[page, None if signs is None else signs.hex()] for page, signs in line.items()]]
             for key, line in sorted(self._lines.items())
@@ -168,7 +169,7 @@ class Turns:
         return json.dumps(lines, separators=(",", ":"))
 
     def wait_again(self, text: str) -> None:
-        """Restore the outcomes of `waiting`."""
+        """Restore the outcomes from `waiting`."""
         self._lines = {
             tuple(key): {page: None if signs is None else bytes.fromhex(signs) for page, signs in line}
             for key, line in json.loads(text)
@@ -177,13 +178,13 @@ class Turns:
 
 
 def kept_turns(settings: Settings, arrays: Mapping[str, NDArray[Any]], lines: str) -> Turns:
-    """Restore a policy and the outcomes that wait for it from a snapshot, which may be damaged."""
-    policy = LivePolicy.restore(settings.policy, arrays, accept_new_code=True)  # opening the store has checked it
+    """Restore a policy and its held outcomes from a snapshot, which may be damaged."""
+    policy = LivePolicy.restore(settings.policy, arrays, accept_new_code=True)  # checked when the store was opened
     left = tuple(arrays["left"].tolist())
     if arrays["pulls"].shape != (len(settings.rankers),) or int(arrays["n_arms"][0]) != len(left):
-        raise InputError("the snapshot is that of another number of rankers")
+        raise InputError("the snapshot has another number of rankers")
     if not set(left) <= set(range(len(settings.rankers))):
-        raise InputError("the snapshot has rankers that there are not")
+        raise InputError("the snapshot contains rankers that do not exist")
     turns = Turns(settings, policy, left)
     turns.wait_again(lines)
     turns.pulls[...] = arrays["pulls"]
@@ -191,7 +192,7 @@ def kept_turns(settings: Settings, arrays: Mapping[str, NDArray[Any]], lines: st
 
 
 def policy_without(settings: Settings, left: tuple[int, ...]) -> LivePolicy:
-    """Make a policy for some of the rankers, with its own random numbers. Raises `InputError` for too few rankers."""
+    """Make a policy for some of the rankers, with separate random numbers. Raises `InputError` for too few rankers."""
     rng = stream(settings.seed or 0, "left", *left)
     order = np.arange(len(left))
     interpreted(shuffle)(order, rng)

@@ -1,4 +1,4 @@
-"""Pages of searches that sample nothing: pages outside of the experiment, and pages that are shown again."""
+"""Pages made without sampling: pages outside of the experiment, and pages that are shown again."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from ltr_duel.live.tokens import NO_PAGE, Marks
 from ltr_duel.live.turns import Key
 
 AWAY = "away"
-LATER = "later"  # a later part of an unknown page: a page counts from its top
+LATER = "later"  # reason for serving a later part of an unknown page: pages count from the top
 
 
 class Outside:
-    """Searches that take no part in the experiment get one ranker's list, by the switches and without the store.
+    """Serve searches outside of the experiment: one ranker's list, chosen by the switches, without the store.
 
     ``side_key`` hashes users, see `side_of`.
     """
@@ -37,16 +37,16 @@ class Outside:
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """The rankers whose lists a search may need."""
+        """The rankers whose lists a search may require."""
         now, incumbent = self.switches, self._settings.incumbent
         if now.mode == RUNS:
             return tuple([name for name in self._settings.rankers if name not in now.dropped])
         return tuple(dict.fromkeys((incumbent, (now.mode != PAUSED and now.winner) or incumbent)))
 
     def decide(self, call: Decide, otherwise: str = "") -> Decision | None:
-        """Return the page of a search outside of the experiment, None for a search that takes part.
+        """Return the page of a search outside of the experiment, or None for a search inside.
 
-        ``otherwise`` is the reason why no search can take part, if there is one. A foreign token is refused even then.
+        ``otherwise``, if not empty, is the reason why all searches are outside. Foreign tokens are refused even then.
         """
         served = self._served(call, self.marks.claim(call.token).page if call.token else None)
         if not served and otherwise:
@@ -58,21 +58,21 @@ class Outside:
             name, why = self._settings.incumbent, LATER
         require_search(call, self._settings)
         if name not in call.rankings:
-            raise InputError(f"ranker '{name}' is served, whose list is not given")
+            raise InputError(f"ranker '{name}' is to be served, but its list is missing")
         shown = plain_list(name, call.rankings[name], self._settings.top)
         expires = int((self._clock() + self._settings.deadline) * 1000)
         token = self.marks.token(NO_PAGE, expires)
         return Decision(NO_PAGE, part_of(shown, call), (name,), token, expires / 1000, why, len(shown))
 
     def record(self, call: Record) -> Recorded | None:
-        """Accept the clicks of such a page without counting them; None for a page of the experiment."""
+        """Accept the clicks of a page outside without counting them; None for a page of the experiment."""
         return None if self.marks.claim(call.token).page else Recorded(NO_PAGE, (), {})
 
     def _served(self, call: Decide, page: int | None) -> tuple[str, str] | None:
-        """Return the ranker served in place of the experiment, and why; ``page`` is the number in the search's token.
+        """Return the ranker served outside of the experiment, and the reason; ``page`` is the page of the token.
 
-        A later part is of the page of its token, whatever the switches are now. A search without a user falls on the
-        side of its token, if it has one.
+        A later part belongs to the page of its token, whatever the switches are now. A search without a user is inside
+        or outside like the page of its token, if it has a token.
         """
         now, incumbent = self.switches, self._settings.incumbent
         if now.mode == PAUSED:
@@ -93,11 +93,11 @@ class Outside:
 
 
 class Drafts:
-    """Pages that searches get again: a reload, a way back, or a later part.
+    """Pages that searches get again: after a reload, after going back, or for a later part.
 
     Such a search belongs to the page of its token, until the deadline of that page, or to the page that its user was
-    shown for the same query less than ``sticky`` seconds ago. It samples nothing and counts nothing. So a page stays
-    one observation, of the clicks on all its parts, and repeats change neither the policy nor the intervals.
+    shown for the same query less than ``sticky`` seconds ago. Nothing is sampled or counted for it, so a page stays one
+    observation with the clicks on all its parts, and repeats change neither the policy nor the intervals.
     """
 
     def __init__(self, settings: Settings, store: Store, marks: Marks, memory: Memory) -> None:
@@ -105,21 +105,21 @@ class Drafts:
         self.recall()
 
     def look(self) -> None:
-        """Read the pages again if another program has made the store forget users; those of `retain` are long past."""
+        """Read the pages again if another program removed users; users removed by `retain` have no recent page."""
         if self._forgot != self._store.about(FORGOT):
             self.recall()
 
     def recall(self) -> None:
-        """Read from the store which users saw a page of which query."""
+        """Read the recent pages of users and queries from the store."""
         self._forgot = self._store.about(FORGOT)
-        self._latest: dict[bytes, tuple[int, float]] = {}  # digest of user and query -> page, and its time
+        self._latest: dict[bytes, tuple[int, float]] = {}  # digest of user and query -> page and its time
         if self._settings.sticky:
             for page, at, query, user in self._store.recent(self._settings.max_open):
                 if isinstance(at, float):
                     self.add(page, at, query, user)
 
     def add(self, page: int, at: float, query: str, user: str) -> None:
-        """Add a page; forget those whose window is over, and more than may be open."""
+        """Add a page; remove pages whose window is over, and the oldest pages above ``max_open``."""
         if user and self._settings.sticky:
             place = _place(query, user)
             self._latest.pop(place, None)
@@ -128,14 +128,14 @@ class Drafts:
                 del self._latest[next(iter(self._latest))]
 
     def forget(self, page: int) -> None:
-        """Forget a page that was not delivered."""
+        """Remove a page that was not delivered."""
         self._store.deepen(page, 0)
         query, user = self._store.asked(page)
         if self._latest and user and self._latest.get(_place(query, user), (0, 0.0))[0] == page:
             del self._latest[_place(query, user)]
 
     def find(self, call: Decide, now: float) -> Decision | None:
-        """Return the part of an earlier page for a search, None if it belongs to none. A foreign token is refused."""
+        """Return the part of an earlier page that fits a search, or None. A foreign token is refused."""
         number = self._by_token(call.token, now) if call.token else self._by_user(call, now)
         if not number:
             return None
@@ -146,8 +146,8 @@ class Drafts:
         except DAMAGED:
             return None
         if query not in ("", call.query):  # a forgotten query is empty
-            raise InputError("the token is of a page of another query")
-        if not query or not set(key) <= set(self._memory.turns.left):  # a ranker was dropped since
+            raise InputError("the token belongs to a page of another query")
+        if not query or not set(key) <= set(self._memory.turns.left):  # a ranker of the page was dropped
             return None
         if number in self._memory.waiting:
             expires, _ = self._memory.waiting[number]
@@ -173,7 +173,7 @@ class Drafts:
         return 0 if self._is_over(page, at, now) else page
 
     def _is_over(self, page: int, at: float, now: float) -> bool:
-        """Whether the window of a page that was shown then is over."""
+        """Whether the window of a page shown at time ``at`` is over."""
         return self._memory.is_over(page, (at + self._settings.sticky) * 1000, now)
 
 

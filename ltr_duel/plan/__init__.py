@@ -1,6 +1,6 @@
-"""Deciding without a service, by plans: files with the probabilities of the rankers that a search is shown.
+"""Decide searches without a service: a plan is a file with the probabilities of the rankers to show.
 
-log of earlier plans -> policy -> plan -> decide, on any number of machines, without a network -> log.
+Log of earlier plans -> policy -> plan -> decide (on any number of machines, without a network) -> log.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""Plans are kept, so that a log can be compared with them."""
+"""Keep earlier plans, and compare a log with them."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from ltr_duel.plan.outcomes import ID
 from ltr_duel.plan.plan import LivePlan
 
 _SOUND = "gaps and clock steps", "repeated impressions"
-_OF_REPEATS = "events before exposure", "events out of order"  # these concern an earlier row of the same impression
-_SLACK = 300.0  # seconds that clocks may differ
-_ERROR = 0.001  # chance of a false alarm of each test: a loop runs them after every plan
+_OF_REPEATS = "events before exposure", "events out of order"  # caused by an earlier row of the same impression
+_SLACK = 300.0  # tolerated difference of clocks, in seconds
+_ERROR = 0.001  # probability of a false alarm of each test; small, because tests run after every plan
 _TESTS = ("pairs shown", "pairs over time", "empty pages", "owners of place 1", "owners over time", "owners by place",
           "A/A by exchanged owners")  # fmt: skip
 _COLUMNS = ("impression", "time", "query", "user", "rankers", "propensity")
@@ -31,35 +31,35 @@ def _kept(out: Path, version: int | str) -> Path:
 
 
 def keep_plan(plan: LivePlan, out: Path, keys: Keys) -> Path:
-    """Write a plan to a file, and to one named by its version, which is returned; another plan there is refused."""
+    """Write a plan to a file and to a second file named by its version, which is returned and never overwritten."""
     kept, text = _kept(out, plan.version), plan.to_json(keys)
     if kept.exists() and json.loads(kept.read_text("utf-8"))["plan"] != json.loads(text)["plan"]:
-        raise InputError(f"{kept}: there is another plan {plan.version}, which may be in use; give --version")
+        raise InputError(f"{kept}: another plan {plan.version} exists and may be in use; set --version")
     files.write_text(kept, text)
     files.write_text(out, text)
     return kept
 
 
 def kept_plans(out: Path, keys: Keys) -> dict[int, LivePlan]:
-    """Return the plans that were kept beside a file, by their versions."""
+    """Return the plans stored beside a file, by version."""
     found = [LivePlan.read(path, keys) for path in sorted(out.parent.glob(_kept(out, "*").name))]
     return {plan.version: plan for plan in found}
 
 
 def check_plans(log: ClickLog, plans: Mapping[int, LivePlan], settings: Settings) -> list[str]:
-    """Return sentences about rows of a log that are not of these plans, and checks of the log that fail.
+    """Return sentences about rows of a log that do not fit these plans, and about failed checks of the log.
 
-    The log counts its bad lines (``skip_bad=None``).
+    The log must count its bad lines (``skip_bad=None``).
     """
     said = [line for line in finding_lines(_failed(log, settings)) if line]
     if lost := log.bad.count - log.bad.repeated:
         said.append(f"{several(lost, 'line')} cannot be used; the first: {log.bad.sentences[0]}")
-    wrong: dict[str, list[int]] = {}  # line numbers: finding the row of one is a query
+    wrong: dict[str, list[int]] = {}  # line numbers; finding a row by its number is a query
     shown: dict[int, Counter[tuple[str, ...]]] = {}
     for batch in log.batches(_COLUMNS):
         table = batch.table.to_pydict()
         if missing := [name for name in _COLUMNS if name not in table]:
-            raise InputError(f"{log.path}: rows of a plan have the column '{missing[0]}'")
+            raise InputError(f"{log.path}: the log of a plan must have the column '{missing[0]}'")
         for line, *row in zip(batch.lines.tolist(), *(table[name] for name in _COLUMNS), strict=True):
             if complaint := _complaint(plans, *row):
                 wrong.setdefault(complaint, []).append(line)
@@ -73,14 +73,14 @@ def check_plans(log: ClickLog, plans: Mapping[int, LivePlan], settings: Settings
 
 
 def _failed(log: ClickLog, settings: Settings) -> list[Finding]:
-    """Return the checks that fail, except for those that such a log may fail.
+    """Return the failed checks, except for checks that logs of plans may fail.
 
-    There is no row while one ranker has all pages; and a page that is shown again is the same impression.
+    Pages of a single ranker have no row, and a page that is shown again is the same impression.
     """
     found = check_log(log, settings.rankers)
     sound = (*_SOUND, *(_OF_REPEATS if log.bad.repeated else ()))
     failed = [one for one in found if one.verdict == "fails" and one.name not in sound]
-    return [one for one in failed if one.name not in _TESTS or one.number < _ERROR]  # the p-value of a test
+    return [one for one in failed if one.name not in _TESTS or one.number < _ERROR]  # number: the p-value of a test
 
 
 def _shares(plan: LivePlan, counts: Counter[tuple[str, ...]], plans: int) -> str:
@@ -88,14 +88,14 @@ def _shares(plan: LivePlan, counts: Counter[tuple[str, ...]], plans: int) -> str
     draws = {names: count for names, count in plan.sets if len(names) > 1}
     expected = np.array(list(draws.values())) * (counts.total() / sum(draws.values()))
     seen = np.array([counts[names] for names in draws], np.float64)
-    few = expected < 5  # are pooled
+    few = expected < 5  # sets to pool
     groups = [np.append(one[~few], one[few].sum()) if few.any() else one for one in (expected, seen)]
     if len(groups[0]) < 2 or groups[0][-1] == 0:
         return ""
     p = float(special.chdtrc(len(groups[0]) - 1, ((groups[1] - groups[0]) ** 2 / groups[0]).sum()))
     if p >= _ERROR / plans:
         return ""
-    return f"sets of rankers are in the log more or less often than plan {plan.version} draws them (p = {p:.2g})"
+    return f"the frequencies of sets of rankers in the log differ from plan {plan.version} (p = {p:.2g})"
 
 
 def _complaint(
@@ -103,15 +103,15 @@ def _complaint(
     rankers: list[str] | None, propensity: float | None,
 ) -> str:  # fmt: skip
     if not re.fullmatch(ID, impression):
-        return "an impression that is of no plan"
+        return "an impression that belongs to no plan"
     version = impression.partition("-")[0]
     plan = plans.get(int(version))
     if plan is None:
-        return f"shown by plan {version}, which was not kept"
+        return f"shown by plan {version}, whose file is missing"
     if plan.rankers(user or "", query) != tuple(rankers or ()) or plan.impression(user or "", query) != impression:
-        return f"not what plan {version} shows this user for this query"
+        return f"differs from the page that plan {version} shows this user for this query"
     if propensity is None or abs(propensity - plan.propensity(rankers or ())) > 1e-12:
-        return f"propensities that are not those of plan {version}"
+        return f"propensities that differ from plan {version}"
     if time < plan.at - _SLACK or (plan.until and time >= plan.until + _SLACK):
         return f"shown outside the time of plan {version}"
     return ""

@@ -1,7 +1,7 @@
-"""From the settings of an experiment and the log of its earlier plans to the next plan.
+"""Make the next plan from the settings of an experiment and the log of its earlier plans.
 
-A plan is a function of these, its version and the time from which it is used: made twice, or on another machine, it has
-the same bytes.
+A plan is a function of settings, log, version and start time: if it is made again, or on another machine, its bytes are
+the same.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def plan_settings(settings: Settings, place: str = "the settings") -> PlanSettin
 
 
 class Planner:
-    """Makes one plan after the other."""
+    """Makes a sequence of plans."""
 
     def __init__(self, settings: Settings, planned: PlanSettings) -> None:
         self.settings, self.planned, self.version = settings, planned, 1
@@ -49,10 +49,10 @@ class Planner:
         self._sets = self._drawn()
 
     def learn(self, shown: list[Shown]) -> None:
-        """Learn the outcomes of the latest plan, and sample the next.
+        """Learn the outcomes of the latest plan, and sample the next plan.
 
-        A page of one ranker leaves no row. The policy, whose clock counts them, receives as many of them as the plan
-        would have shown beside these rows; where it shows nothing else, a batch of them.
+        Pages of a single ranker have no row in the log, but count as steps of the policy. So the policy receives the
+        expected number of such pages, given the number of rows; a full batch if the plan contains only such pages.
         """
         alone = {arms: count for arms, count in self._sets.items() if len(arms) == 1}
         of, draws = sum(alone.values()), self.planned.batch
@@ -69,12 +69,12 @@ class Planner:
         drawn = self._learner.choose(self.planned.batch)
         if not self.settings.policy_component.any_order and any(len(set(one)) < len(one) > 2 for one in drawn):
             raise InputError(
-                f"'{self.settings.policy}' puts a ranker twice into a set and relies on it: no plan can show that"
+                f"'{self.settings.policy}' requires sets that contain a ranker twice, which a plan cannot show"
             )
         return Counter(tuple(dict.fromkeys(one)) for one in drawn)
 
     def plan(self, *, at: int = 0, learned: Learned | None = None) -> LivePlan:
-        """Return the plan as it is now."""
+        """Return the current plan."""
         settings, names = self.settings, self.settings.rankers
         sets = [(tuple(names[arm] for arm in arms), count) for arms, count in self._sets.items()]
         salt = hashlib.sha256(f"{settings.name}\0{settings.seed or 0}\0{self.version}".encode()).hexdigest()[:32]
@@ -109,14 +109,14 @@ def next_plan(
     ----------
     settings : Settings
     log : ClickLog, optional
-        The exposures of all earlier plans with their clicks; None before the first.
+        The exposures of all earlier plans with their clicks; None for the first plan.
     at : float
-        Seconds since 1970 from which the plan is meant to be used. Exposures that are younger than the deadline of the
-        settings then are left out, as their clicks may come yet.
+        Start time of the plan, in seconds since 1970. Exposures that are younger at this time than the deadline of the
+        settings are left out, because their clicks may still arrive.
     version : int, optional
-        Of the plan; by default one more than the last in the log, or than ``after``.
+        Version of the plan; by default one more than the larger of ``after`` and the last version in the log.
     after : int
-        Version of the last plan that was in use; one of single rankers leaves no row in the log.
+        Version of the last plan used; required if that plan has no row in the log (only single rankers).
     plan : PlanSettings, optional
 
     Returns
@@ -126,7 +126,7 @@ def next_plan(
     Raises
     ------
     InputError
-        If the log cannot be read or credited, or is that of another experiment.
+        If the log cannot be read or credited, or belongs to another experiment.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def next_plan(
     wanted = max(after, *versions, 0) + 1 if version is None else version
     if max(versions, default=0) >= wanted:
         raise InputError(
-            f"{log.path if log else ''}: has exposures of plan {max(versions)}, so the next is no {wanted}"
+            f"{log.path if log else ''}: has exposures of plan {max(versions)}, so the next version cannot be {wanted}"
         )
     planner = Planner(settings, plan or plan_settings(settings))
     while planner.version < wanted:

@@ -1,4 +1,4 @@
-"""The outcomes in the log of earlier plans, in an order that does not depend on the files."""
+"""Read the outcomes in the log of earlier plans, in an order that does not depend on the files."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ltr_duel.logs import ClickLog, credited
 ID = r"^([1-9][0-9]{0,8})-([0-9a-f]{16})$"
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
-Shown = tuple[tuple[int, ...], bytes]  # rankers of the settings, and outcomes for `ltr_duel.bandits.Learner`
+Shown = tuple[tuple[int, ...], bytes]  # numbers of the rankers, and outcomes for `ltr_duel.bandits.Learner`
 
 
 class Learned(NamedTuple):
-    """The outcomes of each version of the plan, and the digest of all of them."""
+    """The outcomes of each version of the plan, and a digest of all outcomes."""
 
     versions: dict[int, list[Shown]]
     rows: int
@@ -27,9 +27,9 @@ class Learned(NamedTuple):
 
 
 def outcomes_of(log: ClickLog, settings: Settings, before: float) -> Learned:
-    """Credit the exposures of a log that were shown before some time; a repeated impression counts once.
+    """Credit the exposures of a log that were shown before a time; a repeated impression counts once.
 
-    Ties are broken by a coin that is part of the impression's name.
+    Ties are broken by pseudorandom bits derived from the name of the impression.
     """
     found = credited(log, settings.rankers, columns=("impression", "rankers"))
     rows = log.engine.run(found.rows.select("line", "impression", "time", "rankers"))
@@ -39,7 +39,7 @@ def outcomes_of(log: ClickLog, settings: Settings, before: float) -> Learned:
     if parts[0].isna().any():
         at = int(np.flatnonzero(parts[0].isna())[0])
         place = log.find(rows["line"][at].as_py())
-        raise InputError(f"{place}: impression '{names.iloc[at]}' is of no plan: those are named 3-0123456789abcdef")
+        raise InputError(f"{place}: impression '{names.iloc[at]}' belongs to no plan; valid: 3-0123456789abcdef")
     version = parts[0].to_numpy(np.int64)
     coins = np.array([int(one, 16) for one in parts[1]], np.uint64)
     table = log.engine.run(found.outcomes.select("line", "pair", "y"))
@@ -71,7 +71,7 @@ class _Set:
         self._sign = np.array([sign for _, sign in known], np.int64)
 
     def signs(self, pairs: IntVector, y: IntVector, coins: np.uint64) -> bytes:
-        """Return +1 or -1 for each pair, a byte each."""
+        """Return one byte, +1 or -1, for each pair."""
         signs = np.zeros(len(self._sign), np.int64)
         signs[[self._place[one] for one in pairs.tolist()]] = y
         signs *= self._sign

@@ -1,8 +1,8 @@
-"""A plan: the probabilities with which a search is shown sets of rankers, for decisions without a service.
+"""A plan: the probabilities with which sets of rankers are shown, for decisions without a service.
 
-A plan is a file. A search is decided by a hash of the plan's salt, the user and the query, so every machine that has
-the plan shows the same page, and shows it again; nothing is stored. The rules are short enough for any language
-(docs/plans.md); `clients/js/plan.js` is the same in JavaScript.
+A plan is a file. A search is decided by a hash of the plan's salt, the user and the query, so every machine with the
+plan shows the same page, also when the search is repeated; nothing is stored. The rules are simple to implement in any
+language (docs/plans.md); `clients/js/plan.js` implements them in JavaScript.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ltr_duel.live import Keys
 from ltr_duel.plan.signing import FIELDS, signed, verified
 
 MOST_SETS = 100_000
-_IDS, _HALF = {str, int}, "half of a surrogate pair, which no text can hold"
+_IDS, _HALF = {str, int}, "half of a surrogate pair, which is not valid Unicode"
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +41,9 @@ class PlanDecision:
     rankers : tuple of str
         The rankers of the lists on the page.
     record : dict or None
-        The exposure, a row of a click log, for `ltr-duel logs` and the next plan; None for one ranker alone, or the
-        incumbent in place of the plan.
+        The exposure, a row of a click log, for `ltr-duel logs` and the next plan; None for a page of a single ranker.
     total : int
-        Documents of the whole page.
+        Number of documents on the whole page.
     served : str
         ``plan``, or ``expired`` if the page is the incumbent's.
 
@@ -63,29 +62,29 @@ class PlanDecision:
 
 @dataclass(frozen=True, eq=False)
 class LivePlan:
-    """Sets of rankers with their probabilities, by which searches are decided.
+    """Sets of rankers with their probabilities, which decide searches.
 
     Parameters
     ----------
     experiment : str
     version : int
-        From 1.
+        Number of the plan, from 1.
     at, until : int
-        Seconds since 1970 between which it is used; 0: no end.
+        Start and end of the plan, in seconds since 1970; ``until`` is 0 for no end.
     policy, method, outcome : str
         As in the settings of the experiment.
     top : int
-        Documents shown.
+        Maximum number of documents shown.
     salt : str
-        Of the hash; other plans of the experiment have others.
+        Salt of the hash, which differs between the plans of an experiment.
     sets : tuple of (tuple of str, int)
-        Sets of different rankers, and how many of ``draws`` draws of the policy chose them.
+        Sets of different rankers, each with the number of draws of the policy, out of ``draws``, that chose it.
     recommended, incumbent : str
         The policy's recommendation, and the ranker that is shown after the end of the plan.
     settings, log : str
         Digests of the settings and of the outcomes in the log.
     learned : int
-        Outcomes in the log.
+        Number of outcomes in the log.
 
     Examples
     --------
@@ -118,7 +117,7 @@ class LivePlan:
 
     @cached_property
     def draws(self) -> int:
-        """Draws of the policy."""
+        """Number of draws of the policy."""
         return self._bounds[-1]
 
     @cached_property
@@ -126,11 +125,11 @@ class LivePlan:
         return list(accumulate(count for _, count in self.sets))
 
     def rankers(self, unit: str, query: str) -> tuple[str, ...]:
-        """Return the rankers whose lists a search needs; parameters as in `decide`."""
+        """Return the rankers whose lists a search requires; parameters as in `decide`."""
         return self._chosen(_generator(self._hash(unit, query)))[0]
 
     def propensity(self, rankers: Sequence[str]) -> float:
-        """Return the probability with which a search is shown these rankers, in any order."""
+        """Return the probability that a search is shown these rankers, in any order."""
         return self._counts[tuple(sorted(rankers))] / self.draws
 
     @cached_property
@@ -141,7 +140,7 @@ class LivePlan:
         return counts
 
     def impression(self, unit: str, query: str) -> str:
-        """Return the name of the impression of a search, however often its page is shown."""
+        """Return the name of the impression of a search, which is the same each time its page is shown."""
         return self._name(self._hash(unit, query))
 
     def _name(self, seed: bytes) -> str:
@@ -157,26 +156,25 @@ class LivePlan:
         limit: int | None = None,
         now: float | None = None,
     ) -> PlanDecision:
-        """Return the page of a search: the same one on every machine, at any time.
+        """Return the page of a search, which is the same on every machine and at any time.
 
         Parameters
         ----------
         unit : str
-            The user or session, by any name that stays the same.
+            A stable id of the user or session.
         query : str
         rankings : mapping of str to sequence
-            Document ids, best first, of the rankers in `rankers`, and of the incumbent. An id is a text or a whole
-            number.
+            Document ids (strings or whole numbers), best first, for the rankers in `rankers` and the incumbent.
         offset, limit : int, optional
-            The part of the page.
+            Number of documents above the part, and in the part; by default all that follow.
         now : float, optional
-            Seconds since 1970; the clock's by default.
+            Time in seconds since 1970; by default the current time.
 
         Raises
         ------
         InputError
-            If the list of a ranker is missing or empty, or holds a document twice or another value than an id; or if a
-            text cannot be written to a log.
+            If the list of a ranker is missing or empty, or contains a document twice or an invalid id; or if a string
+            cannot be written to a log.
         """
         if now is None:
             now = time.time()
@@ -191,9 +189,9 @@ class LivePlan:
                           top=self.top, rng=rng)  # fmt: skip
         shown = list(map(str, page.shown))
         if len(set(shown)) < len(shown):
-            raise InputError("a document id is on the page as a text and as a number")
+            raise InputError("a document id is on the page as a string and as a number")
         if not _is_text("\n".join(shown)):
-            raise InputError(f"a document id on the page holds {_HALF}")
+            raise InputError(f"a document id on the page contains {_HALF}")
         record = {
             "impression": self._name(seed),
             "time": now,
@@ -225,11 +223,11 @@ class LivePlan:
     def _hash(self, unit: str, query: str) -> bytes:
         for what, text in (("user", unit), ("query", query)):
             if not isinstance(text, str):
-                raise InputError(f"the {what} of a search is a text, not {errors.shown(text)}")
+                raise InputError(f"the {what} of a search must be a string, not {errors.shown(text)}")
             if not _is_text(text):
-                raise InputError(f"the {what} of a search holds {_HALF}")
-        if "\0" in unit:  # otherwise two users with two queries could have one hash
-            raise InputError("the user of a search holds the character 0")
+                raise InputError(f"the {what} of a search contains {_HALF}")
+        if "\0" in unit:  # otherwise different users and queries could have the same hash
+            raise InputError("the user of a search contains the null character")
         return hashlib.sha256(f"{self.salt}\0{unit}\0{query}".encode()).digest()
 
     def _chosen(self, rng: np.random.Generator) -> tuple[tuple[str, ...], int]:
@@ -241,18 +239,18 @@ class LivePlan:
         ids = tuple(_list(rankings, names[0]))
         if len(set(ids)) < len(ids):
             twice = next(one for k, one in enumerate(ids) if one in ids[:k])
-            raise InputError(f"document {twice!r} is twice on the list of ranker '{names[0]}'")
+            raise InputError(f"document {twice!r} appears twice on the list of ranker '{names[0]}'")
         shown = ids[: self.top]
         return PlanDecision(_part(shown, offset, limit), names, None, len(shown), served)
 
     def to_json(self, keys: Keys) -> str:
-        """Return the text of the plan, signed by the first of the keys."""
+        """Return the plan as JSON, signed with the first key."""
         fields = {name: getattr(self, name) for name in FIELDS}
         return signed(fields | {"sets": [{"rankers": list(names), "draws": count} for names, count in self.sets]}, keys)
 
     @classmethod
     def from_json(cls, text: str, keys: Keys, *, place: str = "the plan") -> LivePlan:
-        """Read a text of `to_json`. Raises `InputError` if it is none, or not signed by one of the keys."""
+        """Parse a string from `to_json`. Raises `InputError` if it is not a plan, or not signed by one of the keys."""
         fields = verified(text, keys, place)
         sets = tuple((tuple(one["rankers"]), one["draws"]) for one in fields.pop("sets"))
         del fields["draws"]
@@ -260,7 +258,7 @@ class LivePlan:
 
     @classmethod
     def read(cls, path: str | Path, keys: Keys) -> LivePlan:
-        """Read the file of a plan. Raises `InputError` as `from_json`, or if it cannot be read."""
+        """Read the file of a plan. Raises `InputError` like `from_json`, or if the file cannot be read."""
         path = arguments.as_path("a plan", path)
         try:
             text = path.read_text("utf-8")
@@ -271,11 +269,11 @@ class LivePlan:
         return cls.from_json(text, keys, place=str(path))
 
 
-_local = threading.local()  # the generator of each thread: a new one takes longer than a decision
+_local = threading.local()  # one generator for each thread, because making a generator takes longer than a decision
 
 
 def _generator(seed: bytes) -> np.random.Generator:
-    """Return the thread's generator with the state of 32 bytes: PCG64's state, then its increment, made odd."""
+    """Return the thread's generator, seeded with 32 bytes: the state of PCG64, then its increment, made odd."""
     try:
         rng: np.random.Generator = _local.rng
     except AttributeError:
@@ -293,7 +291,7 @@ def _list(rankings: Mapping[str, Sequence[Any]], name: str) -> Sequence[Any]:
     try:
         found = rankings[name]
     except (KeyError, TypeError):
-        raise InputError(f"the list of ranker '{name}' is missing, which this search needs (see rankers)") from None
+        raise InputError(f"the list of ranker '{name}' is missing, which this search requires (see rankers)") from None
     if not isinstance(found, list | tuple):
         found = listed(name, found)
     if not found:
@@ -301,7 +299,7 @@ def _list(rankings: Mapping[str, Sequence[Any]], name: str) -> Sequence[Any]:
     if not {*map(type, found)} <= _IDS:
         for one in found:
             if not isinstance(one, str | int | np.integer) or isinstance(one, bool):
-                raise InputError(f"document id {errors.shown(one)} is neither a text nor a whole number")
+                raise InputError(f"document id {errors.shown(one)} is neither a string nor a whole number")
     return found
 
 

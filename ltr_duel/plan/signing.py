@@ -1,4 +1,4 @@
-"""The file of a plan: JSON with a signature, checked before it is used."""
+"""Sign and verify the file of a plan, which is JSON with a signature."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ FIELDS = (*_TEXTS, *_WHOLE)
 
 
 def signed(fields: Mapping[str, Any], keys: Keys) -> str:
-    """Return the text of a plan, signed by the first of the keys."""
+    """Return a plan as JSON, signed with the first key."""
     plan, key = {**fields, "format": FORMAT}, next(iter(keys))
     found = {"key": key, "plan": plan, "signature": _signature(keys[key], plan)}
     return json.dumps(found, indent=1, sort_keys=True) + "\n"
 
 
 def verified(text: str, keys: Keys, place: str) -> dict[str, Any]:
-    """Return `FIELDS` and ``sets`` of a text that one of these keys signed."""
+    """Return `FIELDS` and ``sets`` of a plan that one of these keys signed; raise `InputError` for others."""
     try:
         if len(text) > _LONGEST:
             raise ValueError
@@ -38,21 +38,21 @@ def verified(text: str, keys: Keys, place: str) -> dict[str, Any]:
     except (ValueError, TypeError, KeyError, RecursionError):
         raise InputError(f"{place}: not a plan of 'ltr-duel live plan'") from None
     if key not in keys:
-        raise InputError(f"{place}: signed by key {errors.shown(key)}, which is none of {', '.join(keys)}")
+        raise InputError(f"{place}: signed by key {errors.shown(key)}, which is not among {', '.join(keys)}")
     if not hmac.compare_digest(_signature(keys[key], plan).encode(), signature.encode("utf-8", "replace")):
         raise InputError(f"{place}: changed since it was signed by key '{key}'")
     if plan.get("format") != FORMAT:
-        raise InputError(f"{place}: a plan of another version: {errors.shown(plan.get('format'))}, not '{FORMAT}'")
+        raise InputError(f"{place}: a plan of another format: {errors.shown(plan.get('format'))}, not '{FORMAT}'")
     try:
         fields = {name: plan[name] for name in (*FIELDS, "sets")}
         _require_legal(fields, [(tuple(one["rankers"]), one["draws"]) for one in fields["sets"]])
     except (KeyError, TypeError, ValueError) as error:
-        raise InputError(f"{place}: signed, but no plan that can be followed ({error})") from None
+        raise InputError(f"{place}: signed, but not a valid plan ({error})") from None
     return fields
 
 
 def _require_legal(fields: Mapping[str, Any], sets: Sequence[tuple[tuple[Any, ...], Any]]) -> None:
-    """Refuse fields and sets of another type or range than `LivePlan` has. Raises `ValueError` or `TypeError`."""
+    """Raise `ValueError` or `TypeError` unless types and ranges of fields and sets fit `LivePlan`."""
     for name in _TEXTS:
         if type(fields[name]) is not str:
             raise ValueError(name)
@@ -71,6 +71,6 @@ def _require_legal(fields: Mapping[str, Any], sets: Sequence[tuple[tuple[Any, ..
 
 
 def _signature(secret: bytes, plan: Mapping[str, Any]) -> str:
-    """Sign the canonical JSON: keys sorted, no spaces, ASCII. It holds texts and whole numbers only."""
+    """Sign the canonical JSON: keys sorted, no spaces, ASCII. All values are strings or whole numbers."""
     text = json.dumps(plan, sort_keys=True, separators=(",", ":"))
     return hmac.digest(secret, text.encode("ascii"), "sha256").hex()

@@ -1,4 +1,4 @@
-"""Simulated users of a live experiment: over HTTP like a search page, at the named service only, or by its plans."""
+"""Simulated users of a live experiment: over HTTP, like a search page, at one given service; or by its plans."""
 
 import lazy_loader
 

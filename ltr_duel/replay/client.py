@@ -1,4 +1,4 @@
-"""HTTP/1.1 for thousands of simulated users on one event loop, which `http.client` would give a thread each."""
+"""An HTTP/1.1 client for thousands of simulated users on one event loop (`http.client` requires a thread for each)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from ltr_duel.core import InputError, errors, is_loopback, places
 
 _LONGEST = 10_000_000  # bytes of an answer
-_LONGEST_WAIT = 60.0  # seconds
+_LONGEST_WAIT = 60.0  # seconds for a connection or an answer
 
 
 class Address(NamedTuple):
@@ -28,7 +28,7 @@ class Answer(NamedTuple):
 
 
 def address_of(url: str, *, allow_remote: bool = False) -> Address:
-    """Read a URL. Raises `InputError` for another form, or another machine without ``allow_remote``."""
+    """Read a URL. Raises `InputError` if the form is invalid, or for another machine without ``allow_remote``."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
@@ -40,18 +40,18 @@ def address_of(url: str, *, allow_remote: bool = False) -> Address:
         or parts.username
         or parts[2:] not in (("", "", ""), ("/", "", ""))
     ):
-        raise InputError(f"the address of a service is of the form http://127.0.0.1:8080, not {errors.shown(url)}")
+        raise InputError(f"the address of a service must have the form http://127.0.0.1:8080, not {errors.shown(url)}")
     tls = parts.scheme == "https"
     address = Address("127.0.0.1" if host == "localhost" and not tls else host, port or (443 if tls else 80), tls)
     if not is_loopback(address.host) and not allow_remote:
         raise InputError(
-            f"{host} is another machine: simulated users would be counted there as real ones (--allow-remote)"
+            f"{host} is another machine, where simulated users would be counted as real users (--allow-remote)"
         )
     return address
 
 
 class Connection:
-    """A connection to a service, opened again after it was closed."""
+    """A connection to a service, reopened after it was closed."""
 
     def __init__(self, address: Address, api_key: str = "") -> None:
         self._address = address
@@ -61,7 +61,7 @@ class Connection:
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def post(self, path: str, body: bytes) -> Answer:
-        """Send a body and return the answer; after a `ConnectionError` the request may have been counted or not."""
+        """Send a body and return the answer; after a `ConnectionError`, the request may have been counted or not."""
         if self._streams is None:
             self._streams = await self._open()
         reader, writer = self._streams
@@ -73,16 +73,16 @@ class Connection:
                 answer = Answer(status, await reader.readexactly(length))
         except asyncio.LimitOverrunError:
             self.close()
-            raise InputError("what answers there is not the service of a live experiment") from None
+            raise InputError("this address is not the service of a live experiment") from None
         except (asyncio.IncompleteReadError, OSError) as error:  # also TimeoutError
             self.close()
-            raise ConnectionError("the connection ended, or took too long, before the answer") from error
+            raise ConnectionError("the connection ended or timed out before the answer") from error
         if not stays:
             self.close()
         return answer
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         if self._streams is not None:
             self._streams[1].close()
             self._streams = None
@@ -95,12 +95,12 @@ class Connection:
                 )
         except OSError as error:
             raise InputError(
-                f"no service answers at {self._address.host}, port {self._address.port}: {places.cause(error)}"
+                f"no service is available at {self._address.host}, port {self._address.port}: {places.cause(error)}"
             ) from None
 
 
 def _read_head(head: bytes) -> tuple[int, int, bool]:
-    """Return status, length of the body, and whether the connection stays."""
+    """Return status, length of the body, and whether the connection stays open."""
     first, *lines = head.decode("latin-1").split("\r\n")
     headers = {
         name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines if line)
@@ -108,7 +108,7 @@ def _read_head(head: bytes) -> tuple[int, int, bool]:
     words = first.split(" ", 2)
     length = headers.get("content-length", "")
     if len(words) < 2 or not words[0].startswith("HTTP/1.") or not words[1].isdigit() or not length.isdigit():
-        raise InputError("what answers there is not the service of a live experiment")
+        raise InputError("this address is not the service of a live experiment")
     if int(length) > _LONGEST:
-        raise InputError(f"an answer of {int(length):,} bytes is none of a live experiment")
+        raise InputError(f"an answer of {int(length):,} bytes cannot come from a live experiment")
     return int(words[1]), int(length), headers.get("connection", "").lower() != "close"

@@ -1,4 +1,4 @@
-"""The loop of plans with simulated users: plan, decide in several processes, log, plan again."""
+"""Simulate the loop of plans: make a plan, decide searches in several processes, log, and plan again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ltr_duel.plan import LivePlan, keep_plan, next_plan
 from ltr_duel.rankers import Rankings
 from ltr_duel.replay.users import SimulatedUsers
 
-_BEGINS, _HOUR = 1_700_000_000.0, 3600.0  # of the simulated clock
+_BEGINS, _HOUR = 1_700_000_000.0, 3600.0  # start of the simulated clock, and seconds of an hour
 EXPOSURES, EVENTS = "exposures", "events"  # the tables of a log, folders of Parquet files
 _COLUMNS = (
     "impression", "time", "query", "user", "shown", "rankers", "owners", "page", "method", "outcome", "policy",
@@ -28,7 +28,7 @@ class Followed(NamedTuple):
 
     plan: LivePlan
     searches: int
-    logged: int  # exposures of several rankers, each once
+    logged: int  # logged exposures of several rankers, each counted once
 
 
 class Loop(NamedTuple):
@@ -38,20 +38,20 @@ class Loop(NamedTuple):
     keys: dict[str, bytes]
     rankings: Rankings
     clicks: str | ClickModel
-    folder: Path  # plan.json with all that are kept, and the log
-    users: int  # of each process, who return; 0: each search has another user
-    searches: int  # of each process and plan
+    folder: Path  # for plan.json, earlier plans and the log
+    users: int  # returning users of each process; 0: each search has a new user
+    searches: int  # searches of each process and plan
     seed: int
 
 
 def follow_plans(loop: Loop, *, plans: int, processes: int) -> Iterator[Followed]:
-    """Simulate users under some plans, each an hour long and made from all logs so far; each process has its log."""
-    import joblib  # loading it takes as long as all the rest
+    """Simulate users under plans of one hour, each made from all earlier logs; each process writes a separate log."""
+    import joblib  # imported here, because loading takes long
 
     keys, log = Keys(loop.keys), None
     for name in (EXPOSURES, EVENTS):
         if (loop.folder / name).exists():
-            raise InputError(f"{loop.folder / name}: is there already; the loop begins in a new folder")
+            raise InputError(f"{loop.folder / name}: exists already; the loop requires a new folder")
         (loop.folder / name).mkdir(parents=True)
     for version in range(1, plans + 1):
         begins = _BEGINS + (version - 1) * _HOUR
@@ -65,7 +65,7 @@ def follow_plans(loop: Loop, *, plans: int, processes: int) -> Iterator[Followed
 
 
 def _follow(loop: Loop, version: int, number: int) -> int:
-    """Decide searches by the plan alone, as one machine of many, and log them; return the number of rows."""
+    """Decide searches with the plan, like one of several machines, and log them; return the number of rows."""
     plan = LivePlan.read(loop.folder / "plan.json", Keys(loop.keys))
     seed = int(stream(loop.seed, "plans", version, number).integers(1 << 62))
     users = SimulatedUsers(loop.rankings, loop.clicks, top=plan.top, seed=seed)
@@ -77,7 +77,7 @@ def _follow(loop: Loop, version: int, number: int) -> int:
         user = f"u{number}-{random_below(loop.users, coming)}" if loop.users else f"{version}-{number}-{k}"
         now = begins + (_HOUR - 2) * k / loop.searches
         page = plan.decide(user, str(query), users.lists(query), now=now)
-        if page.record is None or page.record["impression"] in seen:  # a page that is shown again is the same page
+        if page.record is None or page.record["impression"] in seen:  # a page that is shown again is not logged again
             continue
         seen.add(page.record["impression"])
         rows.append(page.record)

@@ -1,4 +1,4 @@
-"""Simulated users at a running service: their searches and clicks go through its addresses."""
+"""Simulated users of a running service, which send searches and clicks over HTTP."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ class Replayed:
     """Counts and times of a replay."""
 
     pages: int = 0
-    plain: int = 0  # pages of one ranker alone
+    plain: int = 0  # pages of a single ranker
     clicked: int = 0
     lost: int = 0  # pages whose clicks were never reported
-    repeated: int = 0  # requests that were sent again after a pause or a lost connection
-    refused: Counter[tuple[int, str]] = field(default_factory=Counter)  # sentences of the service, with their status
+    repeated: int = 0  # requests sent again after a refusal or a lost connection
+    refused: Counter[tuple[int, str]] = field(default_factory=Counter)  # number of refusals by status and message
     seconds: float = 0.0
     times: dict[str, array[float]] = field(default_factory=lambda: {"/decide": array("d"), "/clicks": array("d")})
 
     @property
     def rate(self) -> float:
-        """Answered requests a second."""
+        """Answered requests per second."""
         return sum(map(len, self.times.values())) / max(self.seconds, 1e-9)
 
     def quantile(self, path: str, share: float) -> float:
-        """Return the time, in seconds, within which that share of requests was answered; NaN for none."""
+        """Return the time, in seconds, within which a share of requests was answered; NaN without requests."""
         times = np.frombuffer(self.times[path])
         return float(np.quantile(times, share)) if len(times) else float("nan")
 
     def lines(self) -> list[str]:
-        """Return sentences."""
-        said = [f"{self.pages:,} pages in {self.seconds:,.1f} s: {self.rate:,.0f} requests a second"]
+        """Return a summary in sentences."""
+        said = [f"{self.pages:,} pages in {self.seconds:,.1f} s: {self.rate:,.0f} requests per second"]
         for path, times in self.times.items():
             if times:
                 milli = [f"{share:.4g} within {1000 * self.quantile(path, share):.2f} ms" for share in _QUANTILES]
                 said.append(f"{path}: {', '.join(milli)}; the slowest {1000 * max(times):.2f} ms")
-        said.append(f"{self.clicked:,} with clicks, {self.plain:,} of one ranker alone, {self.lost:,} never reported")
+        said.append(f"{self.clicked:,} with clicks, {self.plain:,} of a single ranker, {self.lost:,} never reported")
         if self.repeated:
             said.append(f"{self.repeated:,} requests were sent again")
         for (status, sentence), times_refused in self.refused.most_common(5):
@@ -58,9 +58,9 @@ class Replayed:
         return said
 
 
-_TRIES, _PAUSE = 8, 0.05  # of a request that met a busy or vanished service; seconds, doubled each time
+_TRIES, _PAUSE = 8, 0.05  # attempts if the service is busy or away; pause in seconds, doubled each time
 _AGAIN = (429, 503)
-_COUNTED = 409  # a repeated report whose first one was counted, though its answer was lost
+_COUNTED = 409  # status of a repeated report that was already counted
 
 
 def replay(
@@ -75,10 +75,10 @@ def replay(
     seed: int = 0,
     progress: Callable[[int], object] = lambda pages: None,
 ) -> Replayed:
-    """Let simulated users search and click at a service.
+    """Run simulated users who search and click at a service.
 
-    With ``concurrency=1`` the service takes the path of the first repetition of `simulate` with its seed. A page of one
-    ranker alone, which is no comparison of the simulation, is reported without clicks, and its query is sent again.
+    With ``concurrency=1``, the service takes the path of the first repetition of `simulate` with its seed. Simulations
+    have no pages of a single ranker; such a page is reported without clicks, and its query is sent again.
 
     Parameters
     ----------
@@ -86,18 +86,18 @@ def replay(
     url : str
         Address of the service, for example ``http://127.0.0.1:8080``.
     steps : int
-        Pages.
+        Number of pages.
     concurrency : int
-        Users at once.
+        Number of simultaneous users.
     lost : float
-        Share of the pages, sampled at random, whose clicks are never reported.
+        Share of pages, sampled at random, whose clicks are never reported.
     api_key : str
     allow_remote : bool
         Whether the service may be on another machine.
     seed : int
-        Seed of the lost pages.
+        Seed for sampling the lost pages.
     progress : function
-        Called with the number of pages after each hundred of them.
+        Called with the number of pages after every 100 pages.
 
     Returns
     -------
@@ -106,7 +106,7 @@ def replay(
     Raises
     ------
     InputError
-        For numbers out of range, an address that is not allowed or does not answer, or a service that refuses.
+        If a number is out of range, the address is not allowed or does not respond, or the service refuses.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def replay(
     >>> users = SimulatedUsers(feature_rankers(make_corpus(queries=10, documents=8, features=2)))
     >>> replay(users, "http://example.org")
     Traceback (most recent call last):
-    ltr_duel.core.errors.InputError: example.org is another machine: ...
+    ltr_duel.core.errors.InputError: example.org is another machine, ...
     """
     steps = errors.require_whole("the number of steps", steps, 1)
     concurrency = errors.require_whole("the number of users at once", concurrency, 1, 10_000)
@@ -126,7 +126,7 @@ def replay(
 
 
 class Replay:
-    """The users of one replay; ``losing`` samples the pages that are lost."""
+    """The users of one replay; ``losing`` is the random generator for lost pages."""
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ class Replay:
         self._found = Replayed()
 
     async def all(self, concurrency: int) -> Replayed:
-        """Run so many users at once."""
+        """Run ``concurrency`` users simultaneously."""
         began = time.perf_counter()
         users = [asyncio.create_task(self._one_after_the_other()) for _ in range(concurrency)]
         try:
@@ -180,7 +180,7 @@ class Replay:
             connection.close()
 
     async def _ask(self, connection: Connection, path: str, body: bytes) -> bytes:
-        """Return the answer to a request, sent again while the service is busy or away."""
+        """Return the answer to a request, which is sent again while the service is busy or away."""
         pause, status, sentence = _PAUSE, 0, ""
         for attempt in range(_TRIES):
             began = time.perf_counter()
@@ -207,16 +207,16 @@ class Replay:
 
 
 def _page(answer: bytes) -> Decision:
-    """Read an answer of ``/decide``."""
+    """Parse an answer of ``/decide``."""
     try:
         said = json.loads(answer)
         return Decision(0, tuple(said["page"]), tuple(said["rankers"]), said["token"], float(said["expires"]))
     except (ValueError, KeyError, TypeError):
-        raise InputError("what answers there is not the service of a live experiment") from None
+        raise InputError("this address is not the service of a live experiment") from None
 
 
 def _sentence(answer: bytes) -> str:
     try:
         return str(json.loads(answer)["error"])
     except (ValueError, KeyError, TypeError):
-        return "no reason is given"
+        return "no reason given"

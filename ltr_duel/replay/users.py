@@ -1,4 +1,4 @@
-"""Simulated users of a search page: each has a query, gets a list, and clicks."""
+"""Simulated users of a search page, with their queries and clicks."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ from ltr_duel.clicks import ClickModel, click_model, simulate_clicks, users_of
 from ltr_duel.core import InputError, random_below, stream
 from ltr_duel.rankers import REDRAWING, Rankings
 
-_KEPT = 64_000_000  # bytes of bodies
+_KEPT = 64_000_000  # maximum bytes of stored request bodies
 
 
 class SimulatedUsers:
-    """Users of a corpus, drawn as in the first repetition of `simulate` with the same seed.
+    """Users of a corpus, sampled as in the first repetition of `simulate` with the same seed.
 
-    Documents are named by their numbers within the query.
+    Document ids are the numbers of the documents within the query.
 
     Parameters
     ----------
     rankings : Rankings
-        With ties ordered once and for all.
+        Rankings with a fixed order of ties.
     clicks : str or ClickModel
     top : int
-        Documents that a page shows at most.
+        Maximum number of documents on a page.
     seed : int
 
     Raises
     ------
     InputError
-        For rankings whose ties are ordered again each time, or a click model that does not fit the corpus.
+        If ties are reordered in each use of the rankings, or the click model does not fit the corpus.
 
     Examples
     --------
@@ -47,7 +47,7 @@ class SimulatedUsers:
         self, rankings: Rankings, clicks: str | ClickModel = "navigational", *, top: int = 10, seed: int = 0
     ) -> None:
         if rankings.provenance.get("ties") in REDRAWING:
-            raise InputError("a search page has one order of tied documents: take rankings whose ties are ordered once")
+            raise InputError("a search page requires a fixed order of ties: use rankings whose ties are ordered once")
         self._rankings = rankings
         self._users = users_of(click_model(clicks, rankings.grades), top)
         self._queries, self._clicks = (stream(seed, 0, name) for name in ("queries", "clicks"))
@@ -56,7 +56,7 @@ class SimulatedUsers:
         self._room = _KEPT
 
     def next_query(self) -> int:
-        """Draw the query of the next user."""
+        """Sample the query of the next user."""
         return random_below(self._rankings.n_queries, self._queries)
 
     def lists(self, query: int) -> dict[str, list[int]]:
@@ -65,7 +65,7 @@ class SimulatedUsers:
         return dict(zip(self._rankings.names, self._rankings.order[:, start:end].tolist(), strict=True))
 
     def body(self, query: int) -> bytes:
-        """Return the body of a search page's request to ``/decide``."""
+        """Return the body of the request of a search page to ``/decide``."""
         found = self._bodies.get(query)
         if found is None:
             found = json.dumps({"query": str(query), "rankings": self.lists(query)}, separators=(",", ":")).encode()
@@ -75,10 +75,10 @@ class SimulatedUsers:
         return found
 
     def clicks(self, query: int, page: Sequence[int]) -> list[int]:
-        """Return the documents of a page that the user of a query clicks. `InputError` if they are of another query."""
+        """Return the clicked documents of a page. Raises `InputError` if a document does not belong to the query."""
         start, end = self._rankings.query_ptr[query : query + 2]
         if len(page) > len(self._shown) or not all(type(one) is int and 0 <= one < end - start for one in page):
-            raise InputError("the page is not one of the query's documents, or is longer than 'top'")
+            raise InputError("the page contains documents of another query, or is longer than 'top'")
         self._shown[: len(page)] = page
         amount = simulate_clicks(
             self._users, self._rankings.relevance, int(start), self._shown, len(page), self._clicked, self._clicks

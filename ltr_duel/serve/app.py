@@ -1,4 +1,4 @@
-"""The addresses of the service."""
+"""The endpoints of the service."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _NO_LOADING = (
 )
 _PROMETHEUS = "text/plain; version=0.0.4; charset=utf-8"
 _OF_DECISION = ("token", "expires", "rankers", "served", "total")
-_EVERY = 1.0  # seconds between looks for pages past their deadline
-_DAILY = 86_400.0  # seconds between looks for pages to forget
+_EVERY = 1.0  # seconds between checks for expired pages
+_DAILY = 86_400.0  # seconds between checks for pages to forget
 
 
 def _as_json(state: State) -> bytes:
@@ -43,7 +43,7 @@ def _as_page(state: State) -> bytes:
 
 
 class _Service:
-    """Answers requests; one worker uses the experiment."""
+    """Answer requests; only the worker uses the experiment."""
 
     def __init__(
         self,
@@ -59,14 +59,14 @@ class _Service:
         self.worker = Worker(experiment, settings.waiting, metrics, log)
         self._described = description(experiment.settings, settings)
         self._help = help_page(self._described)
-        self._warned: dict[str, float] = {"clock": experiment.delay}  # the time without a service is no news
+        self._warned: dict[str, float] = {"clock": experiment.delay}  # time without a service is not reported
         self._repeats = Repeats(self._ask)
         self._making, self._made = asyncio.Lock(), dict[Callable[[State], bytes], tuple[State, bytes]]()
 
     async def decide(self, request: Request) -> Response:
         body = await read_body(request, self._settings)
         given = read_object(body)
-        experiment, later = self._experiment, given.get("offset")  # a later part needs at most the incumbent's list
+        experiment, later = self._experiment, given.get("offset")  # a later part requires only the incumbent's list
         needed = (experiment.settings.incumbent,) if later else experiment.needed
         dropped = experiment.switches.dropped
         asked = read_decide(given, experiment.settings.rankers, self._settings, needed, dropped)
@@ -92,7 +92,7 @@ class _Service:
         return JSONResponse({"recorded": True})
 
     async def _ask(self, call: Decide | Record) -> Any:
-        """Return the answer to a search or a report; outside of the experiment it needs no store."""
+        """Return the answer to a search or a report; outside of the experiment, the store is not used."""
         experiment, broken = self._experiment, bool(self.worker.broken)
         if not experiment.switches.idle or (broken and isinstance(call, Record)):
             outside = experiment.outside(call)
@@ -122,12 +122,12 @@ class _Service:
         return JSONResponse({"status": "ready"})
 
     def problem(self) -> str:
-        """Return the reason why the service cannot work now; empty if it can."""
+        """Return the reason why the service cannot work now, or an empty string."""
         if self.worker.broken:
             return "the store cannot be written"
         if self.worker.stalls:
-            return "the store does not answer: its disk stalls"
-        return "too many requests wait for an answer" if self.worker.full else ""
+            return "the store does not respond: its disk is stalled"
+        return "too many requests are waiting for an answer" if self.worker.full else ""
 
     async def metrics(self, request: Request) -> Response:
         experiment, self._metrics.dropped = self._experiment, self._log.dropped
@@ -140,7 +140,7 @@ class _Service:
         return HTMLResponse(page, headers={"content-security-policy": _NO_LOADING, **again})
 
     async def _from_state(self, make: Callable[[State], bytes]) -> bytes:
-        """Return the state in some form, which is made once for each state, beside the loop."""
+        """Return the state as formatted by ``make``, which runs once for each state, in a thread."""
         async with self._making:
             state, made = await self.worker.state(), self._made.get(make)
             if made is None or made[0] is not state:
@@ -155,7 +155,7 @@ class _Service:
 
     @asynccontextmanager
     async def lifespan(self, app: Any) -> AsyncIterator[None]:
-        """Close pages past their deadline while the service runs, and answer waiting requests before it ends."""
+        """Close expired pages while the service runs, and answer queued requests at shutdown."""
         closing = asyncio.create_task(self._close_old_pages())
         yield
         closing.cancel()
@@ -172,29 +172,29 @@ class _Service:
                     if loop.time() >= forget:
                         await self.worker.retain()
                         forget = loop.time() + _DAILY
-            except Exception:  # without this loop pages would wait for ever
+            except Exception:  # the loop must continue, or pages would stay open forever
                 self._log.write("error", traceback=traceback.format_exc())
             if self.worker.broken:
                 await self.worker.try_again()
             self._warn()
 
     def _warn(self) -> None:
-        """Log changes that an operator should look at."""
+        """Log changes that require the attention of an operator."""
         counts, delay, switches = self._experiment.counts, self._experiment.delay, self._experiment.switches
         if switches != self._switches:
             self._switches = switches
             self._log.write("switches", **switches._asdict())
         for what, value, message in (
             ("damaged pages", counts.damaged, "pages that could not be read were closed without an outcome"),
-            ("early pages", counts.early, "pages were closed before their deadline, as 'max_open' are open"),
-            ("clock", delay, "seconds that the clock jumped, or no service ran: deadlines moved by as much"),
+            ("early pages", counts.early, "pages were closed before their deadline at the limit 'max_open'"),
+            ("clock", delay, "seconds of clock steps and of time without a service; deadlines moved by as much"),
         ):
             if value != self._warned.get(what, 0):
                 self._warned[what] = value
                 self._log.write(what, amount=value, message=message)
 
     def routes(self) -> dict[str, tuple[str, Endpoint]]:
-        """Return method and function of each address."""
+        """Return method and endpoint of each path."""
         return {
             "/": ("GET", self.page),
             "/decide": ("POST", self.decide),
@@ -221,7 +221,7 @@ def make_app(
     keys = keys or ApiKeys()
     if not keys and not settings.loopback:
         raise InputError(
-            f"on {settings.host} other machines could ask: give API keys, in 'api_key_file' or in {VARIABLE}"
+            f"on {settings.host} other machines could connect: set API keys in 'api_key_file' or {VARIABLE}"
         )
     metrics, log = Metrics(), log or EventLog()
     service = _Service(experiment, settings, keys, metrics, log, look)

@@ -1,4 +1,4 @@
-"""The service's log: a JSON object a line, on stderr. Queries, users, documents, tokens and keys are not in it."""
+"""The service's log on stderr, one JSON object per line, without queries, users, documents, tokens and keys."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from collections import Counter
 from contextlib import suppress
 from typing import Any, TextIO
 
-_ROOM = 1000  # lines that wait for a reader
-_REFUSALS = 50  # lines a second about refused requests, which any client can cause
-_LAST = 1.0  # seconds for the last lines at the end
+_ROOM = 1000  # maximum number of queued lines
+_REFUSALS = 50  # lines per second about refused requests, which any client can cause
+_LAST = 1.0  # seconds for the last lines at shutdown
 
 
 class EventLog:
-    """Writes events as lines, to stderr by default; with ``waits=False`` by a thread, so a slow reader stops nothing.
+    """Write events as lines, by default to stderr; with ``waits=False`` in a thread, so a slow reader blocks nothing.
 
-    Lines for which the queue is full are left out and counted.
+    Lines that do not fit into the queue are omitted and counted.
     """
 
     def __init__(self, stream: TextIO | None = None, *, waits: bool = True) -> None:
         self._stream, self._facts = stream, dict[str, Any]()
-        self._counts: Counter[str] = Counter()  # shared by the logs of `about`: lines "dropped"; "refused" in "second"
+        self._counts: Counter[str] = Counter()  # shared with logs from `about`; numbers of lines
         self._queue: queue.Queue[str | None] | None = None
         if not waits:
             self._queue = queue.Queue(_ROOM)
@@ -34,14 +34,14 @@ class EventLog:
             self._thread.start()
 
     def about(self, **facts: Any) -> EventLog:
-        """Return the same log, with these facts in each line."""
+        """Return a log with the same output that adds these facts to each line."""
         other = copy.copy(self)
         other._facts = {**self._facts, **facts}
         return other
 
     @property
     def dropped(self) -> int:
-        """Lines that were left out."""
+        """Number of omitted lines."""
         return self._counts["dropped"]
 
     def write(self, event: str, **facts: Any) -> None:
@@ -56,7 +56,7 @@ class EventLog:
             self._counts["dropped"] += 1
 
     def refusal(self, event: str, **facts: Any) -> None:
-        """Write an event that any client can cause; too many of them in a second are left out."""
+        """Write an event that any client can cause; above a limit per second, such events are omitted."""
         second, counts = int(time.monotonic()), self._counts
         if second != counts["second"]:
             counts["second"], counts["refused"] = second, 0
@@ -67,7 +67,7 @@ class EventLog:
             counts["dropped"] += 1
 
     def close(self) -> None:
-        """Write the waiting lines, if they are read within a second."""
+        """Write the queued lines, if they are read within a second."""
         if self._queue is not None:
             with suppress(queue.Full):
                 self._queue.put(None, timeout=_LAST)
@@ -82,12 +82,12 @@ class EventLog:
                 self._print(json.dumps({"time": round(time.time(), 3), "event": "left out", "lines": reported}))
 
     def _print(self, line: str) -> None:
-        with suppress(OSError, ValueError):  # nothing reads the stream, which must not stop the service
+        with suppress(OSError, ValueError):  # a closed stream must not stop the service
             print(line, file=self._stream or sys.stderr, flush=True)
 
 
 class _Forwarded(logging.Handler):
-    """Writes records of the server as events."""
+    """Write log records of the server as events."""
 
     def __init__(self, log: EventLog) -> None:
         super().__init__(logging.WARNING)

@@ -1,7 +1,7 @@
-"""Every request passes here: keys, times, counters, log, and what an error may tell a client.
+"""The entry of every request: check keys and time limits, count, log, and convert errors into safe answers.
 
-Several experiments may be at one address, each with its own store, keys and limits: ``/shoes/decide`` is of ``shoes``.
-Without a key of one of them, an address that begins with the name of an experiment is answered as any other one.
+Several experiments may share one host and port, each with separate store, keys and limits: ``/shoes/decide`` belongs to
+``shoes``. Without a valid key, a path that begins with the name of an experiment is answered like an unknown path.
 """
 
 from __future__ import annotations
@@ -25,58 +25,58 @@ from ltr_duel.serve.keys import ApiKeys, authorization
 from ltr_duel.serve.metrics import Metrics
 from ltr_duel.serve.settings import ServiceSettings
 
-CLOSE = {"connection": "close"}  # the rest of the request is not read
-RETRY = {"retry-after": "1"}  # of each 503
+CLOSE = {"connection": "close"}  # if the rest of the request is not read
+RETRY = {"retry-after": "1"}  # header of each 503
 _STATUS = {TokenError: 403, UsedError: 409, ExpiredError: 410, BusyError: 503, InputError: 400}  # the last: all others
-_AWAY = "the store cannot be used now: nothing of the request is kept; ask again"
+_AWAY = "the store cannot be used now, so nothing of the request was stored; try again"
 HEADERS = [
     (b"cache-control", b"no-store"),
     (b"x-content-type-options", b"nosniff"),
     (b"referrer-policy", b"no-referrer"),
     (b"x-frame-options", b"DENY"),
 ]
-_ROLES = {"/decide": "ask", "/clicks": "ask", "/events": "ask", "/switch": "operate"}  # of others: "read"
+_ROLES = {"/decide": "ask", "/clicks": "ask", "/events": "ask", "/switch": "operate"}  # of other paths: "read"
 _OF_PROXIES = frozenset((b"forwarded", b"via", b"x-real-ip", b"x-client-ip", b"cf-connecting-ip", b"true-client-ip"))
-_ONCE = (b"authorization", b"host")  # headers that admit a request
-_LINGER = 1.0  # seconds
-OPEN_PATHS = ("/health", "/ready")  # without a key
+_ONCE = (b"authorization", b"host")  # headers on which access depends
+_LINGER = 1.0  # seconds to read on after a refusal
+OPEN_PATHS = ("/health", "/ready")  # paths that require no key
 Endpoint = Callable[[Request], Coroutine[Any, Any, Response]]
 _ASK = {"www-authenticate": 'Bearer, Basic realm="ltr-duel", charset="UTF-8"'}
 
 
 class Refusal(Exception):  # noqa: N818  # an answer, not a fault
-    """A request that is answered by a status and a sentence."""
+    """The refusal of a request, with a status and a message."""
 
     def __init__(self, status: int, sentence: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(sentence)
         self.status, self.sentence, self.headers = status, sentence, RETRY if status == 503 else headers
 
     def response(self) -> JSONResponse:
-        """Return the answer."""
+        """Return the HTTP response."""
         return JSONResponse({"error": self.sentence}, self.status, dict(self.headers or {}))
 
 
 def refusal_of(error: Exception) -> Refusal:
-    """Return the answer to an error; an unexpected one reveals nothing."""
+    """Return the refusal for an error, without details of an unexpected error."""
     if isinstance(error, Refusal):
         return error
-    if isinstance(error, StoreError):  # its own sentence is for the operator, and may quote the store
+    if isinstance(error, StoreError):  # its message is for the operator and may quote the store
         return Refusal(503, _AWAY)
     for kind, status in _STATUS.items():
         if isinstance(error, kind):
             return Refusal(status, str(error))
     if isinstance(error, TimeoutError):
-        return Refusal(503, "the answer took too long; it is not known whether the request is kept")
-    return Refusal(500, "the service met an error of its own; its log says more")
+        return Refusal(503, "the answer took too long; it is unknown whether the request was stored")
+    return Refusal(500, "internal error of the service; see its log")
 
 
 class Gate:
-    """Admits requests to the addresses; whatever an address raises becomes one sentence.
+    """Pass admitted requests to their endpoints, and convert each error into an answer with a message.
 
-    ``problem`` returns the reason why the service cannot work now, if there is one.
+    ``problem`` returns the reason why the service cannot work now, or an empty string.
     """
 
-    is_one_of_several = False  # of several, health and readiness need a key too: they would reveal the name
+    is_one_of_several = False  # then /health and /ready require a key too, to hide the name
 
     def __init__(
         self,
@@ -128,22 +128,22 @@ class Gate:
             write("request", method=scope["method"], path=path or "?", status=status, **facts)
 
     def _endpoint(self, scope: Scope) -> Endpoint:
-        """Return the function of an address; for HEAD the server leaves the body out."""
+        """Return the endpoint of a path; for HEAD, the server omits the body."""
         route = self._routes.get(scope["path"])
         if route is None:
-            raise Refusal(404, "there is nothing at this address")
+            raise Refusal(404, "this path does not exist")
         methods = ("GET", "HEAD") if route[0] == "GET" else route[:1]
         if scope["method"] not in methods:
-            raise Refusal(405, "this address is not for that method", {"allow": ", ".join(methods)})
+            raise Refusal(405, "this path does not accept this method", {"allow": ", ".join(methods)})
         return route[1]
 
     @property
     def keyed(self) -> bool:
-        """Whether a key is needed."""
+        """Whether a key is required."""
         return bool(self._keys)
 
     def admits(self, scope: Scope) -> bool:
-        """Whether the request has the key that it needs."""
+        """Whether the request has the required key."""
         try:
             self._admit(scope)
         except Refusal:
@@ -151,31 +151,31 @@ class Gate:
         return True
 
     def _admit(self, scope: Scope) -> None:
-        """Refuse a request without the key that it needs."""
+        """Refuse a request without the required key."""
         headers, role = dict(scope["headers"]), _ROLES.get(scope["path"], "read")
         names = [name for name, _ in scope["headers"]]
         for name in _ONCE:
-            if names.count(name) > 1:  # a proxy may read another of them than the service
-                raise Refusal(400, f"a request has one header '{name.decode()}', not {names.count(name)}")
+            if names.count(name) > 1:  # a proxy may read a different header than the service
+                raise Refusal(400, f"a request must have one header '{name.decode()}', not {names.count(name)}")
         if not self._keys:
             if role == "operate":
-                raise Refusal(403, "an API key with the role 'operate' is needed; 'ltr-duel live' needs none")
-            if not _is_local(headers.get(b"host", b"")):  # a web page whose host resolves to this one
-                raise Refusal(403, "without an API key the service is asked as localhost only")
+                raise Refusal(403, "an API key with the role 'operate' is required; 'ltr-duel live' requires no key")
+            if not _is_local(headers.get(b"host", b"")):  # a web page whose host name resolves to this machine
+                raise Refusal(403, "without an API key, the host of a request must be localhost")
             if any(name in _OF_PROXIES or name.startswith(b"x-forwarded-") for name in headers):
-                raise Refusal(403, "without an API key the service answers no request that a proxy passes on")
-            if scope["http_version"] == "1.0":  # as proxies send it that add no header
-                raise Refusal(403, "without an API key the service answers no request of HTTP/1.0, as proxies send it")
+                raise Refusal(403, "without an API key, requests through a proxy are refused")
+            if scope["http_version"] == "1.0":  # used by proxies that add no header
+                raise Refusal(403, "without an API key, HTTP/1.0 requests are refused, because proxies send them")
         elif self.is_one_of_several or scope["path"] not in OPEN_PATHS:
             roles = self._keys.roles(authorization(scope["headers"]))
             if not roles:
-                raise Refusal(401, "an API key is needed: 'authorization: Bearer KEY'", _ASK)
+                raise Refusal(401, "an API key is required: 'authorization: Bearer KEY'", _ASK)
             if role not in roles:
-                raise Refusal(403, f"the API key does not have the role '{role}', which this address needs")
+                raise Refusal(403, f"the API key does not have the role '{role}', which this path requires")
 
 
 async def _refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer; before the connection is closed, read on for a while, or the client may lose the answer."""
+    """Answer, and read on for a while before closing the connection, or the client may lose the answer."""
     if refusal.headers is not CLOSE:
         await refusal.response()(scope, receive, send)
         return
@@ -192,13 +192,13 @@ async def _refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) 
 
 
 def _is_local(host: bytes) -> bool:
-    """Whether a header ``Host`` names this machine as itself."""
+    """Whether a header ``Host`` names the loopback address or localhost."""
     name = host.decode("latin-1").lower()
     return is_loopback(name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0])
 
 
 class Several:
-    """Passes each request to the gate of the experiment that its path names first."""
+    """Pass each request to the gate of the experiment that is named first in its path."""
 
     def __init__(self, gates: Mapping[str, Gate]) -> None:
         self._gates, self._router = gates, Router([], lifespan=self._lifespan)
@@ -232,7 +232,7 @@ class Several:
             await self._gate_to_nowhere(nowhere)(nowhere, receive, send)
 
     def _of_all(self, path: str) -> Response:
-        """Return the answer for all experiments together."""
+        """Return the combined answer of all experiments."""
         problems = [gate.problem() for gate in self._gates.values()] if path == "/ready" else []
         problem = next(filter(None, problems), "")
         if problem:
@@ -240,6 +240,6 @@ class Several:
         return JSONResponse({"status": "ready" if path == "/ready" else "ok"})
 
     def _gate_to_nowhere(self, scope: Scope) -> Gate:
-        """Return a gate that admits a request to an unknown address, or one that refuses it as all do."""
+        """Return a gate that admits a request to an unknown path, or a gate that refuses it."""
         gates = [gate for gate in self._gates.values() if gate.keyed] or list(self._gates.values())
         return next((gate for gate in gates if gate.admits(scope)), gates[0])

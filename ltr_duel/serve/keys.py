@@ -1,4 +1,4 @@
-"""API keys, compared in constant time, and the files of keys, which are read again when they change."""
+"""API keys, compared in constant time, and key files, which are read again when they change."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ from ltr_duel.serve.events import EventLog
 from ltr_duel.serve.settings import ServiceSettings
 
 VARIABLE = "LTR_DUEL_API_KEY"
-ROLES = {"ask": ("ask",), "read": ("read",), "operate": ("operate", "read")}  # and the roles that each includes
-_WITHOUT_ROLE = ("ask", "read")  # of a key without a role
+ROLES = {"ask": ("ask",), "read": ("read",), "operate": ("operate", "read")}  # roles with the roles that each includes
+_WITHOUT_ROLE = ("ask", "read")  # roles of a key without an explicit role
 _MOST = 200_000  # bytes of a file that are compared
 _SHORTEST, _LONGEST_FILE = 16, 100_000
 
 
 class ApiKeys:
-    """The accepted keys, each with a role and a name if they follow it; without keys every request is accepted.
+    """The accepted keys, each with an optional role and name; without keys, every request is accepted.
 
-    A request has its key as ``Authorization: Bearer KEY``, or as the password of HTTP's basic scheme, for browsers.
+    A request contains the key as ``Authorization: Bearer KEY``, or (browsers) as the password of basic authentication.
     """
 
     def __init__(self, keys: Sequence[str] = ()) -> None:
         self.take(keys)
 
     def take(self, keys: Sequence[str]) -> None:
-        """Accept other keys in place of these."""
+        """Replace the accepted keys."""
         lines = [key.split() for key in keys]
         self._digests = [hashlib.sha256(words[0].encode()).digest() for words in lines]
         self._roles = [ROLES[words[1]] if len(words) > 1 else _WITHOUT_ROLE for words in lines]
@@ -42,14 +42,14 @@ class ApiKeys:
         return len(self._digests)
 
     def roles(self, header: bytes) -> tuple[str, ...]:
-        """Return the roles of the key in a header ``Authorization``; none for a wrong key."""
+        """Return the roles of the key in a header ``Authorization``; () for a wrong key."""
         if not self._digests:
             return _WITHOUT_ROLE
         found = self._place(header)
         return () if found is None else self._roles[found]
 
     def name(self, header: bytes) -> str:
-        """Return the name of the key in a header ``Authorization``; empty if it has none."""
+        """Return the name of the key in a header ``Authorization``, or an empty string."""
         found = self._place(header)
         return "" if found is None else self._names[found]
 
@@ -65,22 +65,22 @@ class ApiKeys:
             return None
         digest = hashlib.sha256(given).digest()
         found = None
-        for place, one in enumerate(self._digests):  # all of them: the time must not reveal which
+        for place, one in enumerate(self._digests):  # compare all keys: the time must not reveal the match
             found = place if hmac.compare_digest(one, digest) else found
         return found
 
 
 def authorization(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
-    """Return the header ``Authorization``, or nothing; the gate has refused a second one."""
+    """Return the header ``Authorization``, or empty bytes; the gate refuses requests with two."""
     return next((value for name, value in headers if name == b"authorization"), b"")
 
 
 def read_api_keys(path: Path | None) -> list[str]:
-    """Read the keys of a file, or of the environment. Raises `InputError` for a key that is short or not plain."""
+    """Read keys from a file or the environment. Raises `InputError` for a short key or one that is not ASCII."""
     if path is None:
         given = os.environ.get(VARIABLE)
-        if given is not None and not given.strip():  # it was set to protect the service
-            raise InputError(f"{VARIABLE} is set and holds no key; unset it to serve without one")
+        if given is not None and not given.strip():  # the variable was set to protect the service
+            raise InputError(f"{VARIABLE} is set but contains no key; unset it to serve without a key")
         return _checked([given], VARIABLE) if given else []
     try:
         with path.open("rb") as content:
@@ -88,10 +88,10 @@ def read_api_keys(path: Path | None) -> list[str]:
     except OSError as error:
         raise InputError(f"{path}: {places.cause(error)}") from None
     if len(raw) > _LONGEST_FILE:
-        raise InputError(f"{path}: a file of API keys has at most {_LONGEST_FILE:,} bytes")
+        raise InputError(f"{path}: an API key file has at most {_LONGEST_FILE:,} bytes")
     keys = [line.strip() for line in raw.decode("utf-8", "replace").splitlines() if line.strip()]
     if not keys:
-        raise InputError(f"{path}: there is no API key; it takes one on a line")
+        raise InputError(f"{path}: contains no API key; write one key per line")
     return _checked(keys, str(path))
 
 
@@ -111,7 +111,7 @@ def _checked(keys: list[str], where: str) -> list[str]:
 
 
 class KeyFiles:
-    """The keys of a service. A changed file that cannot be read, or holds no key, leaves the former keys in use."""
+    """The keys of a service. If a changed file cannot be read or contains no key, the old keys stay in use."""
 
     def __init__(self, folder: Path, settings: ServiceSettings, log: EventLog) -> None:
         self._log = log
@@ -121,16 +121,16 @@ class KeyFiles:
         )
         self.api_keys, self.signing = ApiKeys(read_api_keys(self._api)), signing_keys(self._signing)
         users: Keys | None = signing_keys(self._users) if self._users else None
-        self.user_key = next(iter(users.values())) if users else b""  # under another key each user would count again
+        self.user_key = next(iter(users.values())) if users else b""  # with another key, each user would count again
         self._seen: dict[Path, bytes] = {}
         for path in filter(None, (self._api, self._signing, self._users)):
             self._seen[path] = _digest(path)
             if read_by_others(path):
-                log.write("keys", file=path.name, message="other users of this machine can read it: chmod 600")
-        self._latest = dict(self._seen)  # of the last look, at which a file may have been half-written
+                log.write("keys", file=path.name, message="other users of this machine can read this file: chmod 600")
+        self._latest = dict(self._seen)  # digests at the last check, when a file may have been half-written
 
     def look(self) -> None:
-        """Read again the files that have changed and were the same at the last look, and log it."""
+        """Read files again if they have changed and were unchanged since the last check, and log the result."""
         for path, before in self._seen.items():
             now = _digest(path)
             whole, self._latest[path] = now == self._latest[path], now
@@ -140,23 +140,23 @@ class KeyFiles:
             try:
                 message = self._read(path)
             except InputError as error:
-                message = f"the former keys stay in use: {error}"
+                message = f"the old keys stay in use: {error}"
             self._log.write("keys", file=path.name, message=message)
 
     def _read(self, path: Path) -> str:
         if path == self._users:
-            return "the key of the users is read at the start only: under another one each user would count again"
+            return "the user key is read only at the start, because with another key each user would count again"
         if path == self._api:
             self.api_keys.take(read_api_keys(path))
             return f"read again: {len(self.api_keys)} keys"
         if not path.exists():
-            raise InputError(f"{path}: there is no such file")
+            raise InputError(f"{path}: this file does not exist")
         self.signing.take(signing_keys(path))
         return f"read again: {', '.join(self.signing)}"
 
 
 def _digest(path: Path) -> bytes:
-    """Return a digest of a file, empty for one that cannot be read; its time may not have changed."""
+    """Return a digest of a file, because modification times are unreliable; empty bytes if it cannot be read."""
     try:
         with path.open("rb") as file:
             return hashlib.sha256(file.read(_MOST)).digest()

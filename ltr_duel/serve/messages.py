@@ -1,4 +1,4 @@
-"""The bodies of requests, checked before they reach the experiment."""
+"""Check the bodies of requests before they are passed to the experiment."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ def read_object(body: bytes) -> dict[str, Any]:
     """Read a JSON object in UTF-8. Raises `InputError` for anything else, a repeated key, or half a character."""
     try:
         given = json.loads(body.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_constant)
-        if rb"\ud" in body or rb"\uD" in body:  # perhaps half of a surrogate pair
+        if rb"\ud" in body or rb"\uD" in body:  # may be half of a surrogate pair
             json.dumps(given, ensure_ascii=False).encode()
     except InputError:
         raise
     except (json.JSONDecodeError, UnicodeError, RecursionError):
-        raise InputError("the body must be a JSON object in UTF-8, and is not") from None
+        raise InputError("the body must be a JSON object in UTF-8") from None
     except ValueError:
-        raise InputError("the body holds a whole number of too many digits") from None
+        raise InputError("the body contains a whole number with too many digits") from None
     if not isinstance(given, dict):
         raise InputError(f"the body must be a JSON object, not {_named(given)}")
     return given
@@ -43,9 +43,9 @@ def read_decide(
     needed: Collection[str] | None = None,
     dropped: Collection[str] = (),
 ) -> Decide:
-    """Check a search; the lists of ``needed`` rankers, by default of all, must be there.
+    """Check a search; the lists of ``needed`` rankers, by default of all rankers, are required.
 
-    All lists are checked alike, needed or not, except for those of dropped rankers.
+    All lists are checked, required or not, except for the lists of dropped rankers.
     """
     _require_keys(given, ("query", "rankings"), ("user", "offset", "limit", "token", "context"))
     query, user, rankings = given["query"], given.get("user", ""), given["rankings"]
@@ -63,19 +63,19 @@ def read_decide(
     found += [f"has {errors.shown(one)}" for one in strange[:1]]
     if found:
         raise InputError(
-            "'rankings' must hold a list for each ranker in use and no list of an unknown ranker;"
+            "'rankings' must contain a list for each ranker in use and no list of an unknown ranker;"
             f" it {' and '.join(found)}"
         )
     context = given.get("context", {})
     if not isinstance(context, dict) or not all(isinstance(one, str) for one in context.values()):
-        raise InputError("'context' must be an object whose values are texts")
+        raise InputError("'context' must be an object whose values are strings")
     for name, ids in rankings.items():
         _require_ids(f"the list of ranker '{name}'", ids, limits)
         if name not in dropped:
             if not ids:
                 raise InputError(f"the list of ranker '{name}' is empty")
             if len(set(ids)) < len(ids):
-                raise InputError(f"a document is twice on the list of ranker '{name}'")
+                raise InputError(f"a document appears twice on the list of ranker '{name}'")
     return Decide(query, rankings, user, given.get("offset", 0), given.get("limit"), given.get("token", ""), context)
 
 
@@ -124,7 +124,7 @@ def _require_keys(given: dict[str, Any], needed: tuple[str, ...], more: tuple[st
 
 def _require_text(what: str, given: Any, longest: int, *, least: int = 1) -> None:
     if not isinstance(given, str):
-        raise InputError(f"{what} must be a text, not {_named(given)}")
+        raise InputError(f"{what} must be a string, not {_named(given)}")
     if not least <= len(given) <= longest:
         raise InputError(f"{what} must have from {least} to {longest:,} characters, not {len(given):,}")
 
@@ -133,10 +133,10 @@ def _require_ids(what: str, given: Any, limits: ServiceSettings) -> None:
     if not isinstance(given, list):
         raise InputError(f"{what} must be a list of document ids, not {_named(given)}")
     if len(given) > limits.longest_list:
-        raise InputError(f"{what} has {len(given):,} documents; at most {limits.longest_list:,} are read")
+        raise InputError(f"{what} has {len(given):,} documents; at most {limits.longest_list:,} are allowed")
     for kind in set(map(type, given)):
         if kind is not str and kind is not int:
-            raise InputError(f"{what} must hold texts or whole numbers, not {_named(kind())}")
+            raise InputError(f"{what} must contain strings or whole numbers, not {_named(kind())}")
     for one in given:
         if (len(one) > limits.longest_text) if isinstance(one, str) else (abs(one) > _LARGEST_ID):
             raise InputError(
@@ -145,7 +145,7 @@ def _require_ids(what: str, given: Any, limits: ServiceSettings) -> None:
 
 
 def _require_outcomes(what: str, given: Any, limits: ServiceSettings) -> None:
-    """Check ids and the documents of objects; the experiment checks the other keys of these."""
+    """Check ids and the documents of objects; the experiment checks the other keys of objects."""
     if not isinstance(given, list):
         raise InputError(f"{what} must be a list of document ids or of objects, not {_named(given)}")
     plain = [one.get("document", "") if isinstance(one, dict) else one for one in given]
@@ -155,22 +155,22 @@ def _require_outcomes(what: str, given: Any, limits: ServiceSettings) -> None:
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise InputError("the body has a key twice")
+        raise InputError("the body contains a key twice")
     return found
 
 
 def _no_constant(name: str) -> Any:
-    raise InputError(f"the body holds {name}, which is no JSON")
+    raise InputError(f"the body contains {name}, which is not JSON")
 
 
 def _named(given: Any) -> str:
-    """Return the JSON type of a value in words; never the value, which may be long or private."""
-    kinds = {dict: "an object", list: "a list", str: "a text", bool: "true or false", type(None): "null"}
+    """Return the JSON type of a value in words, without the value, which may be long or private."""
+    kinds = {dict: "an object", list: "a list", str: "a string", bool: "true or false", type(None): "null"}
     return kinds.get(type(given), "a number")
 
 
 async def read_body(request: Request, limits: ServiceSettings) -> bytes:
-    """Return the body. Raises `Refusal` if it is not declared as JSON, or is too large or too slow."""
+    """Return the body. Raises `Refusal` if it is not declared as JSON, is too large, or arrives too slowly."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise Refusal(415, "the body must be JSON, with 'content-type: application/json'", CLOSE)
@@ -189,7 +189,7 @@ async def read_body(request: Request, limits: ServiceSettings) -> bytes:
                     raise too_large
                 parts.append(part)
     except TimeoutError:
-        raise Refusal(408, f"the body must come within {limits.body_seconds:g} seconds", CLOSE) from None
+        raise Refusal(408, f"the body must arrive within {limits.body_seconds:g} seconds", CLOSE) from None
     except ClientDisconnect:
-        raise Refusal(400, "the connection ended before the request did", CLOSE) from None
+        raise Refusal(400, "the connection ended before the request was complete", CLOSE) from None
     return b"".join(parts)

@@ -1,4 +1,4 @@
-"""Counters of requests and of the experiment, in the text format 0.0.4 of Prometheus."""
+"""Metrics of requests and of the experiment, in the Prometheus text format 0.0.4."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class Histogram:
 
 
 class Wire:
-    """Counters of connections, before an experiment is chosen."""
+    """Counters of connections, kept before a request is assigned to an experiment."""
 
     def __init__(self) -> None:
         self.connections = 0
-        self.refused: Counter[int] = Counter()  # requests, by their status
+        self.refused: Counter[int] = Counter()  # refused requests by status
 
 
 class Metrics:
@@ -50,20 +50,20 @@ class Metrics:
     def __init__(self) -> None:
         self.wire = Wire()
         self._requests: Counter[tuple[str, int]] = Counter()
-        self.served: Counter[str] = Counter()  # pages, by `Decision.served`
+        self.served: Counter[str] = Counter()  # pages by `Decision.served`
         self._seconds: dict[str, Histogram] = {}
         self._batches, self._commits = Histogram(_SIZES), Histogram(_SECONDS)
         self.waiting = self.failed = self.dropped = 0
 
     def request(self, path: str, status: int, seconds: float) -> None:
-        """Count a request; ``path`` is one of the service's own, or empty."""
+        """Count a request; ``path`` is a path of the service, or empty."""
         self._requests[path, status] += 1
         if path not in self._seconds:
             self._seconds[path] = Histogram(_SECONDS)
         self._seconds[path].add(seconds)
 
     def refused(self, status: int) -> None:
-        """Count a request that was refused before it had an address."""
+        """Count a request that was refused before its path was read."""
         self.wire.refused[status] += 1
 
     def batch(self, size: int, seconds: float) -> None:
@@ -72,7 +72,7 @@ class Metrics:
         self._commits.add(seconds)
 
     def text(self, settings: Settings, switches: Switches, counts: Counts, now: float) -> str:
-        """Return all counters, with those of the experiment; ``now`` is the time of its clock."""
+        """Return all metrics as text, including the experiment's counters; ``now`` is the time of its clock."""
         rankers = settings.rankers
         early = Counter({("", status): count for status, count in self.wire.refused.items()})
         requests = sorted((self._requests + early).items())
@@ -86,30 +86,30 @@ class Metrics:
             *_family("requests_total", "counter", "Requests answered.", answered),
             *self._histograms(),
             *_family("mode", "gauge", "1 for the current mode.", modes),
-            *_family("share", "gauge", "Users that take part, and that are held back.", shares),
-            *_family("dropped", "gauge", "1 for a ranker that is dropped.", dropped),
-            *_family("served_total", "counter", "Pages in the experiment, and outside of it by the reason.", served),
+            *_family("share", "gauge", "Share of users in the experiment or held back.", shares),
+            *_family("dropped", "gauge", "1 for a dropped ranker.", dropped),
+            *_family("served_total", "counter", "Pages by status: experiment, or reason outside.", served),
         ]
         for name, kind, meaning, value in (
             ("pages_total", "counter", "Pages decided.", counts.pages),
             ("clicked_total", "counter", "Pages with clicks.", counts.clicked),
             ("unclicked_total", "counter", "Pages seen without clicks.", counts.unclicked),
-            ("expired_total", "counter", "Pages of which nothing was heard.", counts.expired),
-            ("steps_total", "counter", "Outcomes told to the policy; each drop starts at 0.", counts.steps),
-            ("open_pages", "gauge", "Pages that wait for their clicks.", counts.open),
-            ("open_pages_limit", "gauge", "Pages that may wait for their clicks.", settings.max_open),
-            ("late_seconds", "gauge", "Since the earliest deadline of an open page.", max(0.0, now - counts.oldest)),
-            ("early_total", "counter", "Pages closed before their deadline, to make room.", counts.early),
+            ("expired_total", "counter", "Pages that expired without a report.", counts.expired),
+            ("steps_total", "counter", "Outcomes passed to the policy; each drop resets to 0.", counts.steps),
+            ("open_pages", "gauge", "Open pages.", counts.open),
+            ("open_pages_limit", "gauge", "Maximum number of open pages.", settings.max_open),
+            ("late_seconds", "gauge", "Seconds by which the first page is overdue.", max(0.0, now - counts.oldest)),
+            ("early_total", "counter", "Pages closed early at the limit of open pages.", counts.early),
             ("damaged_total", "counter", "Pages that could not be read from the store.", counts.damaged),
-            ("held_outcomes", "gauge", "Outcomes that wait until the policy asks for them.", counts.held),
+            ("held_outcomes", "gauge", "Outcomes held until the policy requests them.", counts.held),
             ("connections", "gauge", "Open connections.", self.wire.connections),
-            ("waiting_requests", "gauge", "Requests that wait for the store.", self.waiting),
+            ("waiting_requests", "gauge", "Requests queued for the store.", self.waiting),
             ("failed_batches_total", "counter", "Transactions that failed.", self.failed),
-            ("dropped_log_lines_total", "counter", "Lines of the log that were left out.", self.dropped),
+            ("dropped_log_lines_total", "counter", "Log lines that were omitted.", self.dropped),
         ):
             lines += _family(name, kind, meaning, [({}, value)])
         lines += _family(
-            "pulls_total", "counter", "Steps in which the policy chose a ranker; each drop starts at 0.", pulls
+            "pulls_total", "counter", "Steps in which the policy chose the ranker; each drop resets to 0.", pulls
         )
         return "\n".join(lines) + "\n"
 
@@ -117,9 +117,9 @@ class Metrics:
         yield from _family("request_seconds", "histogram", "Time from a request to its answer.", ())
         for path, seconds in sorted(self._seconds.items()):
             yield from seconds.lines("request_seconds", {"path": path})
-        yield from _family("batch_requests", "histogram", "Requests made durable together.", ())
+        yield from _family("batch_requests", "histogram", "Requests committed in one transaction.", ())
         yield from self._batches.lines("batch_requests", {})
-        yield from _family("batch_seconds", "histogram", "Time of such a batch.", ())
+        yield from _family("batch_seconds", "histogram", "Time to commit one batch.", ())
         yield from self._commits.lines("batch_seconds", {})
 
 

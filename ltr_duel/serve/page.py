@@ -1,4 +1,4 @@
-"""The pages for people, made on the server, which load nothing; and the description of the addresses for programs."""
+"""The HTML pages of the service, rendered without external files, and the OpenAPI description."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ltr_duel.live import Settings, State, Switched
 from ltr_duel.serve.settings import ServiceSettings
 
 _TEMPLATES = Path(__file__).parent / "templates"
-_OF_READING = ("401", "403", "405", "431", "500", "503")  # refusals of an address that takes no body
-_MOST = 12  # rankers of the matrix; the others are in /state
-_LATEST = 10  # uses of switches
+_OF_READING = ("401", "403", "405", "431", "500", "503")  # statuses of refusals for addresses without a body
+_MOST = 12  # maximum number of rankers in the matrix; /state contains all
+_LATEST = 10  # uses of switches shown
 _ONE_LOOK = (
-    "This probability holds for a single look. The intervals below hold at every look and for all pairs together, so"
-    " they need more pages to show the same; to stop, go by them."
+    "This probability holds for a single look. The intervals below hold at all times and for all pairs together, so"
+    " they require more pages for the same conclusion; use the intervals to decide when to stop."
 )
-_NOTHING = "Nothing is known yet: no page of several rankers has been closed."
+_NOTHING = "No results yet: no page of several rankers has been closed."
 
 
 def description(experiment: Settings, settings: ServiceSettings) -> dict[str, Any]:
@@ -47,7 +47,7 @@ def description(experiment: Settings, settings: ServiceSettings) -> dict[str, An
 
 
 def help_page(described: dict[str, Any]) -> str:
-    """Return the description as a page."""
+    """Return the description as HTML."""
     parts = described["components"]
 
     def keys(content: dict[str, Any]) -> str:
@@ -57,14 +57,14 @@ def help_page(described: dict[str, Any]) -> str:
     for path, methods in described["paths"].items():
         for method, one in methods.items():
             body, answer = one.get("requestBody"), one["responses"]["200"]["content"].get("application/json")
-            fields = [("asks", keys(body["content"]["application/json"])), ("answers", keys(answer))] if body else []
+            fields = [("body", keys(body["content"]["application/json"])), ("answer", keys(answer))] if body else []
             addresses.append((method.upper(), path, one["summary"], fields))
     refused = {status: one["description"] for status, one in parts["responses"].items()}
     return render_page(_TEMPLATES / "help.html", title=described["info"]["title"], addresses=addresses, refused=refused)
 
 
 def experiment_page(state: State) -> str:
-    """Return the page as HTML."""
+    """Return the page of an experiment as HTML."""
     order = sorted(range(len(state.rankers)), key=lambda k: -float(state.exposure[k]))
     shown = order[:_MOST]
     return render_page(
@@ -86,7 +86,7 @@ def experiment_page(state: State) -> str:
 
 
 def _lines(state: State) -> list[str]:
-    """Return sentences about who is ahead."""
+    """Return sentences about the leading ranker."""
     if not state.compared:
         return []
     chance = float(state.probability[state.rankers.index(state.winner)])
@@ -104,19 +104,19 @@ def _lines(state: State) -> list[str]:
 def _facts(state: State) -> dict[str, str]:
     to_go, bound = state.impressions_to_go, state.regret_bound
     more = "unknown" if to_go else "none"
-    if 0 < to_go <= 1000 * state.compared:  # beyond that the sentence gives no number either
+    if 0 < to_go <= 1000 * state.compared:  # above this limit, the sentence contains no number either
         more = f"about {to_go:,.0f} of several rankers"
         if (first := _first_pages(state)) < 1:
-            more += f", {first * to_go:,.0f} of these by new users"
+            more += f", {first * to_go:,.0f} of these for new users"
         if state.pages > state.compared:
             more += f"; at the present rate {to_go * state.pages / max(1, state.compared):,.0f} in all"
     return {
         "pages shown": f"{state.pages:,}",
         "with clicks": _share(state.clicked, state.pages),
-        "without": _share(state.unclicked, state.pages),
+        "without clicks": _share(state.unclicked, state.pages),
         "expired": _share(state.expired, state.pages),
         "open": f"{state.open:,}",
-        "of one ranker alone (nothing compared)": _share(state.plain, state.pages),
+        "of a single ranker (nothing compared)": _share(state.plain, state.pages),
         "steps of the policy": f"{state.steps:,}{' (of a new policy, see Pulls)' if state.switches.dropped else ''}",
         "regret": "no bound yet"
         if math.isinf(bound)
@@ -130,7 +130,7 @@ def _facts(state: State) -> dict[str, str]:
 
 
 def _first_pages(state: State) -> float:
-    """Return the share of the outcomes so far that are those of users' first pages of a pair, which alone count."""
+    """Return the share of the outcomes that count, because they belong to the user's first page of the pair."""
     first, all_of_them = (
         float(won.sum() + tied.sum() / 2)
         for won, tied in ((state.first_wins, state.first_ties), (state.wins, state.ties))
@@ -139,7 +139,7 @@ def _first_pages(state: State) -> float:
 
 
 def _use(one: Switched) -> tuple[str, str]:
-    """Return when a switch was used, and how."""
+    """Return time and description of a use of a switch."""
     at, switch = time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(one.at)), one.switch
     value = f" {switch.share:g}, holdback {switch.holdback:g}" if switch.what == "share" else f" {switch.ranker}"
     by = f" ({switch.by})" if switch.by else ""
@@ -159,7 +159,7 @@ def _ranker(state: State, k: int) -> dict[str, str | float]:
 
 
 def _cell(state: State, i: int, j: int) -> dict[str, str]:
-    """Return what the row's ranker did against the column's."""
+    """Return the result of the row's ranker against the column's ranker."""
     if i == j:
         return {"kind": "same", "mean": "", "interval": "", "counts": ""}
     wins, losses, ties = (int(n) for n in (state.first_wins[i, j], state.first_wins[j, i], state.first_ties[i, j]))

@@ -1,7 +1,7 @@
-"""uvicorn's HTTP connections with limits on their number and on each part of a request: no client keeps one open.
+"""uvicorn's HTTP connections, with limits on their number and on the time and size of each part of a request.
 
-uvicorn documents the option of a class of connections, but not its default class, which is extended here. If that lacks
-a method that is overridden, the service uses uvicorn's options instead.
+So a client cannot keep a connection open indefinitely. uvicorn documents the option of a connection class, but not its
+default class, which is extended here. If the class lacks an overridden method, uvicorn's options are used instead.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from ltr_duel.serve.metrics import Metrics
 from ltr_duel.serve.settings import ServiceSettings
 
 _LARGEST_HEAD = 16_384  # bytes
-_AHEAD = 100  # requests that one connection may send before the first of them is answered
+_AHEAD = 100  # requests that a connection may send before the first request is answered
 _CALLBACKS = (
     "on_message_begin", "on_url", "on_header", "on_body", "on_headers_complete", "on_message_complete",
     "on_response_complete", "send_400_response",
 )  # fmt: skip
-PLAIN = "h11"  # uvicorn's unchanged connections, in the implementation that limits the size of heads
-NOT_LIMITED = "this version of uvicorn does not limit how long the head of a request, or reading an answer, may take"
+PLAIN = "h11"  # an implementation of uvicorn that limits the size of heads
+NOT_LIMITED = "this version of uvicorn does not limit the time for the head of a request or for reading an answer"
 
 
 try:
@@ -43,7 +43,7 @@ class _RefusedError(Exception):
 
 
 def http_options(settings: ServiceSettings, metrics: Metrics) -> dict[str, Any]:
-    """Return the options of `uvicorn.Config` that keep the limits of the settings."""
+    """Return the options of `uvicorn.Config` that enforce the limits of the settings."""
     base = getattr(httptools_impl, "HttpToolsProtocol", None)
     if base and all(hasattr(base, name) for name in _CALLBACKS) and hasattr(FlowControl, "resume_reading"):
         return {"http": partial(_Limited, _Everyone(settings, metrics))}
@@ -55,13 +55,13 @@ def http_options(settings: ServiceSettings, metrics: Metrics) -> dict[str, Any]:
 
 
 class _Everyone:
-    """The open connections of a service, in all and of each client."""
+    """The open connections of a service, in total and by client."""
 
     def __init__(self, settings: ServiceSettings, metrics: Metrics) -> None:
         self.settings, self.metrics, self._peers = settings, metrics, Counter[str]()
 
     def comes(self, peer: str) -> bool:
-        """Count a connection; return whether it is one too many."""
+        """Count a connection; return whether it exceeds a limit."""
         self._peers[peer] += 1
         self.metrics.wire.connections += 1
         return (
@@ -78,7 +78,7 @@ class _Everyone:
 
 
 class _Flow(FlowControl):
-    """Pauses reading while requests wait for their turn; uvicorn resumes it after each answer."""
+    """Does not resume reading while pipelined requests are queued; uvicorn's class resumes after each answer."""
 
     def __init__(self, transport: Any, waiting: Sized) -> None:
         super().__init__(transport)
@@ -89,11 +89,11 @@ class _Flow(FlowControl):
             super().resume_reading()
 
 
-class _Limited(_Connection):  # type: ignore[misc]  # a class of the installed uvicorn
-    """A connection of uvicorn with a timer for each wait.
+class _Limited(_Connection):  # type: ignore[misc]  # the base class depends on the installed uvicorn
+    """A connection of uvicorn with a timer for each kind of wait.
 
-    `_head_begins` starts the wait for a head, `on_headers_complete` for a body, `on_response_complete` for the next
-    request, and `pause_writing` for a slow reader. Each wait ends with its event, uvicorn's timer with any byte.
+    `_head_begins` starts the timer for the head, `on_headers_complete` for the body, `on_response_complete` for the
+    next request, and `pause_writing` for a slow reader. Only the awaited event cancels a timer; in uvicorn, any byte.
     """
 
     def __init__(self, everyone: _Everyone, **options: Any) -> None:
@@ -105,9 +105,9 @@ class _Limited(_Connection):  # type: ignore[misc]  # a class of the installed u
         self.flow = _Flow(transport, self.pipeline)
         self._wire, self._clock = transport, asyncio.get_running_loop()
         self._bytes = self._head = self._trailing = 0
-        self._spoke = self._ended = False  # whether bytes came; whether a request ended in the latest ones
-        self._refusal: tuple[int, str] | None = None  # of a request behind one that is not answered yet
-        self._waits: dict[str, asyncio.TimerHandle] = {}  # by what is awaited: "head", "body", "idle", "read"
+        self._spoke = self._ended = False  # whether any bytes arrived; whether the latest bytes ended a request
+        self._refusal: tuple[int, str] | None = None  # refusal to send after the answer to an earlier request
+        self._waits: dict[str, asyncio.TimerHandle] = {}  # timers by event: "head", "body", "idle", "read"
         self._peer = _network_of(self.client[0] if self.client else "")
         if self._everyone.comes(self._peer):
             self._refuse(503, "too many connections are open")
@@ -138,7 +138,7 @@ class _Limited(_Connection):  # type: ignore[misc]  # a class of the installed u
         self._head += len(url)
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        if "head" not in self._waits:  # the head is over: a trailer, after a body in chunks
+        if "head" not in self._waits:  # the head has ended, so this is a trailer after a chunked body
             self._refuse_trailer()
             raise _RefusedError
         super().on_header(name, value)
@@ -159,7 +159,7 @@ class _Limited(_Connection):  # type: ignore[misc]  # a class of the installed u
             super().on_headers_complete()
             self._wait("body", self._settings.body_seconds, self._body_is_late)
             return
-        raise _RefusedError  # the parser ignores the rest
+        raise _RefusedError  # the parser ignores all further bytes
 
     def on_message_complete(self) -> None:
         self._end("body")
@@ -170,7 +170,7 @@ class _Limited(_Connection):  # type: ignore[misc]  # a class of the installed u
         if self._wire.is_closing() or self._refusal:
             return
         self._spoke, self._ended = True, False
-        self._trailing += len(data)  # since the last part of a body: the parser buffers a trailer
+        self._trailing += len(data)  # bytes since the last part of a body, because the parser buffers a trailer
         super().data_received(data)
         if "body" in self._waits and self._trailing > _LARGEST_HEAD and not self._wire.is_closing():
             self._refuse_trailer()
@@ -189,7 +189,7 @@ class _Limited(_Connection):  # type: ignore[misc]  # a class of the installed u
 
     def send_400_response(self, msg: str) -> None:
         if not self._wire.is_closing() and not self._refusal:
-            self._refuse(400, "this is no request of HTTP/1.1")
+            self._refuse(400, "this is not an HTTP/1.1 request")
 
     def _head_begins(self) -> None:
         self._bytes = self._head = 0
@@ -203,7 +203,7 @@ class _Limited(_Connection):  # type: ignore[misc]  # a class of the installed u
             self._wait("idle", self._settings.idle_seconds, self._wire.close)
 
     def _body_is_late(self) -> None:
-        """Close a connection that was answered before its body was whole; the answer itself has another limit."""
+        """Close the connection if the answer was sent before the body was complete; otherwise wait again."""
         if self.cycle.response_complete:
             self._wire.close()
         else:
@@ -212,9 +212,9 @@ class _Limited(_Connection):  # type: ignore[misc]  # a class of the installed u
     def _too_late(self) -> None:
         self._end("head")
         if not self._spoke:
-            self._wire.close()  # without a request a sentence would look like the answer to the next one
+            self._wire.close()  # a client that has sent nothing would read an error as its next answer
         elif not self._wire.is_closing():
-            self._refuse(408, f"the head of a request must come within {self._settings.header_seconds:g} seconds")
+            self._refuse(408, f"the head of a request must arrive within {self._settings.header_seconds:g} seconds")
 
     def _refuse_head(self) -> None:
         self._refuse(431, f"the head of a request may have at most {_LARGEST_HEAD:,} bytes")
@@ -223,7 +223,7 @@ class _Limited(_Connection):  # type: ignore[misc]  # a class of the installed u
         if self.cycle.response_complete:
             self._wire.close()
         else:
-            self._refuse(400, "fields after the body are not taken")
+            self._refuse(400, "trailer fields after the body are not accepted")
 
     def _refuse(self, status: int, sentence: str) -> None:
         if self.cycle is not None and not self.cycle.response_complete and "body" not in self._waits:
@@ -241,7 +241,7 @@ class _Limited(_Connection):  # type: ignore[misc]  # a class of the installed u
 
 
 def _network_of(address: str) -> str:
-    """Return the part of an address that one client keeps: of IPv6 the first 64 bits."""
+    """Return the network that counts as one client: an IPv4 address, or the /64 network of an IPv6 address."""
     try:
         found = ipaddress.ip_address(address)
     except ValueError:

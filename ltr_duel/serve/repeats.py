@@ -1,4 +1,4 @@
-"""Requests that are sent again, as their answer was lost: with the same key they get the first answer."""
+"""Repeated requests: a request sent again with the same idempotency key gets the first answer."""
 
 from __future__ import annotations
 
@@ -17,38 +17,38 @@ from ltr_duel.live import Decide, Record
 from ltr_duel.serve.gate import Refusal
 from ltr_duel.serve.keys import authorization
 
-_KEPT, _LONGEST = 10_000, 100  # answers, and characters of a key
-_MOST = 50_000_000  # bytes of the documents in answers that are kept
+_KEPT, _LONGEST = 10_000, 100  # number of stored answers, and characters of a key
+_MOST = 50_000_000  # bytes of the documents in stored answers
 
 
 @dataclass
 class _Answer:
     """An answer, finished or not."""
 
-    body: bytes  # digest
+    body: bytes  # digest of the request body
     made: asyncio.Task[Any]
-    waiting: int = 0  # requests
-    size: int = 0  # bytes of its documents, once it is made
+    waiting: int = 0  # number of requests waiting for the answer
+    size: int = 0  # bytes of its documents, known when it is finished
 
     @property
     def lost(self) -> bool:
-        """Whether no request can get it."""
+        """Whether the answer was cancelled or failed."""
         made = self.made
         return bool(made.cancelling() or (made.done() and (made.cancelled() or made.exception())))
 
 
 class Repeats:
-    """The answers to the latest requests with a key, in memory only."""
+    """The answers to the latest requests with an idempotency key, in memory only."""
 
     def __init__(self, ask: Callable[[Decide | Record], Coroutine[Any, Any, Any]]) -> None:
         self._ask = ask
-        self._answers: dict[bytes, _Answer] = {}  # by a client, an address and a key
-        self._size = 0  # bytes of them
+        self._answers: dict[bytes, _Answer] = {}  # by digest of client, path and key
+        self._size = 0  # bytes of all answers
 
     async def answer(self, path: str, headers: Headers, body: bytes, asked: Decide | Record) -> Any:
-        """Return the answer to a request; a refusal is not kept. A key that comes with another body is refused.
+        """Return the answer to a request; refusals are not stored. A key sent again with another body is refused.
 
-        By `draft-ietf-httpapi-idempotency-key-header` a key belongs to a client, an address and the bytes of a body.
+        As in `draft-ietf-httpapi-idempotency-key-header`, a key belongs to a client, a path and the bytes of a body.
         """
         key = headers.get("idempotency-key", "")
         if not key:
@@ -65,19 +65,19 @@ class Repeats:
             if len(self._answers) > _KEPT:
                 self._remove(next(iter(self._answers)))
         elif answer.body != content:
-            raise Refusal(422, "the 'idempotency-key' came with another body before; take a new key for each request")
+            raise Refusal(422, "the 'idempotency-key' was used with another body; use a new key for each request")
         answer.waiting += 1
         try:
             return await asyncio.shield(answer.made)
         finally:
             answer.waiting -= 1
             if not answer.waiting:
-                answer.made.cancel()  # no request waits for it any more; a finished answer is not affected
+                answer.made.cancel()  # no request waits any more; a finished answer is not affected
             if answer.lost and self._answers.get(place) is answer:
                 self._remove(place)
 
     def _weigh(self, place: bytes, answer: _Answer, made: asyncio.Task[Any]) -> None:
-        """Add the size of an answer, and remove the oldest ones while all are too large."""
+        """Add the size of an answer, and remove the oldest answers while the total is too large."""
         if answer.lost or self._answers.get(place) is not answer:
             return
         answer.size = sum(map(sys.getsizeof, getattr(made.result(), "shown", ())))

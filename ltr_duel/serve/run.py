@@ -1,4 +1,4 @@
-"""The service as a process: opens the experiment, listens, and ends tidily."""
+"""Run the service as a process: open the experiments, listen, and shut down cleanly."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from ltr_duel.serve.keys import KeyFiles
 from ltr_duel.serve.protocol import NOT_LIMITED, PLAIN, http_options
 from ltr_duel.serve.settings import ServiceSettings, service_settings
 
-_GRACE = 10  # seconds for open requests at the end
+_GRACE = 10  # seconds for open requests at shutdown
 _LOOK = 0.05  # seconds between two attempts to open the store
-_TRIALS = 3  # pages
+_TRIALS = 3  # pages shown to compile the code
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,32}")
 
 
@@ -38,11 +38,11 @@ def run_service(
     wait: float = 0.0,
     ready: Callable[[str], None] = print,
 ) -> None:
-    """Serve the experiments of files until SIGTERM or SIGINT, which is raised again after a tidy end.
+    """Serve the experiments of files until SIGTERM or SIGINT, which is raised again after a clean shutdown.
 
-    Of several, the addresses of each begin with its name; host, port and limits of connections are those of the first.
-    ``wait`` is the time for a former process to release the store, while everything is loaded. ``ready`` receives the
-    address once the service listens.
+    With several experiments, the paths of each begin with its name, and the first file sets host, port and connection
+    limits. ``wait`` is the time in seconds to wait for another process to release the store. ``ready`` receives the URL
+    when the service listens.
     """
     log = EventLog(waits=False)
     paths = [Path(path)] if isinstance(path, str | Path) else [Path(one) for one in path]
@@ -72,22 +72,22 @@ class _Plan(NamedTuple):
 
 
 def _plans(paths: Sequence[Path], given: Mapping[str, Any], log: EventLog) -> list[_Plan]:
-    """Read files of settings, and compile the code of the experiments."""
+    """Read the settings files and compile the code of the experiments."""
     plans: list[_Plan] = []
     for path in paths:
         settings = read_settings(path)
-        if plans:  # all have one address
+        if plans:  # all experiments share one address
             given = {"host": plans[0].service.host, "port": plans[0].service.port}
         service = service_settings({**settings.serve, **given}, str(path))
         store = (path.parent / service.store).resolve()
         if len(paths) > 1:
             log = log.about(experiment=settings.name)
             if not _NAME.fullmatch(settings.name):
-                raise InputError(f"{path}: name: of several experiments it is up to 32 of A-Z, a-z, 0-9, '_' and '-'")
+                raise InputError(f"{path}: name: with several experiments, up to 32 of A-Z, a-z, 0-9, '_' and '-'")
             for other in plans:
                 if other.settings.name == settings.name or other.store == store:
                     what = "name" if other.settings.name == settings.name else "store"
-                    raise InputError(f"{path}: another experiment has that {what}")
+                    raise InputError(f"{path}: another experiment has the same {what}")
         with schema.located(f"{path}: serve"):
             plans.append(_Plan(settings, service, store, KeyFiles(path.parent, service, log), log))
     for plan in plans:
@@ -102,7 +102,7 @@ def _run(
     log: EventLog,
     ready: Callable[[str], None],
 ) -> None:
-    """Listen until a signal comes."""
+    """Listen until a signal arrives."""
     (first, *others) = gates.values()
     with _listening(service) as listener:
         forward_logging("uvicorn.error", log)
@@ -118,12 +118,12 @@ def _run(
             server.run([listener])
         finally:
             for name, experiment in experiments.items():
-                log.write("stop", experiment=name, pages=experiment.counts.pages)  # these counters need no store
+                log.write("stop", experiment=name, pages=experiment.counts.pages)  # available without the store
             log.close()
 
 
 def _opened(path: Path, settings: Settings, wait: float, **how: Any) -> Experiment:
-    """Open the store as soon as no other process writes to it."""
+    """Open the store, waiting up to ``wait`` seconds while another process uses it."""
     ends = time.monotonic() + wait
     while True:
         try:
@@ -135,7 +135,7 @@ def _opened(path: Path, settings: Settings, wait: float, **how: Any) -> Experime
 
 
 def _compile(settings: Settings) -> None:
-    """Show and credit a few pages of a temporary store, so that the first user does not wait for a compiler."""
+    """Show and credit a few pages of a temporary store, so that the first user does not wait for compilation."""
     lists = {name: [1, 2] for name in settings.rankers}
     with TemporaryDirectory() as folder, Experiment.open(Path(folder) / "trial.db", settings) as experiment:
         for _ in range(_TRIALS):
@@ -144,7 +144,7 @@ def _compile(settings: Settings) -> None:
 
 
 class _Server(uvicorn.Server):
-    """Calls back once it listens."""
+    """A server that calls ``ready`` when it listens."""
 
     def __init__(self, config: uvicorn.Config, ready: Callable[[], None]) -> None:
         super().__init__(config)
@@ -172,7 +172,7 @@ def _config(app: Gate | Several, settings: ServiceSettings) -> uvicorn.Config:
 
 
 def _listening(settings: ServiceSettings) -> socket.socket:
-    """Return a socket that is bound."""
+    """Return a bound socket."""
     host = "127.0.0.1" if settings.host == "localhost" else settings.host
     listener = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
     try:
@@ -180,6 +180,6 @@ def _listening(settings: ServiceSettings) -> socket.socket:
         listener.bind((host, settings.port))
     except OSError as error:
         listener.close()
-        what = "another program listens there" if error.errno == errno.EADDRINUSE else places.cause(error)
+        what = "another program is listening there" if error.errno == errno.EADDRINUSE else places.cause(error)
         raise InputError(f"cannot listen on {host}, port {settings.port}: {what}") from None
     return listener

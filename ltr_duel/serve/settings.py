@@ -1,4 +1,4 @@
-"""The table ``[serve]`` of an experiment's file: where the service listens, and its limits."""
+"""The table ``[serve]`` of an experiment's file: address, keys and limits of the service."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class ServiceSettings:
 
     @property
     def loopback(self) -> bool:
-        """Whether only this machine can reach it."""
+        """Whether only this machine can reach the service."""
         return is_loopback(self.host)
 
 
 def service_settings(given: Mapping[str, Any], where: str) -> ServiceSettings:
-    """Read the table; ``where`` begins the sentences of errors."""
+    """Read the table; ``where`` is the prefix of error messages."""
     settings: ServiceSettings = schema.read_table(ServiceSettings, dict(given), f"{where}: serve")
     try:
         ipaddress.ip_address(settings.host)

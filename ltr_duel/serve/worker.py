@@ -1,4 +1,4 @@
-"""The one thread that uses the experiment: the requests that come in meanwhile are its next batch, one transaction."""
+"""The only thread that uses the experiment; requests that arrive during a transaction form the next batch."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from ltr_duel.live import BusyError, Decide, Decision, Drop, Experiment, Record,
 from ltr_duel.serve.events import EventLog
 from ltr_duel.serve.metrics import Metrics
 
-_MOST = 256  # requests of a batch, so that the next ones do not wait for long
-_STATE_LASTS = 1.0  # seconds, at least
-_STALL = 3.0  # seconds of one transaction after which the store counts as stalled
-_PAUSE = 4  # times its computing time is a state new: states take at most a fifth of a core
+_MOST = 256  # maximum number of requests in a batch, so that the next requests do not wait for long
+_STATE_LASTS = 1.0  # minimum lifetime of a state in seconds
+_STALL = 3.0  # seconds of a transaction after which the store counts as stalled
+_PAUSE = 4  # lifetime of a state in computing times, so that states use at most a fifth of a core
 
 _Call = Decide | Record | Drop | Switch
 
 
 class Worker:
-    """Takes requests from the loop, at most ``waiting``, and answers them once they are on the disk."""
+    """Queue at most ``waiting`` requests from the event loop, and answer them when they are durable."""
 
     def __init__(self, experiment: Experiment, waiting: int, metrics: Metrics, log: EventLog) -> None:
         self._experiment, self._room, self._metrics, self._log = experiment, waiting, metrics, log
@@ -30,15 +30,15 @@ class Worker:
         self._runs: asyncio.Task[None] | None = None
         self._looks = ThreadPoolExecutor(1, "state")
         self._state: asyncio.Future[State] | None = None
-        self.broken = ""  # why the last transaction failed, if it did
-        self._began = math.inf  # the loop's time at which the transaction under way began
-        self._state_ends = 0.0  # the loop's time at which it becomes old
-        self._state_of = experiment.switches  # at its begin
+        self.broken = ""  # error of the last transaction, or empty
+        self._began = math.inf  # loop time at which the current transaction began
+        self._state_ends = 0.0  # loop time at which the state becomes outdated
+        self._state_of = experiment.switches  # switches when its computation began
 
     async def ask(self, request: _Call) -> Any:
-        """Return the durable answer to a request, or raise its error; `BusyError` if too many wait."""
+        """Return the durable answer to a request, or raise its error; `BusyError` if the queue is full."""
         if self.full:
-            raise BusyError("too many requests wait for an answer")
+            raise BusyError("too many requests are waiting for an answer")
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._waiting.append((request, future))
         self._metrics.waiting = len(self._waiting)
@@ -47,7 +47,7 @@ class Worker:
         return await future
 
     async def state(self) -> State:
-        """Return the latest state, or a new one where that is old, or was begun before a switch was used."""
+        """Return the latest state, or a new state if it is outdated or a switch was used since."""
         loop = asyncio.get_running_loop()
         while True:
             began, switches = loop.time(), self._experiment.switches
@@ -61,17 +61,17 @@ class Worker:
                 self._state.add_done_callback(made)
                 self._state_of = switches
             state = await asyncio.shield(self._state)
-            if switches == self._state_of:  # else it was begun before a switch was used
+            if switches == self._state_of:  # otherwise a switch was used meanwhile
                 return state
 
     @property
     def full(self) -> bool:
-        """Whether no further request may wait."""
+        """Whether the queue is full."""
         return len(self._waiting) >= self._room
 
     @property
     def stalls(self) -> bool:
-        """Whether a transaction waits too long for the disk."""
+        """Whether the current transaction is taking too long."""
         return asyncio.get_running_loop().time() - self._began > _STALL
 
     async def try_again(self) -> None:
@@ -83,7 +83,7 @@ class Worker:
             self._works(error)
 
     async def expire(self) -> int:
-        """Close the pages past their deadline, some at a time as requests wait meanwhile; return their number."""
+        """Close expired pages, in parts because requests wait meanwhile; return their number."""
         loop, closed, some = asyncio.get_running_loop(), 0, _MOST
         while some == _MOST:
             try:
@@ -95,7 +95,7 @@ class Worker:
         return closed
 
     async def retain(self) -> None:
-        """Forget old users and queries, some pages at a time as requests wait meanwhile; log the number of pages."""
+        """Forget old users and queries, in parts because requests wait meanwhile; log the number of pages."""
         loop, parts, forgotten = asyncio.get_running_loop(), self._experiment.retain(), 0
 
         def some() -> tuple[int, bool | None]:
@@ -111,15 +111,15 @@ class Worker:
         if forgotten:
             self._log.write("forgotten", pages=forgotten)
         if not believed:
-            message = "the clock is days ahead of the latest look: nothing is forgotten until it stays there for a day"
+            message = "the clock is days ahead of the previous check; forgetting is suspended until it is consistent"
             self._log.write("clock", message=message)
 
     def _works(self, error: Exception | None) -> None:
-        """Record whether the store works; each change is logged once."""
+        """Record whether the store works, and log each change once."""
         broken = ""
         if error:
             broken = str(error) if isinstance(error, StoreError) else "an error of the service"
-            if error.__cause__:  # its sentence quotes the store
+            if error.__cause__:  # the message quotes the store
                 broken = "the store cannot be read"
         if bool(broken) != bool(self.broken):
             self._log.write("store", message=broken or "the store can be written again")
@@ -138,7 +138,7 @@ class Worker:
                     self._thread, self._experiment.answer, [request for request, _ in batch]
                 )
                 self._works(None)
-            except Exception as error:  # StoreError, or an unexpected one, which every waiting request receives
+            except Exception as error:  # StoreError or an unexpected error; each request of the batch receives it
                 answers = [error] * len(batch)
                 self._works(error)
                 self._metrics.failed += 1
@@ -150,26 +150,26 @@ class Worker:
                 if isinstance(answer, Decision) and not future.done()
             }
             for (_, future), answer in zip(batch, answers, strict=True):
-                if future.done():  # the client received 503, and no page
+                if future.done():  # the client received 503 instead of the page
                     if isinstance(answer, Decision) and answer.page > before and answer.page not in delivered:
-                        # before a later search gets the same page
+                        # closed first, so that no later search gets this page
                         self._waiting.appendleft((Drop(answer.page), loop.create_future()))
                     continue
                 if isinstance(answer, Exception):
                     future.set_exception(answer)
-                    future.exception()  # for a page that is dropped it is not awaited
+                    future.exception()  # no caller awaits the future of a dropped page
                 else:
                     future.set_result(answer)
         self._runs = None
 
     def _next_batch(self) -> list[tuple[_Call, asyncio.Future[Any]]]:
-        """Take the next requests, without those whose time has run out before they began."""
+        """Take the next requests from the queue, without requests that have timed out."""
         some = [self._waiting.popleft() for _ in range(min(_MOST, len(self._waiting)))]
         self._metrics.waiting = len(self._waiting)
         return [one for one in some if not one[1].done()]
 
     async def close(self) -> None:
-        """Answer what waits, and end the threads."""
+        """Answer the queued requests and end the threads."""
         if self._runs is not None:
             await self._runs
         for threads in (self._thread, self._looks):

@@ -46,7 +46,7 @@ def test_purchases_by_device_are_exported_and_compared(ltr_duel, tmp_path):
 def test_a_file_that_is_no_store_is_refused(ltr_duel, tmp_path):
     (tmp_path / "shop.db").write_text("no store")
     answer = ltr_duel("live", "export", tmp_path / "shop.db", "--out", tmp_path / "log.jsonl")
-    assert answer.code == 2 and "shop.db: is no store of a live experiment" in answer.err
+    assert answer.code == 2 and "shop.db: is not a store of a live experiment" in answer.err
     assert not (tmp_path / "log.jsonl").exists()
 
 
@@ -58,7 +58,7 @@ def test_a_store_is_copied_while_it_is_in_use_and_checked(ltr_duel, tmp_path):
         answer = ltr_duel("live", "backup", store, copy)
     assert (answer.code, answer.out) == (0, f"{copy}: {pages:,} pages\n")
     again = ltr_duel("live", "backup", store, copy)
-    assert again.code == 2 and f"{copy}: there is a file already" in again.err
+    assert again.code == 2 and f"{copy}: this file exists already" in again.err
     assert ltr_duel("live", "check", copy).out == f"{copy}: no complaints\n"
     with closing(sqlite3.connect(copy)) as db, db:
         db.execute("UPDATE pages SET shown = NULL WHERE page = 7")

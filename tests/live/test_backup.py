@@ -55,7 +55,7 @@ def test_a_backup_replaces_nothing(tmp_path):
     opened(tmp_path).close()
     for name in ("shop.db", "copy.db"):
         (tmp_path / "copy.db-wal").touch()
-        with pytest.raises(InputError, match="there is a file already"):
+        with pytest.raises(InputError, match="this file exists already"):
             backup_store(tmp_path / "shop.db", tmp_path / name)
     with pytest.raises(InputError, match="no store of a live experiment"):
         backup_store(tmp_path / "copy.db-wal", tmp_path / "other.db")
@@ -69,7 +69,7 @@ def test_a_file_that_was_copied_without_its_log_is_refused(tmp_path, pages):
         use(experiment, pages)
         shutil.copy(tmp_path / "shop.db", tmp_path / "copy.db")
         for read in 2 * (reopened, lambda path: export_log(path, tmp_path / "log.jsonl")):
-            with pytest.raises(InputError, match=r"copy.db: is a copy of a store in use, without its log"):
+            with pytest.raises(InputError, match=r"copy.db: is a copy of a store in use, without the log"):
                 read(tmp_path / "copy.db")
     assert not (tmp_path / "log.jsonl").exists()
     found = backup_store(tmp_path / "copy.db", tmp_path / "accepted.db", without_log=True)
@@ -99,7 +99,7 @@ def test_a_check_notices_a_copy_that_another_program_helped_to_pass_for_the_stor
         shutil.copy(tmp_path / "shop.db", tmp_path / "copy.db")
         assert check_store(tmp_path / "shop.db") == []
         (complaint,) = check_store(tmp_path / "copy.db")
-        assert "it lacks the latest pages" in complaint
+        assert "the latest pages are missing" in complaint
         backup_store(tmp_path / "shop.db", tmp_path / "backup.db")
         assert check_store(tmp_path / "backup.db") == []
     shutil.copy(tmp_path / "shop.db", tmp_path / "closed.db")
@@ -134,7 +134,7 @@ def test_a_killed_process_leaves_a_store_that_opens(tmp_path, pages):
         ("DELETE FROM pages WHERE page = 2", "1 pages are missing"),
         ("DELETE FROM pages WHERE page = 6", "1 open pages have no row"),
         ("DELETE FROM events WHERE event = 2", "1 events are missing"),
-        ("INSERT INTO waiting (page, expires) VALUES (1, 5)", "1 pages are open and closed"),
+        ("INSERT INTO waiting (page, expires) VALUES (1, 5)", "1 pages are both open and closed"),
     ],
 )
 def test_a_check_finds_what_is_wrong(tmp_path, spoil, complaint):

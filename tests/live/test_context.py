@@ -49,8 +49,8 @@ def test_a_log_without_a_context_has_no_further_column(tmp_path):
 @pytest.mark.parametrize(
     "wrong, sentence",
     [
-        ({"colour": "red"}, "name no context 'colour' \\(device, locale\\)"),
-        ({"device": 5}, "must be a text"),
+        ({"colour": "red"}, "define no context 'colour' \\(device, locale\\)"),
+        ({"device": 5}, "must be a string"),
         ({"device": "x" * 101}, "at most 100 characters"),
         ({"device": "\ud800"}, "half a character"),
         ("phone", "is a mapping"),

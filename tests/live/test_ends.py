@@ -227,7 +227,7 @@ def test_clicks_of_a_user_who_comes_back_are_added_until_the_page_is_closed(tmp_
 
 def test_an_id_that_is_a_number_and_a_text_is_refused_and_the_log_can_be_read(tmp_path):
     with opened(tmp_path, settings(rankers=("a", "b"))) as experiment:
-        with pytest.raises(InputError, match="'1' as a text and as a number"):
+        with pytest.raises(InputError, match="'1' as a string and as a number"):
             experiment.decide("q", {"a": [1, 2, 3], "b": ["1", "x", "y"]})
         page = experiment.decide("q", {"a": [1, 2, 3], "b": ["x", "y", "z"]})
         experiment.record(page.token, page.shown[:1])

@@ -108,7 +108,7 @@ def test_a_page_that_was_closed_to_make_room_is_not_said_to_be_counted(tmp_path)
         pages += [experiment.decide("q", RANKINGS) for _ in range(2)]
     with opened(tmp_path, settings(max_open=2), clock=clock) as experiment:
         for page in pages[:2]:
-            with pytest.raises(ExpiredError, match="closed early, to make room, with the clicks reported before"):
+            with pytest.raises(ExpiredError, match=r"closed early \(too many open pages\), with the clicks reported"):
                 experiment.record(page.token, page.shown[:1])
         assert (experiment.state().clicked, experiment.open_pages) == (1, 2)
         experiment.record(pages[2].token, [])
@@ -152,20 +152,20 @@ def every(ids):
 
 WRONG = [
     ("q", {"x": ["1"]}, "", "no ranker 'x'"),
-    ("q", {}, "", "the policy asks for ranker"),
+    ("q", {}, "", "the policy requires ranker"),
     ("q", [], "", "rankings must be a mapping"),
     ("q", RANKINGS | every([]), "", "is empty"),
     ("q", every(["1", "1"]), "", "twice"),
     ("q", every("abc"), "", "is not a list"),
-    ("q", every([None]), "", "a document id is a text or a finite number, not None"),
+    ("q", every([None]), "", "a document id is a string or a finite number, not None"),
     ("q", every([True, 2]), "", "not True"),
     ("q", every(["a", float("nan")]), "", "not nan"),
     ("q", every([["a"]]), "", "not a list"),
     ("q", every(["\ud800"]), "", "half a character"),
-    ("\ud800", RANKINGS, "", "the query is no text of Unicode"),
+    ("\ud800", RANKINGS, "", "the query is not valid Unicode"),
     ("q" * 10_001, RANKINGS, "", "at most 10,000 characters"),
-    (7, RANKINGS, "", "the query must be a text, not 7"),
-    ("q", RANKINGS, None, "the user must be a text, not None"),
+    (7, RANKINGS, "", "the query must be a string, not 7"),
+    ("q", RANKINGS, None, "the user must be a string, not None"),
 ]
 
 

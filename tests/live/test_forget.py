@@ -78,7 +78,7 @@ def test_what_is_older_than_so_many_days_is_forgotten(tmp_path):
 
 def test_a_hashed_user_is_found_by_the_key_alone(tmp_path):
     filled(tmp_path, Clock(), user_key=KEY)
-    with pytest.raises(InputError, match="users are kept as hashes: give --user-key-file"):
+    with pytest.raises(InputError, match="users are stored as hashes: pass --user-key-file"):
         forget(tmp_path / "shop.db", user="ann of somewhere")
     with pytest.raises(InputError, match="hashes by another key"):
         forget(tmp_path / "shop.db", user="ann of somewhere", user_key=KEY + b"x")
@@ -310,7 +310,7 @@ def test_users_who_come_back_after_they_were_forgotten_are_said_to_count_again(t
                 experiment.record(page.token, page.shown[:1])
             clock.now += 172_800
         state = experiment.state()
-        assert state.first_wins.sum() + state.first_ties[0, 1] == 60 and "count as new ones" in state.note
+        assert state.first_wins.sum() + state.first_ties[0, 1] == 60 and "count as new users" in state.note
     export_log(tmp_path / "shop.db", tmp_path / "log.parquet")
     warnings = compare_log(ClickLog(tmp_path / "log.parquet"), bootstrap=0).warnings
     assert any("forgotten (keep_days" in one and "30 users" in one for one in warnings)

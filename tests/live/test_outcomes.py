@@ -186,7 +186,7 @@ def test_an_outcome_without_its_page_is_a_complaint(tmp_path):
     shop(tmp_path, settings(), True)
     with closing(sqlite3.connect(tmp_path / "shop.db")) as db, db:
         db.execute("INSERT INTO outcomes VALUES (999, 0, 'cart', '', 1, 1)")
-    assert check_store(tmp_path / "shop.db") == ["1 outcomes are of pages without a row"]
+    assert check_store(tmp_path / "shop.db") == ["1 outcomes of pages without a row"]
 
 
 @pytest.mark.parametrize("damage", ["place = 99", "place = 'x'"])
@@ -194,6 +194,6 @@ def test_an_outcome_of_no_document_is_a_complaint_and_named_by_the_export(tmp_pa
     shop(tmp_path, settings(), True)
     with closing(sqlite3.connect(tmp_path / "shop.db")) as db, db:
         db.execute(f"UPDATE outcomes SET {damage} WHERE page = 3 AND kind = 'purchase'")
-    assert check_store(tmp_path / "shop.db") == ["1 outcomes are of documents that were not shown"]
+    assert check_store(tmp_path / "shop.db") == ["1 outcomes of documents that were not shown"]
     with pytest.raises(InputError, match="page 3 is damaged"):
         export_log(tmp_path / "shop.db", tmp_path / "log.jsonl", events=tmp_path / "events.jsonl")

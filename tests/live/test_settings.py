@@ -63,11 +63,11 @@ def test_the_file_says_only_what_is_not_by_default(tmp_path):
         (GOOD + 'order = "early"\n', "no order of outcomes 'early'"),
         (GOOD.replace('"a", "b", "c"', '"a"'), "rankers: there must be 2 to 200, not 1"),
         (GOOD.replace('"a", "b", "c"', '"a", "a"'), "is given twice"),
-        (GOOD.replace("rucb:alpha=0.51", "savage"), "horizon: policy 'savage' needs to know .*: horizon = 100000"),
+        (GOOD.replace("rucb:alpha=0.51", "savage"), "horizon: policy 'savage' requires the number .* horizon = 100000"),
         (GOOD.replace("rucb:alpha=0.51", "mdb"), "ok"),
         (GOOD.replace("rucb:alpha=0.51", "mdb") + 'method = "balanced"\n', "does not compare sets of rankers"),
         ("[experimen]\n", "no table 'experimen'; did you mean 'experiment'"),
-        ('name = "x"\n', r"no table 'name'; .*the keys of an experiment stand below a line \[experiment\]"),
+        ('name = "x"\n', r"no table 'name'; .*the keys of an experiment follow a line \[experiment\]"),
         ("", r'the table \[experiment\] is missing; for example: \[experiment\] with name = "shoes"'),
         (
             GOOD.replace("rankers =", "context ="),

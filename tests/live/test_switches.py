@@ -69,7 +69,7 @@ def test_tokens_of_pages_outside_are_signed_and_of_this_experiment(tmp_path):
                     record(wrong, [])
 
 
-@pytest.mark.parametrize("lists, sentence", [({"a": []}, "is empty"), ({"a": ["x", "x"]}, "twice"), ({}, "not given")])
+@pytest.mark.parametrize("lists, sentence", [({"a": []}, "is empty"), ({"a": ["x", "x"]}, "twice"), ({}, "is missing")])
 def test_a_list_that_cannot_be_shown_is_refused_outside_too(tmp_path, lists, sentence):
     with opened(tmp_path) as experiment:
         switched(experiment, Switch("pause"))
@@ -86,7 +86,7 @@ def test_a_list_that_cannot_be_shown_is_refused_outside_too(tmp_path, lists, sen
         ([Switch("drop", ranker="b")], Switch("drop", ranker="b"), "dropped already"),
         ([Switch("drop", ranker="b")], Switch("winner", ranker="b"), "'b' is dropped, so it is not served"),
         ([Switch("winner", ranker="b")], Switch("drop", ranker="b"), "resume first"),
-        ([Switch("drop", ranker=one) for one in "bcd"], Switch("drop", ranker="e"), "two rankers at least"),
+        ([Switch("drop", ranker=one) for one in "bcd"], Switch("drop", ranker="e"), "at least two rankers"),
         ([], Switch("share", share=1.5), "between 0 and 1"),
         ([], Switch("share", share=math.nan), "between 0 and 1"),
         ([], Switch("share", share=0.9, holdback=0.2), "at most 0.8"),
@@ -330,8 +330,8 @@ def test_a_switch_from_beside_is_seen_by_the_next_call(tmp_path):
 def test_the_command_answers_with_what_was_done_and_what_holds(tmp_path):
     opened(tmp_path).close()
     for command, said in (
-        ("pause", "paused"), ("resume", "resumed: the experiment goes on, with all users"),
-        ("switches", "the experiment goes on, with all users"),
+        ("pause", "paused"), ("resume", "resumed: the experiment is running, with all users"),
+        ("switches", "the experiment is running, with all users"),
     ):  # fmt: skip
         code, printed = run_command(["live", command, str(tmp_path / "shop.db")])
         follows = "" if command == "switches" else " (a running service follows within a second)"

@@ -65,7 +65,7 @@ def test_after_a_restore_a_token_of_a_lost_page_closes_no_other_page(tmp_path, o
             experiment.record(lost.token, [])
         page = experiment.decide("alice's", RANKINGS, user="alice")
         assert (page.page, page.expires) == (lost.page, lost.expires)
-        with pytest.raises(TokenError, match="a restored store"):
+        with pytest.raises(TokenError, match="the restored store"):
             experiment.record(lost.token, lost.shown[:1])
         assert experiment.record(page.token, page.shown[:1]).page == 2
         assert experiment.record(kept.token, []).page == 1
@@ -133,10 +133,10 @@ def test_keys_are_read_from_a_file_or_the_environment(tmp_path, monkeypatch):
         ("", "1 to 100 keys"),
         ("old\n", "keys:1: a key is an id and a secret"),
         (f"a {OLD.hex()}\nold {OLD.hex()}0\n", "keys:2: a key is"),
-        (f"a {OLD.hex()}\na {NEW.hex()}\n", "keys:2: there is a key 'a' already"),
+        (f"a {OLD.hex()}\na {NEW.hex()}\n", "keys:2: key 'a' is defined twice"),
         ("a abcd\n", "must be at least 16 bytes"),
         (f"a.b {OLD.hex()}\n", "id of a key is 1 to 32 letters"),
-        ("é\n", "is ASCII text"),
+        ("é\n", "must be ASCII text"),
         ("a" * 100_001, "at most 100,000"),
     ],
 )

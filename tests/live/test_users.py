@@ -12,7 +12,7 @@ ONE, OTHER = bytes(32), bytes(range(32))
 def test_the_key_of_users_cannot_be_changed(tmp_path, first, second):
     with opened(tmp_path, user_key=first) as experiment:
         experiment.decide("q", RANKINGS, user="ann")
-    with pytest.raises(InputError, match=r"shop.db: the users in this store are .*, so each of them would count again"):
+    with pytest.raises(InputError, match=r"shop.db: the users in this store .*, so each user would be counted again"):
         opened(tmp_path, user_key=second)
     with opened(tmp_path, user_key=first) as experiment:
         experiment.decide("q", RANKINGS, user="ann")

@@ -127,7 +127,7 @@ def test_units_that_no_log_can_keep_or_that_share_a_hash_are_refused(unit):
         (["x", "x"], "^document 'x' appears twice on the list of ranker 'dense'$"),
         ("xyz", "^the list of ranker 'dense' must be a list, not str$"),
         (None, "^the list of ranker 'dense' must be a list, not NoneType$"),
-        ([1.0], "^document id 1.0 is neither a text nor a whole number$"),
+        ([1.0], "^document id 1.0 is neither a string nor a whole number$"),
     ],
 )
 def test_one_ranker_alone_is_held_to_the_same_lists(ids, why):
@@ -138,7 +138,7 @@ def test_one_ranker_alone_is_held_to_the_same_lists(ids, why):
 
 
 @pytest.mark.parametrize(
-    ("ids", "why"), [([1, "1"], "as a text and as a number$"), (["\ud800"], "half of a surrogate")]
+    ("ids", "why"), [([1, "1"], "as a string and as a number$"), (["\ud800"], "half of a surrogate")]
 )
 def test_a_page_whose_documents_a_log_could_not_keep_or_tell_apart_is_refused(ids, why):
     with pytest.raises(InputError, match=why):

@@ -74,7 +74,7 @@ def test_other_machines_are_asked_only_with_leave(url):
      "http://127.0.0.1/decide", "http://a@127.0.0.1", "http://127.0.0.1?x=1", "http://[::1"],
 )  # fmt: skip
 def test_what_is_no_address_of_a_service_is_refused(url):
-    with pytest.raises(InputError, match="is of the form"):
+    with pytest.raises(InputError, match="must have the form"):
         address_of(url)
 
 
@@ -84,7 +84,7 @@ def test_nobody_there_is_one_sentence():
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    with pytest.raises(InputError, match=f"no service answers at 127.0.0.1, port {port}"):
+    with pytest.raises(InputError, match=f"no service is available at 127.0.0.1, port {port}"):
         replay(users(), f"http://127.0.0.1:{port}", steps=1)
 
 
@@ -173,5 +173,5 @@ def test_a_report_whose_answer_was_lost_counts_when_it_was_counted(monkeypatch):
 @pytest.mark.parametrize("said", [{}, {"page": [99], "token": "t", "expires": 1, "rankers": ["a", "b"]}, [1], "x",
                                   {**PAGE, "page": [0, 1, 2, 3, 4]}, {**PAGE, "page": ["0"]}])  # fmt: skip
 def test_what_is_no_page_is_said(said):
-    with pytest.raises(InputError, match=r"not the service|not one of the query's"):
+    with pytest.raises(InputError, match=r"not the service|documents of another query"):
         run(Scripted((200, said)))

@@ -134,7 +134,7 @@ def test_without_a_key_only_this_machine_may_ask(tmp_path):
             assert (await service.call("GET", "/state", headers={"host": host})).status == 403
 
     service = Service(tmp_path)
-    with pytest.raises(InputError, match="other machines could ask"):
+    with pytest.raises(InputError, match="other machines could connect"):
         make_app(service.experiment, ServiceSettings(host="0.0.0.0"))
     make_app(service.experiment, ServiceSettings(host="0.0.0.0"), ApiKeys([KEY]))
     using(service, story)
@@ -261,7 +261,7 @@ def test_a_service_whose_disk_stalls_is_not_ready_until_it_answers(tmp_path, mon
         search = asyncio.create_task(service.decide())
         await asyncio.sleep(0.2)
         said = await service.call("GET", "/ready")
-        assert (said.status, said.json) == (503, {"error": "the store does not answer: its disk stalls"})
+        assert (said.status, said.json) == (503, {"error": "the store does not respond: its disk is stalled"})
         flows.set()
         assert (await search)["served"] == "experiment"
         assert (await service.call("GET", "/ready")).status == 200
@@ -498,7 +498,7 @@ def test_keys_are_read_from_files_and_the_environment(tmp_path, monkeypatch):
     assert read_api_keys(None) == [KEY]
     for blank in ("", " ", "\n"):
         monkeypatch.setenv("LTR_DUEL_API_KEY", blank)
-        with pytest.raises(InputError, match="LTR_DUEL_API_KEY is set and holds no key"):
+        with pytest.raises(InputError, match="LTR_DUEL_API_KEY is set but contains no key"):
             read_api_keys(None)
     path = tmp_path / "keys"
     path.write_text(f"{KEY}\n\n  {KEY[::-1]}\n")
@@ -543,7 +543,7 @@ def test_secrets_that_sign_tokens_are_made_once_and_for_their_owner(tmp_path):
 @pytest.mark.parametrize(
     ("body", "sentence"),
     [
-        (b'{"query": 1' + b"0" * 5000 + b"}", "a whole number of too many digits"),
+        (b'{"query": 1' + b"0" * 5000 + b"}", "a whole number with too many digits"),
         (
             b'{"query": "q", "limit": 1' + b"0" * 30 + b', "rankings": {}}',
             "'limit' must be a whole number from 1 to 92233",

@@ -104,7 +104,7 @@ def test_after_a_slow_search_clicks_are_sent_and_a_log_line_says_why(server, cap
         server.ways = ["slow"]
         shown = [client.decide("q", LISTS) for _ in range(3)]
         assert client.clicks("t", ["d"], deadline=60)
-    assert [one.why.partition(":")[0] for one in shown[1:]] == ["not asked, a moment after"] * 2
+    assert [one.why.partition(":")[0] for one in shown[1:]] == ["not sent, shortly after"] * 2
     assert caplog.messages == ["/decide: no answer within 0.2 seconds"]
 
 
@@ -188,7 +188,7 @@ def test_an_answer_byte_by_byte_keeps_no_process_and_no_thread(server):
 def test_lists_that_json_cannot_hold_get_the_incumbents_and_the_service_is_asked_again(server, wrong):
     with Client(server.url, "bm25", deadline=5, top=2) as client:
         shown = client.decide("q", LISTS | {"dense": ["d", wrong]})
-        assert shown._replace(why="") == FALLBACK and "JSON cannot hold" in shown.why
+        assert shown._replace(why="") == FALLBACK and "cannot be encoded as JSON" in shown.why
         assert not client.clicks("t", [wrong])
         assert client.decide("q", LISTS).served == "experiment"
 
@@ -230,5 +230,5 @@ def test_a_key_that_came_with_another_search_is_refused(tmp_path, other):
 
 @pytest.mark.parametrize("url", ["127.0.0.1:8080", "ftp://a", "http://", "http://a/b?c=d", "http://a#b"])
 def test_another_address_is_refused(url):
-    with pytest.raises(ValueError, match="is of the form http"):
+    with pytest.raises(ValueError, match="must have the form http"):
         Client(url, "bm25")

@@ -127,4 +127,4 @@ def test_a_service_forgets_what_is_older_than_its_settings_say_and_says_where_it
     if days == 2:
         assert query == "" and user.startswith("forgotten-") and '"forgotten", "pages": 1' in service.log.getvalue()
     else:
-        assert user == "ann" and "the clock is days ahead of the latest look" in service.log.getvalue()
+        assert user == "ann" and "the clock is days ahead of the previous check" in service.log.getvalue()

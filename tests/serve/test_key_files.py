@@ -118,7 +118,7 @@ def test_what_is_no_file_of_keys_leaves_the_former_keys_in_use_and_is_logged_onc
         keys.look()
     assert keys.api_keys.roles(f"Bearer {OLD}".encode()) and list(keys.signing) == ["first"]
     (line,) = log.getvalue().splitlines()
-    assert "the former keys stay in use" in line and f'"file": "{name}"' in line
+    assert "the old keys stay in use" in line and f'"file": "{name}"' in line
     assert (tmp_path / "signing").exists() is not (name == "signing" and content is None)
 
 
@@ -127,7 +127,7 @@ def test_another_key_of_the_users_is_logged_and_not_taken(tmp_path):
     key = keys.user_key
     (tmp_path / "users").write_text(SECOND)
     looked(keys)
-    assert keys.user_key == key and "under another one each user would count again" in log.getvalue()
+    assert keys.user_key == key and "with another key each user would count again" in log.getvalue()
 
 
 def test_files_that_do_not_change_are_not_read_again(tmp_path, monkeypatch):

@@ -64,7 +64,7 @@ def test_after_a_drop_the_page_says_of_which_policy_the_steps_are(tmp_path):
 
     said, state = using(Service(tmp_path, policy="random"), story)
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", said.body.decode()))
-    assert state.steps == 0 < state.compared and state.sentence in text and "Nothing is known" not in text
+    assert state.steps == 0 < state.compared and state.sentence in text and "No results yet" not in text
     assert "steps of the policy 0 (of a new policy, see Pulls)" in text
     assert f"A new policy started when {last} was dropped." in text
 
@@ -76,7 +76,7 @@ def test_the_page_says_how_many_pages_are_to_go(tmp_path):
     assert facts["pages to go"] == "about 20 of several rankers; at the present rate 400 in all"
     alone = _facts(state._replace(pages=50, plain=0))["pages to go"]
     assert alone == "about 20 of several rankers", "the number and the unit of the headline"
-    assert facts["of one ranker alone (nothing compared)"] == "900 (90.0%)" and _lines(state)[-1] == state.note
+    assert facts["of a single ranker (nothing compared)"] == "900 (90.0%)" and _lines(state)[-1] == state.note
 
 
 def test_of_pages_of_users_who_return_only_those_that_count_are_to_go_by_new_users(tmp_path):
@@ -98,10 +98,10 @@ def test_of_pages_of_users_who_return_only_those_that_count_are_to_go_by_new_use
     new, pages = state.impressions_to_go * 30 / state.compared, state.impressions_to_go * state.pages / state.compared
     unit = "pages of several rankers"
     assert f"about {state.impressions_to_go:,.0f} further {unit}, if" in state.sentence
-    to_go = f"pages to go about {state.impressions_to_go:,.0f} of several rankers, {new:,.0f} of these by new users"
+    to_go = f"pages to go about {state.impressions_to_go:,.0f} of several rankers, {new:,.0f} of these for new users"
     assert to_go + (f"; at the present rate {pages:,.0f} in all" if state.pages > state.compared else "") in text
     assert re.search(r"regret at most [\d.]+ wins, [\d.]+ a page", text)
-    assert "logs compare counts all pages, as policy random does not react to outcomes" in text
+    assert "logs compare counts all pages, because policy random does not react to outcomes" in text
 
 
 def test_a_page_gives_no_number_of_pages_to_go_where_its_sentence_gives_none(tmp_path):

@@ -88,7 +88,7 @@ def test_the_client_continues_a_fallback_by_a_fallback(server):  # noqa: F811
     with Client(server.url, "bm25", deadline=30, top=3) as client:
         assert client.decide("q", LISTS, "ann", token="t", offset=10, limit=5).served == "experiment"
         shown = [client.decide("q", LISTS, "ann", token="", offset=1, limit=5), client.decide("q", LISTS, offset=1)]
-    assert shown == [Shown(("b", "c"), "", ("bm25",), "fallback", "it continues a fallback", 3)] * 2
+    assert shown == [Shown(("b", "c"), "", ("bm25",), "fallback", "the search continues a fallback", 3)] * 2
     assert len(server.keys) == 1
 
 

@@ -136,11 +136,11 @@ def files(folder, *experiments):
 @pytest.mark.parametrize(
     "experiments, sentence",
     [
-        ([("shoes", "a.db"), ("shoes", "b.db")], "1.toml: another experiment has that name"),
-        ([("shoes", "a.db"), ("hats", "a.db")], "1.toml: another experiment has that store"),
-        ([("shoes", "a.db"), ("hats", "../{folder}/a.db")], "1.toml: another experiment has that store"),
-        ([("shoes", "a.db"), ("../hats", "b.db")], "1.toml: name: of several experiments"),
-        ([("red shoes", "a.db"), ("hats", "b.db")], "0.toml: name: of several experiments"),
+        ([("shoes", "a.db"), ("shoes", "b.db")], "1.toml: another experiment has the same name"),
+        ([("shoes", "a.db"), ("hats", "a.db")], "1.toml: another experiment has the same store"),
+        ([("shoes", "a.db"), ("hats", "../{folder}/a.db")], "1.toml: another experiment has the same store"),
+        ([("shoes", "a.db"), ("../hats", "b.db")], "1.toml: name: with several experiments"),
+        ([("red shoes", "a.db"), ("hats", "b.db")], "0.toml: name: with several experiments"),
     ],
 )
 def test_two_experiments_of_one_service_have_neither_a_name_nor_a_store_in_common(tmp_path, experiments, sentence):

@@ -269,7 +269,7 @@ def test_fields_after_a_body_are_refused(tmp_path, trailer):
         await asyncio.sleep(0.1)
         writer.write(trailer)
         found = await asyncio.wait_for(reader.read(), 3)
-        assert found.startswith(b"HTTP/1.1 400") and b"fields after the body are not taken" in found
+        assert found.startswith(b"HTTP/1.1 400") and b"trailer fields after the body are not accepted" in found
         writer.close()
 
     serving(tmp_path, story)
@@ -416,7 +416,7 @@ def test_an_address_that_is_taken_is_said(tmp_path, monkeypatch):
         other.listen()
         port = other.getsockname()[1]
         config.write_text(config.read_text() % port)
-        with pytest.raises(InputError, match=f"port {port}: another program listens there"):
+        with pytest.raises(InputError, match=f"port {port}: another program is listening there"):
             run_service(config)
-        with pytest.raises(InputError, match="other machines could ask"):
+        with pytest.raises(InputError, match="other machines could connect"):
             run_service(config, host="0.0.0.0")

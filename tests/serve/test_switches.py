@@ -47,7 +47,7 @@ def test_a_second_header_authorization_hides_no_name(tmp_path, before):
         return said.status, said.json["error"], service.experiment.switches.mode
 
     status, error, mode = using(Service(tmp_path, keys=KEYS), story)
-    assert (status, mode) == (400, "experiment") and error == "a request has one header 'authorization', not 2"
+    assert (status, mode) == (400, "experiment") and error == "a request must have one header 'authorization', not 2"
 
 
 @pytest.mark.parametrize("hosts", [("example.org", "127.0.0.1"), ("127.0.0.1", "example.org")])
@@ -56,7 +56,7 @@ def test_a_second_header_host_is_refused(tmp_path, hosts):
         return await service.call("GET", "/state", headers={"host": hosts[0]}, more=[("host", hosts[1])])
 
     said = using(Service(tmp_path), story)
-    assert said.status == 400 and said.json["error"] == "a request has one header 'host', not 2"
+    assert said.status == 400 and said.json["error"] == "a request must have one header 'host', not 2"
 
 
 def test_without_keys_no_request_uses_a_switch(tmp_path):
@@ -72,7 +72,7 @@ def test_without_keys_no_request_uses_a_switch(tmp_path):
     [
         ({}, "the key 'switch' is missing"),
         ({"switch": "stop"}, "no switch 'stop'"),
-        ({"switch": 5}, "must be a text"),
+        ({"switch": 5}, "must be a string"),
         ({"switch": "pause", "ranker": "dense"}, "there is no key 'ranker'"),
         ({"switch": "Winner", "ranker": "dense"}, "no switch 'Winner'; did you mean 'winner'?"),
         ({"switch": "drop"}, "the key 'ranker' is missing"),
@@ -105,7 +105,7 @@ def test_switches_are_seen_on_the_page_in_the_state_and_in_the_metrics(tmp_path)
         return [one.body.decode() for one in seen]
 
     page, state, metrics = using(Service(tmp_path, keys=KEYS), story)
-    assert "0 of the users take part; 0.1 held back; dropped: mixed" in page
+    assert "0 of the users are in the experiment; 0.1 held back; dropped: mixed" in page
     assert "drop mixed (Ann of search), after page 1" in page and "share 0, holdback 0.1" in page
     known = json.loads(state)
     assert known["switches"]["share"] == 0 and [one["switch"]["what"] for one in known["switched"]] == ["drop", "share"]

@@ -68,7 +68,7 @@ def _lengths(lists: pa.ListArray) -> NDArray[np.int64]:
 
 
 def arms_of(shape: tuple[int, ...]) -> int:
-    """Return the number of arms in rows of a shape. Raises `InputError` if a run cannot have it."""
+    """Return the number of arms in rows of a shape. Raises `InputError` if no run has this shape."""
     count, steps, exposure = shape
     arms, rest = divmod(steps - 3 * count, 3 * count) if count > 0 else (0, 1)
     if rest or arms < 1 or exposure not in (-1, arms * count):

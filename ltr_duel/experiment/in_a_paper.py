@@ -28,7 +28,7 @@ TESTS = (
 _REGISTRIES: dict[str, components.Registry[Any]] = {
     "method": METHODS,
     "clicks": CLICK_MODELS,
-}  # by the name of the column that contains an entry's name
+}  # the registry for each fact that names a component
 _ANSWERS = {
     "live": "simulated users",
     "matrix": "coins of the preference matrix",
@@ -115,7 +115,7 @@ def _slates(results: StudyResults) -> list[str]:
 
 
 def _corpus(name: str) -> components.Component | None:
-    """Return the corpus of the catalogue whose name is a prefix: ``mslr-web30k`` for ``MSLR-WEB30K/Fold1``."""
+    """Return the corpus whose catalogue name is a prefix of ``name``: ``mslr-web30k`` for ``MSLR-WEB30K/Fold1``."""
 
     def plain(text: str) -> str:
         return re.sub(r"[^a-z0-9]", "", text.lower())

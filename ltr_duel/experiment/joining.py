@@ -19,8 +19,8 @@ from ltr_duel.experiment.runs_file import SCHEMA, SUFFIX, write_batches
 from ltr_duel.experiment.store import Store
 from ltr_duel.experiment.stored_runs import StoredRuns
 
-MANY = 64  # number of files from which on small files are joined
-LARGE = 1 << 26  # size from which on a file is not copied, in bytes
+MANY = 64  # number of files at which small files are joined
+LARGE = 1 << 26  # bytes; files of this size or more are not joined
 
 
 def join_if_many(store: Store) -> None:

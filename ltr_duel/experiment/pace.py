@@ -1,4 +1,4 @@
-"""Choose the number of runs passed to a worker at once: one, or as many short runs as take a moment together."""
+"""Choose the number of runs passed to a worker at once: one, or several short runs that take a moment together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The file of a plan in the store: a row for each run; the metadata contain the spec and the keys' other fields."""
+"""The file of a plan: a row for each run; its metadata contain the spec and the components of the runs' keys."""
 
 from __future__ import annotations
 

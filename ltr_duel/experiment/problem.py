@@ -61,7 +61,7 @@ class Problem:
         return _digest(self.oracle, self.matrix)
 
     def values(self, regrets: Collection[str]) -> dict[str, FloatVector]:
-        """Return values of arms that regrets need in addition: utilities, and NDCG@10 for live answers."""
+        """Return the values of arms that regrets need in addition to the matrix: utilities, NDCG@10 (live answers)."""
         found = {}
         if "means" in self.answers:
             found["utility"] = np.asarray(self.answers["means"], np.float64)

@@ -93,7 +93,7 @@ class ReadingSpec(ProblemSpec):
         ReadOptions(**{key: one for key, one in self.reading.items() if key not in ("split", "fold")})
 
 
-READING = [one.name for one in fields(ReadingSpec) if one not in fields(ProblemSpec)]  # the keys
+READING = [one.name for one in fields(ReadingSpec) if one not in fields(ProblemSpec)]  # keys of the reading options
 
 
 @dataclass(frozen=True)

@@ -23,11 +23,11 @@ class Progress:
         self._bar = progress.progress_bar(total=total, initial=known, unit="run", bar_format=self._drawn())
 
     def already_done(self, runs: int) -> None:
-        """Count runs that another process did."""
+        """Count runs that another process finished."""
         self._known += runs
 
     def done(self, duels: int) -> None:
-        """Count a run that this process did."""
+        """Count a run that this process finished."""
         self._done += 1
         self._duels += duels
         self.tick()

@@ -262,7 +262,7 @@ class StudyResults:
     def _read(
         self, wanted: pd.DataFrame, matrix: PreferenceMatrix, columns: Sequence[str]
     ) -> Iterator[tuple[IntVector, pa.RecordBatch]]:
-        """Yield rows and their positions in ``wanted``, as stored. Raises an error for a wrong run."""
+        """Yield rows in stored order, with their positions in ``wanted``. Raises an error for a row of another run."""
         self._require_keys(wanted, matrix)
         place_of = {digest: place for place, digest in enumerate(wanted["digest"])}
         repetitions = wanted["repetition"].to_numpy()
@@ -291,7 +291,7 @@ class StudyResults:
         return self._problems[problem]
 
     def _joined(self, table: Callable[[Study], pd.DataFrame], *, facts: bool = False) -> pd.DataFrame:
-        """Join the tables of all studies. The first columns are the problem, optionally its facts, and the horizon."""
+        """Join the tables of all studies. First columns: problem (optionally with its facts), policy, horizon."""
         parts = []
         for study in self.studies:
             if self._wanted(study.problem, study.horizon).empty:

@@ -1,4 +1,4 @@
-"""From an experiment's file to its plan, and from the plan to results in a folder."""
+"""Make a plan from the file of an experiment, and store the results of the plan in a folder."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def run_experiment(
     shard : Shard, optional
         Only this part of the plan.
     on_existing : {"reuse", "overwrite", "error"}
-        Whether existing runs are reused, replaced or an error.
+        Whether existing runs are reused, repeated, or raise an error.
     retry : bool
         Repeat failed runs and damaged runs; all runs are compared with their checksums.
 

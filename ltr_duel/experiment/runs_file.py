@@ -229,7 +229,7 @@ def _expanded(raw: bytes) -> int:
 
 
 def _target(data: bytes, at: int) -> int:
-    """Return the position to which the reference at a position points."""
+    """Return the target of the reference at a position."""
     return at + int(struct.unpack_from("<I", data, at)[0])
 
 

@@ -118,7 +118,7 @@ class Scheduler:
         return self._todo.count(1)
 
     def _find_work(self, overwrite: bool, retry: bool, wrong: Mapping[str, str]) -> None:
-        """Mark the runs that are to do."""
+        """Mark the runs that have to be executed."""
         failed = {path.stem for path in self.store.failed.glob("*.json")}
         if not retry:
             self.damaged |= self._index.broken

@@ -6,7 +6,7 @@ DIR/runs/<id>.arrows             the runs that one process has finished (`runs_f
 DIR/origins/<sha256>.json        the origin of runs: experiment, program, libraries, machine
 DIR/failed/<digest>.json         a run that failed, with its traceback
 DIR/claims/<digest>-<id>         an empty file: a process has claimed a run
-DIR/drivers/<id>                 this process, with the lease that it renews while it is alive
+DIR/drivers/<id>                 a process that executes runs; it renews a lease while it is alive
 DIR/tmp/                         files that are being written
 
 This module does not import the simulation, so the status of 100,000 runs is read in a moment. A process that runs an

@@ -94,7 +94,7 @@ class StoredRuns:
         return wrong
 
     def result(self, digest: str, row: pa.RecordBatch) -> RunResult:
-        """Return a planned run from its row. Raises `InputError` with a part of a sentence if not that run."""
+        """Return a planned run from its row. Raises `InputError` (a part of a sentence) for another run's row."""
         planned, (repetition,) = self.planned[digest], row["repetition"].to_pylist()
         key, digest_of = self._group(planned)
         if (own := digest_of(repetition)) != digest:
@@ -111,7 +111,7 @@ class StoredRuns:
         return self._group(planned)[1](repetition)
 
     def manifest(self, digest: str) -> dict[str, Any]:
-        """Return the origin and the cost of a run. Raises `InputError` if the run is damaged or no plan has it."""
+        """Return the origin and the cost of a run. Raises `InputError` if the run is damaged or not planned."""
         if digest not in self.planned:
             raise InputError(f"{self.store.folder}: no plan here contains the run {digest}")
         ((_, rows),) = self.batches([digest])

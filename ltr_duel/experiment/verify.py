@@ -30,8 +30,8 @@ class Verdict(NamedTuple):
 
     checked: int  # number of runs compared with their checksums
     repeated: int  # number of runs of the sample that were repeated
-    complaints: list[str]  # errors, except those that were repaired
-    repaired: list[str]  # errors that were repaired
+    complaints: list[str]  # remaining errors
+    repaired: list[str]  # repaired errors
 
 
 def verify_store(

@@ -214,7 +214,7 @@ def test_a_merge_refuses_two_results_of_one_run_that_differ(store, plan, tmp_pat
     assert merged.copied == 5 and "damaged: bytes" in merged.damaged[0]
     one, two = runs_in(store.folder)[:2]
     add_row(other.folder, row_of(store.folder, one), run=two, generation=1)
-    with pytest.raises(InputError, match="; nothing was merged"):
+    with pytest.raises(InputError, match=r"its counts differ from .*; nothing was merged"):
         merge_stores(tmp_path / "both", [store.folder, other.folder])
     assert not (tmp_path / "both").exists()
     assert merge_stores(tmp_path / "twice", [store.folder, store.folder]) == (6, 6, [])

@@ -1,8 +1,8 @@
-"""Experiments: what to run (a TOML file), where results lie (a folder), what is still to do.
+"""Experiments: a TOML file describes the runs, a folder stores their results, and existing results are reused.
 
 spec.toml -> Spec -> problems (matrices, rankings) -> Plan -> tasks -> backend -> Store -> StudyResults
 
-Nothing here draws pictures, and nothing here knows how a policy or a comparison works.
+This package draws no figures and is independent of how policies and comparisons work.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""What an experiment will cost: each policy is tried for a moment on each problem."""
+"""Estimate the cost of an experiment by running each policy on each problem for a moment."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from ltr_duel.experiment.progress import duration
 from ltr_duel.experiment.store import Store
 from ltr_duel.simulation import checkpoints, places, run_once
 
-_LONG_ENOUGH = 0.1  # seconds of a trial
+_LONG_ENOUGH = 0.1  # smallest duration of a trial, in seconds
 _FIRST = 2_000
-_BESIDE = 200  # bytes of a run beside its counts
+_BESIDE = 200  # bytes of a run in addition to its counts
 
 
 class Cost(NamedTuple):
-    """Of one step, and of one checkpoint in the file."""
+    """The time of one step, and the size of one checkpoint in the file."""
 
     seconds: float
     bytes: float
 
 
 def print_estimate(plan: Plan, shard: Shard | None, folder: Path | None, backend: Backend) -> Iterator[str]:
-    """Yield the lines of the plan: what there is to run, and what it will cost."""
+    """Yield the lines that describe a plan: the runs and their estimated cost."""
     existing = Store(folder).scan().done if folder is not None and Store(folder).exists() else set()
     spec, runs, steps, seconds, disk, done = plan.file.spec, 0, 0, 0.0, 0.0, 0
     costs: dict[tuple[str, int], Cost] = {}
@@ -78,7 +78,7 @@ def print_estimate(plan: Plan, shard: Shard | None, folder: Path | None, backend
 
 
 def _try(plan: Plan, run: PlannedRun) -> Cost:
-    """Measure a run that is long enough to be measured, and not longer than the real one."""
+    """Measure the cost of a run that is long enough for a measurement, but not longer than the planned run."""
     problem, policy = plan.problems[run.problem], POLICIES.configure(run.label)
     place, horizon = places(problem.matrix), min(_FIRST, run.horizon)
     run_once(policy, run.key, problem.oracle, checkpoints(1), place)

@@ -1,4 +1,4 @@
-"""The counts of a run as they are stored, in columns of `runs_file.SCHEMA`, and back."""
+"""Encode the counts of runs as columns of `runs_file.SCHEMA`, and decode them."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ from numpy.typing import NDArray
 from ltr_duel.core import InputError, IntMatrix, IntVector, handed_over
 from ltr_duel.simulation import RunKey, RunResult
 
-COUNTED = ("run", "repetition", "checkpoints", "steps", "exposure")  # columns that `Runs` and tables need
-_COUNTS = "pulls", "best", "worst"  # in this order after t, recommended and outcomes
+COUNTED = ("run", "repetition", "checkpoints", "steps", "exposure")  # columns required by `Runs` and tables
+_COUNTS = "pulls", "best", "worst"  # in this order, after t, recommended and outcomes
 
 
 class Counts(NamedTuple):
-    """What is stored of a run: these bytes depend on its key and the result alone."""
+    """The stored counts of a run; their bytes depend only on its key and its result."""
 
     decisions: int
     checkpoints: int
     steps: IntVector  # shape (3 + 3 * arms) * checkpoints, see `SCHEMA`
-    exposure: NDArray[np.float64] | None  # None where it is half of the pulls, as for pairs
+    exposure: NDArray[np.float64] | None  # None if it is half of the pulls, as for pairs
 
 
 def encode_run(run: RunResult) -> Counts:
-    """Return what is stored of a run."""
+    """Return the stored counts of a run."""
     columns = [run.checkpoints, run.recommended, run.outcomes, run.pulls, run.best, run.worst]
     totals = np.column_stack([np.asarray(one, np.int64) for one in columns])
     steps = np.ascontiguousarray(np.diff(totals, axis=0, prepend=0).T).ravel()
@@ -49,7 +49,7 @@ def counts_of(rows: pa.RecordBatch, row: int) -> Counts:
 
 
 def by_shape(rows: pa.RecordBatch) -> Iterator[tuple[tuple[int, ...], NDArray[np.int64]]]:
-    """Yield which rows have the same numbers of checkpoints, steps and exposures, so can be decoded together."""
+    """Yield each shape (numbers of checkpoints, steps and exposures) with its rows, which can be decoded together."""
     every = np.column_stack([rows["checkpoints"], _lengths(rows["steps"]), _lengths(rows["exposure"])])
     if (every == every[0]).all():
         yield tuple(every[0].tolist()), np.arange(len(every))
@@ -60,7 +60,7 @@ def by_shape(rows: pa.RecordBatch) -> Iterator[tuple[tuple[int, ...], NDArray[np
 
 
 def _lengths(lists: pa.ListArray) -> NDArray[np.int64]:
-    """Return the lengths of lists, -1 for null."""
+    """Return the length of each list, -1 for null."""
     if lists.null_count == len(lists):
         return np.full(len(lists), -1)
     lengths = np.diff(lists.offsets)
@@ -68,11 +68,11 @@ def _lengths(lists: pa.ListArray) -> NDArray[np.int64]:
 
 
 def arms_of(shape: tuple[int, ...]) -> int:
-    """Return the number of arms in rows of a shape. Raises `InputError` if it is not the shape of a run."""
+    """Return the number of arms in rows of a shape. Raises `InputError` if no run has this shape."""
     count, steps, exposure = shape
     arms, rest = divmod(steps - 3 * count, 3 * count) if count > 0 else (0, 1)
     if rest or arms < 1 or exposure not in (-1, arms * count):
-        raise InputError("it is no run of this program")
+        raise InputError("it is not a run of this program")
     return arms
 
 
@@ -81,7 +81,7 @@ class Runs:
 
     last: whether only the last checkpoint is decoded.
 
-    Raises `InputError` if they are no runs of this horizon: a part of a sentence.
+    Raises `InputError` with a part of a sentence if they are not runs with this horizon.
     """
 
     def __init__(self, rows: pa.RecordBatch | pa.Table, shape: tuple[int, ...], horizon: int, *, last: bool = False):
@@ -90,9 +90,9 @@ class Runs:
         self._exposure = None if shape[2] < 0 else _flat(rows["exposure"]).reshape(len(rows), count, self._arms)
         steps, recommended = self._steps[:, 0], self._steps[:, 1].cumsum(axis=1)
         if (steps < 1).any() or (steps.sum(axis=1) != horizon).any():
-            raise InputError("the checkpoints are not those of the run")
+            raise InputError("its checkpoints do not match its horizon")
         if recommended.min() < 0 or recommended.max() >= self._arms:
-            raise InputError("an arm is recommended that does not exist")
+            raise InputError("it recommends an arm that does not exist")
         self.recommended = recommended[:, -1:] if last else recommended  # (n, C)
         self.checkpoints, self.outcomes = self._totals(0, 1)[:, :, 0], self._totals(2, 3)[:, :, 0]  # (n, C)
 
@@ -106,14 +106,14 @@ class Runs:
         return handed_over(np.array(self._exposure[:, -1:] if self._last else self._exposure))
 
     def _totals(self, start: int, stop: int) -> IntMatrix:
-        """Add up the differences of some rows, to each checkpoint or to the last one."""
+        """Add up the differences in some rows, up to each checkpoint or only to the last."""
         steps = self._steps[:, start:stop]
         totals = steps.sum(2, keepdims=True) if self._last else steps.cumsum(2)
         return handed_over(totals.transpose(0, 2, 1))
 
 
 def decode_run(row: pa.RecordBatch, key: RunKey, label: str) -> RunResult:
-    """Return the run in the only row of a batch. Raises what `Runs` does."""
+    """Return the run in the only row of a batch. Raises the errors of `Runs`."""
     ((shape, _),) = by_shape(row)
     runs = Runs(row, shape, key.horizon)
     pulls, exposure, best, worst = (runs.counts(name)[0] for name in ("pulls", "exposure", "best", "worst"))

@@ -1,4 +1,4 @@
-"""A study in a paper: the paragraph on methods and the works to cite, both from the stored plans."""
+"""Text for a paper about a study, made from the stored plans: the paragraph on methods and the works to cite."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TESTS = (
 _REGISTRIES: dict[str, components.Registry[Any]] = {
     "method": METHODS,
     "clicks": CLICK_MODELS,
-}  # by the fact that names an entry
+}  # the registry for each fact that names a component
 _ANSWERS = {
     "live": "simulated users",
     "matrix": "coins of the preference matrix",
@@ -52,21 +52,21 @@ def methods_paragraph(results: StudyResults) -> str:
         f" (ltr_duel {machine.own_version()}, seed {errors.listed([str(one.get('seed', 0)) for one in specs])}).",
     ]
     knowing = [label for label in results.policies if (policy := named_policy(label)) and policy.needs_horizon]
-    said += [f"{errors.listed(knowing)} {'are' if len(knowing) > 1 else 'is'} told the horizon."] if knowing else []
+    said += [f"{errors.listed(knowing)} {'use' if len(knowing) > 1 else 'uses'} the horizon."] if knowing else []
     slates = [f"{name}{_cited(METHODS.get(name))}" for name in _slates(results)]
     said += [f"Simulated users compare sets of rankers by {errors.listed(slates, 'or')}."] if slates else []
     said += results.notes
     said.append(f"We report {_regrets(results)}: mean and standard deviation over the runs.")
     said.append(
-        "On each problem a policy is compared with that of the lowest mean by a paired two-sided Wilcoxon signed-rank"
-        " test, corrected for all pairs of policies by Holm's method; effects are Cohen's d of the paired differences"
-        " (d_z)."
+        "On each problem, each policy is compared with the policy of the lowest mean by a paired two-sided Wilcoxon"
+        " signed-rank test, corrected for all pairs of policies by Holm's method; effects are Cohen's d of the paired"
+        " differences (d_z)."
     )
     return " ".join(said)
 
 
 def _regrets(results: StudyResults) -> str:
-    """Name the regrets of a study; without a Condorcet winner, Copeland regret in place of those that need one."""
+    """Return the names of the regrets; without a Condorcet winner, Copeland regret replaces those that need it."""
     usual = [columns.regret_label(columns.regret_column(name)) for name in results.regrets]
     needless = ["copeland" if REGRETS[name].loss == "average" else name for name in results.regrets]
     others = list(dict.fromkeys(columns.regret_label(columns.regret_column(name)) for name in needless))
@@ -91,7 +91,7 @@ def study_bibtex(results: StudyResults) -> str:
 
 
 def _components(results: StudyResults) -> Iterator[tuple[str, str, components.Component | None]]:
-    """Yield the policies, methods, click models and corpora of a study; None for one that is not registered."""
+    """Yield the policies, methods, click models and corpora of a study; None for an unregistered component."""
     for label in results.policies:
         yield "policy", label, named_policy(label)
     for name in _slates(results):
@@ -106,7 +106,7 @@ def _components(results: StudyResults) -> Iterator[tuple[str, str, components.Co
 
 
 def _slates(results: StudyResults) -> list[str]:
-    """Return the methods by which simulated users compare sets; none without a policy of sets."""
+    """Return the methods by which simulated users compare sets; an empty list without a policy of sets."""
     if not any(policy and policy.feedback == "slate" for policy in map(named_policy, results.policies)):
         return []
     corpora = [one for text in results.specs for one in tomllib.loads(text).get("corpora", [])]
@@ -115,7 +115,7 @@ def _slates(results: StudyResults) -> list[str]:
 
 
 def _corpus(name: str) -> components.Component | None:
-    """Return the corpus in the catalogue whose name begins this name: ``mslr-web30k`` for ``MSLR-WEB30K/Fold1``."""
+    """Return the corpus whose catalogue name is a prefix of ``name``: ``mslr-web30k`` for ``MSLR-WEB30K/Fold1``."""
 
     def plain(text: str) -> str:
         return re.sub(r"[^a-z0-9]", "", text.lower())
@@ -133,7 +133,7 @@ def _cited(component: components.Component | None) -> str:
 
 
 def _reference(matrix: PreferenceMatrix) -> str:
-    """Say how the matrix by which regret is measured was estimated, and how sure its winner is."""
+    """Describe how the matrix that measures regret was estimated, and the probability of its winner."""
     if not matrix.standard_error.any():
         return ""
     reduced = matrix.provenance.get("variance_reduction") or ["none"]

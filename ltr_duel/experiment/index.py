@@ -1,4 +1,4 @@
-"""The newest row of each run in a store, and the bytes that are no runs; updated while other processes append."""
+"""The newest row of each run in a store, and the damaged bytes; updated while other processes append."""
 
 from __future__ import annotations
 
@@ -16,42 +16,42 @@ if TYPE_CHECKING:
     from ltr_duel.experiment.store import Store
 
 
-Rows = tuple[list[str], pa.RecordBatch | InputError]  # digests, and their rows or why these cannot be decoded
+Rows = tuple[list[str], pa.RecordBatch | InputError]  # digests of runs, and their rows or the error of decoding them
 
 
 class Place(NamedTuple):
-    """The position of a run's row. Sorted places are in the order in which files are read fastest."""
+    """The position of a run's row. Sorted by these fields, rows are in the order in which reading is fastest."""
 
     file: str
-    offset: int  # of the row's batch
+    offset: int  # position of the row's batch
     size: int
     row: int
     generation: int
 
 
 class Index:
-    """An index of the files of runs of a store; `update` adds what was written since."""
+    """An index of the files of runs in a store; `update` adds the runs written since the last update."""
 
     def __init__(self, store: Store) -> None:
         self.done: dict[str, Place] = {}  # the newest row of each run, by the run's digest
-        self.broken: dict[str, str] = {}  # a sentence for each file that is damaged or cannot be read
-        self.foreign: list[str] = []  # names of files that are no files of runs
+        self.broken: dict[str, str] = {}  # file name -> message, if damaged or unreadable
+        self.foreign: list[str] = []  # names of files that are not files of runs
         self.sizes: dict[str, int] = {}  # bytes of each file at the last update
-        self.lost = False  # whether a file was joined with others meanwhile, so its runs have another file
+        self.lost = False  # whether a file has disappeared because it was joined with others
         self._store = store
-        self._ends: dict[str, int] = {}  # how far each file has been read
-        self._closed: set[str] = set()  # files of ended processes that have been read to their ends
+        self._ends: dict[str, int] = {}  # position up to which each file has been read
+        self._closed: set[str] = set()  # files of ended processes, read completely
 
     def generation(self, digest: str) -> int:
-        """Return the generation that a new row of a run must have to replace the present one."""
+        """Return the generation that a new row of a run needs in order to replace the present row."""
         return self.done[digest].generation + 1 if digest in self.done else 0
 
     def forget(self) -> None:
-        """Forget all runs, but not how far files have been read: later updates add only new rows."""
+        """Forget all runs, but not how far each file has been read, so later updates add only new rows."""
         self.done = {}
 
     def update(self, but: str = "") -> None:
-        """Read what has been written since the last update, except in one file."""
+        """Read the messages written since the last update, except those in the file ``but``."""
         alive = set(os.listdir(self._store.drivers)) if self._store.drivers.is_dir() else set()
         self.foreign = []
         for name in sorted(os.listdir(self._store.runs)):
@@ -70,7 +70,7 @@ class Index:
                 self.foreign.append(name)
 
     def _follow(self, name: str, *, growing: bool) -> None:
-        """Read on in one file."""
+        """Continue reading one file."""
         path, end = self._store.place("runs", name), self._ends.get(name, 0)
         size = os.stat(path).st_size
         if size > end:
@@ -80,7 +80,7 @@ class Index:
                         self._add(one, name)
                         end = one.offset + one.size
                     elif one.torn or (growing and one.stop == size):
-                        break  # cut off, or not yet written to its end
+                        break  # an incomplete message, which may still be completed
                     else:
                         self._damaged(name, one)
                         end = one.stop
@@ -89,7 +89,7 @@ class Index:
             self._closed.add(name)
 
     def _damaged(self, name: str, gap: Gap) -> None:
-        what = f"bytes {gap.start:,} to {gap.stop:,} are no runs"
+        what = f"bytes {gap.start:,} to {gap.stop:,} are not runs"
         self.broken[name] = f"{self._store.runs / name}: damaged: {what}"
 
     def _add(self, message: Message, name: str) -> None:
@@ -99,7 +99,7 @@ class Index:
                 self.done[digest] = Place(name, message.offset, message.size, row, generation)
 
     def batches(self, digests: Iterable[str], columns: Sequence[str] = tuple(SCHEMA.names)) -> Iterator[Rows]:
-        """Yield runs in the order in which they lie: digests and their rows, or why these cannot be decoded.
+        """Yield runs in the order of the files: digests, and their rows or the error of decoding them.
 
         Raises `InputError` if a file cannot be read.
         """

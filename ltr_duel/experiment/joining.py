@@ -1,4 +1,4 @@
-"""Join several stores, or several files of one store. Both write new files from sound rows alone."""
+"""Join several stores, or several files of one store; new files are written from the sound rows."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from ltr_duel.experiment.runs_file import SCHEMA, SUFFIX, write_batches
 from ltr_duel.experiment.store import Store
 from ltr_duel.experiment.stored_runs import StoredRuns
 
-MANY = 64  # files from which on they are joined
-LARGE = 1 << 26  # bytes of a file that is not copied for that
+MANY = 64  # number of files at which small files are joined
+LARGE = 1 << 26  # bytes; files of this size or more are not joined
 
 
 def join_if_many(store: Store) -> None:
-    """Join small files of runs if there are many, but not files that are damaged."""
+    """Join small files of runs if there are many files; damaged files are left as they are."""
     names = [name for name in os.listdir(store.runs) if name.endswith(SUFFIX)]
     if len(names) < MANY:
         return
@@ -35,10 +35,10 @@ def join_if_many(store: Store) -> None:
 
 
 def join(store: Store, names: Collection[str]) -> None:
-    """Write one file in place of several, with the newest row of each run; bytes that are no runs are dropped.
+    """Replace several files by one file, with the newest row of each run; bytes that are not runs are dropped.
 
-    Files of live processes are left alone. If this process is killed here, runs are stored twice, which is harmless;
-    processes that read meanwhile look again.
+    Files of live processes are left as they are. If this process is killed here, runs are stored twice, which is
+    harmless; processes that are reading a removed file read the index again.
     """
     if not names:
         return
@@ -52,7 +52,7 @@ def join(store: Store, names: Collection[str]) -> None:
                 write_batches(file, (rows for _, rows in runs.batches(digests)))
         for name in chosen:
             path = store.place("runs", name)
-            if os.stat(path).st_size == runs.index.sizes[name]:  # its process is dead indeed
+            if os.stat(path).st_size == runs.index.sizes[name]:  # nothing was appended meanwhile
                 store.remove(path)
 
 
@@ -60,20 +60,20 @@ class Merged(NamedTuple):
     """The result of a merge."""
 
     copied: int
-    already_there: int  # in the target before, and the same
-    damaged: list[str]  # sentences about what is left out
+    already_there: int  # runs that the target or an earlier source contains, too
+    damaged: list[str]  # messages about damaged files
 
 
 def merge_stores(target: str | Path, sources: Sequence[str | Path]) -> Merged:
-    """Copy all runs, plans and matrices of stores, which stay as they are, into a new folder or another store.
+    """Copy all runs, plans and matrices of stores, which stay unchanged, into a new folder or another store.
 
-    Raises `InputError` if one of them is no store of this version or has a damaged plan, if a batch of runs cannot be
-    decoded, or if two results of one run differ. Nothing was copied then.
+    Raises `InputError` if a source is not a store of this version or has a damaged plan, if a batch of runs cannot be
+    decoded, or if two results of one run differ. No run is copied then.
     """
     into, stores = Store(target), [Store(source) for source in sources]
     for store in stores:
         store.require()
-        read_plans(store)  # refuses one that is damaged
+        read_plans(store)  # raises an error if a plan is damaged
     chosen: dict[str, StoredRuns] = {}
     if into.exists():
         into.require()
@@ -103,7 +103,7 @@ def merge_stores(target: str | Path, sources: Sequence[str | Path]) -> Merged:
 
 
 def _require_same(runs: StoredRuns, chosen: Mapping[str, StoredRuns], digests: Sequence[str]) -> None:
-    """Refuse runs of which another store has another result."""
+    """Raise an error if another store contains a different result of a run."""
     for names, rows in runs.batches(digests):
         others: dict[str, tuple[StoredRuns, Counts]] = {}
         for one in {id(chosen[digest]): chosen[digest] for digest in names}.values():
@@ -113,13 +113,13 @@ def _require_same(runs: StoredRuns, chosen: Mapping[str, StoredRuns], digests: S
             other, counts = others[digest]
             if not same_counts(counts_of(rows, k), counts):
                 raise InputError(
-                    f"{runs.store.folder}: run {digest}: it and the one in {other.store.folder} should be the same and"
-                    " are not; nothing was merged"
+                    f"{runs.store.folder}: run {digest}: its counts differ from those of this run in"
+                    f" {other.store.folder}; nothing was merged"
                 )
 
 
 def _first_rows(chosen: Mapping[str, StoredRuns]) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of runs, each as the first of its run."""
+    """Yield the rows of runs with generation 0."""
     place = SCHEMA.get_field_index("generation")
     for runs in dict.fromkeys(chosen.values()):
         for _, rows in runs.batches(digest for digest, one in chosen.items() if one is runs):

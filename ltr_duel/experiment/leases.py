@@ -2,8 +2,8 @@
 
 A driver is a live ``ltr-duel run``. It holds a lease under ``drivers``, a file that `filelock` renews every few
 seconds. A claim is an empty file named ``<digest>-<driver>``; all processes make claims under one lock. The claims of a
-dead driver are void: at once on the same machine, elsewhere when its lease has not been renewed for a minute. No clocks
-of different machines are compared.
+dead driver are void: at once on the same machine, and on other machines after its lease has not been renewed for a
+minute. Clocks of different machines are never compared.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ltr_duel.experiment.runs_file import HEX
 from ltr_duel.experiment.store import Store, StoreFullError
 
 _BEAT = 5.0
-SILENT = 60.0  # seconds without a beat after which a driver on another machine counts as dead
+SILENT = 60.0  # seconds without a renewal after which a driver on another machine counts as dead
 _LEASE = ".lease"
 _ABOUT: Fields = {"id": str, "host": str, "pid": int, "jobs": int, "backend": str, "began": NUMBER}
 
@@ -45,7 +45,7 @@ class Driver:
         self.store, self.id = store, uuid.uuid4().hex
         self._about, self._ended, self._claiming = about, False, threading.Lock()
         self._lock, self._mine = locked(store), set[str]()
-        self._peers: dict[str, SoftFileLease] = {}  # each remembers for how long it has seen no renewal
+        self._peers: dict[str, SoftFileLease] = {}  # by id; each object measures the time without a renewal
 
     def __enter__(self) -> Self:
         identity = {"id": self.id, "host": socket.gethostname(), "pid": os.getpid(), "began": time.time()}
@@ -64,9 +64,9 @@ class Driver:
         self._lease.release()
 
     def claim(self, digests: Iterable[str]) -> list[str]:
-        """Claim runs and return those that no live driver has claimed; none if this driver has ended.
+        """Claim the runs that no live driver has claimed, and return them; return no run if this driver has ended.
 
-        Tasks are requested in other threads, which may do so once more when the run has been interrupted.
+        Tasks are requested in other threads, which may request one more task after an interrupt.
         """
         with self._claiming:
             if self._ended:
@@ -87,7 +87,7 @@ class Driver:
 
     @contextmanager
     def _said(self) -> Iterator[None]:
-        """Raise an error of the file system as a sentence."""
+        """Replace an error of the file system by an `InputError`."""
         try:
             yield
         except OSError as error:
@@ -104,7 +104,7 @@ class Driver:
         self._mine.discard(digest)
 
     def _hold(self, lost: object = None) -> None:
-        """Take the lease; again if another machine has removed it."""
+        """Acquire the lease, again if another machine has removed it."""
         with self._claiming, suppress(Timeout, OSError):
             if not self._ended:
                 self._lease = _lease(self.store, self.id, self._hold)
@@ -115,7 +115,7 @@ class Driver:
         return owner == self.id or _is_held(self._peers.setdefault(owner, _lease(self.store, owner)))
 
     def _sweep(self) -> None:
-        """Remove whatever dead drivers left behind: their files, their claims, and files that they were writing."""
+        """Remove what dead drivers left behind: their files, their claims and their temporary files."""
         for path in self.store.drivers.iterdir():
             if not path.suffix and not self._lives(path.name):
                 path.unlink(missing_ok=True)
@@ -137,22 +137,22 @@ def _lease(store: Store, driver: str, lost: Any = None) -> SoftFileLease:
 
 
 def _is_held(lease: SoftFileLease) -> bool:
-    """Whether another process holds a lease; on another machine until it was seen not to be renewed for a minute."""
+    """Whether another process holds a lease; on another machine, a lease ends after a minute without a renewal."""
     if not os.path.exists(lease.lock_file):
         return False
     try:
         with lease:
             return False
-    except (Timeout, OSError, ValueError):  # held; not readable by this user; of another duration
+    except (Timeout, OSError, ValueError):  # held; not readable by this user; with another duration
         return True
 
 
 def live_drivers(store: Store) -> list[dict[str, Any]]:
-    """Return the facts about the drivers that still run, found out at one look."""
+    """Return the facts about the live drivers, without waiting for a renewal of their leases."""
     found = []
     for path in sorted(store.drivers.iterdir()) if store.drivers.is_dir() else ():
         if not path.suffix:
-            with suppress(InputError, OSError):  # damaged, or gone: no driver
+            with suppress(InputError, OSError):  # a damaged or removed file counts as no driver
                 about = read_record(path, "a driver", _ABOUT)
                 beat = path.with_suffix(_LEASE).stat().st_mtime
                 if _is_held(_lease(store, path.name)) and _now(store) - beat < SILENT:
@@ -161,7 +161,7 @@ def live_drivers(store: Store) -> list[dict[str, Any]]:
 
 
 def _now(store: Store) -> float:
-    """Return the time of the clock that dates files, which may be that of another machine."""
+    """Return the time of the clock that dates files, which may belong to another machine."""
     path = store.tmp / f"{os.getpid()}-clock-{uuid.uuid4().hex}"
     try:
         path.touch()
@@ -179,11 +179,11 @@ def claimed(store: Store) -> set[str]:
 
 
 def _owners(store: Store) -> dict[str, str]:
-    """Return the id of the driver that made each claim, by the digest of the run."""
+    """Return the id of the driver that claimed each run, by the digest of the run."""
     claims = (name.partition("-") for name in (os.listdir(store.claims) if store.claims.is_dir() else ()))
     return {digest: owner for digest, _, owner in claims if len(owner) == 32 and HEX.issuperset(owner)}
 
 
 def locked(store: Store) -> FileLock:
-    """Return the store's lock, to be held by ``with``; the system releases it when the process dies."""
+    """Return the store's lock, for a ``with`` statement; the system releases it if the process dies."""
     return FileLock(store.folder / "drivers.lock")

@@ -1,4 +1,4 @@
-"""How many runs a worker takes at once: one, or as many short ones as take a moment together."""
+"""Choose the number of runs passed to a worker at once: one, or several short runs that take a moment together."""
 
 from __future__ import annotations
 
@@ -7,28 +7,28 @@ from collections.abc import Iterable, Iterator
 
 from ltr_duel.experiment.plan import PlannedRun
 
-_MOMENT = 0.05  # seconds: what a kill may cost each worker, and what one worker may have to do while others wait
+_MOMENT = 0.05  # seconds of work that a kill may cost each worker, or that one worker has left while others are idle
 _MOST = 64
 
 
 class Pace:
-    """Knows how long the runs of a policy on a problem take, from those that have been done.
+    """Estimates the time of a run from finished runs of the same policy on the same problem.
 
-    most: 1 for runs that must be handed over one by one.
+    most: the largest number of runs at once; 1 for runs that must be passed on one by one.
     """
 
     def __init__(self, most: int = _MOST) -> None:
         self._most = most
-        self._known: tuple[object, float] = (None, math.inf)  # of the group that was done last: seconds of a run
+        self._known: tuple[object, float] = (None, math.inf)  # the group of the last finished run, and seconds per run
 
     def learn(self, run: PlannedRun, seconds: float) -> None:
-        """Learn how long a run has taken."""
+        """Update the estimate with the time of a finished run."""
         group, known = self._known
         mine = _group(run)
         self._known = (mine, 0.9 * known + 0.1 * seconds if group == mine and known < math.inf else seconds)
 
     def together(self, runs: Iterable[PlannedRun]) -> Iterator[list[PlannedRun]]:
-        """Yield runs that one worker should take: of one policy, problem and horizon, and in the order given."""
+        """Yield the runs for one worker: runs of one policy, problem and horizon, in the given order."""
         taken: list[PlannedRun] = []
         for run in runs:
             if taken and (_group(run) != _group(taken[0]) or len(taken) >= self._size(taken[0])):

@@ -1,4 +1,4 @@
-"""The plan: every run of an experiment, in a fixed order, and what a worker must know of each."""
+"""The plan: every run of an experiment, in a fixed order, and its task for a worker."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from ltr_duel.simulation import RunKey, lateness_note, source_of
 
 
 class Task(NamedTuple):
-    """What a worker gets: plain values, no arrays and no code."""
+    """The input of a worker: plain values, no arrays and no code."""
 
     label: str
-    problem: str  # its folder in the cache
+    problem: str  # folder of the problem in the cache
     key: dict[str, Any]
     plugins: tuple[core_plugins.Plugin, ...]
 
@@ -29,10 +29,10 @@ class Task(NamedTuple):
 class PlannedRun(NamedTuple):
     """One run of the plan."""
 
-    number: int  # its place in the plan
+    number: int  # position in the plan, from 0
     digest: str
     label: str
-    problem: int  # number of the problem
+    problem: int  # position of the problem in the plan
     horizon: int
     repetition: int
     key: RunKey
@@ -45,14 +45,14 @@ class Shard(NamedTuple):
     of: int = 1
 
     def runs_before(self, end: int) -> int:
-        """How many of the first ``end`` runs of the plan are in it."""
+        """Return the number of runs of the shard among the first ``end`` runs of the plan."""
         return (end - self.number) // self.of + 1 if end >= self.number else 0
 
 
 class Group(NamedTuple):
     """The repetitions of one policy on one problem."""
 
-    start: int  # the place of the first one in the plan
+    start: int  # position of the first repetition in the plan
     problem: int
     horizon: int
     policy: components.Configured[Policy]
@@ -60,14 +60,14 @@ class Group(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    r"""All runs of an experiment: problem x horizon x policy x repetition, in this order; made as they are asked for.
+    r"""All runs of an experiment: problem x horizon x policy x repetition, in this order; made on demand.
 
     Parameters
     ----------
     file : SpecFile
-        The experiment as it was read (`read_spec`).
+        The experiment (`read_spec`).
     problems : sequence of Problem
-        Each has a ``name``, ``facts`` (columns of the tidy table) and the ``matrix`` that regret is measured by.
+        Each has a ``name``, ``facts`` (columns of the tidy table) and the ``matrix`` that measures regret.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class Plan:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the runs."""
+        """SHA-256 of the digests of the runs."""
         digest = hashlib.sha256()
         for run in self:
             digest.update(run.digest.encode())
@@ -108,14 +108,14 @@ class Plan:
                 yield self.run(group, repetition)
 
     def groups(self) -> Iterator[Group]:
-        """Yield the repetitions that belong together, in the order of the plan."""
+        """Yield the groups of repetitions, in the order of the plan."""
         spec = self.file.spec
         parts = product(range(len(self.problems)), spec.horizon, self.policies)
         for number, (problem, horizon, policy) in enumerate(parts):
             yield Group(number * spec.repetitions, problem, horizon, policy)
 
     def run(self, group: Group, repetition: int) -> PlannedRun:
-        """Return one repetition."""
+        """Return one run of a group."""
         problem, policy = self.problems[group.problem], group.policy
         rest = self._key_of(policy) | self._common_key
         key = RunKey(
@@ -142,7 +142,7 @@ class Plan:
         return {"labels": "random"} | {name: getattr(self.file.spec, name) for name in names}
 
     def about(self) -> dict[str, Any]:
-        """Return everything that the store keeps of a plan beside the list of its runs, as JSON."""
+        """Return everything that the store keeps of a plan in addition to the list of its runs, as JSON."""
         file = self.file
         return {
             "name": file.spec.name,
@@ -163,14 +163,14 @@ class Plan:
                 yield run
 
     def task(self, run: PlannedRun) -> Task:
-        """Return what a worker must know; the problem is put into the cache."""
+        """Return the task of a run; the problem is written into the cache."""
         return Task(run.label, str(self.problems[run.problem].folder), dict(vars(run.key)), self.plugins)
 
 
 def parse_shard(text: str) -> Shard:
     """Read ``i/n``.
 
-    Raises `InputError` if it is not of that form with 1 <= i <= n.
+    Raises `InputError` unless the text has this form with 1 <= i <= n.
     """
     index, _, count = text.partition("/")
     numbers = [one.strip() for one in (index, count)]

@@ -1,4 +1,4 @@
-"""The plan in the store: a row for each run; in the metadata the spec, and whatever else determines the runs."""
+"""The file of a plan: a row for each run; its metadata contain the spec and the components of the runs' keys."""
 
 from __future__ import annotations
 
@@ -39,26 +39,26 @@ _OF_POLICY = {"policy": str, "params": dict, "source": str}
 _OF_KEY = {"seed": int, "checkpoints_per_decade": int, "labels": str, "batch": int, "delay": int}
 _OF_PLUGIN = {"path": str, "sha256": str, "components": list}
 _FACT = (str, int, float, NoneType)
-_CHUNK = 1_000  # rows that are in memory at once
+_CHUNK = 1_000  # number of rows in memory at once
 
 
 class StoredPlan(NamedTuple):
-    """A plan read back."""
+    """A plan, read from the store."""
 
     path: Path
     about: dict[str, Any]  # `Plan.about`
     runs: pa.Table
 
     def key(self, label: str, problem: int, horizon: int) -> dict[str, Any]:
-        """Return the fields of the keys of the runs of a policy on a problem; their repetition is missing."""
+        """Return the fields of the run keys of a policy on a problem, without the repetition."""
         of_problem = {name: self.about["problems"][problem][name] for name in ("oracle", "measured_by")}
         return {**of_problem, **self.about["policies"][label], **self.about["key"], "horizon": horizon}
 
 
 def write_plan(file: BinaryIO, about: dict[str, Any], runs: Iterable[Any]) -> None:
-    """Write the file. ``runs`` have the attributes that are the columns."""
+    """Write the file. Each run has the columns as attributes."""
     schema = _SCHEMA.with_metadata({_KEY: json.dumps({"format": FORMAT, **about}, sort_keys=True).encode()})
-    # Digests never repeat: a dictionary of them would only be memory.
+    # Digests never repeat, so a dictionary of them would only waste memory.
     with pq.ParquetWriter(file, schema, compression="zstd", use_dictionary=["label"]) as writer:
         chunk: dict[str, list[Any]] = {name: [] for name in schema.names}
         for run in runs:
@@ -71,21 +71,21 @@ def write_plan(file: BinaryIO, about: dict[str, Any], runs: Iterable[Any]) -> No
 
 
 def read_plans(store: Store) -> list[StoredPlan]:
-    """Read all plans of a store, in the order of their files' names. Raises what `read_plan` does."""
+    """Read all plans of a store, sorted by file name. Raises the errors of `read_plan`."""
     return [read_plan(path) for path in store.files(store.plans)]
 
 
 def read_plan(path: Path) -> StoredPlan:
-    """Read a plan back.
+    """Read a plan from the store.
 
-    Raises `InputError` if the file is damaged, or no plan.
+    Raises `InputError` if the file is damaged or not a plan.
     """
     try:
-        with pq.ParquetFile(path) as file:  # read_table would import pandas, which takes longer than `status`
+        with pq.ParquetFile(path) as file:  # read_table would import pandas, which takes longer than the whole `status`
             table = file.read(use_threads=False)
         about = parsed_record((table.schema.metadata or {}).get(_KEY, b"{}"), {})
         if about.pop("format", None) != FORMAT:
-            raise InputError(f"a Parquet file, but no plan of this program: {FORMAT}")
+            raise InputError(f"a Parquet file, but not a plan in the format {FORMAT}")
         about = checked_record(about, _ABOUT)
         for problem in about["problems"]:
             _check_problem(problem)
@@ -94,32 +94,32 @@ def read_plan(path: Path) -> StoredPlan:
         _only(about["key"], _OF_KEY)
         about["plugins"] = [checked_record(plugin, _OF_PLUGIN) for plugin in about["plugins"]]
         if not all(isinstance(name, str) for name in about["regrets"]):
-            raise InputError("'regrets' is not what it should be")
+            raise InputError("'regrets' has values of the wrong type")
         if not table.schema.remove_metadata().equals(_SCHEMA) or any(one.null_count for one in table.columns):
-            raise InputError("its columns are others")
+            raise InputError("its columns are wrong")
         numbers = pc.min_max(table["problem"]).as_py()
         if len(table) and not 0 <= numbers["min"] <= numbers["max"] < len(about["problems"]):
-            raise InputError("runs are on problems that it does not name")
+            raise InputError("a run has a problem that it does not contain")
         if not about["policies"].keys() >= set(pc.unique(table["label"]).to_pylist()):
-            raise InputError("runs are of policies that it does not name")
+            raise InputError("a run has a policy that it does not contain")
     except (pa.ArrowException, OSError, InputError) as error:
         why = (str(error).strip().splitlines() or [""])[0]
         raise InputError(
-            f"{path}: damaged, or not a plan ({why}); 'ltr-duel run' with the experiment's file writes it anew"
+            f"{path}: damaged, or not a plan ({why}); 'ltr-duel run' with the experiment's file writes it again"
         ) from None
     return StoredPlan(path, about, table)
 
 
 def _only(given: Any, fields: Fields) -> None:
-    """Refuse what is not an object with exactly these fields."""
+    """Raise an error unless a value is a dictionary with exactly these fields."""
     if len(checked_record(given, fields)) > len(fields):
         raise InputError("it has fields of another version")
 
 
 def _check_problem(given: Any) -> None:
-    """Refuse what is no problem of a plan."""
+    """Raise an error unless a value describes a problem of a plan."""
     if not all(isinstance(fact, _FACT) for fact in checked_record(given, _OF_PROBLEM)["facts"].values()):
-        raise InputError("'facts' is not what it should be")
+        raise InputError("'facts' has values of the wrong type")
     for one in given["values"].values():
         if not isinstance(one, list) or not all(isinstance(each, NUMBER) for each in one):
             raise InputError("'values' is not what it should be")

@@ -1,7 +1,7 @@
-"""One problem: who answers comparisons, and the matrix that regret is measured by. Kept as files, opened memory-mapped.
+"""One problem: the oracle that answers comparisons, and the matrix by which regret is measured.
 
-A problem lies in a folder of the cache, named by its digest: ``problem.json``, ``p.npy`` and, where simulated users
-answer, the arrays of the rankings. Tasks carry the name of the folder, never the arrays.
+A problem is stored in a folder of the cache, named by its digest: ``problem.json``, ``p.npy`` and, if simulated users
+answer, the arrays of the rankings, which are memory-mapped. Tasks contain the path of the folder, never the arrays.
 """
 
 from __future__ import annotations
@@ -27,41 +27,41 @@ from ltr_duel.rankers import Rankings, ndcg
 from ltr_duel.simulation import INDEPENDENT_COINS, FromMatrix, FromUtilities, Live, NormalScores, OracleSource, places
 
 _ABOUT = {"names": list, "answers": dict, "provenance": dict, "rankings": dict}
-_MOST_OPEN = 4  # problems that one process keeps open; runs come sorted by problem
+_MOST_OPEN = 4  # number of open problems of a process; runs are sorted by problem
 
 
 @dataclass(frozen=True, eq=False)
 class Problem:
     """A problem in memory, while an experiment is planned.
 
-    answers: how an oracle is made: ``{"kind": "matrix"}``, ``{"kind": "independent_coins"}`` (for policies of sets
-        too), ``{"kind": "sweeps"}`` (the same coins, whole sweeps at once), ``{"kind": "live", ...}`` or ``{"kind":
+    answers: the settings of the oracle: ``{"kind": "matrix"}``, ``{"kind": "independent_coins"}`` (also for policies of
+        sets), ``{"kind": "sweeps"}`` (the same coins, in whole sweeps), ``{"kind": "live", ...}`` or ``{"kind":
         "utilities", ...}``.
     """
 
-    name: str  # for people; different for each problem of an experiment
-    facts: dict[str, Any]  # what the tidy table says of it: corpus, clicks, method, rankers and so on
+    name: str  # unique in an experiment
+    facts: dict[str, Any]  # columns of the tidy table: corpus, clicks, method, rankers and so on
     matrix: PreferenceMatrix
     answers: dict[str, Any]
-    rankings: Rankings | None = None  # for live answers
+    rankings: Rankings | None = None  # required for live answers
 
     @functools.cached_property
     def oracle(self) -> OracleSource:
-        """Who answers."""
+        """The oracle that answers comparisons."""
         return _oracle(self.answers, self.matrix, self.rankings)
 
     @property
     def measured_by(self) -> str:
-        """The digest of the matrix, where the answers do not come from it."""
+        """The digest of the matrix if answers have another source, else ""."""
         return "" if self.answers["kind"] in OF_A_MATRIX else self.matrix.digest
 
     @functools.cached_property
     def digest(self) -> str:
-        """SHA-256 of all that determines the answers and the regret."""
+        """SHA-256 of everything that determines the answers and the regret."""
         return _digest(self.oracle, self.matrix)
 
     def values(self, regrets: Collection[str]) -> dict[str, FloatVector]:
-        """Return what some regrets need beside the matrix: the utilities; the NDCG@10, where users are simulated."""
+        """Return the values of arms that regrets need in addition to the matrix: utilities, NDCG@10 (live answers)."""
         found = {}
         if "means" in self.answers:
             found["utility"] = np.asarray(self.answers["means"], np.float64)
@@ -70,7 +70,7 @@ class Problem:
         return found
 
     def about(self, regrets: Collection[str]) -> dict[str, Any]:
-        """Return everything that a plan in the store says about the problem, as JSON."""
+        """Return everything that a plan in the store contains about the problem, as JSON."""
         return {
             "name": self.name,
             "digest": self.digest,
@@ -84,13 +84,13 @@ class Problem:
 
     @functools.cached_property
     def folder(self) -> Path:
-        """Its folder in the cache; the problem is put there, unless it is there already."""
+        """The folder of the problem in the cache; the problem is written there unless a sound copy exists."""
         folder = cache_home() / "problems" / self.digest
         if folder.is_dir():
             try:
                 open_problem(str(folder))
                 return folder
-            except InputError:  # damaged: made anew
+            except InputError:  # damaged, so it is written again
                 shutil.rmtree(folder, ignore_errors=True)
         held = {}
         if self.rankings is not None:
@@ -110,7 +110,7 @@ class Problem:
 
 
 class OpenProblem(NamedTuple):
-    """A problem as a worker sees it."""
+    """A problem, opened by a worker."""
 
     oracle: OracleSource
     matrix: PreferenceMatrix
@@ -121,7 +121,7 @@ class OpenProblem(NamedTuple):
 def open_problem(folder: str) -> OpenProblem:
     """Open a problem of the cache; its arrays are mapped, not read.
 
-    Raises `InputError` if this machine does not see the folder, or the folder is not what its name says.
+    Raises `InputError` if the folder is not accessible on this machine, or its content does not match its digest.
     """
     path = Path(folder)
     if not (path / "problem.json").is_file():
@@ -145,7 +145,7 @@ def open_problem(folder: str) -> OpenProblem:
 
 
 def _fitting(rankings: Rankings) -> Rankings:
-    """Refuse arrays that do not fit together: kernels would read beyond their ends."""
+    """Raise an error for arrays of inconsistent shapes, because kernels would read beyond their ends."""
     n_docs = int(rankings.query_ptr[-1])
     wanted = {"order": (len(rankings), n_docs), "rank": (len(rankings), n_docs), "relevance": (n_docs,)}
     for name, shape in wanted.items():
@@ -160,11 +160,11 @@ def _digest(oracle: OracleSource, matrix: PreferenceMatrix) -> str:
 
 
 def _damaged(path: Path, why: str) -> InputError:
-    return InputError(f"{path}: damaged, or made by another version ({why}); remove the folder, it is made again")
+    return InputError(f"{path}: damaged, or made by another version ({why}); remove it, and it is written again")
 
 
 def _mapped(path: Path) -> Any:
-    """Map an array read-only: all workers of a machine share its memory."""
+    """Map an array read-only, so that all workers of a machine share its memory."""
     return np.asarray(np.load(path, mmap_mode="r", allow_pickle=False))
 
 
@@ -178,7 +178,7 @@ def _oracle(answers: dict[str, Any], matrix: PreferenceMatrix, rankings: Ranking
 
 
 def live_oracle(answers: dict[str, Any], rankings: Rankings) -> Live:
-    """Make the oracle of simulated users; refuses what does not fit together."""
+    """Make the oracle of simulated users. Raises `InputError` for inconsistent settings."""
     options = {name: answers[name] for name in ("pairs", "outcome", "slates", "top")}
     return Live(rankings, answers["clicks"], **options)
 

@@ -1,4 +1,4 @@
-"""The problems in the file of an experiment: corpora, matrices, utilities. Other files are not read here."""
+"""The problems in the file of an experiment: corpora, matrices and utilities. No other files are read."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ltr_duel.rankers import TIE_RULES
 from ltr_duel.simulation import INDEPENDENT_COINS
 
 NO_LIMIT = 10**15
-OF_A_MATRIX = ("matrix", INDEPENDENT_COINS, "sweeps")  # the second is the first for sets too
-_MOST_ARMS = 10_000  # of a matrix that is made: 800 MB
-_LARGEST = 3.4028234e38  # in a float32
+OF_A_MATRIX = ("matrix", INDEPENDENT_COINS, "sweeps")  # independent coins also answer sets
+_MOST_ARMS = 10_000  # largest number of arms of a synthetic matrix (800 MB)
+_LARGEST = 3.4028234e38  # largest float32
 
 
 def _fill(given: Any) -> float | str:
@@ -36,7 +36,7 @@ class Subsets:
 
     size: tuple[int, ...] = schema.axis(schema.whole(1, 100_000), "size = [5, 10]")
     count: int = schema.value(schema.whole(1, 100_000), default=1)
-    condorcet: bool = schema.value(schema.flag, default=False)  # only those that have a Condorcet winner
+    condorcet: bool = schema.value(schema.flag, default=False)  # only subsets with a Condorcet winner
     seed: int = schema.value(schema.whole(-NO_LIMIT), default=0)
 
 
@@ -53,10 +53,10 @@ class Synthetic:
 
 @dataclass(frozen=True)
 class ProblemSpec:
-    """What every problem may have."""
+    """The keys of every kind of problem."""
 
-    name: str = schema.value(schema.text, default="")  # for a corpus: in place of its own
-    source: str = schema.value(schema.text, default="")  # where the data come from, for the column of that name
+    name: str = schema.value(schema.text, default="")  # of a corpus: replaces its own name
+    source: str = schema.value(schema.text, default="")  # origin of the data, for the column ``source``
     note: str = schema.value(schema.text, default="")
 
     @property
@@ -67,7 +67,7 @@ class ProblemSpec:
 
 @dataclass(frozen=True)
 class ReadingSpec(ProblemSpec):
-    """How the feature files of a corpus are read: the options of `load_dataset`, which checks them."""
+    """The options for reading the feature files of a corpus; `load_dataset` uses them."""
 
     split: str | None = schema.value(schema.one_of("split", ("train", "vali", "test")), default=None)
     fold: int | None = schema.value(schema.whole(1, 5), default=None)
@@ -87,13 +87,13 @@ class ReadingSpec(ProblemSpec):
         return {key: one for key, one in given.items() if one is not None}
 
     def check_reading(self, *, of_a_file: bool) -> None:
-        """Refuse options that are not legal, or that nothing is read with."""
+        """Raise an error if options are invalid, or are given although no file is read."""
         if self.reading and not of_a_file:
-            raise InputError(f"'{next(iter(self.reading))}' goes with 'path'")
+            raise InputError(f"'{next(iter(self.reading))}' requires 'path'")
         ReadOptions(**{key: one for key, one in self.reading.items() if key not in ("split", "fold")})
 
 
-READING = [one.name for one in fields(ReadingSpec) if one not in fields(ProblemSpec)]  # the keys
+READING = [one.name for one in fields(ReadingSpec) if one not in fields(ProblemSpec)]  # keys of the reading options
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class CorpusSpec(ReadingSpec):
     outcome: tuple[str, ...] = schema.axis(schema.text, default=("",))  # empty: the unbiased rule of the method
     top: tuple[int, ...] = schema.axis(schema.whole(1, 1000), default=(10,))
     comparisons: int | None = schema.value(schema.whole(2, NO_LIMIT), default=None)
-    variance_reduction: tuple[str, ...] = schema.axis(  # a list is one value: these together
+    variance_reduction: tuple[str, ...] = schema.axis(  # a list is one value, a combination
         schema.one_of("variance reduction", ("auto", "none", *REDUCTIONS)), empty=True, default=("auto",)
     )
     answers: tuple[str, ...] = schema.axis(schema.one_of("answers", (*OF_A_MATRIX, "live")), default=("matrix",))
@@ -130,7 +130,7 @@ class CorpusSpec(ReadingSpec):
 
 @dataclass(frozen=True)
 class MatrixSpec(ProblemSpec):
-    """A preference matrix from a file, or written out, or of a family that a rule makes."""
+    """Preference matrices from files, from numbers in the spec, or from synthetic families."""
 
     file: tuple[str, ...] = schema.axis(schema.text, default=())
     p: tuple[tuple[float, ...], ...] | None = schema.value(_square, default=None)
@@ -138,20 +138,20 @@ class MatrixSpec(ProblemSpec):
     size: tuple[int, ...] = schema.axis(schema.whole(2, _MOST_ARMS), default=())
     gamma: tuple[float, ...] = schema.axis(schema.number(1), default=())
     gap: tuple[float, ...] = schema.axis(schema.number(0, 0.5), default=())
-    draws: int = schema.value(schema.whole(1, 100_000), default=1)  # of a family that is random
+    draws: int = schema.value(schema.whole(1, 100_000), default=1)  # matrices of a random family
     subsets: Subsets | None = schema.table(Subsets, default=None)
     answers: tuple[str, ...] = schema.axis(schema.one_of("answers", OF_A_MATRIX), default=("matrix",))
-    clicks: str = schema.value(schema.one_of("click model", CLICK_MODELS.names), default="")  # of its estimate
+    clicks: str = schema.value(schema.one_of("click model", CLICK_MODELS.names), default="")  # of the estimate
 
     def __post_init__(self) -> None:
         if bool(self.file) + (self.p is not None) + bool(self.family) != 1:
             raise InputError("give either 'file' or 'p' or 'family'")
         if self.p is not None and not self.name:
-            raise InputError("a matrix that is written out needs a 'name'")
+            raise InputError("a matrix with 'p' needs a 'name'")
         if bool(self.family) != bool(self.size):
-            raise InputError("'family' and 'size' go together")
+            raise InputError("'family' and 'size' must be given together")
         if not self.family and (self.gamma or self.gap or self.draws > 1):
-            raise InputError("'gamma', 'gap' and 'draws' belong to a 'family'")
+            raise InputError("'gamma', 'gap' and 'draws' require a 'family'")
 
 
 @dataclass(frozen=True)
@@ -161,9 +161,9 @@ class UtilitySpec(ReadingSpec):
     set: tuple[str, ...] = schema.axis(schema.one_of("set of utilities", UTILITY_SETS), default=())
     means: tuple[float, ...] = schema.axis(schema.number(-1e9, 1e9), default=())
     family: tuple[str, ...] = schema.axis(schema.one_of("family of utilities", UTILITY_FAMILIES), default=())
-    path: str = schema.value(schema.text, default="")  # of a corpus: means of features, scaled to 0..1 in a query
+    path: str = schema.value(schema.text, default="")  # corpus: means of its features, scaled per query
     synthetic: Synthetic | None = schema.table(Synthetic, default=None)
-    size: tuple[int, ...] = schema.axis(schema.whole(2, _MOST_ARMS), default=())  # arms of a family, or first features
+    size: tuple[int, ...] = schema.axis(schema.whole(2, _MOST_ARMS), default=())  # number of arms, or of features
     model: tuple[str, ...] = schema.axis(
         schema.one_of("model of utilities", ("normal", "linear", "logistic", "natural")), default=("normal",)
     )
@@ -174,6 +174,6 @@ class UtilitySpec(ReadingSpec):
             raise InputError("give either 'set' or 'means' or 'family' or 'path' or 'synthetic'")
         self.check_reading(of_a_file=bool(self.path))
         if not (self.set or self.family or self.name):
-            raise InputError("means that are written out, or come from a corpus, need a 'name'")
+            raise InputError("'means', and means of the features of a corpus, need a 'name'")
         if bool(self.size) != bool(self.family or corpus):
-            raise InputError("'size' belongs to a 'family', a 'path' or a 'synthetic', which need it")
+            raise InputError("'size' must be given with 'family', 'path' or 'synthetic', and only with them")

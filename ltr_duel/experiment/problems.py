@@ -1,7 +1,7 @@
-"""From what a spec names to problems: read corpora and matrices, estimate what has to be estimated.
+"""Build the problems of a spec: read corpora and matrices, and estimate missing matrices.
 
-What a spec lists is multiplied out, step by step. Each step yields choices: the words that tell one from the others,
-the same as facts for the tidy table, and what was chosen. The words of all steps are the name of the problem.
+The lists of a spec are combined as a product, step by step. Each step yields choices: the chosen value, words that
+distinguish it from the others, and facts for the tidy table. The words of all steps form the name of the problem.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ from ltr_duel.preferences import (
 from ltr_duel.rankers import Rankings, column_means, pool_named, rankers_named
 
 _OPTION = re.compile(rf"(?<!\S)--({'|'.join(sorted(READING))})(?![\w-])".replace("_", "-"))
-TO_ESTIMATE = "to_estimate"  # in the provenance of a placeholder, not to be run
+TO_ESTIMATE = "to_estimate"  # key in the provenance of a placeholder, which must not be run
 
 
 class Choice(NamedTuple):
-    """One of the things that a spec stands for."""
+    """One of the values listed in a spec."""
 
-    words: list[str]  # of the name
+    words: list[str]  # parts of the name
     facts: dict[str, Any]  # columns of the tidy table
     content: Any
 
@@ -60,9 +60,9 @@ class Choice(NamedTuple):
 def build_problems(file: SpecFile, *, jobs: int = -1, estimate: bool = True) -> list[Problem]:
     """Build all problems of an experiment, in the order of the file.
 
-    Without ``estimate`` nothing is estimated: see `stand_in`.
+    Without ``estimate``, nothing is estimated: see `stand_in`.
 
-    Raises `InputError` if something cannot be read, or does not fit together; the sentence begins with file and key.
+    Raises `InputError` if a file cannot be read or values are inconsistent; the message begins with file and key.
     """
     problems: list[Problem] = []
     of_corpus = partial(_of_corpus, matrix_of=estimated if estimate else stand_in)
@@ -80,7 +80,7 @@ def build_problems(file: SpecFile, *, jobs: int = -1, estimate: bool = True) -> 
 
 @contextmanager
 def _as_keys() -> Iterator[None]:
-    """Let advice on reading a corpus name the keys of a spec: ``first_id = 0`` for ``--first-id 0``."""
+    """Replace options by keys of a spec in messages about reading a corpus: ``first_id = 0`` for ``--first-id 0``."""
     try:
         yield
     except InputError as error:
@@ -160,7 +160,7 @@ def _of_corpus(
             live = {"kind": "live", "clicks": clicks, "pairs": method, "outcome": rule, "top": top}
             live["slates"] = spec.slates
             if "live" in spec.answers:
-                live_oracle(live, rankings)  # refuses what does not fit before hours of estimating
+                live_oracle(live, rankings)  # reports inconsistent settings before hours of estimating
             reduced = {"variance_reduction": spec.variance_reduction}
             plain = spec.ties == "redraw_at_inference" or spec.variance_reduction in ((), ("none",))
             comparisons = spec.comparisons or (MANY if plain else FEW)
@@ -181,17 +181,17 @@ def _name(*words: str) -> str:
 
 
 def _if_several(one: object, listed: Sequence[object]) -> str:
-    """Return the word for one of the values that a key lists: none, where the key lists but one."""
+    """Return the word for one of the values of a key; "" if the key has only one value."""
     return str(one) if len(listed) > 1 else ""
 
 
 def _given_name(spec: ProblemSpec, own: str, listed: Sequence[str]) -> str:
-    """Return the name that the spec gives, with the thing's own where it gives none or lists several."""
+    """Return the name in the spec; if it is missing or the spec lists several values, the value's own name is added."""
     return spec.name if spec.name and len(listed) == 1 else _name(spec.name, own)
 
 
 def _subsets(subsets: Subsets | None, matrix: PreferenceMatrix) -> Iterator[Choice]:
-    """Yield the positions of the rankers of each subset, or of all."""
+    """Yield the positions of the rankers of each subset, or of all rankers."""
     if subsets is None:
         yield Choice([], {}, list(range(len(matrix))))
         return
@@ -201,7 +201,7 @@ def _subsets(subsets: Subsets | None, matrix: PreferenceMatrix) -> Iterator[Choi
 
 
 def _draw(matrix: PreferenceMatrix, size: int, number: int, subsets: Subsets) -> list[int]:
-    """Draw subset ``number`` of a size, ascending; it depends on these two and the seed, and on no other subset."""
+    """Draw subset ``number`` of a size, ascending; it depends only on the size, the number and the seed."""
     if size > len(matrix):
         raise InputError(f"a subset of {size} rankers cannot be drawn from {len(matrix)}")
     rng = stream(subsets.seed, "subset", size, number)
@@ -215,7 +215,7 @@ def _draw(matrix: PreferenceMatrix, size: int, number: int, subsets: Subsets) ->
 
 
 def canonical(matrix: PreferenceMatrix) -> PreferenceMatrix:
-    """Return the matrix as a file holds it: below the diagonal, exactly 1 less what stands above."""
+    """Return the matrix as it is read from a file: p[j, i] below the diagonal is exactly 1 - p[i, j]."""
     p = matrix.p.copy()
     lower = np.tril_indices(len(p), -1)
     p[lower] = 1 - p.T[lower]
@@ -246,7 +246,7 @@ def _rankings(spec: CorpusSpec, folder: Path, path: str | None, jobs: int) -> Ra
 
 
 def estimated(rankings: Rankings, settings: dict[str, Any], comparisons: int, seed: int, jobs: int) -> PreferenceMatrix:
-    """Estimate the preferences of all rankers, or open what was estimated before from the same by the same program."""
+    """Estimate the preferences of all rankers, or open an earlier estimate with the same inputs and program."""
     path = _place_of(rankings, settings, comparisons, seed)
     if not path.is_file():
         matrix = estimate_preferences(rankings, **settings, comparisons=comparisons, seed=seed, jobs=jobs)
@@ -255,9 +255,9 @@ def estimated(rankings: Rankings, settings: dict[str, Any], comparisons: int, se
 
 
 def stand_in(rankings: Rankings, settings: dict[str, Any], comparisons: int, seed: int, jobs: int) -> PreferenceMatrix:
-    """Open what was estimated before, as `estimated` does, or return some matrix of these rankers.
+    """Open an earlier estimate like `estimated`, or return a placeholder with these rankers.
 
-    Its provenance says under ``to_estimate`` which matrix it stands for, and what that will cost in comparisons.
+    The entry ``to_estimate`` in its provenance contains the name of the missing matrix and its cost in comparisons.
     """
     path, size = _place_of(rankings, settings, comparisons, seed), len(rankings)
     if path.is_file():

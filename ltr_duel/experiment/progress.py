@@ -1,4 +1,4 @@
-"""One progress line on a terminal, plain lines elsewhere: runs done, duels a second, time left."""
+"""The progress of an experiment: a bar on a terminal, plain lines elsewhere; runs done, duels per second, time left."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from ltr_duel.core import progress
 
 
 class Progress:
-    """Shows how far an experiment is.
+    """Shows the progress of an experiment.
 
-    total: runs of the plan.
-    known: runs that need not be done.
+    total: number of runs of the plan.
+    known: number of runs that exist already or have failed.
     """
 
     def __init__(self, total: int, known: int = 0) -> None:
@@ -23,24 +23,24 @@ class Progress:
         self._bar = progress.progress_bar(total=total, initial=known, unit="run", bar_format=self._drawn())
 
     def already_done(self, runs: int) -> None:
-        """Count runs that another process did."""
+        """Count runs that another process finished."""
         self._known += runs
 
     def done(self, duels: int) -> None:
-        """Count a run that this process did."""
+        """Count a run that this process finished."""
         self._done += 1
         self._duels += duels
         self.tick()
 
     def tick(self) -> None:
-        """Renew the line, if it is time to."""
+        """Update the line if enough time has passed."""
         if not self._bar.disable:
             self._show()
         elif self._line.due():
             self._line.show(self.sentence())
 
     def sentence(self) -> str:
-        """Return the sentence that is shown."""
+        """Return the text of the line."""
         seconds = max(1e-9, time.monotonic() - self._began)
         known = self._known + self._done
         left = f", {duration(seconds / self._done * (self._total - known))} left" if self._done else ""
@@ -52,7 +52,7 @@ class Progress:
         self._bar.close()
 
     def _drawn(self) -> str:
-        """Return how the bar is drawn: the sentence is part of it, as a {postfix} of tqdm begins with ", "."""
+        """Return the format of the bar, which contains the text because a {postfix} of tqdm begins with ", "."""
         return f"{{l_bar}}{{bar}}| {self.sentence()}"
 
     def _show(self) -> None:
@@ -63,12 +63,12 @@ class Progress:
 
 
 def duration(seconds: float) -> str:
-    """Return a time as people write it, in its two largest units.
+    """Format a time in its two largest units.
 
     Parameters
     ----------
     seconds : float
-        Below 0 counts as 0.
+        Negative values count as 0.
 
     Returns
     -------

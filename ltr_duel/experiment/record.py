@@ -1,4 +1,4 @@
-"""JSON that lies in a store. Files may be cut off, edited or of another version: what is read back is checked."""
+"""JSON files of a store. They may be cut off, edited or from another version, so their content is checked."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ NUMBER = (int, float)
 
 
 def checked_record(given: Any, fields: Fields) -> dict[str, Any]:
-    """Return what was given, if it is an object that has these fields, each of its type.
+    """Return a value if it is a dictionary with these fields, each of its type.
 
-    Raises `InputError` if not: a part of a sentence, for brackets behind the name of the file.
+    Raises `InputError` otherwise, with a part of a sentence that is printed in brackets after the name of the file.
     """
     if not isinstance(given, dict):
-        raise InputError("not an object of JSON")
+        raise InputError("not a JSON object")
     for name, kind in fields.items():
         if name not in given:
             raise InputError(f"'{name}' is missing")
         if not isinstance(given[name], kind):
-            raise InputError(f"'{name}' is not what it should be")
+            raise InputError(f"'{name}' has the wrong type")
     return given
 
 
 def parsed_record(content: bytes | str, fields: Fields) -> dict[str, Any]:
-    """Parse JSON, and check it as `checked_record` does. Raises what that does."""
+    """Parse JSON and check it by `checked_record`. Raises `InputError` with a part of a sentence."""
     try:
         given = json.loads(content)
     except (ValueError, RecursionError):
@@ -38,9 +38,9 @@ def parsed_record(content: bytes | str, fields: Fields) -> dict[str, Any]:
 
 
 def read_record(path: Path, what: str, fields: Fields) -> dict[str, Any]:
-    """Read a file of JSON that is ``what``, with these fields.
+    """Read a JSON file with these fields; error messages call the file ``what``.
 
-    Raises `InputError` if it cannot be read, or is something else; a whole sentence.
+    Raises `InputError` with a whole sentence if the file cannot be read or has other content.
     """
     try:
         return parsed_record(path.read_bytes(), fields)

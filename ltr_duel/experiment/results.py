@@ -35,11 +35,11 @@ class Study:
 
     problem: str
     horizon: int
-    facts: dict[str, Any]  # what the problem is made of; columns of the tidy table
+    facts: dict[str, Any]  # description of the problem; columns of the tidy table
 
 
 class StudyResults:
-    r"""The finished runs of a store. Runs are read when they are asked for, one study after the other.
+    r"""The finished runs of a store. Runs are read on demand, one study after another.
 
     Iterating yields each study (`Study`) that has finished runs, with its results (`ltr_duel.simulation.Results`).
 
@@ -48,12 +48,12 @@ class StudyResults:
     folder : str or Path
         The store.
     plans : sequence of str, optional
-        Digests of the plans to read; by default all that were started there.
+        Digests of the plans to read; by default all plans of the store.
 
     Raises
     ------
     InputError
-        If the folder holds no results, or a plan or a run is damaged.
+        If the folder contains no results, or a plan or a run is damaged.
 
     Examples
     --------
@@ -75,7 +75,7 @@ class StudyResults:
         index = self._stored.index
         for why in index.broken.values():
             self._stored.refuse(why)
-        self._problems: dict[str, dict[str, Any]] = {}  # by name, as in the first plan that has it
+        self._problems: dict[str, dict[str, Any]] = {}  # by name; from the first plan that contains the problem
         studies: dict[tuple[str, int], Study] = {}
         for number, plan in enumerate(self._plans):
             about = plan.about["problems"]
@@ -93,8 +93,8 @@ class StudyResults:
         return f"<{self._said()}>"
 
     def _repr_html_(self) -> str:
-        """Show the problems: how large they are, and how many of their runs are done."""
-        header = ("problem", "horizon", "rankers", "runs that are done")
+        """Show the size and the number of finished runs of each problem."""
+        header = ("problem", "horizon", "rankers", "finished runs")
         rows = [
             (one.problem, one.horizon, one.facts.get("rankers"), len(self._wanted(one.problem, one.horizon)))
             for one in self.studies
@@ -108,18 +108,18 @@ class StudyResults:
         )
 
     def __iter__(self) -> Iterator[tuple[Study, Results]]:
-        """Yield each study with its results, if any of its runs is done."""
+        """Yield each study that has finished runs, with its results."""
         for study in self.studies:
             results = self.results(study.problem, study.horizon)
             if results.runs:
                 yield study, results
 
     def matrix(self, problem: str) -> PreferenceMatrix:
-        """Return the matrix that regret is measured by."""
+        """Return the matrix by which regret is measured."""
         return load_preferences(self._store.problem_path(self._about(problem)["digest"]))
 
     def results(self, problem: str, horizon: int | None = None) -> Results:
-        """Return the results on one problem, at one horizon (the longest, if none is given)."""
+        """Return the results on one problem at one horizon, by default the longest."""
         self._about(problem)
         horizons = [study.horizon for study in self.studies if study.problem == problem]
         chosen = horizon or max(horizons)
@@ -148,22 +148,22 @@ class StudyResults:
 
     @property
     def repetitions(self) -> list[int]:
-        """How many runs are finished: the different numbers of a policy on a problem, ascending."""
+        """The distinct numbers of finished runs of a policy on a problem, ascending."""
         return sorted(set(self._runs.groupby([_DIGEST, "label", core_columns.HORIZON]).size()))
 
     @property
     def specs(self) -> list[str]:
-        """The texts of the experiments' files."""
+        """The contents of the experiments' files."""
         return [str(plan.about["spec"]) for plan in self._plans]
 
     @property
     def regrets(self) -> list[str]:
-        """The regrets that the experiments asked for."""
+        """The regrets named in the experiments."""
         return list(dict.fromkeys(name for plan in self._plans for name in plan.about["regrets"]))
 
     @property
     def notes(self) -> list[str]:
-        """Sentences that belong below every table and figure of these runs; usually none."""
+        """Notes to print below every table and figure of these runs; usually empty."""
         coins = any(one.facts.get(core_columns.ANSWERS) == INDEPENDENT_COINS for one in self.studies)
         late = [str(plan.about.get("late", "")) for plan in self._plans]
         return [*([COINS_NOTE] if coins else []), *dict.fromkeys(filter(None, late))]
@@ -173,24 +173,24 @@ class StudyResults:
 
         Columns
         -------
-        problem, and what it is made of : see `ltr_duel.core.COLUMNS`
-            rankers, source, corpus, clicks, method, ...: those that some problem has.
+        problem, and its description : see `ltr_duel.core.COLUMNS`
+            rankers, source, corpus, clicks, method, ...: the columns that apply to at least one problem.
         policy : str
         horizon, repetition, t : int
         regret_average, ... : float
-            Cumulative; those that were asked for, by default those that the experiments name.
+            Cumulative regret: the given regrets, by default the regrets named in the experiments.
         recommended : str
             The ranker that the policy would choose at t.
         correct : float
-            1 if that is the Condorcet winner, else 0; NaN where there is none.
+            1 if this ranker is the Condorcet winner, else 0; NaN if there is no winner.
         """
         return self._joined(lambda study: with_correct(*self._table(study, regrets)), facts=True)
 
     def final(self, regrets: Sequence[str] = ()) -> pd.DataFrame:
         """Return the last checkpoint of each run: `to_frame`, and ``identified_at``.
 
-        That is the first checkpoint from which on the winner is recommended at all later ones: infinite where it is
-        not recommended at the end, NaN where there is no winner.
+        ``identified_at`` is the first checkpoint from which on the winner is always recommended: infinite if the winner
+        is not recommended at the end, NaN if there is no winner.
         """
 
         def last_rows(study: Study) -> pd.DataFrame:
@@ -200,10 +200,10 @@ class StudyResults:
         return self._joined(last_rows, facts=True)
 
     def summary(self, column: str = core_columns.REGRET) -> pd.DataFrame:
-        """Return `ltr_duel.simulation.Results.summary` for each problem and horizon, which are its first columns.
+        """Return `ltr_duel.simulation.Results.summary` for each problem and horizon, which are the first columns.
 
-        Its last column, reference_error, is one standard error that the matrix adds to a mean of average regret
-        (`Results.reference_errors`). Of other regrets that an estimated matrix defines it is not known: NaN.
+        The last column, reference_error, is the standard error that the matrix adds to the mean of average regret
+        (`Results.reference_errors`); NaN for other regrets that are defined by an estimated matrix.
         """
         regrets = (core_columns.regret_name(column),)
 
@@ -218,29 +218,29 @@ class StudyResults:
         return self._joined(one)
 
     def to_csv(self, path: str | Path) -> Path:
-        """Write the tidy table as text; numbers with all their digits."""
+        """Write the tidy table as text; numbers have all their digits."""
         with files.replacing(Path(path)) as temporary:
             self.to_frame().to_csv(temporary, index=False, lineterminator="\n")
         return Path(path)
 
     def plot(self, problem: str | None = None, horizon: int | None = None, **options: Any) -> Axes:
-        """Draw cumulative regret on one problem (the first, if none is named); see `ltr_duel.analysis.plot_regret`."""
+        """Draw cumulative regret on one problem, by default the first; see `ltr_duel.analysis.plot_regret`."""
         chosen = problem or self.problems[0]
         return plot_regret(self.results(chosen, horizon), title=chosen, **options)
 
     def manifest(self, digest: str) -> dict[str, Any]:
-        """Return where a run comes from, and what it cost. Its digest is that of its key (``RunResult.key.digest``)."""
+        """Return the origin and the cost of a run, given the digest of its key (``RunResult.key.digest``)."""
         return self._stored.manifest(digest)
 
     def _table(self, study: Study, regrets: Sequence[str]) -> tuple[pd.DataFrame, str | None]:
-        """Return `Results.to_frame` of a study, and the winner."""
+        """Return `Results.to_frame` of a study and its Condorcet winner."""
         table, labels = self._study_table(study, regrets)
         return table.frame(labels), self.matrix(study.problem).condorcet_winner
 
     def _study_table(
         self, study: Study, regrets: Sequence[str], *, last: bool = False
     ) -> tuple[StudyTable, Sequence[str]]:
-        """Return the table of a study, which has taken all its runs, and the labels of their policies."""
+        """Return the table of a study with all its runs, and the labels of their policies."""
         matrix, wanted = self.matrix(study.problem), self._wanted(study.problem, study.horizon)
         values, names = self._values(study.problem, matrix), tuple(regrets) or self.regrets
         table = StudyTable(study.horizon, matrix, values, names, self._stored.refuse_run, last=last)
@@ -253,34 +253,34 @@ class StudyResults:
         return self._runs[(self._runs[_DIGEST] == self._about(problem)["digest"]) & (self._runs["horizon"] == horizon)]
 
     def _values(self, problem: str, matrix: PreferenceMatrix) -> dict[str, FloatVector]:
-        """Return what is known of each arm beside the matrix."""
+        """Return the values of each arm that the matrix does not contain."""
         values = {name: np.array(one) for name, one in self._about(problem)["values"].items()}
         if any(len(one) != len(matrix) for one in values.values()):
-            raise InputError(f"{self._store.folder}: the plan has not as many values as '{problem}' has arms")
+            raise InputError(f"{self._store.folder}: the plan does not have one value per arm of '{problem}'")
         return values
 
     def _read(
         self, wanted: pd.DataFrame, matrix: PreferenceMatrix, columns: Sequence[str]
     ) -> Iterator[tuple[IntVector, pa.RecordBatch]]:
-        """Yield rows of runs and their places in the order in which they lie; a run of another key is refused."""
+        """Yield rows in stored order, with their positions in ``wanted``. Raises an error for a row of another run."""
         self._require_keys(wanted, matrix)
         place_of = {digest: place for place, digest in enumerate(wanted["digest"])}
         repetitions = wanted["repetition"].to_numpy()
         for names, rows in self._stored.batches(list(place_of), columns):
             places = np.array([place_of.pop(digest) for digest in names])
             for k in np.flatnonzero(repetitions[places] != rows["repetition"].to_numpy()):
-                self._stored.refuse_run(names[k], "it is of another run")
+                self._stored.refuse_run(names[k], "it belongs to another run")
             yield places, rows
         for digest in place_of:
-            self._stored.refuse(f"{self._store.runs}: run {digest}: damaged: it was there a moment ago")
+            self._stored.refuse(f"{self._store.runs}: run {digest}: damaged: it was removed during the reading")
 
     def _require_keys(self, wanted: pd.DataFrame, matrix: PreferenceMatrix) -> None:
-        """Refuse runs whose digests are not those of their keys, or that were measured by another matrix."""
+        """Raise an error if the digest of a run does not match its key, or a run was measured by another matrix."""
         measured, columns = matrix.digest, (wanted[name].tolist() for name in Planned._fields)
         for digest, *run in zip(wanted["digest"], *columns, strict=True):
             planned = Planned(*run)
             if (own := self._stored.digest_of(planned, planned.repetition)) != digest:
-                self._stored.refuse_run(digest, f"it is of another run, {own}")
+                self._stored.refuse_run(digest, f"it belongs to another run, {own}")
             if self._stored.matrix_of(planned) != measured:
                 path = self._store.problem_path(wanted[_DIGEST].tolist()[0])
                 self._stored.refuse(f"{path}: damaged: not the matrix of run {digest}")
@@ -291,7 +291,7 @@ class StudyResults:
         return self._problems[problem]
 
     def _joined(self, table: Callable[[Study], pd.DataFrame], *, facts: bool = False) -> pd.DataFrame:
-        """Join a table of each study. Problem (with its facts, or not), policy and horizon are the first columns."""
+        """Join the tables of all studies. First columns: problem (optionally with its facts), policy, horizon."""
         parts = []
         for study in self.studies:
             if self._wanted(study.problem, study.horizon).empty:

@@ -1,4 +1,4 @@
-"""From an experiment's file to its plan, and from the plan to results in a folder."""
+"""Make a plan from the file of an experiment, and store the results of the plan in a folder."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from ltr_duel.experiment.store import Store
 from ltr_duel.simulation import check_fits
 
 ON_EXISTING = ("reuse", "overwrite", "error")
-_MOST_RUNS = 10**7  # of a plan: it is one table, and each run a file
+_MOST_RUNS = 10**7  # largest number of runs of a plan, which is one table in memory
 
 
 def make_plan(
     spec: str | Path | SpecFile, *, plugins: Sequence[str | Path] = (), jobs: int = -1, estimate: bool = True
 ) -> Plan:
-    r"""Read an experiment and build everything it names.
+    r"""Read an experiment and build its problems.
 
     Parameters
     ----------
     spec : str, Path or SpecFile
-        The TOML file, or what `read_spec` made of it.
+        The TOML file, or the result of `read_spec`.
     plugins : sequence of path
-        Plug-in files to load first, beside those that the file names itself.
+        Plug-in files to load first, in addition to those named in the file.
     jobs : int
-        Threads for what has to be estimated first; -1 for all cores.
+        Number of threads for estimating matrices; -1 for all cores.
     estimate : bool
-        False for a plan to look at, not to run: it costs nothing, and has placeholders for the preference matrices that
-        are still to be estimated.
+        False for a plan that is only displayed: nothing is estimated, and placeholders replace the preference matrices
+        that are still to be estimated.
 
     Returns
     -------
@@ -42,7 +42,7 @@ def make_plan(
     Raises
     ------
     InputError
-        For anything that is not legal, or does not exist, or more than 10^7 runs.
+        If a value is invalid, a file does not exist, or the plan has more than 10^7 runs.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def make_plan(
 def _check_size(plan: Plan) -> None:
     if len(plan) > _MOST_RUNS:
         raise InputError(
-            f"{plan.file.path}: {len(plan):,} runs; an experiment has at most {_MOST_RUNS:,}: cut it into several"
+            f"{plan.file.path}: {len(plan):,} runs; an experiment has at most {_MOST_RUNS:,}: split it into several"
         )
 
 
@@ -79,9 +79,9 @@ def run_experiment(
     on_existing: str = "reuse",
     retry: bool = False,
 ) -> Report:
-    r"""Do the runs of a plan that are not in the store yet.
+    r"""Execute the runs of a plan that are not in the store yet.
 
-    Several processes may call this for one store at once: each run is claimed before it is begun.
+    Several processes may use one store at the same time, because each run is claimed before it begins.
 
     Parameters
     ----------
@@ -93,20 +93,20 @@ def run_experiment(
     shard : Shard, optional
         Only this part of the plan.
     on_existing : {"reuse", "overwrite", "error"}
-        What to do about runs that exist.
+        Whether existing runs are reused, repeated, or raise an error.
     retry : bool
-        Do failed runs again, and those that are damaged: all runs are compared with their checksums.
+        Repeat failed runs and damaged runs; all runs are compared with their checksums.
 
     Returns
     -------
     Report
-        After Ctrl-C too.
+        Also after Ctrl-C.
 
     Raises
     ------
     InputError
         If the store cannot be used, is full, was written by an earlier version, or the cluster is gone. Finished runs
-        stay.
+        are kept.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def run_experiment(
     >>> report.done, report.left
     (2, 0)
     """
-    arguments.require_type("a plan, as make_plan makes it,", plan, Plan)
+    arguments.require_type("a plan, the result of make_plan,", plan, Plan)
     backend = backend or Backend()
     check_backend(backend)
     errors.require_one_of("way to treat existing runs", on_existing, ON_EXISTING)

@@ -1,9 +1,9 @@
 """Files of runs: Arrow IPC streams with a row for each run, which `pyarrow.ipc.open_stream` and pandas read.
 
-A process appends a record batch whenever it has finished some runs. A file is readable up to any cut: a message that is
-cut off counts as not written. Arrow has no checksums, so the metadata of each batch contain the SHA-256 of its message,
-computed with zeros in place of the digest itself. Where bytes are no sound message, reading continues at the next sound
-one.
+A process appends a record batch whenever it has finished some runs. If a file is cut off, all complete messages can
+still be read; an incomplete last message counts as not written. Arrow has no checksums, so the metadata of each batch
+contain the SHA-256 of its message, computed with zeros in place of the digest itself. After bytes that are not a sound
+message, reading continues at the next sound message.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ SCHEMA = pa.schema(
 HEADER = SCHEMA.serialize().to_pybytes()
 _OPTIONS = pa.ipc.IpcWriteOptions(compression="zstd", use_threads=False)
 _MARK, _ZEROS = f"{FORMAT} sha256:".encode(), b"0" * 64
-_CONTINUED = b"\xff\xff\xff\xff"  # the beginning of each message
-_IS_BATCH = 3  # a type of messages
+_CONTINUED = b"\xff\xff\xff\xff"  # the first bytes of each message
+_IS_BATCH = 3  # type number of record batches
 _INDEXED = ["run", "generation"]
-_BATCH = 1 << 20  # bytes of a batch of joined runs
+_BATCH = 1 << 20  # smallest size of a batch of joined runs, in bytes
 
 
 class Row(NamedTuple):
-    """A finished run: the columns of `SCHEMA`."""
+    """A finished run; the fields are the columns of `SCHEMA`."""
 
     run: str
     repetition: int
@@ -70,7 +70,7 @@ class Row(NamedTuple):
 
 
 class Message(NamedTuple):
-    """A whole record batch of a file: its position, the digests of its runs, and their generations."""
+    """A complete record batch of a file: its position, and the digests and generations of its runs."""
 
     offset: int
     size: int
@@ -79,7 +79,7 @@ class Message(NamedTuple):
 
 
 class Gap(NamedTuple):
-    """Bytes that are no sound message. They are torn if they can be the rest of a write that did not finish."""
+    """Bytes that are not a sound message. The gap is torn if it may be the beginning of a write that did not finish."""
 
     start: int
     stop: int
@@ -105,7 +105,7 @@ def encode_batch(batch: pa.RecordBatch) -> bytes:
 
 
 def write_batches(file: BinaryIO, batches: Iterable[pa.RecordBatch]) -> None:
-    """Write a whole file of runs, with small batches joined."""
+    """Write a complete file of runs; small batches are joined."""
     file.write(HEADER)
     waiting: list[pa.RecordBatch] = []
     for batch in batches:
@@ -125,10 +125,10 @@ def _joined(batches: Sequence[pa.RecordBatch]) -> bytes:
 def decode_batch(raw: bytes, columns: Sequence[str] = tuple(SCHEMA.names)) -> pa.RecordBatch:
     """Return columns of a batch from its message.
 
-    Raises `InputError` with a part of a sentence if the message is not as it was written, or is not a batch of runs.
+    Raises `InputError` with a part of a sentence if the checksum does not match, or the message is not a batch of runs.
     """
     if not _is_sound(raw):
-        raise InputError("it is not as it was written")
+        raise InputError("the checksum of its batch does not match")
     fields = [SCHEMA.get_field_index(name) for name in columns]
     options = pa.ipc.IpcReadOptions(included_fields=fields, use_threads=False)
     try:
@@ -145,7 +145,7 @@ def decode_batch(raw: bytes, columns: Sequence[str] = tuple(SCHEMA.names)) -> pa
 def find_messages(file: pa.NativeFile, size: int, start: int = 0) -> Iterator[Message | Gap]:
     """Yield the batches of a file of runs, and the gaps between them.
 
-    size: bytes of the file to look at; another process may be appending more.
+    size: the number of bytes to read; another process may be appending more.
     start: the offset of a message.
     """
     here = start
@@ -164,7 +164,7 @@ def find_messages(file: pa.NativeFile, size: int, start: int = 0) -> Iterator[Me
 
 
 def _end(file: pa.NativeFile, offset: int, size: int) -> int:
-    """Return the end of the message at an offset; 0 if there is no message, or no whole message."""
+    """Return the end of the message at an offset, or 0 if there is no complete message."""
     try:
         file.seek(offset)
         pa.ipc.read_message(file)
@@ -174,7 +174,7 @@ def _end(file: pa.NativeFile, offset: int, size: int) -> int:
 
 
 def _message(file: pa.NativeFile, offset: int, end: int) -> Message | None:
-    """Return the runs in a message, None if it is not sound. The schema, at the beginning, contains no runs."""
+    """Return the message at an offset, or None if it is not sound. The schema, at the beginning, has no runs."""
     raw = _read(file, offset, end - offset)
     try:
         if offset == 0 and pa.ipc.read_schema(pa.py_buffer(raw)).equals(SCHEMA, check_metadata=True):
@@ -186,7 +186,7 @@ def _message(file: pa.NativeFile, offset: int, end: int) -> Message | None:
 
 
 def _next_message(file: pa.NativeFile, rest: bytes, offset: int) -> int:
-    """Return the offset of the next sound message behind the one at an offset, or the end of the file."""
+    """Return the offset of the next sound message after an offset, or the end of the file."""
     at = rest.find(_CONTINUED, 1)
     while at >= 0:
         end = _end(file, offset + at, offset + len(rest))
@@ -202,22 +202,22 @@ def _read(file: pa.NativeFile, offset: int, count: int) -> bytes:
 
 
 def _is_sound(raw: bytes) -> bool:
-    """Whether a message is as it was written."""
+    """Whether the checksum of a message matches."""
     at = raw.find(_MARK) + len(_MARK)
     found, zeroed = raw[at : at + len(_ZEROS)], raw[:at] + _ZEROS + raw[at + len(_ZEROS) :]
     return at >= len(_MARK) and hashlib.sha256(zeroed).hexdigest().encode() == found
 
 
 def _expanded(raw: bytes) -> int:
-    """Return the bytes that the buffers of a batch claim to need when they are decompressed.
+    """Return the number of bytes that the buffers of a batch declare as their decompressed size.
 
-    pyarrow allocates them unchecked, so they are read from the metadata of the message, a flatbuffer.
+    pyarrow allocates this size unchecked, so it is computed first, with the metadata of the message (a flatbuffer).
     """
     start = 8 + struct.unpack_from("<i", raw, 4)[0]
     metadata = raw[8:start]
     message = _target(metadata, 0)
     if metadata[_field(metadata, message, 1)] != _IS_BATCH:
-        raise ValueError("no record batch")
+        raise ValueError("not a record batch")
     batch = _target(metadata, _field(metadata, message, 2))
     if not _field(metadata, batch, 3):
         raise ValueError("not compressed")
@@ -229,12 +229,12 @@ def _expanded(raw: bytes) -> int:
 
 
 def _target(data: bytes, at: int) -> int:
-    """Follow the reference at a position."""
+    """Return the target of the reference at a position."""
     return at + int(struct.unpack_from("<I", data, at)[0])
 
 
 def _field(data: bytes, table: int, number: int) -> int:
-    """Return the position of a field of a table, 0 if the field is absent."""
+    """Return the position of a field of a table, or 0 if the field is absent."""
     names = table - struct.unpack_from("<i", data, table)[0]
     if 4 + 2 * number >= struct.unpack_from("<H", data, names)[0]:
         return 0

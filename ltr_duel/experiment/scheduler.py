@@ -1,4 +1,4 @@
-"""Do the runs of a plan that are not in the store, anywhere and in any order, and store their outcomes."""
+"""Execute the runs of a plan that are not in the store, on any machine and in any order, and store their outcomes."""
 
 from __future__ import annotations
 
@@ -28,30 +28,30 @@ from ltr_duel.experiment.worker import Outcome, failure, origin
 from ltr_duel.preferences import write_preferences
 
 _POLL = 0.5
-_TOGETHER, _LATEST = 64, 0.5  # finished runs that are stored together; seconds after which fewer are stored
+_TOGETHER, _LATEST = 64, 0.5  # runs that are stored together; seconds after which fewer are stored
 
 
 class Report(NamedTuple):
-    """The result of `run_experiment`: numbers of runs, and the runs that are missing.
+    """The result of `run_experiment`: numbers of runs, failed runs and damaged files.
 
     Parameters
     ----------
     planned : int
-        Runs of the plan, or of the shard.
+        Number of runs in the plan or the shard.
     done : int
-        Runs done by this call.
+        Number of runs finished by this call.
     already_done : int
-        Runs that existed before, or were done by another process meanwhile.
+        Number of runs that existed before, or that other processes finished during this call.
     failed : tuple of str
-        Digests of failed runs, those included that failed earlier and were not tried again.
+        Digests of failed runs, including runs that failed earlier and were not repeated.
     damaged : dict of str to str
-        Names of files in which bytes are no runs, and sentences that say so.
+        Names of files that are damaged or unreadable, and a message about each.
     left : int
-        Runs that are still to do.
+        Number of runs that are still to do.
     interrupted : bool
-        Whether Ctrl-C, or a signal to end, ended it.
+        Whether Ctrl-C or a signal to terminate ended the call.
     replaced : mapping of str to str
-        Digest -> what was wrong, of damaged runs that this call was to do again.
+        Digests of damaged runs that this call had to repeat, and the error of each.
 
     Examples
     --------
@@ -72,8 +72,8 @@ class Report(NamedTuple):
 class Scheduler:
     """One call of `run_experiment`.
 
-    Each run's status is one byte (plus two numbers for runs that may be done again). Failures are kept by name, and so
-    are runs that other processes do meanwhile.
+    Each run's status is one byte, and two numbers for runs that may be repeated. Failed runs, and runs that other
+    processes finish during the call, are stored by digest.
     """
 
     def __init__(
@@ -92,10 +92,10 @@ class Scheduler:
         self.failed: set[str] = set()
         self.damaged: dict[str, str] = {}
         self.replaced: dict[str, str] = {}
-        self._todo = bytearray(len(plan))  # 1 for each run that is to be done, by its place in the plan
-        self._before = np.zeros((len(plan), 2), np.int64)  # of such a run: its generation now, when it failed before
+        self._todo = bytearray(len(plan))  # 1 for each run to do, by its number in the plan
+        self._before = np.zeros((len(plan), 2), np.int64)  # such a run's next generation; time of its failure
         self._underway: dict[str, PlannedRun] = {}
-        self._problems: set[int] = set()  # numbers of those with runs to do
+        self._problems: set[int] = set()  # numbers of problems with runs to do
         self._only = only
         self._origins: list[tuple[dict[str, Any], str]] = []
         self._pace = Pace() if backend.time_limit is None else Pace(most=1)
@@ -114,11 +114,11 @@ class Scheduler:
 
     @property
     def left(self) -> int:
-        """Runs that are still to do."""
+        """Number of runs that are still to do."""
         return self._todo.count(1)
 
     def _find_work(self, overwrite: bool, retry: bool, wrong: Mapping[str, str]) -> None:
-        """Mark the runs that are to be done."""
+        """Mark the runs that have to be executed."""
         failed = {path.stem for path in self.store.failed.glob("*.json")}
         if not retry:
             self.damaged |= self._index.broken
@@ -137,7 +137,7 @@ class Scheduler:
                 self._mark(run, exists=there or run.digest in failed)
 
     def _find_again(self, only: Collection[str]) -> None:
-        """Mark these runs, and no others, whatever is there of them; look at all matrices."""
+        """Mark only these runs, even if they exist, and all problems, so that all matrices are checked."""
         self._problems.update(range(len(self.plan.problems)))
         for run in self.plan:
             if run.digest in only:
@@ -151,7 +151,7 @@ class Scheduler:
             self._before[run.number] = self._index.generation(run.digest), self.store.changed_at(self._failure(run))
 
     def run(self) -> Report:
-        """Do the runs that are marked."""
+        """Execute the marked runs."""
         interrupted = False
         progress = Progress(self.planned, self.planned - self.left)
         about = {"jobs": self.backend.jobs, "backend": self.backend.name, "planned": self.planned}
@@ -171,7 +171,7 @@ class Scheduler:
         except (SchedulerGoneError, StoreFullError, WorkersDiedError) as error:
             finished = self.already_done + self.done
             self.store.drop_if_empty()
-            kept = f"{finished:,} of {self.planned:,} runs are in {self.store.folder}, and are kept:"
+            kept = f"{finished:,} of {self.planned:,} runs are stored in {self.store.folder}:"
             what = f"{kept} the same command resumes from there" if finished else "no run was finished"
             raise InputError(f"{error}; {what}") from None
         finally:
@@ -182,7 +182,7 @@ class Scheduler:
         )
 
     def _pass(self, driver: Driver, progress: Progress) -> None:
-        """Go once through the plan, and run unclaimed tasks."""
+        """Go through the plan once and run the unclaimed tasks."""
         tasks = self._claimed(driver, progress)
         first = next(tasks, None)
         if first is None:
@@ -200,14 +200,14 @@ class Scheduler:
                 if len(waiting) >= _TOGETHER or time.monotonic() - kept > _LATEST:
                     some, waiting, kept = waiting, [], time.monotonic()
                     self._keep(some, driver)
-        finally:  # after an interrupt too
+        finally:  # also after an interrupt
             self._keep(waiting, driver)
 
     def _claimed(self, driver: Driver, progress: Progress) -> Iterator[list[Task]]:
-        """Yield tasks for one worker, claimed when they are requested."""
+        """Yield lists of tasks, each for one worker; runs are claimed when a list is requested."""
         todo = (run for run in self.plan.shard(self.shard) if self._todo[run.number])
         for runs in self._pace.together(todo):
-            # Runs that another process has claimed are left out. If it dies, the next pass claims them.
+            # Runs claimed by another process are left out. If that process dies, the next pass claims them.
             digests = set(driver.claim(run.digest for run in runs))
             claimed = [run for run in runs if run.digest in digests]
             tasks = []
@@ -225,7 +225,7 @@ class Scheduler:
         return self.store.place("failed", f"{run.digest}.json")
 
     def _origin(self, outcome: Outcome) -> str:
-        """Return the name of the origin of a run, which is written once for each process that does runs."""
+        """Return the name of a run's origin, which is written once for each process that executes runs."""
         for environment, known in self._origins:
             if environment == outcome.environment:
                 return known
@@ -233,7 +233,7 @@ class Scheduler:
         return self._origins[-1][1]
 
     def _done_elsewhere(self, runs: Sequence[PlannedRun], mine: str) -> Iterator[bool]:
-        """Yield for each run whether another process has done it since this process last read the store."""
+        """Yield for each run whether another process has finished it since this process last read the store."""
         if runs:
             self._index.update(but=mine)
         failures = self.store.has_failures()
@@ -251,7 +251,7 @@ class Scheduler:
             yield done or failed
 
     def _keep(self, outcomes: Sequence[Outcome], driver: Driver) -> None:
-        """Store outcomes, runs in the file of the driver and failures each in a file, and release their claims."""
+        """Store runs in the driver's file and each failure in a separate file, then release the claims."""
         runs = [self._underway.pop(outcome.digest) for outcome in outcomes]
         rows, now = [], time.time()
         for run, outcome in zip(runs, outcomes, strict=True):
@@ -280,7 +280,7 @@ class Scheduler:
         return path
 
     def _write_problems(self) -> None:
-        """Keep the matrices beside the results, so that they can be read without their sources."""
+        """Store the matrices beside the results, so that results can be read without the sources of the matrices."""
         for problem in (self.plan.problems[number] for number in sorted(self._problems)):
             path = self.store.problem_path(problem.digest)
             if wrong_with_problem(path, problem.matrix.digest):

@@ -1,6 +1,6 @@
-"""The file of an experiment. Only this TOML file is read here, and only the plug-ins that it names are run.
+"""The TOML file of an experiment. This module reads only this file, and executes the plug-ins that it names.
 
-A list anywhere means a product: each problem x policy x horizon x repetition is one run.
+Lists are combined as a product: each problem x policy x horizon x repetition is one run.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from ltr_duel.core import plugins as core_plugins
 from ltr_duel.experiment.problem_specs import NO_LIMIT, CorpusSpec, MatrixSpec, UtilitySpec
 from ltr_duel.simulation import REGRETS
 
-_MOST_LABELS = 10_000  # that one entry of the policies stands for
+_MOST_LABELS = 10_000  # largest number of policies in one entry
 
 
 def _policy(given: Any) -> tuple[str, ...]:
-    """Read ``"rucb:alpha=0.51"``, or ``{name = "rucb", alpha = [0.51, 1.0]}``; the labels it stands for, checked."""
+    """Return the checked labels of an entry: ``"rucb:alpha=0.51"`` or ``{name = "rucb", alpha = [0.51, 1.0]}``."""
     if isinstance(given, str):
         labels: tuple[str, ...] = (schema.text(given),)
     elif isinstance(given, dict) and "name" in given:
@@ -45,9 +45,9 @@ def _label(name: str, params: dict[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Spec:
-    """A whole experiment, as `read_spec` reads it: every problem x horizon x policy x repetition is a run.
+    """An experiment, read by `read_spec`: every problem x horizon x policy x repetition is a run.
 
-    Raises `InputError` if there is no problem, or a policy is given twice.
+    Raises `InputError` if there is no problem, a batch or delay exceeds the horizon, or a policy is given twice.
     """
 
     policies: tuple[tuple[str, ...], ...] = schema.axis(
@@ -68,7 +68,7 @@ class Spec:
 
     def __post_init__(self) -> None:
         if not (self.matrices or self.corpora or self.utilities):
-            raise InputError("there is nothing to run on: give [[matrices]], [[corpora]] or [[utilities]]")
+            raise InputError("there is no problem: give [[matrices]], [[corpora]] or [[utilities]]")
         for name in ("batch", "delay"):
             if getattr(self, name) > min(self.horizon):
                 raise InputError(f"{name}: {getattr(self, name):,} is more than the horizon of {min(self.horizon):,}")
@@ -80,13 +80,13 @@ class Spec:
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """The policies with their parameters, as the user named them."""
+        """The policies with their parameters."""
         return tuple(label for group in self.policies for label in group)
 
 
 @dataclass(frozen=True)
 class SpecFile:
-    """A spec with the file it came from and the plug-ins it needs; its paths are relative to the file's folder."""
+    """A spec with its file and the plug-ins it needs; paths in the spec are relative to the folder of the file."""
 
     path: Path
     content: str
@@ -109,12 +109,12 @@ def read_spec(
     path : str or Path
         The TOML file.
     content : str, optional
-        Its text; the file itself need not exist then.
+        The text of the file, which then need not exist.
     plugins : sequence of path
-        Plug-in files to load first, beside those that the file names itself.
+        Plug-in files to load first, in addition to those named in the file.
     load_named : bool
-        Whether to load those that the file names. Plug-ins run with the rights of their user, so the text of an
-        experiment that comes from elsewhere is read without them.
+        Whether to load the plug-ins named in the file. Plug-ins run with the rights of the user, so an experiment from
+        an untrusted source is read without them.
 
     Returns
     -------
@@ -124,7 +124,7 @@ def read_spec(
     Raises
     ------
     InputError
-        If the file does not exist, is not TOML, or holds an illegal value; the sentence names the key.
+        If the file does not exist, is not TOML, or contains an invalid value; the message names the key.
 
     Examples
     --------
@@ -136,8 +136,8 @@ def read_spec(
     path = arguments.as_path("an experiment", path)
     content, given = schema.read_toml(path, content)
     named = schema.one_or_more(schema.text, given["plugins"], f"{path}: plugins") if "plugins" in given else ()
-    with schema.located(f"{path}: plugins"):  # before the rest: the policies may come from them
+    with schema.located(f"{path}: plugins"):  # first, because plug-ins may define the policies
         more = [path.parent / one for one in named] if load_named else []
         loaded = [core_plugins.load_plugin(one) for one in [*plugins, *more]]
-    once = {plugin.sha256: plugin for plugin in loaded}  # a file named twice, or its copy, is one
+    once = {plugin.sha256: plugin for plugin in loaded}  # a copy of a file counts as the same plug-in
     return SpecFile(path, content, schema.read_table(Spec, given, f"{path}:"), tuple(once.values()))

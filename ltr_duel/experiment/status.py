@@ -1,4 +1,4 @@
-"""How far a store is: done, running, failed, to do, time left. Imports no kernels, so that it answers at once."""
+"""The progress of a store: runs done, running, failed and to do; time left. Imports no kernels, so that it is fast."""
 
 from __future__ import annotations
 
@@ -13,34 +13,34 @@ from ltr_duel.experiment.leases import claimed, live_drivers
 from ltr_duel.experiment.plan_file import read_plans
 from ltr_duel.experiment.store import Store
 
-_SAMPLE = 200  # runs that the mean time of a run is taken from
-_LONGEST = 1e10  # seconds: more than any run takes
+_SAMPLE = 200  # number of runs from which the mean time of a run is computed
+_LONGEST = 1e10  # seconds; no run takes longer
 
 
 class Status(NamedTuple):
-    """What is known of a store."""
+    """The progress of a store, in numbers of runs."""
 
-    names: list[str]  # of the experiments
+    names: list[str]  # names of the experiments
     planned: int
     done: int
     running: int
     failures: list[dict[str, Any]]
-    damaged: dict[str, str]  # name of a file -> a sentence: which bytes of it are no runs
-    foreign: list[str]  # files that do not belong here
-    unplanned: int  # runs that no plan here asks for
+    damaged: dict[str, str]  # file name -> message about its damaged bytes
+    foreign: list[str]  # names of files that do not belong to a store
+    unplanned: int  # number of runs that no plan of the store contains
     drivers: list[dict[str, Any]]
     seconds_left: float | None  # None if no run has finished yet
 
     @property
     def left(self) -> int:
-        """Runs that are still to do, those running included."""
+        """Number of runs that are still to do, including running ones."""
         return self.planned - self.done - len(self.failures)
 
 
 def read_status(folder: str | Path) -> Status:
-    """Say how far the experiments of a store are.
+    """Return the progress of the experiments of a store.
 
-    Raises `InputError` if the folder holds no results.
+    Raises `InputError` if the folder contains no results.
     """
     store = Store(folder)
     store.require()
@@ -67,12 +67,12 @@ def read_status(folder: str | Path) -> Status:
 
 
 def _seconds_left(index: Index, done: list[str], left: int, drivers: list[dict[str, Any]]) -> float | None:
-    """Extrapolate from finished runs and the workers of the live drivers (or all cores here, if there is none)."""
+    """Extrapolate from finished runs and the workers of the live drivers (or of all cores if none is live)."""
     if left == 0:
         return 0.0
     every = max(1, len(done) // _SAMPLE)
     seconds: list[float] = []
-    with suppress(InputError):  # a file was joined with others at this moment
+    with suppress(InputError):  # a file was joined with others during the reading
         for _, rows in index.batches(done[::every][:_SAMPLE]):
             if not isinstance(rows, InputError):
                 seconds += (one for one in rows["seconds"].to_pylist() if 0 <= one < _LONGEST)
@@ -83,5 +83,5 @@ def _seconds_left(index: Index, done: list[str], left: int, drivers: list[dict[s
 
 
 def age(driver: dict[str, Any]) -> float:
-    """Return for how many seconds a driver has been running."""
+    """Return the number of seconds for which a driver has been running."""
     return time.time() - float(driver["began"])

@@ -1,16 +1,16 @@
 """The store: a folder that contains every finished run completely or not at all.
 
 DIR/plans/<digest>.parquet       the runs of each experiment started here: the spec, and the key of each run
-DIR/problems/<digest>.parquet    the matrix that regret is measured by
+DIR/problems/<digest>.parquet    the matrix by which regret is measured
 DIR/runs/<id>.arrows             the runs that one process has finished (`runs_file`)
 DIR/origins/<sha256>.json        the origin of runs: experiment, program, libraries, machine
 DIR/failed/<digest>.json         a run that failed, with its traceback
 DIR/claims/<digest>-<id>         an empty file: a process has claimed a run
-DIR/drivers/<id>                 that process, with the lease that it renews while it is alive
+DIR/drivers/<id>                 a process that executes runs; it renews a lease while it is alive
 DIR/tmp/                         files that are being written
 
-Nothing here imports the simulation: looking at a store of 100,000 runs takes a moment. A process that runs an
-experiment names files by text (`Store.place`): some versions of Python keep the parts of every `Path` for ever.
+This module does not import the simulation, so the status of 100,000 runs is read in a moment. A process that runs an
+experiment names files by strings (`Store.place`), because some versions of Python never free the parts of a `Path`.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _FAILURE = {"policy": str, "problem": str, "horizon": int, "repetition": int, "e
 class Store:
     """A folder of runs. One thread of a process writes to it at a time.
 
-    folder: `prepare` makes it, if it does not exist.
+    folder: the folder; `prepare` makes it if it does not exist.
     """
 
     def __init__(self, folder: str | Path) -> None:
@@ -53,10 +53,10 @@ class Store:
         self._temporary = self.tmp / f"{os.getpid()}-{uuid.uuid4().hex}"
 
     def drop_if_empty(self) -> None:
-        """Remove the folders of a store in which there is nothing, not even a driver."""
+        """Remove the folders of a store that contains no file, not even a driver."""
         if not self.folder.is_dir() or any(path.is_file() for path in self.folder.rglob("*")):
             return
-        with suppress(OSError):  # somebody may begin to use them
+        with suppress(OSError):  # another process may begin to use them
             for folder in sorted(self.folder.rglob("*"), reverse=True):
                 folder.rmdir()
             self.folder.rmdir()
@@ -64,11 +64,11 @@ class Store:
     def prepare(self) -> None:
         """Make the folders.
 
-        Raises `InputError` if they cannot be made, or the folder holds something else.
+        Raises `InputError` if they cannot be made, or the folder contains other files.
         """
         self._refuse_earlier()
         if self.folder.is_dir() and not self.exists() and any(self.folder.iterdir()):
-            raise InputError(f"{self.folder}: holds files that are not of an experiment; give a new or empty folder")
+            raise InputError(f"{self.folder}: contains files that do not belong to an experiment; give an empty folder")
         try:
             for folder in (
                 self.plans, self.problems, self.runs, self.origins, self.failed, self.claims, self.drivers, self.tmp,
@@ -82,11 +82,11 @@ class Store:
         return self.runs.is_dir() and self.plans.is_dir()
 
     def require(self) -> None:
-        """Refuse a folder that is no store of this version."""
+        """Raise an error if the folder is not a store of this version."""
         if not self.exists():
             alone = self.folder / "results.parquet"
-            hint = f"; {alone}, of 'ltr-duel simulate', is a table that pandas.read_parquet reads" * alone.is_file()
-            raise InputError(f"{self.folder}: no results of 'ltr-duel run' are here{hint}")
+            hint = f"; {alone}, written by 'ltr-duel simulate', is a table for pandas.read_parquet" * alone.is_file()
+            raise InputError(f"{self.folder}: contains no results of 'ltr-duel run'{hint}")
         self._refuse_earlier()
 
     def _refuse_earlier(self) -> None:
@@ -103,30 +103,30 @@ class Store:
         )
 
     def problem_path(self, digest: str) -> Path:
-        """Where the matrix of a problem lies."""
+        """Return the path of the matrix of a problem."""
         return self.problems / f"{digest}.parquet"
 
     def place(self, kind: str, name: str) -> str:
-        """Where a file of the folder ``kind`` lies, as text."""
+        """Return the path of a file in the folder ``kind`` as a string."""
         return f"{self.folder}/{kind}/{name}"
 
     def write(self, path: str | Path, data: bytes) -> None:
-        """Write a file: whole, or not at all. Raises what `writing` does."""
+        """Write a file completely or not at all. Raises the errors of `writing`."""
         with self.writing(path) as file:
             file.write(data)
 
     @contextmanager
     def writing(self, path: str | Path) -> Iterator[BinaryIO]:
-        """Open a file that appears when all is written, and not before.
+        """Open a temporary file that gets its name when it is complete.
 
-        Raises `StoreFullError` if there is no space left, and `InputError` if it cannot be written for another reason.
+        Raises `StoreFullError` if there is no space left, or `InputError` if it cannot be written for another reason.
         """
         with self._said(path), core_files.replacing(path, self._temporary) as temporary, temporary.open("wb") as file:
             yield file
 
     @contextmanager
     def _said(self, path: str | Path) -> Iterator[None]:
-        """Say in a sentence why something cannot be written."""
+        """Replace an error of writing by an `InputError`."""
         try:
             yield
         except OSError as error:
@@ -140,7 +140,7 @@ class Store:
             os.unlink(path)
 
     def changed_at(self, path: str) -> int:
-        """Return when a file was written, in nanoseconds; 0 if it does not exist."""
+        """Return the time when a file was written, in nanoseconds, or 0 if it does not exist."""
         try:
             return os.stat(path).st_mtime_ns
         except FileNotFoundError:
@@ -149,8 +149,8 @@ class Store:
     def append(self, name: str, data: bytes) -> None:
         """Append to a file of runs, which is made if it does not exist; after an error, nothing is appended.
 
-        The file is closed each time, so that on a network file system other machines see the data. Raises what
-        `writing` does.
+        The file is closed each time, so that other machines see the data on a network file system. Raises the errors of
+        `writing`.
         """
         with self._said(path := self.place("runs", name)), open(path, "ab", buffering=0) as file:
             before = file.seek(0, os.SEEK_END)
@@ -158,7 +158,7 @@ class Store:
             try:
                 while left:
                     left = left[file.write(left) :]
-            except BaseException:  # an interrupt too
+            except BaseException:  # including an interrupt
                 file.truncate(before)
                 raise
 
@@ -166,13 +166,13 @@ class Store:
         """Return an index of all runs."""
         index = Index(self)
         index.update()
-        while index.lost:  # a file was joined with others meanwhile
+        while index.lost:  # a file was joined with others during the update
             index = Index(self)
             index.update()
         return index
 
     def keep_origin(self, content: dict[str, Any]) -> str:
-        """Write an origin of runs, unless it exists and is sound; return its name."""
+        """Write an origin of runs unless a sound copy exists; return its name."""
         text = json.dumps(content, sort_keys=True).encode()
         name = hashlib.sha256(text).hexdigest()
         try:
@@ -182,7 +182,7 @@ class Store:
         return name
 
     def origin(self, name: str) -> dict[str, Any]:
-        """Return an origin of runs. Raises `InputError` with a part of a sentence if it is not as it was written."""
+        """Return an origin of runs. Raises `InputError` with a part of a sentence if it is damaged."""
         try:
             text = (self.origins / f"{name}.json").read_bytes() if is_digest(name) else b""
         except FileNotFoundError:
@@ -190,36 +190,36 @@ class Store:
         except OSError as error:
             raise InputError(f"its manifest cannot be read: {error.strerror}") from None
         if hashlib.sha256(text).hexdigest() != name:
-            raise InputError("its manifest is not as it was written")
+            raise InputError("the checksum of its manifest does not match")
         try:
             return parsed_record(text, {})
         except InputError as error:
             raise InputError(f"its manifest is {error}") from None
 
     def files(self, folder: Path) -> list[Path]:
-        """Return the files of a folder that are named by a digest, sorted; other files are not of this store."""
+        """Return the files of a folder that are named by a digest, sorted; other files do not belong to a store."""
         paths = folder.iterdir() if folder.is_dir() else ()  # empty folders may be lost in a copy
         return sorted(path for path in paths if is_digest(path.stem) and path.suffix in (".parquet", ".json"))
 
     def has_failures(self) -> bool:
-        """Whether any failed run is known."""
+        """Whether there are records of failed runs."""
         with os.scandir(self.failed) as entries:
             return next(entries, None) is not None
 
     def failures(self) -> dict[str, dict[str, Any]]:
-        """Return what is known of each failed run, by digest."""
+        """Return the record of each failed run, by digest."""
         return {
             path.stem: read_record(path, "the record of a failed run", _FAILURE) for path in self.files(self.failed)
         }
 
 
 def is_digest(name: str) -> bool:
-    """Whether this is a SHA-256 as text."""
+    """Whether a name is a SHA-256 in hexadecimal digits."""
     return len(name) == 64 and HEX.issuperset(name)
 
 
 class StoreFullError(InputError):
-    """There is no space left where the store lies."""
+    """There is no space left on the device of the store."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(f"{folder}: no space left on the device")

@@ -1,4 +1,4 @@
-"""The runs of a store together with its plans, which contain their keys."""
+"""The runs of a store, together with its plans, which contain the keys of the runs."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class StoredRuns:
 
     @functools.cached_property
     def planned(self) -> dict[str, Planned]:
-        """The planned runs by digest, each as the first plan has it."""
+        """The planned runs by digest; a run of several plans belongs to the first."""
         found: dict[str, Planned] = {}
         for number, plan in enumerate(self.plans):
             digests, *columns = (plan.runs[name].to_pylist() for name in ("digest", *Planned._fields[1:]))
@@ -57,7 +57,7 @@ class StoredRuns:
     def batches(
         self, digests: Iterable[str], columns: Sequence[str] = tuple(SCHEMA.names)
     ) -> Iterator[tuple[list[str], pa.RecordBatch]]:
-        """Yield runs in the order in which they lie: digests and their rows.
+        """Yield runs in the order of the files: digests and their rows.
 
         Raises `InputError` with a whole sentence if a batch cannot be read.
         """
@@ -72,12 +72,12 @@ class StoredRuns:
 
     def refuse(self, wrong: str) -> NoReturn:
         """Raise an error about damage that `verify_store` repairs."""
-        raise InputError(f"{wrong}; 'ltr-duel verify --repair {self.store.folder}' does the run again")
+        raise InputError(f"{wrong}; 'ltr-duel verify --repair {self.store.folder}' repeats the run")
 
     def wrong_with(self, digests: Iterable[str]) -> dict[str, str]:
-        """Check runs, their names and their origins: by digest, a sentence that says what is wrong, or nothing.
+        """Check runs, their digests and their origins; return a message for each digest, "" if the run is sound.
 
-        A run that no plan contains is sound if its checksum is right.
+        A run that no plan contains is sound if its checksum matches.
         """
         wrong = {}
         for names, rows in self._batches(digests):
@@ -94,15 +94,15 @@ class StoredRuns:
         return wrong
 
     def result(self, digest: str, row: pa.RecordBatch) -> RunResult:
-        """Return a planned run from its row. Raises `InputError` with a part of a sentence if it is another run."""
+        """Return a planned run from its row. Raises `InputError` (a part of a sentence) for another run's row."""
         planned, (repetition,) = self.planned[digest], row["repetition"].to_pylist()
         key, digest_of = self._group(planned)
         if (own := digest_of(repetition)) != digest:
-            raise InputError(f"it is of another run, {own}")
+            raise InputError(f"it belongs to another run, {own}")
         return decode_run(row, RunKey(**key, repetition=repetition), planned.label)
 
     def matrix_of(self, planned: Planned) -> str:
-        """Return the digest of the matrix that the regret of a planned run is measured by."""
+        """Return the digest of the matrix by which the regret of a planned run is measured."""
         key = self._group(planned)[0]
         return str(key["measured_by"] or key["oracle"].get("matrix"))
 
@@ -111,7 +111,7 @@ class StoredRuns:
         return self._group(planned)[1](repetition)
 
     def manifest(self, digest: str) -> dict[str, Any]:
-        """Return the origin and the cost of a run. Raises `InputError` if the run is damaged, or in no plan."""
+        """Return the origin and the cost of a run. Raises `InputError` if the run is damaged or not planned."""
         if digest not in self.planned:
             raise InputError(f"{self.store.folder}: no plan here contains the run {digest}")
         ((_, rows),) = self.batches([digest])
@@ -141,7 +141,7 @@ class StoredRuns:
                 yield names, rows
                 for digest in names:
                     del left[digest]
-        except InputError:  # another process has joined files meanwhile, so the runs are in another file
+        except InputError:  # another process has joined files, so the runs are in a new file
             self.index = self.store.scan()
             yield from self.index.batches(left, columns)
 
@@ -158,7 +158,7 @@ _FACTS = ["repetition", "seconds", "finished", "origin", "decisions"]
 
 
 def digests(key: dict[str, Any]) -> Callable[[int], str]:
-    """Return a function that returns `RunKey.digest` of each repetition; the text of the key is made once for all."""
+    """Return a function from a repetition to its `RunKey.digest`; the text of the key is made once for all."""
     whole = key_fields(RunKey(**key, repetition=0))
     before, after = (
         json.dumps({name: one for name, one in whole.items() if early(name)}, sort_keys=True)
@@ -175,9 +175,9 @@ def digests(key: dict[str, Any]) -> Callable[[int], str]:
 
 
 def wrong_with_problem(path: Path, digest: str) -> str:
-    """Compare the matrix of a problem with its digest: return what is wrong, or nothing."""
+    """Compare the matrix of a problem with its digest; return an error message, or "" if it is sound."""
     try:
         found = load_preferences(path).digest
     except InputError as error:
         return str(error)
-    return "" if found == digest else f"{path}: damaged: not the matrix that its runs were measured by"
+    return "" if found == digest else f"{path}: damaged: its runs were measured by another matrix"

@@ -1,4 +1,4 @@
-"""The tidy table of one study. Runs are decoded many at a time; no object is made for each run."""
+"""The tidy table of one study. Many runs are decoded at a time, without an object for each run."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from ltr_duel.experiment.counts import Runs, arms_of, by_shape
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation import REGRETS, cumulative_regret, loss_per_arm, reference_errors
 
-_AT_ONCE = 1 << 18  # checkpoints times arms of the runs that are decoded together
+_AT_ONCE = 1 << 18  # checkpoints x arms of all runs that are decoded together
 _PLACE = "place"
 
 Refuse = Callable[[str, str], NoReturn]
 
 
 class _Rows(NamedTuple):
-    """Runs that wait to be decoded."""
+    """Runs that are still to be decoded."""
 
     places: IntVector
     rows: pa.RecordBatch
 
 
 class StudyTable:
-    """Takes the runs of one problem and horizon in the order in which they lie.
+    """Collects the runs of one problem and horizon, in any order.
 
-    horizon: of the runs.
-    matrix: by which regret is measured.
-    values: shape (K,); ``utility`` and ``ndcg`` of each arm, where they are known.
-    refuse: raises an error; takes the digest of a run, and what is wrong with it.
-    last: whether the table has only the last checkpoint of each run.
+    horizon: the horizon of the runs.
+    matrix: the matrix by which regret is measured.
+    values: ``utility`` and ``ndcg`` of each arm, shape (K,), if they exist.
+    refuse: a function that raises an error; its arguments are the digest of a run and the reason.
+    last: whether the table contains only the last checkpoint of each run.
     """
 
     def __init__(
@@ -56,16 +56,16 @@ class StudyTable:
             self._losses[name] = loss_per_arm(matrix, REGRETS[name].loss, values.get(name))
         self._waiting: dict[tuple[int, ...], list[_Rows]] = {}  # by shape
         self._parts: list[dict[str, NDArray[Any]]] = []
-        self._displayed: dict[int, FloatVector] = {}  # by place: impressions of each arm at the end
+        self._displayed: dict[int, FloatVector] = {}  # position -> final exposure of each arm
 
     def add(self, places: IntVector, rows: pa.RecordBatch) -> None:
-        """Take runs, each with its place in the order of the table. Raises what ``refuse`` does."""
+        """Add runs, each with its position in the table. Raises the errors of ``refuse``."""
         for shape, which in by_shape(rows):
             some = _Rows(places[which], rows if len(which) == len(rows) else rows.take(pa.array(which)))
             try:
                 arms = arms_of(shape)
                 if arms != len(self._matrix):
-                    raise InputError(f"it has {arms:,} arms, and its matrix {len(self._matrix):,}")
+                    raise InputError(f"it has {arms:,} arms, but its matrix {len(self._matrix):,}")
             except InputError as error:
                 self._refuse(some.rows["run"][0].as_py(), str(error))
             waiting = self._waiting.setdefault(shape, [])
@@ -74,7 +74,7 @@ class StudyTable:
                 self._decode(shape, self._waiting.pop(shape))
 
     def frame(self, labels: Sequence[str]) -> pd.DataFrame:
-        """Return the table, as `Results.to_frame` does. ``labels`` are the names of the policies, by place."""
+        """Return the table like `Results.to_frame`. ``labels`` contains the policy at each position."""
         while self._waiting:
             self._decode(*self._waiting.popitem())
         columns = {name: np.concatenate([part.pop(name) for part in self._parts]) for name in list(self._parts[0])}
@@ -86,7 +86,7 @@ class StudyTable:
         return pd.DataFrame(table)
 
     def reference_errors(self, labels: Sequence[str]) -> dict[str, float]:
-        """Return how far the error of the matrix moves each policy's mean average regret, at last rows alone."""
+        """Return the standard error that the matrix adds to each policy's mean average regret; requires ``last``."""
         every = pd.DataFrame(list(self._displayed.values()), [labels[place] for place in self._displayed])
         means = every.groupby(level=0).mean()
         return dict(zip(means.index, reference_errors(self._matrix, means.to_numpy()), strict=True))
@@ -117,7 +117,7 @@ class StudyTable:
         self._parts.append(part)
 
     def _decoded(self, rows: pa.Table, shape: tuple[int, ...]) -> Runs:
-        """Decode runs of one shape; if that fails, refuse the first run that is wrong."""
+        """Decode runs of one shape; if decoding fails, raise an error for the first wrong run."""
         try:
             return Runs(rows, shape, self._horizon, last=self._last)
         except InputError as error:

@@ -1,4 +1,4 @@
-"""Check a store: every run against its checksum and a random sample by doing it again; and repair the store."""
+"""Check a store: the checksums of all runs, and a random sample of runs by repeating them; and repair the store."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from ltr_duel.experiment.worker import execute
 
 
 class Verdict(NamedTuple):
-    """What a check found."""
+    """The result of a check."""
 
-    checked: int  # runs compared with their checksums
-    repeated: int  # runs of the sample, done again
-    complaints: list[str]  # what is wrong, and still is after a repair
-    repaired: list[str]  # what was wrong
+    checked: int  # number of runs compared with their checksums
+    repeated: int  # number of runs of the sample that were repeated
+    complaints: list[str]  # remaining errors
+    repaired: list[str]  # repaired errors
 
 
 def verify_store(
@@ -43,13 +43,13 @@ def verify_store(
     jobs: int = -1,
     repair: bool = False,
 ) -> Verdict:
-    """Check all runs, and do a sample of them again.
+    """Check all runs, and repeat a sample of them.
 
-    plugins: files that the experiments need. Those that a store or its plans name are not run.
-    repair: do wrong runs again, and write wrong matrices again. Bytes that are no runs do not show which runs were
-        lost, so all missing runs of the plans are done then.
+    plugins: files that the experiments need. Plug-ins that only the store names are not executed.
+    repair: repeat wrong runs, and write wrong matrices again. Damaged bytes do not show which runs were lost, so all
+        missing runs of the plans are executed then.
 
-    Raises `InputError` if the folder holds no results, a plan is damaged, or a plug-in cannot be used.
+    Raises `InputError` if the folder contains no results, a plan is damaged, or a plug-in cannot be used.
     """
     store = Store(folder)
     store.require()
@@ -60,7 +60,7 @@ def verify_store(
     plans, broken = stored.plans, dict(stored.index.broken)
     runs = stored.wrong_with(stored.index.done)
     sound = [digest for digest, why in sorted(runs.items()) if not why]
-    complaints, repeated = [f"{name}: no run is called that" for name in stored.index.foreign], 0
+    complaints, repeated = [f"{name}: not the name of a file of runs" for name in stored.index.foreign], 0
     wanted = set(random.Random(seed).sample(sound, min(sample, len(sound))))
     for plan, here in by_plan(plans, wanted):
         try:
@@ -70,7 +70,7 @@ def verify_store(
         except InputError as error:
             complaints.append(f"{plan.about['spec_path']}: cannot be repeated here: {error}")
         wanted -= here
-    complaints += [f"{digest}: no plan here asks for it, so it cannot be repeated" for digest in sorted(wanted)]
+    complaints += [f"{digest}: no plan here contains it, so it cannot be repeated" for digest in sorted(wanted)]
     wrong = {digest: why if digest in why else f"{digest}: {why}" for digest, why in sorted(runs.items()) if why}
     wrong |= _wrong_matrices(stored)
     wrong |= broken
@@ -93,7 +93,7 @@ def _missing(stored: StoredRuns) -> set[str]:
 
 
 def _wrong_matrices(stored: StoredRuns) -> dict[str, str]:
-    """Return what is wrong with the matrices of problems that have finished runs, by the digests of the problems."""
+    """Return the errors of the matrices of problems that have finished runs, by the digests of the problems."""
     wrong: dict[str, str] = {}
     for plan in stored.plans:
         done = plan.runs.filter(pc.is_in(plan.runs["digest"], pa.array(stored.index.done, pa.string())))
@@ -104,7 +104,7 @@ def _wrong_matrices(stored: StoredRuns) -> dict[str, str]:
 
 
 def _repeat(stored: StoredRuns, plan: Plan, wanted: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Do some runs of a plan again: yield the digest of each, and what is wrong, or nothing."""
+    """Repeat some runs of a plan; yield the digest and an error message of each, "" if the run is sound."""
     left = set(wanted)
     for run in plan:
         if run.digest not in left:
@@ -114,17 +114,17 @@ def _repeat(stored: StoredRuns, plan: Plan, wanted: Collection[str]) -> Iterator
         why = ""
         ((_, rows),) = stored.batches([run.digest])
         if outcome.counts is None:
-            why = f"{run.digest}: failed this time ({outcome.error})"
+            why = f"{run.digest}: failed when repeated ({outcome.error})"
         elif not same_counts(outcome.counts, counts_of(rows, 0)):
             where = f"{run.label}, horizon {run.horizon}, repetition {run.repetition}"
-            why = f"{run.digest}: other bytes this time ({where})"
+            why = f"{run.digest}: different counts when repeated ({where})"
         yield run.digest, why
     for digest in sorted(left):
-        yield digest, f"{digest}: the experiment does not lead to it any more (its inputs have changed)"
+        yield digest, f"{digest}: the experiment no longer contains it (its inputs have changed)"
 
 
 def by_plan(plans: Iterable[StoredPlan], digests: Collection[str]) -> Iterator[tuple[StoredPlan, set[str]]]:
-    """Yield each plan that asks for some of these runs, with those that no plan before it asks for."""
+    """Yield each plan that contains some of the runs, with the runs that no earlier plan contains."""
     left = set(digests)
     for plan in plans:
         here = left.intersection(plan.runs["digest"].to_pylist())
@@ -134,15 +134,15 @@ def by_plan(plans: Iterable[StoredPlan], digests: Collection[str]) -> Iterator[t
 
 
 def rebuilt(stored: StoredPlan, plugins: Sequence[str | Path], jobs: int) -> Plan:
-    """Make a plan again from the text of its experiment, with the given plug-ins: a store never names code to run.
+    """Make a plan again from its spec, with the given plug-ins, because code named in a store is never executed.
 
-    Raises `InputError` if something that it names is missing here, or is not legal, or a plug-in that it records is not
+    Raises `InputError` if the spec is invalid or something that it names is missing here, or a recorded plug-in is not
     given.
     """
     given = {core_plugins.load_plugin(path).sha256 for path in plugins}
     for one in stored.about["plugins"]:
         if one["sha256"] not in given:
-            raise InputError(f"it needs {one['path']} (SHA-256 {one['sha256']}): give that file with --plugin")
+            raise InputError(f"it needs {one['path']} (SHA-256 {one['sha256']}): pass this file with --plugin")
     file = read_spec(stored.about["spec_path"], stored.about["spec"], plugins=plugins, load_named=False)
     return Plan(file, build_problems(file, jobs=jobs))
 
@@ -150,13 +150,13 @@ def rebuilt(stored: StoredPlan, plugins: Sequence[str | Path], jobs: int) -> Pla
 def do_again(
     store: Store, plans: Sequence[StoredPlan], digests: Collection[str], plugins: Sequence[str | Path], jobs: int
 ) -> tuple[set[str], list[str]]:
-    """Do runs again, and write matrices anew, whatever is there of them.
+    """Repeat runs and write matrices again, even if they exist.
 
-    digests: of runs, and of problems whose matrices are wrong.
+    digests: the digests of the runs, and of the problems whose matrices are wrong.
 
-    Returns the digests of what is sound now, and sentences that say why others could not be made again.
+    Returns the digests of the runs and problems that are sound now, and messages about plans that cannot be repaired.
 
-    Raises `KeyboardInterrupt` after Ctrl-C; what was done by then is kept.
+    Raises `KeyboardInterrupt` after Ctrl-C; finished runs are kept.
     """
     mended: set[str] = set()
     refused = []

@@ -1,4 +1,4 @@
-"""One task, in whatever process: a pure function from a task to the counts of its run, and their origin."""
+"""Execute one task, in any process: a pure function from a task to its counts; the origin is stored separately."""
 
 from __future__ import annotations
 
@@ -23,24 +23,24 @@ _LIBRARIES = ("ltr-duel", "numpy", "numba", "llvmlite", "scipy", "pandas", "pyar
 
 
 class Outcome(NamedTuple):
-    """What became of a task."""
+    """The result of a task: counts or an error."""
 
     digest: str
-    counts: Counts | None  # None if it failed
+    counts: Counts | None  # None if the run failed
     seconds: float
     decisions: int
-    error: str  # one line; nothing if it did not fail
+    error: str  # one line; empty on success
     traceback: str
     environment: dict[str, Any]
 
 
 def execute(task: Task) -> Outcome:
-    """Run a task. An error of the policy is part of the outcome; one of the set-up, or of a compiler, is raised."""
+    """Run a task. Errors of the policy are part of the outcome; errors of the set-up or of the compiler are raised."""
     return PreparedRun(task).run()
 
 
 class PreparedRun:
-    """A task with all done that does not count as the run: plug-ins loaded, the problem opened."""
+    """A task that is ready to run: its plug-ins are loaded and its problem is open, outside the time of the run."""
 
     def __init__(self, task: Task) -> None:
         for plugin in task.plugins:
@@ -49,9 +49,9 @@ class PreparedRun:
         self._configured = POLICIES.configure(task.label)
 
     def compile(self) -> None:
-        """Walk through no step at all: the loop is compiled then, and nothing has run.
+        """Compile the loop by running it for zero steps.
 
-        Raises `PolicyError` if the policy cannot be compiled. Any other error is left to the run, which reports it.
+        Raises `PolicyError` if the policy cannot be compiled. Other errors are ignored, because the run reports them.
         """
         try:
             self._walk(np.zeros(1, np.int64))
@@ -61,13 +61,13 @@ class PreparedRun:
             return
 
     def run(self) -> Outcome:
-        """Run it, and take the time."""
+        """Run the task and measure its time."""
         began = time.perf_counter()
         try:
             result = self._walk(_times(self._key.horizon, self._key.checkpoints_per_decade))
         except PolicyError:
-            raise  # it cannot be compiled: no run of this policy can succeed
-        except (Exception, SystemExit) as error:  # a policy that calls sys.exit fails, and ends nothing
+            raise  # the policy cannot be compiled, so none of its runs can succeed
+        except (Exception, SystemExit) as error:  # sys.exit in a policy only fails the run
             first = str(error).strip().splitlines() or [""]
             line = f"{type(error).__name__}: {first[0]}".rstrip(": ")
             seconds = time.perf_counter() - began
@@ -86,13 +86,13 @@ def _times(horizon: int, per_decade: int) -> IntVector:
 
 @functools.cache
 def environment() -> dict[str, Any]:
-    """Describe the process that runs this: program, libraries, sources, machine.
+    """Describe the current process: program, libraries, sources, machine.
 
     Returns
     -------
     dict
-        ``versions`` (of the libraries), ``python``, ``sources_sha256``, ``git`` (``commit`` and whether sources were
-        ``edited`` since; None outside a checkout), ``processor``, ``system``, ``host``.
+        ``versions`` (of the libraries), ``python``, ``sources_sha256``, ``git`` (``commit``, and whether sources were
+        ``edited`` since the commit; None outside a checkout), ``processor``, ``system``, ``host``.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def environment() -> dict[str, Any]:
 
 
 def origin(plan: Plan, environment: dict[str, Any]) -> dict[str, Any]:
-    """Say which experiment a run belongs to, and by which program and where it was done."""
+    """Return the origin of a run: its experiment, and the program and machine that executed the run."""
     return {
         "experiment": plan.file.spec.name,
         "spec_sha256": plan.file.digest,
@@ -122,7 +122,7 @@ def origin(plan: Plan, environment: dict[str, Any]) -> dict[str, Any]:
 
 
 def failure(plan: Plan, run: PlannedRun, outcome: Outcome) -> dict[str, Any]:
-    """Say how a run failed."""
+    """Return the record of a failed run."""
     return {
         "run": run.digest,
         "policy": run.label,

@@ -120,8 +120,8 @@ def test_a_specification_takes_the_same_keys(odd, tmp_path):
         ('path = "a", fill = "mean"', r"corpora\[0\]: no fill 'mean'"),
         ('path = "a", first_id = 3', r"corpora\[0\]\.first_id: the value must be between 0 and 1, not 3"),
         ('path = "a", labels = "rounded"', "did you mean 'round'"),
-        ("synthetic = {}, fill = 0", r"corpora\[0\]: 'fill' goes with 'path'"),
-        ('synthetic = {}, split = "train"', r"corpora\[0\]: 'split' goes with 'path'"),
+        ("synthetic = {}, fill = 0", r"corpora\[0\]: 'fill' requires 'path'"),
+        ('synthetic = {}, split = "train"', r"corpora\[0\]: 'split' requires 'path'"),
     ],
 )
 def test_a_specification_refuses_options_that_are_not_legal(keys, what):

@@ -44,7 +44,7 @@ def test_an_experiment_from_its_file_to_its_tables(ltr_duel, spec, tmp_path):
     assert answer.code == 0 and "4 runs compared with their checksums, 2 runs repeated: no complaints" in answer.out
     (out / "runs" / "notes.txt").touch()
     answer = ltr_duel("verify", out, "--sample", 0)
-    assert answer.code == 1 and "notes.txt: no run is called that" in answer.out
+    assert answer.code == 1 and "notes.txt: not the name of a file of runs" in answer.out
     assert answer.out.endswith("0 runs repeated: 1 complaint\n")
     (out / "runs" / "notes.txt").unlink()
     answer = ltr_duel("merge", out, "--out", tmp_path / "copy")
@@ -177,7 +177,7 @@ def test_bad_options_are_one_sentence_and_leave_nothing(ltr_duel, spec, tmp_path
 def test_a_folder_without_results_is_refused(ltr_duel, spec, tmp_path):
     for words in (("status", tmp_path), ("verify", tmp_path), ("results", tmp_path), ("merge", tmp_path, "--out", "x")):
         answer = ltr_duel(*words)
-        assert answer.code == 2 and "no results of 'ltr-duel run' are here" in answer.err
+        assert answer.code == 2 and "contains no results of 'ltr-duel run'" in answer.err
     answer = ltr_duel("run", spec)
     assert answer.code == 2 and "--out DIR" in answer.err
 

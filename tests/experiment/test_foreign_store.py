@@ -41,5 +41,5 @@ def test_a_store_whose_runs_need_a_plugin_is_verified_with_that_file_alone(spec_
     spec, folder = spec_file(f'plugins = ["{awkward}"]\n' + matrix_spec(["slow:seconds=0"])), tmp_path / "store"
     run_experiment(plan_of(spec), folder, backend=Backend(jobs=1))
     (complaint,) = verify_store(folder, jobs=1).complaints
-    assert f"it needs {awkward} (SHA-256 {sha256_file(awkward)}): give that file with --plugin" in complaint
+    assert f"it needs {awkward} (SHA-256 {sha256_file(awkward)}): pass this file with --plugin" in complaint
     assert verify_store(folder, jobs=1, plugins=[awkward]) == (4, 4, [], [])

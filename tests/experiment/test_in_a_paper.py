@@ -47,7 +47,7 @@ def test_the_paragraph_names_policies_problems_runs_regrets_and_tests(results):
         "We compare rucb [zoghi2014rucb], mdb [brost2016mdb] and savage [urvoy2013generic] on 2 problems: MQ2008 ",
         "MQ2008 navigational (4 rankers, probabilistic, navigational clicks, outcome rule ",
         "equal scores fixed_random, tie seed 0, lists of 10, answers: simulated users, reference matrix: 40 ",
-        "Each policy runs 3 times for 20 or 40 steps on each problem", "seed 7)", "savage is told the horizon.",
+        "Each policy runs 3 times for 20 or 40 steps on each problem", "seed 7)", "savage uses the horizon.",
         "We report cumulative average regret and NDCG regret", "Wilcoxon signed-rank", "Holm", "(d_z)",
     ):  # fmt: skip
         assert words in said

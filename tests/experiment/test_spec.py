@@ -115,14 +115,14 @@ def test_the_matrix_of_a_corpus_is_estimated_with_the_reductions_that_the_spec_n
             ("comparisons =", "variance_reduction = false\ncomparisons ="),
             ["corpora[0].variance_reduction: ", "false"],
         ),
-        (('clicks = "perfect"', 'fill = "min"'), ["corpora[0]: 'fill' goes with 'path'"]),
+        (('clicks = "perfect"', 'fill = "min"'), ["corpora[0]: 'fill' requires 'path'"]),
         (
             ('clicks = "perfect"', 'rankers = ["features:1,2,3"]\nsubsets = {size = 2}'),
             ["corpora[0]: give either 'rankers' or 'subsets'"],
         ),
         (
             ("[[matrices]]", '[[matrices]]\nfamily = "arithmetic"\n[[matrices]]'),
-            ["matrices[0]: 'family' and 'size' go together"],
+            ["matrices[0]: 'family' and 'size' must be given together"],
         ),
         (("[[matrices]]", "[[utilities]]\nmeans = [0.1, 0.2]\n[[matrices]]"), ["utilities[0]: means", "need a 'name'"]),
     ],

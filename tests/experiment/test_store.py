@@ -102,7 +102,7 @@ def test_bytes_that_are_no_runs_are_named_and_left_out_on_request(store, plan):
     status = read_status(store.folder)
     assert (status.done, status.left, status.foreign) == (5, 1, ["notes.txt"]) and list(status.damaged) == [path.name]
     with pytest.raises(
-        InputError, match=rf"{path.name}: damaged: bytes [\d,]+ to [\d,]+ are no runs; .*verify --repair"
+        InputError, match=rf"{path.name}: damaged: bytes [\d,]+ to [\d,]+ are not runs; .*verify --repair"
     ):
         StudyResults(store.folder)
     (store.folder / "runs" / "notes.txt").unlink()
@@ -117,8 +117,8 @@ def test_verify_finds_a_run_under_the_name_of_another(store):
     digest, other = runs_in(store.folder)[:2]
     add_row(store.folder, row_of(store.folder, digest), run=other, generation=1)
     (complaint,) = verify_store(store.folder, sample=0).complaints
-    assert f"run {other}: damaged: it is of another run, {digest}" in complaint
-    with pytest.raises(InputError, match=f"run {other}: damaged: it is of another run"):
+    assert f"run {other}: damaged: it belongs to another run, {digest}" in complaint
+    with pytest.raises(InputError, match=f"run {other}: damaged: it belongs to another run"):
         StudyResults(store.folder).to_frame()
 
 
@@ -181,7 +181,7 @@ def test_verify_runs_a_sample_again(store, plan):
     row = row_of(store.folder, digest)
     add_row(store.folder, row, steps=[*row.steps[:-1], row.steps[-1] + 1], generation=1)
     (complaint,) = verify_store(store.folder, sample=6).complaints
-    assert digest in complaint and "other bytes this time" in complaint
+    assert digest in complaint and "different counts when repeated" in complaint
 
 
 def test_existing_runs_can_be_refused_or_done_again(store, plan):
@@ -199,10 +199,10 @@ def test_existing_runs_can_be_refused_or_done_again(store, plan):
 def test_a_folder_of_something_else_is_left_alone(plan, tmp_path):
     (tmp_path / "letters").mkdir()
     (tmp_path / "letters" / "a.txt").write_text("dear")
-    with pytest.raises(InputError, match="holds files that are not of an experiment"):
+    with pytest.raises(InputError, match="contains files that do not belong to an experiment"):
         run_experiment(plan, tmp_path / "letters")
     for look in (read_status, verify_store):
-        with pytest.raises(InputError, match="no results of 'ltr-duel run' are here"):
+        with pytest.raises(InputError, match="contains no results of 'ltr-duel run'"):
             look(tmp_path / "letters")
 
 
@@ -214,7 +214,7 @@ def test_a_merge_refuses_two_results_of_one_run_that_differ(store, plan, tmp_pat
     assert merged.copied == 5 and "damaged: bytes" in merged.damaged[0]
     one, two = runs_in(store.folder)[:2]
     add_row(other.folder, row_of(store.folder, one), run=two, generation=1)
-    with pytest.raises(InputError, match="should be the same and are not; nothing was merged"):
+    with pytest.raises(InputError, match=r"its counts differ from .*; nothing was merged"):
         merge_stores(tmp_path / "both", [store.folder, other.folder])
     assert not (tmp_path / "both").exists()
     assert merge_stores(tmp_path / "twice", [store.folder, store.folder]) == (6, 6, [])
@@ -388,7 +388,7 @@ def test_runs_whose_origin_is_damaged_are_made_again(store, plan, how, content):
     sound = path.read_bytes()
     path.unlink() if content is None else path.write_bytes(content)
     complaints = verify_store(store.folder, sample=0).complaints
-    why = "its manifest is missing" if content is None else "its manifest is not as it was written"
+    why = "its manifest is missing" if content is None else "the checksum of its manifest does not match"
     assert len(complaints) == 6 and all(why in one for one in complaints)
     with pytest.raises(InputError, match=why):
         StudyResults(store.folder).manifest(runs_in(store.folder)[0])

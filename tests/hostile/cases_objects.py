@@ -106,7 +106,7 @@ CASES = [
     called("run_rankers(5)", lambda: run_rankers(corpus(), 5), "runs must be a Mapping or Sequence, not 5"),
     called("run_rankers([5])", lambda: run_rankers(corpus(), [5]), "each run must be a Run, not 5"),
     called("pool_runs(5, 5)", lambda: pool_runs(5, 5), "runs must be a mapping of names to runs, not 5"),
-    called("run_experiment('x')", lambda: run_experiment("x", "o"), "as make_plan makes it, must be a Plan, not 'x'"),
+    called("run_experiment('x')", lambda: run_experiment("x", "o"), "the result of make_plan, must be a Plan, not 'x'"),
     called("gaps(5)", lambda: gaps(5), "the matrix must be a PreferenceMatrix, not 5"),
     called("describe(5)", lambda: describe(5), "the corpus must be a Dataset, not 5"),
     called("check_corpus(5)", lambda: check_corpus(5), "the corpus must be a Corpus, not 5"),

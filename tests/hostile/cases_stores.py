@@ -228,9 +228,9 @@ def problems(change):
     return about("plans", damage)
 
 
-PLAN = r"store/plans/[0-9a-f]{64}\.parquet: damaged, or not a plan \(.*'ltr-duel run'.* writes it anew"
+PLAN = r"store/plans/[0-9a-f]{64}\.parquet: damaged, or not a plan \(.*'ltr-duel run'.* writes it again"
 RUN = r"store/runs/[0-9a-f]{32}\.arrows: run [0-9a-f]{64}: damaged: "
-REPAIR = r"'ltr-duel verify --repair store' does the run again"
+REPAIR = r"'ltr-duel verify --repair store' repeats the run"
 
 PLANS = {
     "empty": content("plans", b""),
@@ -268,36 +268,36 @@ PLANS = {
 READERS = ("status", "results", "verify")
 
 RUNS = {
-    "has no checkpoints": (forged(checkpoints=0), "it is no run of this program"),
-    "has fewer checkpoints than none": (forged(checkpoints=-3), "it is no run of this program"),
-    "has one checkpoint too many": (forged(checkpoints=lambda count: count + 1), "it is no run of this program"),
-    "has no steps": (forged(steps=[]), "it is no run of this program"),
-    "has no arms": (forged(steps=lambda steps: steps[: len(steps) // 4]), "it is no run of this program"),
+    "has no checkpoints": (forged(checkpoints=0), "it is not a run of this program"),
+    "has fewer checkpoints than none": (forged(checkpoints=-3), "it is not a run of this program"),
+    "has one checkpoint too many": (forged(checkpoints=lambda count: count + 1), "it is not a run of this program"),
+    "has no steps": (forged(steps=[]), "it is not a run of this program"),
+    "has no arms": (forged(steps=lambda steps: steps[: len(steps) // 4]), "it is not a run of this program"),
     "has two arms": (
         forged(steps=lambda steps: steps[: 9 * (len(steps) // 12)], exposure=None),
-        "it has 2 arms, and its matrix 3",
+        "it has 2 arms, but its matrix 3",
     ),
-    "has exposures of other arms": (forged(exposure=[0.5]), "it is no run of this program"),
-    "is another repetition": (forged(repetition=9), "it is of another run"),
-    "has times from 0": (forged(steps=first_step(0)), "the checkpoints are not those of the run"),
-    "has times backwards": (forged(steps=first_step(-5)), "the checkpoints are not those of the run"),
-    "ends too late": (forged(steps=first_step(2)), "the checkpoints are not those of the run"),
-    "has times beyond all numbers": (forged(steps=first_step(2**63 - 1)), "the checkpoints are not those of the run"),
+    "has exposures of other arms": (forged(exposure=[0.5]), "it is not a run of this program"),
+    "is another repetition": (forged(repetition=9), "it belongs to another run"),
+    "has times from 0": (forged(steps=first_step(0)), "its checkpoints do not match its horizon"),
+    "has times backwards": (forged(steps=first_step(-5)), "its checkpoints do not match its horizon"),
+    "ends too late": (forged(steps=first_step(2)), "its checkpoints do not match its horizon"),
+    "has times beyond all numbers": (forged(steps=first_step(2**63 - 1)), "its checkpoints do not match its horizon"),
     "recommends arm 9": (forged(steps=of_row(1, 9)), "an arm is recommended that does not"),
     "recommends arm -1": (forged(steps=of_row(1, -1)), "an arm is recommended that does not"),
-    "has another seed": (of_key({"seed": 1}), "it is of another run"),
-    "is in another batch": (of_key({"batch": 7}), "it is of another run"),
+    "has another seed": (of_key({"seed": 1}), "it belongs to another run"),
+    "is in another batch": (of_key({"batch": 7}), "it belongs to another run"),
 }
 
 FILES = {
-    "begins with other bytes": (beheaded, r"\.arrows: damaged: bytes 0 to [\d,]+ are no runs; .*verify --repair"),
-    "has another byte": (flipped, r"\.arrows: damaged: bytes [\d,]+ to [\d,]+ are no runs; .*verify --repair"),
+    "begins with other bytes": (beheaded, r"\.arrows: damaged: bytes 0 to [\d,]+ are not runs; .*verify --repair"),
+    "has another byte": (flipped, r"\.arrows: damaged: bytes [\d,]+ to [\d,]+ are not runs; .*verify --repair"),
     "claims to expand to 35 TB": (
         resealed(claims_to_be_huge),
-        r"\.arrows: damaged: bytes [\d,]+ to [\d,]+ are no runs",
+        r"\.arrows: damaged: bytes [\d,]+ to [\d,]+ are not runs",
     ),
-    "has metadata without a root": (resealed(without_root), r"\.arrows: damaged: bytes [\d,]+ to [\d,]+ are no runs"),
-    "is text": (content("runs", "a text " * 20, ".arrows"), r"\.arrows: damaged: bytes 0 to 140 are no runs"),
+    "has metadata without a root": (resealed(without_root), r"\.arrows: damaged: bytes [\d,]+ to [\d,]+ are not runs"),
+    "is text": (content("runs", "a text " * 20, ".arrows"), r"\.arrows: damaged: bytes 0 to 140 are not runs"),
     "is a folder": (folder_instead("runs", ".arrows"), r"\.arrows: cannot be read: not an ordinary file"),
     "is empty": (content("runs", b"", ".arrows"), "no run is done yet"),
     "is cut off in its first run": (cut("runs", 2000, ".arrows"), "no run is done yet"),
@@ -392,7 +392,7 @@ CASES = [
         r"made/a/data\.parquet: damaged \(",
     ),
     *(
-        Case(f"{word}: a {name}", (word, "store"), None, {"store": writer}, "no results of 'ltr-duel run' are here")
+        Case(f"{word}: a {name}", (word, "store"), None, {"store": writer}, "contains no results of 'ltr-duel run'")
         for word in READERS
         for name, writer in (
             ("file in place of a store", "text"),
@@ -407,13 +407,13 @@ CASES = [
         {"store": store()},
         "at least 0, not -1",
     ),
-    Case("merge: no store", ("merge", "absent", "--out", "all"), None, {}, "absent: no results of 'ltr-duel run'"),
+    Case("merge: no store", ("merge", "absent", "--out", "all"), None, {}, "contains no results of 'ltr-duel run'"),
     Case(
         "run: into a folder of letters",
         ("run", "spec.toml", "--out", "letters"),
         None,
         {"spec.toml": SPEC, "letters/a.txt": "dear"},
-        "letters: holds files that are not of an experiment",
+        "letters: contains files that do not belong to an experiment",
     ),
     Case(
         "run: into a file",

@@ -1,1 +1,1 @@
-"""Where runs are done: in threads, in processes that can be killed, or on a cluster."""
+"""Backends that execute runs: threads, processes that can be killed, or a cluster."""

@@ -1,6 +1,6 @@
-"""Where tasks run: threads, processes (loky) or a cluster (dask), all through joblib.
+"""Execute tasks in threads or processes (loky) through joblib, or on a cluster (dask).
 
-joblib runs in a thread of its own and hands outcomes over as they come, so that the main thread can always react: to
+A separate thread starts the tasks and passes outcomes on as they arrive, so that the main thread can always react to
 Ctrl-C, to the clock, and to the loss of the cluster.
 """
 
@@ -28,22 +28,22 @@ from ltr_duel.experiment.worker import Outcome, execute
 
 BACKENDS = ("threads", "loky", "dask")
 _TICK = 0.25
-_DEAD = ("TerminatedWorkerError", "BrokenProcessPool", "KilledWorker")  # of loky, and of dask
+_DEAD = ("TerminatedWorkerError", "BrokenProcessPool", "KilledWorker")  # exceptions of loky and dask
 
 
 class Backend(NamedTuple):
-    """Where and how runs are done.
+    """Where and how runs are executed.
 
     Parameters
     ----------
     name : {"threads", "loky", "dask"}
         Threads of this process, processes of this machine, or the workers of a dask cluster.
     jobs : int
-        Workers; -1 for all cores.
+        Number of workers; -1 for all cores.
     scheduler : str, optional
         Address of a dask scheduler, ``tcp://host:port``; by default a cluster is started on this machine.
     time_limit : float, optional
-        Seconds after which a run is killed and counts as failed; runs then have processes of their own.
+        Seconds after which a run is killed and counts as failed; runs are then executed in separate processes.
 
     Examples
     --------
@@ -58,7 +58,7 @@ class Backend(NamedTuple):
 
 
 def check_backend(backend: Backend) -> None:
-    """Refuse what cannot work, before anything runs.
+    """Check a backend before anything runs.
 
     Raises `InputError` for a backend that does not exist, a scheduler without dask, or numbers out of range.
     """
@@ -71,9 +71,9 @@ def check_backend(backend: Backend) -> None:
 
 
 def run_tasks(backend: Backend, tasks: Iterable[Sequence[Task]]) -> Iterator[list[Outcome] | None]:
-    """Yield the outcomes of tasks that one worker does together, as they come, and None now and then while none comes.
+    """Yield outcomes as they arrive, in lists of tasks that one worker executed; None now and then while none arrives.
 
-    Tasks are taken from the iterable a few at a time. When the caller closes the generator, no further task is begun.
+    Tasks are taken from the iterable a few at a time. After the caller has closed the generator, no task is started.
 
     Raises `SchedulerGoneError` if the cluster's scheduler cannot be reached any more, and `WorkersDiedError` if worker
     processes died.
@@ -87,7 +87,7 @@ def run_tasks(backend: Backend, tasks: Iterable[Sequence[Task]]) -> Iterator[lis
             run = functools.partial(run, started=started)
 
     def until_stopped() -> Iterator[Callable[[], list[Outcome]]]:
-        # joblib asks for tasks in threads of its own; an error raised there would be lost, and block its pool.
+        # joblib requests tasks in its own threads, where an exception would be lost and block the pool.
         try:
             for together in tasks:
                 if stop.is_set():
@@ -103,7 +103,7 @@ def run_tasks(backend: Backend, tasks: Iterable[Sequence[Task]]) -> Iterator[lis
             for outcomes in done:
                 box.put(outcomes)
             box.put(_End(None))
-        except BaseException as error:  # handed over to the main thread, which raises it
+        except BaseException as error:  # passed to the main thread, which raises it
             box.put(_End(error))
 
     with contextlib.ExitStack() as stack:
@@ -139,10 +139,10 @@ def run_tasks(backend: Backend, tasks: Iterable[Sequence[Task]]) -> Iterator[lis
 
 
 class WorkersDiedError(InputError):
-    """Worker processes died without being told to."""
+    """Worker processes died unexpectedly."""
 
     def __init__(self) -> None:
-        super().__init__("a worker process died in the middle of a run (with --time-limit, such a run fails alone)")
+        super().__init__("a worker process died in the middle of a run (with --time-limit, only that run would fail)")
 
 
 class _End(NamedTuple):
@@ -154,15 +154,15 @@ def _run_all(run: Callable[[Task], Outcome], tasks: Sequence[Task]) -> list[Outc
 
 
 def _done_here(name: str, calls: Iterator[Callable[[], list[Outcome]]], jobs: int) -> Iterator[list[Outcome]]:
-    """Yield what calls return, in any order: from threads, or from processes of joblib's."""
+    """Yield the results of calls in any order, executed in joblib's threads or processes."""
     with joblib.parallel_config({"threads": "threading"}.get(name, name)):
         parallel = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1, pre_dispatch=2 * jobs)
         yield from parallel(joblib.delayed(call)() for call in calls)
 
 
 def _kill_processes() -> None:
-    """Kill the processes of loky, which may be in the middle of runs whose results are not awaited any more."""
+    """Kill the processes of loky, which may still be executing runs whose results are no longer needed."""
     workers = [process for process in multiprocessing.active_children() if process.name.startswith("Loky")]
     get_reusable_executor(reuse=True).shutdown(wait=False, kill_workers=True)
-    for worker in workers:  # the executor kills them in a thread that may end before it does
+    for worker in workers:  # the executor's thread may end before it has killed them
         worker.terminate()

@@ -1,4 +1,4 @@
-"""A cluster of dask workers: the connection, and knowing when it is gone."""
+"""The connection to a cluster of dask workers, and detecting its loss."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ltr_duel.core import InputError, parallel
 
 Answer = TypeVar("Answer")
 
-_PATIENCE = 60.0  # seconds without the scheduler after which it counts as gone
+_PATIENCE = 60.0  # seconds without a connection after which the scheduler counts as gone
 _FIRST_WORKER = 120.0
-_LINK_TIMEOUT = "300s"  # a broken link shorter than this is only a pause
+_LINK_TIMEOUT = "300s"  # a shorter interruption of the connection is only a pause
 
 
 class SchedulerGoneError(InputError):
-    """The scheduler of the cluster cannot be reached any more."""
+    """The scheduler of the cluster can no longer be reached."""
 
     def __init__(self, client: Any) -> None:
         super().__init__(f"the scheduler at {client._ltr_duel_address} is gone")
@@ -26,9 +26,9 @@ class SchedulerGoneError(InputError):
 
 @contextmanager
 def connected(scheduler: str | None, jobs: int) -> Iterator[Any]:
-    """Give a client of the scheduler at an address, or of ``jobs`` workers started here if there is none.
+    """Yield a client of the scheduler at an address; without an address, ``jobs`` workers are started on this machine.
 
-    Raises `InputError` if dask is not installed, the scheduler does not answer, or no worker comes.
+    Raises `InputError` if dask is not installed, the scheduler does not answer, or no worker joins.
     """
     try:
         import dask
@@ -37,7 +37,7 @@ def connected(scheduler: str | None, jobs: int) -> Iterator[Any]:
         raise InputError(
             "--backend dask needs dask: pip install 'ltr-duel[cluster]', or '.[cluster]' in the folder of the source"
         ) from None
-    for name in ("distributed", "distributed.client"):  # importing has set the levels
+    for name in ("distributed", "distributed.client"):  # importing sets the levels
         logging.getLogger(name).setLevel(logging.CRITICAL)
     settings = {"distributed.comm.timeouts.tcp": _LINK_TIMEOUT, "distributed.scheduler.worker-ttl": _LINK_TIMEOUT}
     with dask.config.set(settings):
@@ -46,7 +46,7 @@ def connected(scheduler: str | None, jobs: int) -> Iterator[Any]:
             cluster = distributed.LocalCluster(
                 n_workers=parallel.checked_jobs(jobs),
                 threads_per_worker=1,
-                dashboard_address="127.0.0.1:0",  # None means port 8787, which may be taken
+                dashboard_address="127.0.0.1:0",  # None means port 8787, which may be in use
                 silence_logs=50,
             )
         address = scheduler or cluster.scheduler_address
@@ -69,7 +69,7 @@ def connected(scheduler: str | None, jobs: int) -> Iterator[Any]:
 
 
 def done_by_cluster(client: Any, calls: Iterator[Callable[[], Answer]], ahead: int) -> Iterator[Answer]:
-    """Yield what calls return, in any order, of which at most ``ahead`` are with the cluster at any time."""
+    """Yield the results of calls in any order; at most ``ahead`` calls are submitted at any time."""
     from distributed import as_completed
 
     def submitted(calls: Iterable[Callable[[], Answer]]) -> list[Any]:
@@ -77,16 +77,16 @@ def done_by_cluster(client: Any, calls: Iterator[Callable[[], Answer]], ahead: i
 
     under_way = as_completed(submitted(islice(calls, ahead)), loop=client.loop, with_results=True)
     for _, answer in under_way:
-        if isinstance(answer, BaseException):  # so it comes where the scheduler is gone
+        if isinstance(answer, BaseException):  # for example, because the scheduler is gone
             raise answer
         yield answer
         under_way.update(submitted(islice(calls, 1)))
 
 
 def lost_since(client: Any, since: float | None, now: float) -> float | None:
-    """Return since when the client has lost its scheduler, or None.
+    """Return the time when the client lost its scheduler, or None if it is connected.
 
-    Raises `SchedulerGoneError` if that was more than a minute ago, or the client has given up.
+    Raises `SchedulerGoneError` if the loss was more than a minute ago or the client is closed.
     """
     if client.status == "running":
         return None

@@ -1,9 +1,9 @@
-"""Runs that may hang: in a process of their own, which is killed when the time is up.
+"""Execute runs that may hang in a separate process, which is killed after the time limit.
 
-Each worker thread keeps one such process and uses it for task after task; a new one is started after a kill. It is
-``python -m ltr_duel.experiment.backends.killable``, which reads tasks from its standard input and writes answers to its
-standard output, pickled. (Processes and pools of multiprocessing would run the user's script again, and cannot be
-started by a worker of dask.)
+Each worker thread uses one such process for all its tasks, and starts a new process after a kill. The process is
+``python -m ltr_duel.experiment.backends.killable``. It reads pickled tasks from its standard input and writes pickled
+answers to its standard output. (Processes and pools of multiprocessing would run the user's script again, and dask
+workers cannot start them.)
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from ltr_duel.experiment.plan import Task
 from ltr_duel.experiment.worker import Outcome, PreparedRun, environment
 from ltr_duel.simulation import RunKey
 
-_START = 600.0  # seconds for loading and compiling, which do not count as the run
+_START = 600.0  # seconds for loading and compiling, in addition to the limit of a run
 _here = threading.local()
 
 
 def execute_within(task: Task, limit: float, started: list[KillableWorker] | None = None) -> Outcome:
-    """Run a task in another process; after ``limit`` seconds of the run itself it is killed and counts as failed.
+    """Run a task in another process; after ``limit`` seconds of the run itself, it is killed and counts as failed.
 
-    started: takes each process that is started, for whoever closes them.
+    started: a list to which each new process is appended, so that the caller can close it.
     """
     worker = getattr(_here, "worker", None)
     if worker is None or worker.process.poll() is not None:
@@ -44,14 +44,14 @@ def execute_within(task: Task, limit: float, started: list[KillableWorker] | Non
 
 
 class KillableWorker:
-    """A process that runs one task after the other."""
+    """A process that runs one task after another."""
 
     def __init__(self) -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "ltr_duel.experiment.backends.killable"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            process_group=0,  # Ctrl-C is for the driver
+            process_group=0,  # so that only the driver receives Ctrl-C
         )
         assert self.process.stdin and self.process.stdout
         self._tasks, self._answers = self.process.stdin, queue.SimpleQueue[Any]()
@@ -86,7 +86,7 @@ class KillableWorker:
         self.process.wait()
         with contextlib.suppress(OSError):  # unread tasks are lost
             self._tasks.close()
-        self._receiver.join(1.0)  # longer only where a child of the process has its output
+        self._receiver.join(1.0)  # takes longer only if a child process still has the pipe open
         atexit.unregister(self.close)
 
     def _answer(self, seconds: float) -> Any:
@@ -100,7 +100,7 @@ class KillableWorker:
 
 
 def close_all(workers: list[KillableWorker]) -> None:
-    """Kill processes that are needed no more."""
+    """Kill processes that are no longer needed."""
     for one in workers:
         one.close()
 
@@ -111,7 +111,7 @@ def _send(what: Any, pipe: IO[bytes]) -> None:
 
 
 def _receive(pipe: IO[bytes], take: Callable[[Any], object], ended: Callable[[], object]) -> None:
-    """Pass on each object from a pipe until the process at the other end has ended."""
+    """Pass each object from a pipe to ``take`` until the process at the other end has ended."""
     with pipe, contextlib.suppress(EOFError, OSError, pickle.UnpicklingError):
         while True:
             take(pickle.load(pipe))
@@ -119,18 +119,18 @@ def _receive(pipe: IO[bytes], take: Callable[[Any], object], ended: Callable[[],
 
 
 def main() -> None:
-    """Answer each task twice: nothing (or why it is refused) when all is loaded and compiled, then its outcome."""
+    """Answer each task twice: with None (or an error message) after loading and compiling, then with its outcome."""
     answers, pipe, tasks = os.fdopen(os.dup(1), "wb"), os.fdopen(os.dup(0), "rb"), queue.SimpleQueue[Task]()
-    os.dup2(2, 1)  # keep the prints of a policy out of the answers
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # and its reads away from the tasks
-    dead = functools.partial(os._exit, 0)  # with the driver, also in the middle of a run
+    os.dup2(2, 1)  # keeps the output of policies out of the answers
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)  # keeps policies from reading the tasks
+    dead = functools.partial(os._exit, 0)  # ends this process together with the driver, even during a run
     threading.Thread(target=_receive, args=(pipe, tasks.put, dead), daemon=True).start()
     while True:
         task = tasks.get()
         try:
             run = PreparedRun(task)
             run.compile()
-            environment()  # known from here on: looking at sources and git is no part of a run's time
+            environment()  # cached now, so that reading sources and git does not count as time of the run
         except InputError as error:
             _send(str(error), answers)
             continue

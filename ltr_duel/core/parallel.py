@@ -22,7 +22,7 @@ MOST_JOBS = 4096  # threads; each needs memory and an entry in the system's tabl
 
 
 class _Threads(ThreadPool):
-    """Threads that do not set how the process starts other processes; a `ThreadPool` would set it."""
+    """A thread pool that does not fix the start method of multiprocessing, as `ThreadPool` would."""
 
     def __init__(self, workers: int) -> None:
         Pool.__init__(self, workers, context=get_context("spawn"))
@@ -56,7 +56,7 @@ def run_tasks(
             return
         yield from map(function, work[:lead])
         if work[lead:]:
-            with _Threads(workers) as pool:  # at its end, also after Ctrl-C, it waits for no task
+            with _Threads(workers) as pool:  # on exit, also after Ctrl-C, it does not wait for tasks
                 yield from pool.imap(function, work[lead:])
 
     line, done = PlainLine(), 0

@@ -51,7 +51,7 @@ def test_a_compiler_that_does_not_exist_is_refused(ltr_duel, words, monkeypatch)
     monkeypatch.setenv("LTR_DUEL_COMPILER", "fast")
     answer = ltr_duel(*words)
     assert answer.code == 2 and answer.out == ""
-    assert answer.err == "ltr-duel: LTR_DUEL_COMPILER is 'plain' or not set, not 'fast'\n"
+    assert answer.err == "ltr-duel: LTR_DUEL_COMPILER must be 'plain' or unset, not 'fast'\n"
 
 
 @pytest.mark.parametrize("words", [("--json",), ("--json", "policies")])

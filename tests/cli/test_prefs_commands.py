@@ -126,7 +126,7 @@ def test_the_outcome_rule_and_whether_it_is_the_default_are_named(ltr_duel, corp
     assert estimate(ltr_duel, corpus, out, "--overwrite", *named).out.endswith("outcome rule: marginal_sign\n")
     assert "marginal_bernoulli" in ltr_duel("prefs", "estimate", "--help").out
     answer = ltr_duel("prefs", "winners", out)
-    assert answer.code == 2 and "prefs winners wants a corpus" in answer.err
+    assert answer.code == 2 and "prefs winners requires a corpus" in answer.err
 
 
 def test_a_probability_names_the_queries_and_users_that_it_is_about(ltr_duel, corpus, tmp_path):

@@ -19,7 +19,7 @@ from ltr_duel.core import InputError, errors
 @sources
 @format_option
 @skip_option
-@click.option("--cluster", default="", help="user, query, both or impression.  [default: user, or query without users]")
+@click.option("--cluster", default="", help="Clusters: user, query, both or impression.  [default: user, else query]")
 @click.option(
     "--confidence", type=float, default=0.95, show_default=True,
     help="Confidence of the intervals; --stop-at replaces it.",
@@ -47,7 +47,7 @@ from ltr_duel.core import InputError, errors
 @click.option("--adjust", is_flag=True, help="Subtract the effect of the coin for position 1: narrower intervals.")
 @click.option(
     "--history", type=PATH,
-    help="Implies --adjust: CSV or Parquet with a column 'user' and numeric columns measured before the experiment.",
+    help="CSV or Parquet with a column 'user' and numeric columns from before the experiment; implies --adjust.",
 )  # fmt: skip
 @click.option("--guardrail", "guards", multiple=True, help="Another outcome that must not get worse; repeatable.")
 @click.option(
@@ -57,10 +57,10 @@ from ltr_duel.core import InputError, errors
     "--checks/--no-checks", default=True, show_default=True, help="Report the checks of 'logs check' that fail."
 )
 @click.option("--by", "ways", multiple=True, help="Also compare parts: day, week, new, heavy or a column; repeatable.")
-@click.option("--rows", type=ROWS, default=10, show_default=True, help="Pairs to list.")
+@click.option("--rows", type=ROWS, default=10, show_default=True, help="Number of pairs to list.")
 @click.option("--out", type=OUT_FILE, help="Preference matrix to write (.parquet, .csv).")
 @click.option("--report", type=OUT_FILE, help="One-page report to write (.html).")
-@click.option("--plot", type=OUT_FILE, help="Picture over time to write (.png, .svg, .pdf).")
+@click.option("--plot", type=OUT_FILE, help="Figure over time to write (.png, .svg, .pdf).")
 @options.plugin
 @options.seed
 @options.wide

@@ -77,7 +77,7 @@ PATH, FOLDER = click.Path(path_type=Path), click.Path(exists=True, file_okay=Fal
 COUNT, ROWS = Count(), Count(least=0)
 OUT_FILE, OUT_FOLDER = Place(), Place(folder=True)
 
-jobs = click.option("--jobs", type=Jobs(), default=-1, show_default="all cores", help="Threads to use.")
+jobs = click.option("--jobs", type=Jobs(), default=-1, show_default="all cores", help="Number of threads.")
 most_rankers = click.option(
     "--most-rankers", type=COUNT, default=10_000, show_default=True,
     help="Maximum number of rankers; larger matrices are rejected before memory is allocated.",

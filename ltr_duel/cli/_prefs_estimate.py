@@ -69,12 +69,14 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.command(cls=Command)
 @click.argument("path", type=PATH)
 @options.clicks()
-@options.method("How two rankers are compared.")
+@options.method("Method of comparing two rankers.")
 @click.option(
     "--outcome", default="", show_default="the method's unbiased rule; for probabilistic: marginal_bernoulli",
     help="Rule that decides the winner from the clicks.",
 )  # fmt: skip
-@click.option("--comparisons", type=COUNT, help="Per pair.  [default: 1,000; without variance reduction 4,000]")
+@click.option(
+    "--comparisons", type=COUNT, help="Comparisons per pair.  [default: 1,000; without variance reduction 4,000]"
+)
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Number of shown documents.")
 @click.option("--drop-constant", is_flag=True, help="Leave out features that are constant within each query.")
 @corpus_options

@@ -68,7 +68,7 @@ def _answer(context: click.Context, parameter: click.Parameter, asked: bool) -> 
 
 
 def _libraries() -> list[str]:
-    """Return the names of the required libraries, of those of users' extras, and of the compiler of the kernels."""
+    """Return the names of the required libraries, the libraries of users' extras, and the compiler's library."""
     try:
         required = importlib.metadata.requires("ltr-duel") or []
     except importlib.metadata.PackageNotFoundError:  # a checkout that was never installed

@@ -50,8 +50,8 @@ def command(
     """Recommend what to deploy for rankers, by default the features, of the corpus at PATH.
 
     Simulated users try policies and comparison methods. The output names what to deploy, the probability that it finds
-    the best ranker within the budget, when the answer is certain, and what users lose on the way. --out also writes a
-    page, its numbers as JSON, and live.toml, the settings for 'ltr-duel serve'.
+    the best ranker within the budget, the impressions until the answer is certain, and the loss of users on the way.
+    --out also writes a page, its numbers as JSON, and live.toml, the settings for 'ltr-duel serve'.
     """
     only_writer(out)
     found = advice.advise(corpus.rankings(path, jobs), aim="sure" if sure else "least loss", jobs=jobs, **question)

@@ -50,7 +50,9 @@ def listed(names: tuple[str, ...], bibtex: bool) -> None:
 @click.option(
     "--by", default="auto", help="Unit with parameters: document or grade.  [default: grade if all are known]"
 )
-@click.option("--train", type=float, default=0.75, show_default=True, help="Share of sessions for the fit; the first.")
+@click.option(
+    "--train", type=float, default=0.75, show_default=True, help="Share of sessions for the fit, from the first."
+)
 @click.option("--iterations", type=COUNT, default=1000, show_default=True, help="Maximum number of EM steps.")
 @click.option(
     "--tolerance",
@@ -59,7 +61,7 @@ def listed(names: tuple[str, ...], bibtex: bool) -> None:
     show_default=True,
     help="Log-likelihood gain of a session at which EM stops.",
 )
-@click.option("--smoothing", type=float, default=1.0, show_default=True, help="Added successes and failures.")
+@click.option("--smoothing", type=float, default=1.0, show_default=True, help="Successes and failures to add.")
 @click.option("--cluster", default="user", show_default=True, help="Clusters of standard errors: user, query or both.")
 @click.option("--out", type=PATH, help="Table of the best model to write (.json), for --clicks.")
 @options.wide

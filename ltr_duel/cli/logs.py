@@ -17,7 +17,7 @@ from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Commands
 from ltr_duel.core import InputError
 
-_MORE = 1.5  # ratio of a plan to its explained factors from which the output explains the difference
+_MORE = 1.5  # ratio of a plan to the product of its factors, above which the output explains the plan
 
 
 @click.group(cls=Commands)
@@ -66,7 +66,7 @@ def check(kind: str, outcome: str, planned: str, **given: Any) -> None:
 @sources
 @format_option
 @skip_option
-@click.option("--cluster", default="", help="user, query, both or impression.  [default: user, or query without users]")
+@click.option("--cluster", default="", help="Clusters: user, query, both or impression.  [default: user, else query]")
 @click.option("--live", type=PATH, help="Corpus for simulated users, instead of a LOG.")
 @corpus_options
 @options.clicks("Click model of simulated users.")
@@ -75,7 +75,7 @@ def check(kind: str, outcome: str, planned: str, **given: Any) -> None:
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Number of shown documents.")
 @click.option("--comparisons", type=COUNT, default=20_000, show_default=True, help="Simulated comparisons per pair.")
 @click.option("--visits", type=click.FloatRange(1), default=1.0, show_default=True, help="Visits per simulated user.")
-@click.option("--heavy", type=float, default=0.5, show_default=True, help="Share of visits by 5 % of the users.")
+@click.option("--heavy", type=float, default=0.5, show_default=True, help="Share of visits by the top 5 % of users.")
 @click.option("--correlation", type=float, default=0.1, show_default=True, help="Correlation of a user's outcomes.")
 @click.option("--effect", "effects", type=float, multiple=True, help="Mean outcome to detect; repeatable.")
 @click.option("--power", type=float, default=0.8, show_default=True, help="Probability of detecting the effect.")
@@ -117,7 +117,7 @@ def power(
             rankings,
             clicks=clicks,
             method=method,
-            outcome=outcome or interleaving.METHODS.configure(method).component.outcomes[0],  # the rule of logs
+            outcome=outcome or interleaving.METHODS.configure(method).component.outcomes[0],  # the default rule of logs
             comparisons=comparisons,
             variance_reduction="none",
             top=top,

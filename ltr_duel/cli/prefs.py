@@ -19,7 +19,7 @@ from ltr_duel.cli._words import Commands
 from ltr_duel.core import InputError
 
 ORDER = "order of ties"  # name of a column
-_MORE = 20  # factor for the comparisons with which most corpora have a winner that the default number leaves undecided
+_MORE = 20  # times the comparisons: usually enough to decide a winner that the default number leaves undecided
 
 
 @click.group(cls=Commands)
@@ -119,7 +119,7 @@ def subset(
 @command.command()
 @click.argument("path", type=PATH)
 @options.clicks()
-@options.method("How two rankers are compared.")
+@options.method("Method of comparing two rankers.")
 @click.option("--comparisons", type=COUNT, help="Comparisons of each pair.  [default: see prefs estimate]")
 @click.option("--top", type=COUNT, default=10, show_default=True, help="Number of shown documents.")
 @click.option(

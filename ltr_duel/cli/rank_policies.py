@@ -22,11 +22,11 @@ STEPS, RUNS = (1_000, 10_000, 100_000), 10
     "--policy", "policies", multiple=True, shell_complete=policy_names,
     help="A further policy, with optional parameters; policy/method for simulated users only. May be repeated.",
 )  # fmt: skip
-@click.option("--problems", multiple=True, help="Only problems of this name or family (* matches), matrices, or live.")
+@click.option("--problems", multiple=True, help="Only problems of this name or family (with *), matrices, or live.")
 @click.option("--half", type=click.Choice(("tune", "judge")), show_default="both", help="Only this half of the suite.")
 @click.option("--steps", type=COUNT, multiple=True, show_default="1e3, 1e4, 1e5", help="A horizon. May be repeated.")
 @click.option("--runs", type=COUNT, default=RUNS, show_default=True, help="Runs of each policy on each problem.")
-@click.option("--batches/--no-batches", default=True, show_default=True, help="Also outcomes in batches of 1 %.")
+@click.option("--batches/--no-batches", default=True, show_default=True, help="Include outcomes in batches of 1 %.")
 @click.option("--quick", is_flag=True, help="A few problems, 3 runs of 1,000 steps: two minutes on two cores.")
 @click.option(
     "--data", type=FOLDER,
@@ -64,7 +64,7 @@ def command(
         for title, part in advice.parts_of(frame).items():
             click.echo(f"{name} half: {title}\n")
             print_table(advice.standings_table(part))
-            click.echo(f"the best of each problem is wrong in {part['wrong at best'].iloc[0]:.0%} of runs\n")
+            click.echo(f"the best policy of each problem is wrong in {part['wrong at best'].iloc[0]:.0%} of runs\n")
     if out is not None:
         with files.replacing(out / "standings.csv") as temporary:
             import pandas as pd

@@ -22,7 +22,7 @@ from ltr_duel.core import InputError
 @click.option("--url", default="", help="URL of the service, such as http://127.0.0.1:8080.")
 @click.option("--plan", type=OUT_FOLDER, help="A new folder for plans and logs, instead of a service.")
 @click.option("--plans", type=COUNT, default=24, show_default=True, help="With --plan: number of hourly plans.")
-@click.option("--processes", type=COUNT, default=2, show_default=True, help="With --plan: processes that decide.")
+@click.option("--processes", type=COUNT, default=2, show_default=True, help="With --plan: number of processes.")
 @click.option("--users", type=ROWS, default=0, help="With --plan: returning users per process.  [default: none]")
 @corpus_options
 @options.clicks("Click model of simulated users.")

@@ -146,7 +146,7 @@ def _finish(folder: Path, out: Path, order: list[str]) -> pd.DataFrame:
 
 def _print_figures(figures: dict[str, papers.Figure]) -> None:
     """Print a table of at most `_WIDTH` columns: the last column, figure and data, is wrapped."""
-    rows = [("name", "quick", "paper", "figure; the data it uses if there")]
+    rows = [("name", "quick", "paper", "figure; its data, used if available")]
     for figure in figures.values():
         name, what, needs, quick, paper = figure.row
         rows.append((name, quick, paper, what if needs == "nothing" else f"{what}; data: {needs}"))

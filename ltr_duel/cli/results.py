@@ -39,7 +39,7 @@ _BAND = click.Choice(("quantiles", "standard error", "sd", "range", "none"))
 @options.plugin
 @click.option("--format", "suffix", type=_FORMAT, default="png", show_default=True, help="Format of the figures.")
 @options.abscissa
-@click.option("--band", type=_BAND, default="quantiles", show_default=True, help="Band around the lines.")
+@click.option("--band", type=_BAND, default="quantiles", show_default=True, help="Quantity of the band around lines.")
 @options.wide
 def command(
     folder: Path, regrets: tuple[str, ...], csv: Path | None, latex: Path | None, plots: Path | None,
@@ -98,7 +98,7 @@ def _table(results: experiment.StudyResults, regret: str, *, named: bool) -> tup
 
 
 def _defined(results: experiment.StudyResults, summary: pd.DataFrame) -> pd.DataFrame:
-    """Return the summary, with Copeland regret, labelled, on problems without a Condorcet winner."""
+    """Return the summary; its rows for problems without a Condorcet winner contain the Copeland regret."""
     import pandas as pd
 
     undecided = summary["mean"].isna()
@@ -116,7 +116,7 @@ def _explained(results: experiment.StudyResults, summary: pd.DataFrame, regret: 
     """Return the summary, and print why a requested regret is undefined on some problems."""
     if problems := _undecided(results, summary):
         label = columns.regret_label(columns.regret_column(regret))
-        why = "not defined: no Condorcet winner; --regret copeland is"
+        why = "undefined without a Condorcet winner; use --regret copeland"
         click.echo(f"{label} on {', '.join(problems)}: {why}", err=True)
     return summary
 
@@ -135,7 +135,7 @@ def _differ_in_size(runs: pd.DataFrame) -> bool:
 
 
 def _draw_facets(results: experiment.StudyResults, path: Path, regrets: tuple[str, ...], band: str, start: int) -> Path:
-    """Draw all problems in one figure, at the longest horizon of each; the default regret is as in `_defined`."""
+    """Draw all problems in one figure, at the longest horizon of each; the default regrets are those of `_defined`."""
     frame = results.to_frame(regrets or ("average", "copeland"))
     bounds = {name: preferences.lower_bound(results.matrix(name)) for name in frame[columns.PROBLEM].unique()}
     frame[columns.LOWER_BOUND] = frame[columns.PROBLEM].map(bounds).astype(float)

@@ -35,7 +35,7 @@ def _missed(text: str) -> str:
     if plain:
         return f"it calls {plain[1]}, which is plain Python; decorate that function with ltr_duel.core.kernel"
     if "NRT required" in text:
-        return "it allocates memory (an array, a list, a dictionary); loop over arrays that init made instead"
+        return "it allocates memory (an array, a list, a dictionary); loop over arrays that init allocates instead"
     missing = _MISSING.search(text)
     if missing:
         return f"there is no compiled form of {missing[1].strip()}"

@@ -106,7 +106,7 @@ def _reported(name: str) -> int:
 
 
 def _groups() -> Iterator[tuple[int, int]]:
-    """Yield limit and use, in bytes, of each control group that contains this process.
+    """Yield limit and usage, in bytes, of each control group that contains this process.
 
     Groups without a limit are omitted. Memory of cached files does not count as used, because the system frees it.
     """

@@ -60,7 +60,7 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 def outlined(function: Callable[P, R]) -> Callable[P, R]:
     """Compile like `kernel`, but let LLVM decide whether to inline the function into callers of a `dispatched_call`.
 
-    Inlining speeds up functions of nanoseconds, but slows down loops over arrays, for example through register
+    Inlining speeds up functions that take nanoseconds, but slows down loops over arrays, for example through register
     pressure.
     """
     return kernel_for(function, forceinline=False)

@@ -70,7 +70,7 @@ def release_pages(array: NDArray[Any]) -> None:
 
 @contextmanager
 def small_pages(arrays: Iterable[NDArray[Any]]) -> Iterator[None]:
-    """Keep those pages of mapped arrays small that are written in this context, for later random reads.
+    """Keep pages small that are written in this context, in mapped arrays that are later read at random.
 
     Otherwise Linux groups pages by the hundred, and each position that is read counts as two megabytes of memory.
     """

@@ -72,7 +72,7 @@ def nth_bit(mask: int, n: int) -> int:
 
 @inlined
 def counted(mask: int, start: int, count: int, first: int) -> tuple[int, int]:
-    """Add the bits of a mask to a count, and update the first set index; the lowest bit is index ``start``."""
+    """Add the number of set bits of a mask to a count, and update the first set index; bit 0 is index ``start``."""
     if mask != 0 and count == 0:
         first = start + int(trailing_zeros(mask))
     return count + count_bits(mask), first
@@ -106,7 +106,7 @@ def find_up_to(values: FloatVector, level: float) -> tuple[int, int]:
 
 @kernel
 def add_up_to(values: FloatVector, level: float, indices: IntVector, n: int) -> int:
-    """Write the indices of the values that are at most ``level`` into ``indices[n:]``; return their end."""
+    """Write the indices of all values that are at most ``level`` into ``indices[n:]``, and return the new ``n``."""
     start, size = 0, values.shape[0]
     while start < size:
         whole = start + LANES <= size

@@ -90,7 +90,7 @@ def test_each_table_names_the_regrets_of_its_rows_and_those_that_are_not_defined
     answer = ltr_duel("results", out, "--regret", "average", "--regret", "borda", "--latex", latex)
     places = [answer.out.index(f"\n{words} regret at the horizon") for words in ("average", "Borda")]
     assert places == sorted(places) and latex.read_text().count("\\begin{tabular}") == 2
-    assert "circle: not defined: no Condorcet winner; --regret copeland is" in answer.err
+    assert "circle: undefined without a Condorcet winner; use --regret copeland" in answer.err
     assert answer.err.count("not defined: no") == 1
     assert latex.read_text().count("circle: No Condorcet winner: no ranker beats all others.") == 2
     said = ltr_duel("results", out, "--methods").out

@@ -3,7 +3,7 @@
 Kernels are compiled without reference counts and cannot hold a Python object. So when Python calls a kernel, each
 Generator is replaced by addresses, and the caller keeps the Generator alive. numpy documents these addresses
 (``bit_generator.ctypes``). The state of numpy's PCG64 is stepped in place (`Stepped`), in a third of the time of a
-call, with the same numbers and the same final state as ``rng.random()``. This needs the expected layout of the state,
+call, with the same numbers and the same final state as ``rng.random()``. It requires the expected layout of the state,
 which is tested first. With another layout or bit generator numpy's function is called (`Called`), in separately
 compiled code.
 """

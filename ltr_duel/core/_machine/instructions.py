@@ -36,7 +36,7 @@ class Writer:
     def load(self, kind: ir.Type, array: int, at: Any) -> Any:
         """Load a value of the type ``kind``, such as a vector, from an array, beginning at index ``at``."""
         value = self.builder.load(self._address(kind, array, at))
-        value.align = self.kinds[array].dtype.bitwidth // 8  # that of one number: a load may begin at any index
+        value.align = self.kinds[array].dtype.bitwidth // 8  # not of the vector: a load may begin anywhere
         return value
 
     def store(self, kind: ir.Type, array: int, at: Any, value: Any) -> None:

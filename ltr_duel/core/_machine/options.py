@@ -1,8 +1,8 @@
 """The options with which numba compiles kernels.
 
 Three options are documented. Each undocumented option is used only if the installed numba accepts it and it has the
-expected effect. Without these options kernels return the same values, more slowly; ``LTR_DUEL_COMPILER=plain`` leaves
-them out.
+expected effect. Without these options kernels return the same values, more slowly; ``LTR_DUEL_COMPILER=plain`` disables
+them.
 """
 
 from __future__ import annotations

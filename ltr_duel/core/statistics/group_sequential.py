@@ -53,7 +53,7 @@ def look_boundaries(covariance: ArrayLike, spent: ArrayLike) -> FloatVector:
     covariance: shape (looks, looks); covariance of the estimates, or of sums, at the looks; any scale at each look.
     spent: shape (looks,); two-sided error up to each look, not decreasing; see `spent_error`.
 
-    A boundary is infinite where nothing is spent.
+    The boundary is infinite at looks that spend no error.
 
     Examples
     --------

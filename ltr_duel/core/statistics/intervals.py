@@ -34,7 +34,7 @@ def student_reach(error: ArrayLike, freedom: ArrayLike, confidence: float) -> Fl
     nearly always equal, it is too narrow.
 
     error: standard errors.
-    freedom: their degrees of freedom.
+    freedom: degrees of freedom of the standard errors.
     confidence: above 0 and below 1.
 
     Examples

@@ -103,7 +103,7 @@ def sign_p(wins: ArrayLike, losses: ArrayLike, total: ArrayLike, square: ArrayLi
 def signed_rank_p(x: ArrayLike) -> float:
     """Return the two-sided p-value of Wilcoxon's signed-rank test, exact also with ties and zeros.
 
-    The hypothesis is that of `sign_flip_p`. Zeros have ranks, which are left out (Pratt, JASA 1959).
+    The hypothesis is that of `sign_flip_p`. Zeros receive ranks, which the sum leaves out (Pratt, JASA 1959).
 
     x: shape (n,); independent observations: paired differences.
 
@@ -121,7 +121,7 @@ def mean_test(x: ArrayLike) -> float:
     It is the larger p-value of Student's t-test and of the exact test of signs, so that few, skewed or constant
     observations do not appear certain.
 
-    x: shape (n,); at least two, independent and of the same distribution: paired differences.
+    x: shape (n,); at least two independent, identically distributed observations: paired differences.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def mean_test(x: ArrayLike) -> float:
 
 
 def holm(p: FloatVector, family: int = 0) -> FloatVector:
-    """Correct p-values for their number (Holm, Scandinavian Journal of Statistics 1979); NaN stays and does not count.
+    """Correct p-values of several tests (Holm, Scandinavian Journal of Statistics 1979); NaN stays and is not counted.
 
     The probability of any false rejection is at most the level, however the tests depend on each other.
 

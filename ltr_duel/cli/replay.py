@@ -28,7 +28,7 @@ from ltr_duel.core import InputError
 @options.clicks("Click model of simulated users.")
 @click.option("--steps", type=COUNT, default=10_000, show_default=True, help="Number of pages to request.")
 @click.option("--concurrency", type=COUNT, default=1, show_default=True, help="Number of concurrent users.")
-@click.option("--lost", type=float, default=0.0, show_default=True, help="Share of pages without a report.")
+@click.option("--lost", type=float, default=0.0, show_default=True, help="Share of pages without reported clicks.")
 @click.option("--api-key-file", type=PATH, help="File of API keys; the first key is sent.  [or LTR_DUEL_API_KEY]")
 @click.option("--allow-remote", is_flag=True, help="Allow a service on another machine.")
 @options.plugin

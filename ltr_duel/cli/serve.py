@@ -46,5 +46,5 @@ def command(config: tuple[Path, ...], host: str, port: int | None, accept_new_co
             wait=wait,
             ready=lambda url: click.echo(f"listening on {url}"),
         )
-    except KeyboardInterrupt:  # stderr is a log: no other line may end it
+    except KeyboardInterrupt:  # stderr is a log of JSON objects, so nothing else is printed
         end(interrupted()[0])

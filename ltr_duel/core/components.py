@@ -95,7 +95,7 @@ class Registry(Generic[Item]):
     """The components of one kind, by name.
 
     Most built-in components have the name of their module; a look-up then imports only that module. Any other look-up,
-    and a list of the names, imports all modules of the kind's package, and the modules of installed plug-ins.
+    or a list of the names, imports all modules of the kind's package and the modules of installed plug-ins.
 
     Parameters
     ----------
@@ -297,7 +297,7 @@ class Registry(Generic[Item]):
 
 
 def page_parts(page: str, names: Iterable[str]) -> dict[str, Any]:
-    """Return the module's definitions of these names, and the name of its file as ``name``."""
+    """Return the definitions of these names in a module, and ``name``, the stem of the module's file."""
     defined = vars(sys.modules[page])
     return {"name": Path(defined.get("__file__", "")).stem} | {name: defined[name] for name in names if name in defined}
 

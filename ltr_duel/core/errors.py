@@ -45,7 +45,7 @@ def shown(value: Any) -> str:
 
 
 def unknown_name(kind: str, name: Any, legal: Iterable[str], *, otherwise: str = "") -> InputError:
-    """Build the error ``no <kind> '<name>'; did you mean '...'? (names)``; ``otherwise`` follows if none is close."""
+    """Build the error ``no <kind> '<name>'; did you mean '...'? (names)``, with ``otherwise`` if no name is close."""
     names = list(legal)
     close = difflib.get_close_matches(name, names, n=1) if isinstance(name, str) and len(name) <= 200 else []
     hint = f"; did you mean '{close[0]}'?" if close else ";"

@@ -75,7 +75,7 @@ def still_runs(identity: dict[str, Any]) -> bool | None:
 
 
 def _start(pid: int) -> str | None:
-    try:  # in ticks since the machine started: psutil's time on Linux changes with the clock
+    try:  # in ticks since the machine started, because psutil's time on Linux changes with the clock
         fields = (PROC / str(pid) / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         return None if fields[0] == "Z" else fields[19]
     except OSError:
@@ -115,7 +115,7 @@ def _groups() -> Iterator[tuple[int, int]]:
     except OSError:
         return
     for number, kinds, path in (line.split(":", 2) for line in lines):
-        if number != "0" and "memory" not in kinds.split(","):  # not version 2, and not the memory group of version 1
+        if number != "0" and "memory" not in kinds.split(","):  # neither version 2 nor the memory group of version 1
             continue
         top = GROUPS if number == "0" else GROUPS / "memory"
         names = ("memory.max", "memory.current") if number == "0" else _NAMES_OF_OLD

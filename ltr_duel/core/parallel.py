@@ -43,8 +43,8 @@ def run_tasks(
 
     A task must not depend on another task, nor on the number of workers. ``total`` is the sum of all weights.
 
-    first_alone: run the first task before the others start, so that they find its kernels compiled: numba can fail if
-        two threads compile the same kernel. False if the caller has compiled them.
+    first_alone: run the first task before the others start, so that they find its kernels compiled, because numba can
+        fail if two threads compile the same kernel. False if the caller has compiled them.
     """
     work = list(tasks)
     workers = min(checked_jobs(jobs), max(1, len(work)))

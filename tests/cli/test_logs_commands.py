@@ -304,7 +304,7 @@ def test_a_log_by_a_rule_that_random_clicks_move_says_so_everywhere_and_the_docu
     answer = ltr_duel(*simulate, "--outcome", "sampled", "--overwrite")
     assert answer.code == 0 and "random clicks" not in answer.out + ltr_duel("logs", "compare", path).out
     answer = ltr_duel(*simulate, "--outcome", "marginal_bernoulli")
-    assert answer.code == 2 and "'sampled' has its mean" in answer.err
+    assert answer.code == 2 and "'sampled' has the same mean" in answer.err
     answer = ltr_duel("simulate", "arxiv.npy", "--policy", "rucb", "--outcome", "sampled")
     assert answer.code == 2 and "--outcome requires --live" in answer.err
 

@@ -300,7 +300,7 @@ def test_a_log_by_a_rule_that_random_clicks_move_says_so_everywhere_and_the_docu
     assert "by probabilistic (expectation)" in said and "random clicks" not in said
     before = path.read_bytes()
     refused = ltr_duel(*simulate, "--outcome", "sampled")
-    assert refused.code == 2 and f"{path}: exists already" in refused.err and path.read_bytes() == before
+    assert refused.code == 2 and f"{path}: already exists" in refused.err and path.read_bytes() == before
     answer = ltr_duel(*simulate, "--outcome", "sampled", "--overwrite")
     assert answer.code == 0 and "random clicks" not in answer.out + ltr_duel("logs", "compare", path).out
     answer = ltr_duel(*simulate, "--outcome", "marginal_bernoulli")

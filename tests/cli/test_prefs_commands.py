@@ -121,7 +121,7 @@ def test_the_outcome_rule_and_whether_it_is_the_default_are_named(ltr_duel, corp
     assert ltr_duel("prefs", "show", out).out.endswith(last)
     named = ("--comparisons", "100", "--outcome", "marginal_sign")
     refused = ltr_duel("prefs", "estimate", corpus, "--out", out, *named)
-    assert refused.code == 2 and f"{out}: exists already" in refused.err, "another matrix is not replaced"
+    assert refused.code == 2 and f"{out}: already exists" in refused.err, "another matrix is not replaced"
     assert load_preferences(out).provenance["outcome"] == "marginal_bernoulli"
     assert estimate(ltr_duel, corpus, out, "--overwrite", *named).out.endswith("outcome rule: marginal_sign\n")
     assert "marginal_bernoulli" in ltr_duel("prefs", "estimate", "--help").out

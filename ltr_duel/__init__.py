@@ -1,6 +1,6 @@
 """Interleaving and dueling bandits on learning-to-rank corpora.
 
-The verbs users type; everything heavy is imported on first use.
+The functions that users call. Slow imports happen on first use.
 """
 
 import lazy_loader

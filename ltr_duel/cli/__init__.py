@@ -1,5 +1,5 @@
-"""The command line: parses, calls, prints.
+"""The command line: parse the arguments, call the library, print the results.
 
-One module a command, found by its name: a module ``prefs.py`` here holds a click command or group called
-``command``. Modules import click at the top and everything else inside the functions, so that ``--help`` is quick.
+Each command is the module of the same name: ``prefs.py`` contains a click command or group called ``command``. Slow
+imports are deferred, so that ``--help`` is quick.
 """

@@ -1,4 +1,4 @@
-"""``ltr-duel logs compare``: who won, how sure that is, and whether to stop."""
+"""``ltr-duel logs compare``: report which rankers won, how certain that is, and whether to stop."""
 
 from __future__ import annotations
 
@@ -19,46 +19,48 @@ from ltr_duel.core import InputError, errors
 @sources
 @format_option
 @skip_option
-@click.option("--cluster", default="", help="user, query, both or impression.  [default: user, or query without users]")
+@click.option("--cluster", default="", help="Clusters: user, query, both or impression.  [default: user, else query]")
 @click.option(
     "--confidence", type=float, default=0.95, show_default=True,
     help="Confidence of the intervals; --stop-at replaces it.",
 )  # fmt: skip
-@click.option("--stop-at", type=float, help="Say whether to stop, with this confidence however often one looks.")
-@click.option("--margin", type=float, default=0.0, help="With --stop-at: a mean outcome that would not matter.")
+@click.option("--stop-at", type=float, help="Decide whether to stop, with this confidence at any number of looks.")
+@click.option("--margin", type=float, default=0.0, help="With --stop-at: largest mean outcome that would not matter.")
 @click.option(
     "--any-time", is_flag=True,
-    help="With --stop-at: decide on any day; by default, from two weeks on, at whole weeks (also days of --looks).",
+    help="With --stop-at or --looks: allow decisions on any day.  [default: only at whole weeks, from two weeks on]",
 )  # fmt: skip
-@click.option("--looks", "named", help="With --stop-at: days of the only looks, named beforehand, such as 7,14,28.")
+@click.option("--looks", "named", help="With --stop-at: look only on these days, named beforehand, such as 7,14,28.")
 @click.option(
     "--ranker", "rankers", multiple=True,
-    help="A ranker of the experiment; rows with other rankers are bad lines. Repeatable.",
+    help="A ranker of the experiment; rows with other rankers count as bad lines. Repeatable.",
 )  # fmt: skip
 @click.option(
     "--per", type=click.Choice(["impression", "user"]), default="impression", show_default=True,
-    help="What counts once; user: the mean is the net share of users.",
+    help="Unit that counts once; user: the mean is the net share of users.",
 )  # fmt: skip
-@click.option("--bootstrap", type=ROWS, default=0, help="Draws of clusters for a second interval, a cross-check.")
+@click.option("--bootstrap", type=ROWS, default=0, help="Bootstrap samples for a second interval, a cross-check.")
 @click.option(
     "--outcome", "outcomes", multiple=True, default=("click",), show_default=True, help=f"{OUTCOMES}; repeatable."
 )
 @click.option("--primary", default="", help="The outcome that decides.  [default: the first; others are secondary]")
-@click.option("--adjust", is_flag=True, help="Take out what the coin of place 1 decided: narrower intervals.")
+@click.option("--adjust", is_flag=True, help="Subtract the effect of the coin for position 1: narrower intervals.")
 @click.option(
     "--history", type=PATH,
-    help="Implies --adjust: CSV or Parquet with a column 'user' and numeric columns measured before the experiment.",
+    help="CSV or Parquet with a column 'user' and numeric columns from before the experiment; implies --adjust.",
 )  # fmt: skip
 @click.option("--guardrail", "guards", multiple=True, help="Another outcome that must not get worse; repeatable.")
-@click.option("--guardrail-margin", type=float, default=0.01, show_default=True, help="By how much it may be worse.")
 @click.option(
-    "--checks/--no-checks", default=True, show_default=True, help="Name the checks of 'logs check' that fail."
+    "--guardrail-margin", type=float, default=0.01, show_default=True, help="Largest accepted loss of an outcome."
 )
-@click.option("--by", "ways", multiple=True, help="Also in parts: day, week, new, heavy or a column; repeatable.")
-@click.option("--rows", type=ROWS, default=10, show_default=True, help="Pairs to list.")
+@click.option(
+    "--checks/--no-checks", default=True, show_default=True, help="Report the checks of 'logs check' that fail."
+)
+@click.option("--by", "ways", multiple=True, help="Also compare parts: day, week, new, heavy or a column; repeatable.")
+@click.option("--rows", type=ROWS, default=10, show_default=True, help="Number of pairs to list.")
 @click.option("--out", type=OUT_FILE, help="Preference matrix to write (.parquet, .csv).")
 @click.option("--report", type=OUT_FILE, help="One-page report to write (.html).")
-@click.option("--plot", type=OUT_FILE, help="Picture over time to write (.png, .svg, .pdf).")
+@click.option("--plot", type=OUT_FILE, help="Figure over time to write (.png, .svg, .pdf).")
 @options.plugin
 @options.seed
 @options.wide
@@ -68,24 +70,24 @@ def compare(
     history: Path | None, guards: tuple[str, ...], guardrail_margin: float, checks: bool, ways: tuple[str, ...],
     per: str, rows: int, out: Path | None, report: Path | None, plot: Path | None, seed: int, **given: Any,
 ) -> None:  # fmt: skip
-    """Say of each pair of rankers in LOG who won, how sure that is, and, with --stop-at, whether to stop."""
+    """Report for each pair of rankers in LOG who won, how certain that is, and with --stop-at whether to stop."""
     always = stop_at is not None
     if named is not None and stop_at is None:
-        raise InputError("--looks goes with --stop-at, whose confidence all looks share: add --stop-at .95")
+        raise InputError("--looks requires --stop-at, whose confidence all looks share: add --stop-at .95")
     if named is not None and (report or guards or ways or adjust or history or len(outcomes) > 1):
         raise InputError(
-            "--looks decides one outcome, and goes without --report, --guardrail, --by, --adjust, --history and further"
-            " outcomes"
+            "--looks decides one outcome, and cannot be combined with --report, --guardrail, --by, --adjust,"
+            " --history or further outcomes"
         )
     if per == "user" and (always or report or plot or guards or ways or adjust or history or len(outcomes) > 1):
         raise InputError(
-            "--per user is of one outcome at one look, and goes without --stop-at, --report, --plot, --guardrail, --by,"
-            " --adjust, --history and further outcomes"
+            "--per user applies to one outcome at one look, and cannot be combined with --stop-at, --report, --plot,"
+            " --guardrail, --by, --adjust, --history or further outcomes"
         )
     if bootstrap and (adjust or history):
-        raise InputError("--bootstrap draws plain outcomes, and goes without --adjust and --history")
+        raise InputError("--bootstrap samples plain outcomes, and cannot be combined with --adjust or --history")
     if named is not None and cluster == "both":
-        raise InputError("--looks goes with --cluster user, query or impression, not both")
+        raise InputError("--looks requires --cluster user, query or impression, not both")
     days = None if named is None else _days(named, any_time)
     if primary:
         errors.require_one_of("--outcome", primary, outcomes)
@@ -98,7 +100,7 @@ def compare(
         cluster=cluster,
         confidence=level,
         rankers=rankers,
-        bootstrap=0 if always else bootstrap,  # the cross-check of intervals for one look
+        bootstrap=0 if always else bootstrap,  # bootstrap cross-checks only intervals for one look
         seed=seed,
         looks=report is not None or plot is not None or always,
         history=logs.History(history) if adjust or history is not None else None,
@@ -125,7 +127,7 @@ def compare(
             *_parts(log, found, ways, rankers, always, report is not None),
         ],
     )
-    written = _written(evidence, out, report, plot, stop_at, margin)  # first: a reader such as head ends the printing
+    written = _written(evidence, out, report, plot, stop_at, margin)  # first, because printing may end early
     echo_lines(logs.comparison_lines(found, always=always))
     if not found.provenance["users"] and (hint := logs.user_hint(log.other_columns)):
         click.echo(f"note: {hint}")
@@ -141,7 +143,7 @@ def _written(
     evidence: logs.Evidence, out: Path | None, report: Path | None, plot: Path | None, stop_at: float | None,
     margin: float,
 ) -> list[Path]:  # fmt: skip
-    """Write what was asked for: matrix, page and picture."""
+    """Write the requested files: matrix, report and plot; return their paths."""
     if out is not None:
         preferences.save_preferences(evidence.found.preferences, out)
     if report is not None:
@@ -164,7 +166,7 @@ def _parts(
     log: logs.ClickLog, found: logs.LogComparison, ways: tuple[str, ...], rankers: tuple[str, ...], any_time: bool,
     page: bool,
 ) -> list[logs.Beside]:  # fmt: skip
-    """Return the tables of parts: those of every page, and those that are asked for."""
+    """Return the tables of parts: the usual tables of a report, and the tables of --by."""
     usual = logs.usual_parts(found.provenance["first"], found.provenance["last"]) if page else []
     parts = []
     for way in dict.fromkeys((*usual, *ways)):
@@ -172,12 +174,12 @@ def _parts(
         if part is not None:
             parts.append(part)
         elif way in ways:
-            click.echo(f"--by {way}: the log has one part only")
+            click.echo(f"--by {way}: the log has only one part")
     return parts
 
 
 def _print_evidence(evidence: logs.Evidence, rows: int) -> None:
-    """Print what a decision rests on, and last the decision."""
+    """Print the evidence for a decision, and then the decision."""
     echo_lines(logs.finding_lines(list(evidence.findings or ()), only_failures=True))
     click.echo()
     print_table(logs.comparison_table(evidence, rows))
@@ -197,7 +199,7 @@ def _days(words: str, any_time: bool) -> list[float]:
     try:
         days = [float(word) for word in words.split(",")]
     except ValueError:
-        raise InputError(f"--looks takes days such as 7,14,28, not '{words}'") from None
+        raise InputError(f"--looks requires days such as 7,14,28, not '{words}'") from None
     logs.require_days(days, any_time=any_time)
     return days
 
@@ -206,7 +208,7 @@ def _print_named_looks(log: logs.ClickLog, evidence: logs.Evidence, days: list[f
     """Print the results of the looks that were named in advance."""
     found, findings = evidence.found, list(evidence.findings or ())
     if "policies" in found.provenance:
-        raise InputError("--looks is for rankers that outcomes did not choose; --stop-at alone holds for this log")
+        raise InputError("--looks requires that outcomes did not choose the rankers; for this log use --stop-at alone")
     settings: dict[str, Any] = {"cluster": found.cluster, "rankers": found.names, "any_time": evidence.any_time}
     planned = logs.look_at_days(log, days, found.confidence, **settings)
     echo_lines(logs.finding_lines(findings, only_failures=True))

@@ -1,4 +1,4 @@
-"""Options that several commands share, and their types: last those of commands that read a click log."""
+"""Options that several commands share, and their types; the last options are for commands that read a click log."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Count(click.ParamType):  # type: ignore[type-arg]  # generic only in new v
         self._least = least
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Parse the number; refuse fractions."""
+        """Parse the number; fail for fractions."""
         try:
             number = int(str(value).replace(",", ""))
         except ValueError:
@@ -43,7 +43,7 @@ class Count(click.ParamType):  # type: ignore[type-arg]  # generic only in new v
 
 abscissa = click.option(
     "--x", type=click.Choice(("steps", "outcomes")), default="steps", show_default=True,
-    help="The abscissa: impressions, or outcomes of pairs of rankers.",
+    help="Quantity on the x-axis: impressions, or outcomes of pairs of rankers.",
 )  # fmt: skip
 
 
@@ -51,42 +51,42 @@ class Jobs(Count):
     """A number of threads."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Refuse a number that no machine has cores for, before any work is done."""
+        """Raise `InputError` for an excessive number, before any work is done."""
         jobs = super().convert(value, param, ctx)
         core.parallel.checked_jobs(jobs)
         return jobs
 
 
 class Place(click.Path):
-    """An output path; one that cannot be written is refused before any work is done."""
+    """An output path; a path that cannot be written is rejected before any work is done."""
 
     def __init__(self, *, folder: bool = False) -> None:
         super().__init__(path_type=Path)
         self._folder = folder
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Check what exists at the path."""
+        """Check that the path can be written."""
         path = Path(str(super().convert(value, param, ctx)))
         if not str(value):
-            raise InputError("an empty name is no place to write to")
+            raise InputError("an empty name is not a path to write to")
         (places.require_folder_place if self._folder else places.require_file_place)(path)
         return path
 
 
-PATH, FOLDER = click.Path(path_type=Path), click.Path(exists=True, file_okay=False, path_type=Path)  # to read
+PATH, FOLDER = click.Path(path_type=Path), click.Path(exists=True, file_okay=False, path_type=Path)  # input paths
 COUNT, ROWS = Count(), Count(least=0)
 OUT_FILE, OUT_FOLDER = Place(), Place(folder=True)
 
-jobs = click.option("--jobs", type=Jobs(), default=-1, show_default="all cores", help="Threads to use.")
+jobs = click.option("--jobs", type=Jobs(), default=-1, show_default="all cores", help="Number of threads.")
 most_rankers = click.option(
     "--most-rankers", type=COUNT, default=10_000, show_default=True,
-    help="Larger matrices are refused, before memory is taken for them.",
+    help="Maximum number of rankers; larger matrices are rejected before memory is allocated.",
 )  # fmt: skip
 batch = click.option(
     "--batch", type=COUNT, default=1, show_default=True,
-    help="Comparisons chosen before any of their outcomes is known.",
+    help="Number of comparisons that are chosen before any of their outcomes is known.",
 )  # fmt: skip
-seed = click.option("--seed", type=COUNT, default=0, show_default=True, help="Seed of everything random.")
+seed = click.option("--seed", type=COUNT, default=0, show_default=True, help="Seed of all random numbers.")
 
 
 def _load(ctx: click.Context, param: click.Parameter, paths: tuple[Path, ...]) -> tuple[core.plugins.Plugin, ...]:
@@ -96,11 +96,11 @@ def _load(ctx: click.Context, param: click.Parameter, paths: tuple[Path, ...]) -
 
 
 def check_once(plugins: Iterable[core.plugins.Plugin]) -> None:
-    """Refuse a plug-in policy or method that is to be compiled and breaks its contract where no run would show it.
+    """Raise `InputError` if a compiled policy or method of a plug-in breaks its contract, which no run would show.
 
-    Compiled policies are compared with their Python text, and compiled methods keep the whole contract. What runs as
-    plain Python is tested at each call. A passed check is recorded in the cache, by the digests of the file and of this
-    package, and not repeated.
+    Compiled policies are compared with their Python form, and compiled methods are tested for the whole contract.
+    Components that run as plain Python are tested at each call. A passed check is recorded in the cache, keyed by the
+    digests of the file and of this package, and not repeated.
     """
     for plugin in plugins:
         if not {"policy", "comparison method"} & {kind for kind, _ in plugin.components}:
@@ -138,22 +138,22 @@ _PLUGIN: dict[str, Any] = {
     "type": PATH,
     "callback": _load,
     "is_eager": True,
-    "help": "A Python file with policies, comparison methods, click models or corpora of yours; may be repeated.",
+    "help": "A Python file that defines policies, comparison methods, click models or corpora; may be repeated.",
 }
 plugin = click.option("--plugin", expose_value=False, **_PLUGIN)
 checked_plugin = click.option("--plugin", expose_value=False, **_PLUGIN | {"callback": _load_checked})
-plugins = click.option("--plugin", "plugins", **_PLUGIN)  # for commands that keep what was loaded
+plugins = click.option("--plugin", "plugins", **_PLUGIN)  # for commands that use the loaded plug-ins
 
 
 def clicks(about: str = "Click model.") -> Callable[..., Any]:
-    """Return the option of one click model."""
+    """Return the option for one click model."""
     return click.option(
         "--clicks", default="navigational", show_default=True, shell_complete=click_model_names, help=about
     )
 
 
 def method(about: str, default: str = "probabilistic") -> Callable[..., Any]:
-    """Return the option of one comparison method."""
+    """Return the option for one comparison method."""
     return click.option("--method", default=default, show_default=True, shell_complete=method_names, help=about)
 
 
@@ -161,33 +161,33 @@ overwrite = click.option("--overwrite", is_flag=True, help="Replace the click lo
 
 
 def require_new(path: Path, overwrite: bool) -> None:
-    """Refuse to replace a click log or a matrix, which may have taken weeks or hours, without --overwrite."""
+    """Raise `InputError` if a click log or a matrix, which may take weeks to make, would be replaced."""
     if not overwrite and places.is_file(path):
-        raise InputError(f"{path}: exists already; give another name, or --overwrite to replace it")
+        raise InputError(f"{path}: already exists; give another name, or --overwrite to replace the file")
 
 
 wide = click.option(
     "--wide", is_flag=True, expose_value=False, help="Print tables wider than the terminal.",
     callback=lambda context, _, wide: context.meta.update(wide=wide),
 )  # fmt: skip
-long = click.option("--long", "in_full", is_flag=True, help="Print all the facts of each.")
+long = click.option("--long", "in_full", is_flag=True, help="Print all facts of each component.")
 
 
 format_option = click.option(
-    "--format", "kind", default="", help="jsonl, csv, parquet, yandex or ubi, if the name does not say."
+    "--format", "kind", default="", help="Format: jsonl, csv, parquet, yandex or ubi.  [default: by the name]"
 )
 skip_option = click.option(
-    "--skip-bad", type=ROWS, default=0, show_default=True, help="Bad lines to pass over, and count."
+    "--skip-bad", type=ROWS, default=0, show_default=True, help="Maximum number of bad lines to skip and count."
 )
 _SOURCES = (
     click.argument("file", metavar="[LOG]", required=False),
-    click.option("--exposures", help="Instead of a LOG: file, folder, glob or table of the lists that were shown."),
-    click.option("--events", help="File, folder, glob or table of what users did with their items."),
-    click.option("--source", type=PATH, help="TOML file that maps the columns of both."),
-    click.option("--connect", default="", help="URL of the engine that holds the tables, as Ibis takes it."),
-    click.option("--within", default="", help="Such as 7d: so late events count without the id of an exposure."),
+    click.option("--exposures", help="Instead of a LOG: file, folder, glob or table of the shown lists."),
+    click.option("--events", help="File, folder, glob or table of the clicks and other events."),
+    click.option("--source", type=PATH, help="TOML file that maps the columns of both tables."),
+    click.option("--connect", default="", help="URL of the engine that contains the tables, in the form of Ibis."),
+    click.option("--within", default="", help="Maximum delay, such as 7d, of events that have no id of an exposure."),
     click.option(
-        "--attribute", default="last", show_default=True, help="Late events to the last, first or all exposures."
+        "--attribute", default="last", show_default=True, help="Exposures that late events count for: last, first, all."
     ),
 )
 
@@ -196,12 +196,12 @@ OUTCOMES = "click, another kind of event, value, dwell>=30"
 
 
 def sources(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options for the location of a log."""
+    """Add the options for the location of a log to a command."""
     return reduce(lambda command, option: option(command), reversed(_SOURCES), command)
 
 
 def tables(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that replace a LOG."""
+    """Add the options that replace a LOG to a command."""
     return reduce(lambda command, option: option(command), reversed(_SOURCES[1:]), command)
 
 

@@ -1,4 +1,4 @@
-"""What commands print and write, and how they end."""
+"""Print and write results of commands, and end commands."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 def only_writer(out: Path | None) -> None:
-    """Refuse a place that another process is writing to; keep others from it until the command ends."""
+    """Lock an output path until the command ends; raise `InputError` if another process is writing to it."""
     if out is not None:
         click.get_current_context().with_resource(alone.sole_writer(out))
 
 
 def end(code: int, *, at_once: bool = False) -> NoReturn:
-    """End the process; without Python's shutdown if abandoned runs are still going on."""
+    """End the process, without Python's shutdown if abandoned threads are still running."""
     if not at_once and not threads.abandoned_threads_run():
         sys.exit(code)
     sys.stdout.flush()
@@ -36,9 +36,9 @@ def end(code: int, *, at_once: bool = False) -> NoReturn:
 
 
 def print_table(frame: pd.DataFrame) -> None:
-    """Print a table of text: the first column to the left, the others to the right; control characters escaped.
+    """Print a table of strings: the first column aligned left, the others right; control characters escaped.
 
-    Where it is wider than the terminal, parts of it with the first column and some others stand below each other.
+    A table wider than the terminal is printed in parts below each other, each with the first column and some others.
     """
     columns = [[errors.in_one_line(str(cell)) for cell in (name, *frame[name])] for name in frame.columns]
     widths = [max(len(cell) for cell in column) for column in columns]
@@ -52,11 +52,11 @@ def print_table(frame: pd.DataFrame) -> None:
         if len(parts) > 1:
             click.echo()
     if len(parts) > 1:
-        click.echo(f"the columns are in {len(parts)} parts, to fit the terminal; --wide prints them side by side")
+        click.echo(f"the table is split into {len(parts)} parts to fit the terminal; --wide prints it unsplit")
 
 
 def _parts(widths: Sequence[int], width: int) -> list[list[int]]:
-    """Return the columns after the first one, in as few parts as fit beside it."""
+    """Return the columns after the first one, split into as few parts as fit beside the first column."""
     parts: list[list[int]] = [[]]
     for place in range(1, len(widths)):
         if parts[-1] and sum(2 + widths[other] for other in (*parts[-1], place)) > width - widths[0]:
@@ -66,13 +66,13 @@ def _parts(widths: Sequence[int], width: int) -> list[list[int]]:
 
 
 def echo_lines(lines: Iterable[object]) -> None:
-    """Print each on a line."""
+    """Print each element on a separate line."""
     for line in lines:
         click.echo(line)
 
 
 def save_measured(out: Path, name: str, frame: pd.DataFrame, drawn: Axes) -> None:
-    """Write a table and its picture into a folder, and print where they are."""
+    """Write a table and its figure into a folder, and print their paths."""
     with files.replacing(out / f"{name}.parquet") as temporary:
         frame.to_parquet(temporary, index=False)
     analysis.save_figure(drawn, out / f"{name}.png")
@@ -80,7 +80,7 @@ def save_measured(out: Path, name: str, frame: pd.DataFrame, drawn: Axes) -> Non
 
 
 def print_rest(rows: int, total: int, what: str) -> None:
-    """Print how many lines of a table were left out, if any, and the option that lists them."""
+    """Print the number of omitted lines of a table, if any, and the option that lists them."""
     if total > rows:
         click.echo(f"{total - rows:,} more {what}; --rows {total} lists them")
 
@@ -88,10 +88,10 @@ def print_rest(rows: int, total: int, what: str) -> None:
 def print_catalogue(
     registry: components.Registry[Any], names: Sequence[str], *, bibtex: bool, group: str = "", fact: str = ""
 ) -> None:
-    """Print all components of a kind, or those named, as wide as the terminal allows: each with the facts of it.
+    """Print all components of a kind, or the named ones, with their facts, as wide as the terminal allows.
 
-    With ``bibtex``, what to cite instead. With a ``group``, all are listed in short: a line each with one ``fact``,
-    under the values of the fact ``group``.
+    With ``bibtex``, print the works to cite instead. With a ``group``, the full list is short: one line for each
+    component with one ``fact``, under the value of its fact ``group``.
     """
     chosen = [registry[name] for name in names] or list(registry)
     if bibtex:

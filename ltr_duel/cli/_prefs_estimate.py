@@ -1,4 +1,4 @@
-"""``ltr-duel prefs estimate`` and ``extend``: spend comparisons."""
+"""``ltr-duel prefs estimate`` and ``extend``: estimate preference matrices by simulated comparisons."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Part(click.ParamType):  # type: ignore[type-arg]  # generic only in new ve
 
 
 class Names(click.ParamType):  # type: ignore[type-arg]  # as above
-    """Several names, parted by commas."""
+    """Several names, separated by commas."""
 
     name = "name,name"
 
@@ -46,7 +46,7 @@ class Names(click.ParamType):  # type: ignore[type-arg]  # as above
             return value
         names = tuple(filter(None, (part.strip() for part in value.split(","))))
         if value and not names:
-            self.fail(f"'{value}' names nothing", param, ctx)
+            self.fail(f"'{value}' contains no name", param, ctx)
         return names
 
 
@@ -55,10 +55,12 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
     for option in (
         click.option("--store", type=OUT_FOLDER, help="Folder for partial results.  [default: OUT.parts]"),
         click.option(
-            "--at-most", type=COUNT, default=4_000_000, show_default=True, help="Of a pair, in such a search."
+            "--at-most", type=COUNT, default=4_000_000, show_default=True, help="Maximum comparisons per pair."
         ),
-        click.option("--until-winner", type=float, metavar="CONFIDENCE", help="Until the Condorcet winner is known."),
-        click.option("--target-error", type=float, metavar="ERROR", help="Until each standard error is at most this."),
+        click.option(
+            "--until-winner", type=float, metavar="CONFIDENCE", help="Stop when the Condorcet winner is known."
+        ),
+        click.option("--target-error", type=float, metavar="ERROR", help="Stop when no standard error is larger."),
     ):
         command = option(command)
     return command
@@ -67,22 +69,24 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
 @click.command(cls=Command)
 @click.argument("path", type=PATH)
 @options.clicks()
-@options.method("How two rankers are compared.")
+@options.method("Method of comparing two rankers.")
 @click.option(
-    "--outcome", default="", show_default="the unbiased one of the method; of probabilistic: marginal_bernoulli",
-    help="Rule by which clicks name a winner.",
+    "--outcome", default="", show_default="the method's unbiased rule; for probabilistic: marginal_bernoulli",
+    help="Rule that decides the winner from the clicks.",
 )  # fmt: skip
-@click.option("--comparisons", type=COUNT, help="Of each pair.  [default: 1,000; without variance reduction 4,000]")
-@click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown.")
+@click.option(
+    "--comparisons", type=COUNT, help="Comparisons per pair.  [default: 1,000; without variance reduction 4,000]"
+)
+@click.option("--top", type=COUNT, default=10, show_default=True, help="Number of shown documents.")
 @click.option("--drop-constant", is_flag=True, help="Leave out features that are constant within each query.")
 @corpus_options
-@click.option("--against", help="Only pairs with this ranker.")
+@click.option("--against", help="Compare only pairs with this ranker.")
 @goal_options
 @click.option(
     "--variance-reduction", type=Names(), default="auto", show_default=True,
-    help="auto (all that fit), none, or of common, stratified, integrated, antithetic, control.",
+    help="auto (all that apply), none, or some of common, stratified, integrated, antithetic, control.",
 )  # fmt: skip
-@click.option("--share", type=Part(), help="Count only this share into the store; a run without it adds up.")
+@click.option("--share", type=Part(), help="Compare only this share of the work; a run without --share combines all.")
 @options.checked_plugin
 @options.seed
 @options.jobs
@@ -94,8 +98,9 @@ def estimate(
 ) -> None:  # fmt: skip
     """Estimate the preference matrix of rankers, by default the features, of the corpus at PATH.
 
-    Partial results are kept beside OUT until it is written: after a kill, the same command resumes.
-    Several machines with a common folder take shares: --share 1/2 on one, --share 2/2 on the other, then neither.
+    Partial results are stored beside OUT until OUT is written; after an interruption, the same command resumes.
+    Several machines with a common folder can divide the work: --share 1/2 on one, --share 2/2 on the other, then
+        neither.
     """
     only_writer(None if share else out)
     if not share:
@@ -112,7 +117,7 @@ def estimate(
 @click.command(cls=Command)
 @click.argument("file", type=PATH)
 @click.argument("path", type=PATH)
-@click.option("--comparisons", type=COUNT, default=0, help="Comparisons for each pair, in all.")
+@click.option("--comparisons", type=COUNT, default=0, help="Total number of comparisons for each pair.")
 @old_corpus_options
 @goal_options
 @options.checked_plugin
@@ -123,28 +128,28 @@ def extend(
     file: Path, path: Path, corpus: Corpus, store: Path | None, jobs: int, most_rankers: int, out: Path | None,
     **goals: Any,
 ) -> None:  # fmt: skip
-    """Add comparisons to the matrix in FILE, estimated on the corpus at PATH, under its own settings.
+    """Add comparisons to the matrix in FILE, estimated on the corpus at PATH, with its own settings.
 
-    Where rankers came from files, name them again by --rankers, as when the matrix was estimated.
+    If rankers were read from files, name them again with --rankers, as when the matrix was estimated.
     """
     matrix = preferences.load_preferences(file, most_rankers=most_rankers)
     if matrix.tally is None:
-        raise InputError(f"{file}: this matrix has no counts to add to: it was not estimated here")
+        raise InputError(f"{file}: this matrix has no counts to add to, because it was not estimated by ltr_duel")
     about, dataset = matrix.provenance, corpus.load(path)
     if about.get("corpus_sha256") != dataset.sha256:
         raise InputError(
-            f"{path}: not the corpus that {file} was estimated on ('{about.get('corpus')}'), or read in another way"
+            f"{path}: not the corpus that {file} was estimated on ('{about.get('corpus')}'), or read with other options"
         )
     ties = {"ties": about["ties"], "seed": about.get("tie_seed", 0)}
     if about.get("rankers"):
         if not corpus.words:
-            raise InputError(f"{file}: some of its rankers came from files; name them again by --rankers")
+            raise InputError(f"{file}: some of its rankers were read from files; name them again with --rankers")
         rankings = corpus._replace(ties=ties).rank(dataset, jobs=jobs, drop_constant=False)
         if rankings.provenance.get("rankers") != about["rankers"]:
-            raise InputError(f"{file}: was estimated with other rankers, or their files changed since")
+            raise InputError(f"{file}: was estimated with other rankers, or their files have changed since")
     else:
         rankings = rankers.feature_rankers(dataset, features=matrix.names, **ties, jobs=jobs)
-    del dataset  # gigabytes of features
+    del dataset  # frees gigabytes of features
     out = out or file
     only_writer(out)
     parts = store or _parts_of(out)
@@ -163,7 +168,7 @@ def _save(matrix: preferences.PreferenceMatrix, out: Path, parts: Path) -> None:
     counts = matrix.comparisons[matrix.comparisons > 0]
     many = f"{counts.min():,}" + (f" to {counts.max():,}" if counts.max() > counts.min() else "")
     asked = int(matrix.provenance.get("comparisons", 0))
-    why = f" ({asked:,} were asked for; they are made in groups)" if 0 < asked < counts.min() else ""
+    why = f" ({asked:,} were requested; comparisons are made in groups)" if 0 < asked < counts.min() else ""
     click.echo(f"{out}: {several(len(matrix), 'ranker')}, {many} comparisons for each pair{why}")
     click.echo(analysis.winner_sentence(matrix))
     if "search" in matrix.provenance:

@@ -1,4 +1,4 @@
-"""How a corpus is read, and which rankers it gets: the same options for every command that reads one."""
+"""Options for reading a corpus and choosing its rankers, shared by all commands that read a corpus."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class Reading(NamedTuple):
 
     split: str | None
     fold: int | None
-    given: dict[str, Any]  # options of `ReadOptions`, only those that were given
+    given: dict[str, Any]  # the given options of `ReadOptions`
     queries: str | None = None
     cache: bool = True
 
     @property
     def options(self) -> data.ReadOptions:
-        """All options, where nothing else declares some."""
+        """All options, with defaults for those that were not given."""
         return data.ReadOptions(**self.given)
 
     def load(self, path: Path) -> data.Dataset:
@@ -35,38 +35,38 @@ class Reading(NamedTuple):
 
     @property
     def for_files(self) -> tuple[str | None, int | None, dict[str, Any]]:
-        """Split, fold and options, for what converts whole files."""
+        """Split, fold and options, for commands that convert whole files."""
         if self.queries is not None:
             raise InputError(
                 "--queries chooses among the queries of a corpus when it is used, not when it is converted"
             )
         if not self.cache:
-            raise InputError("--no-cache goes with commands that load a corpus; this one reads text in any case")
+            raise InputError("--no-cache applies to commands that load a corpus; this command always reads the text")
         return self.split, self.fold, self.given
 
     @property
     def is_given(self) -> bool:
-        """Whether the user gave any of these options."""
+        """Return whether the user gave any of these options."""
         return bool(self.given) or not self.cache or any(x is not None for x in (self.split, self.fold, self.queries))
 
 
 _READING = (
-    click.option("--split", help="Only this part of a folder: train, vali or test."),
-    click.option("--fold", type=COUNT, help="Only this fold of a folder with Fold1 to Fold5."),
+    click.option("--split", help="Read only this part of a folder: train, vali or test."),
+    click.option("--fold", type=COUNT, help="Read only this fold of a folder with Fold1 to Fold5."),
     click.option(
         "--queries",
         type=click.Choice(("all", "with_relevant")),
-        help="all (the default), or only those with a relevant document.",
+        help="Queries to use: all (the default), or only those with a relevant document.",
     ),
-    click.option("--dialect", help="How the files are written; recognised if not given."),
+    click.option("--dialect", help="Dialect of the files.  [default: detected]"),
     click.option("--features", type=COUNT, metavar="N", help="Number of features; a higher id is an error."),
     click.option("--first-id", type=COUNT, metavar="0|1", help="Id of the first feature: 1 (the default) or 0."),
-    click.option("--repeated", help="A feature given twice on a line: refuse (the default), or last."),
-    click.option("--fill", help="What NULL becomes: min, last (rank lists), nan or a number."),
-    click.option("--labels", help="Labels that are no whole numbers: round or distinct."),
-    click.option("--unlabelled", help="Label -1: refuse (the default), or zero for grade 0."),
-    click.option("--limit", type=float, metavar="GB", help="Most that gzipped text, or the numbers, may come to."),
-    click.option("--no-cache", is_flag=True, help="Read the text again, and keep nothing of it."),
+    click.option("--repeated", help="Action if a line repeats a feature: refuse (the default), or last."),
+    click.option("--fill", help="Replacement of NULL: min, last (rank lists), nan or a number."),
+    click.option("--labels", help="Treatment of labels that are not whole numbers: round or distinct."),
+    click.option("--unlabelled", help="Treatment of label -1: refuse (the default), or zero for grade 0."),
+    click.option("--limit", type=float, metavar="GB", help="Maximum size of the unpacked text, and of the numbers."),
+    click.option("--no-cache", is_flag=True, help="Read the text again, and store nothing in the cache."),
 )
 _READ_KEYS = ("dialect", "features", "first_id", "repeated", "fill", "labels", "unlabelled", "limit")
 
@@ -92,11 +92,11 @@ class Corpus(NamedTuple):
     """The user's options for a corpus and its rankers."""
 
     reading: Reading
-    words: tuple[str, ...]  # that name the rankers
+    words: tuple[str, ...]  # the words that name the rankers
     ties: dict[str, Any]  # the tie rule, as arguments of `rankers_named`
 
     def load(self, path: Path) -> data.Dataset:
-        """Read the corpus at a path; ``qrels:FILE`` is made of judgements and of what the rankers retrieve."""
+        """Read the corpus at a path; build ``qrels:FILE`` from judgements and the documents that rankers retrieve."""
         pool = rankers.pool_named(str(path), self.words, reading=self.reading.is_given)
         if pool is None:
             return self.reading.load(path)
@@ -111,7 +111,7 @@ class Corpus(NamedTuple):
         return pool.dataset
 
     def rank(self, dataset: data.Dataset, *, jobs: int, drop_constant: bool = True) -> rankers.Rankings:
-        """Build the rankers; print which order nothing, and what their files have beyond the corpus."""
+        """Build the rankers; report constant rankers, and entries of their files that the corpus lacks."""
         rankings = rankers.rankers_named(dataset, self.words, **self.ties, drop_constant=drop_constant, jobs=jobs)
         _print_constant(dataset, rankings.names, all_named="features" in (self.words or ("features",)))
         for name, about in rankings.provenance.get("rankers", {}).items():
@@ -122,21 +122,21 @@ class Corpus(NamedTuple):
         return rankings
 
     def rankings(self, path: Path, jobs: int) -> rankers.Rankings:
-        """Build the rankers of the corpus at a path, without those that order nothing."""
+        """Build the rankers of the corpus at a path, without constant rankers."""
         return self.rank(self.load(path), jobs=jobs)
 
 
 def _worded(ctx: click.Context, param: click.Parameter, words: tuple[str, ...]) -> tuple[str, ...]:
-    """Refuse an empty word before any work is done."""
+    """Raise `InputError` for an empty word, before any work is done."""
     if not all(map(str.strip, words)):
-        raise InputError("an empty word names no ranker")
+        raise InputError("an empty word does not name a ranker")
     return words
 
 
 _RANKERS = click.option(
     "--rankers", "words", multiple=True, callback=_worded, metavar="WORD",
-    help="features, features:1,5, run:FILE, lightgbm:FILE, xgboost:FILE, onnx:FILE, scores:FILE, lists:FILE, with NAME="
-    " in front if wanted; may be repeated.  [default: all features]",
+    help="features, features:1,5, run:FILE, lightgbm:FILE, xgboost:FILE, onnx:FILE, scores:FILE, lists:FILE, optionally"
+    " after NAME=; may be repeated.  [default: all features]",
 )  # fmt: skip
 _TIES = click.option(
     "--ties", default="fixed_random", show_default=True,
@@ -167,7 +167,7 @@ old_corpus_options = functools.partial(corpus_options, with_ties=False)  # for a
 
 
 def _print_constant(dataset: data.Dataset, names: Collection[str], *, all_named: bool) -> None:
-    """Print on stderr which features order nothing, why, and whether they are among the rankers."""
+    """Print on stderr the features that are constant, the reason, and whether they are among the rankers."""
     reasons: dict[str, list[str]] = {}
     for name in rankers.constant_features(dataset):
         column = dataset.feature_names.index(name)
@@ -183,6 +183,6 @@ def _print_constant(dataset: data.Dataset, names: Collection[str], *, all_named:
 
 
 def column_label(dataset: data.Dataset, column: int) -> str:
-    """Return the number of a feature, counted from 1, with its name if it has another."""
+    """Return the number of a feature, counted from 1, and its name if that is not a number."""
     name = dataset.feature_names[column]
     return name if name.isdecimal() else f"{column + 1} ({name})"

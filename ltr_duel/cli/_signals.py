@@ -1,4 +1,4 @@
-"""SIGTERM, by which batch systems and `kill` end a process, ends a command as Ctrl-C does: tidily, and resumably."""
+"""Handle SIGTERM, which batch systems and `kill` send, like Ctrl-C: a command stops cleanly and can be resumed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-# Unless they are ignored, or somebody else listens to them.
+# Usual handlers; a signal that is ignored, or has another handler, is left alone.
 _LISTENED_TO: dict[int, Any] = {signal.SIGINT: signal.default_int_handler, signal.SIGTERM: signal.SIG_DFL}
 _heard: list[int] = []
 _AGAIN = 0.1  # seconds
@@ -19,10 +19,10 @@ _AGAIN = 0.1  # seconds
 
 @contextmanager
 def interrupts_heard() -> Iterator[None]:
-    """Raise KeyboardInterrupt where the main thread is when SIGINT or SIGTERM comes; remember which it was.
+    """Raise KeyboardInterrupt in the main thread on SIGINT or SIGTERM, and record the signal.
 
-    Where the main thread is in a callback of a compiler's, Python prints the error and goes on: the signal is then sent
-    once more.
+    If the main thread is in a callback of a compiler, Python prints the error and continues, so the signal is sent
+    again.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -51,12 +51,12 @@ def interrupts_heard() -> Iterator[None]:
 
 
 def was_interrupted() -> bool:
-    """Whether such a signal has come: an error that is met then may be a consequence of it."""
+    """Return whether a signal was received; a later error may be a consequence of the signal."""
     return bool(_heard)
 
 
 def interrupted() -> tuple[int, str]:
-    """Return the exit code of an interrupted command, and the word for it."""
+    """Return the exit code of an interrupted command, and the word to print."""
     return (143, "terminated") if signal.SIGTERM in _heard else (130, "interrupted")
 
 

@@ -1,4 +1,4 @@
-"""``ltr-duel --version``, and with ``--json`` the versions and facts of the machine for a bug report."""
+"""``ltr-duel --version``; with ``--json``, the versions and the facts about the machine for a bug report."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ _VARIABLES = (
 
 
 def version_option(command: Any) -> Any:
-    """Add ``--version`` and its ``--json`` to the command that has all others."""
-    # --json is read before --version, wherever it stands, as the one is answered as soon as it is read.
-    as_json = click.option("--json", "as_json", is_flag=True, is_eager=True, help="With --version: all for a report.")
+    """Add ``--version`` and its ``--json`` to the top-level command."""
+    # --json is eager, so it is parsed before --version, in any order; --version is answered when it is parsed.
+    as_json = click.option("--json", "as_json", is_flag=True, is_eager=True, help="With --version: a full report.")
     version = click.option(
-        "--version", is_flag=True, expose_value=False, callback=_answer, help="Say which version this is, and end."
+        "--version", is_flag=True, expose_value=False, callback=_answer, help="Print the version and exit."
     )
     return version(as_json(command))
 
 
 def about() -> dict[str, Any]:
-    """Return versions, machine, cache and threads; nothing in it names a host or a user, but for the cache's path."""
+    """Return versions, machine, cache and threads; only the path of the cache may contain the name of a user."""
     return {
         "ltr-duel": machine.own_version(),
         "python": platform.python_version(),
@@ -60,15 +60,15 @@ def _cache() -> dict[str, Any] | None:
 def _answer(context: click.Context, parameter: click.Parameter, asked: bool) -> None:
     as_json = context.params.get("as_json", False)
     if asked and not context.resilient_parsing:
-        machine.plain_compiler_wanted()  # refuses a value that every command refuses which compiles
+        machine.plain_compiler_wanted()  # rejects a value that every compiling command rejects
         click.echo(json.dumps(about(), indent=1) if as_json else f"ltr-duel, version {machine.own_version()}")
         context.exit()
     if as_json:
-        raise InputError("--json before a command goes with --version; a command has its own --json after its name")
+        raise InputError("--json before a command requires --version; the --json of a command follows its name")
 
 
 def _libraries() -> list[str]:
-    """Return what is required, and what extras for users require, by name; and what compiles the kernels."""
+    """Return the names of the required libraries, the libraries of users' extras, and the compiler's library."""
     try:
         required = importlib.metadata.requires("ltr-duel") or []
     except importlib.metadata.PackageNotFoundError:  # a checkout that was never installed

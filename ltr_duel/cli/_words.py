@@ -1,4 +1,4 @@
-"""The words a user types: what is suggested for a misspelt command, and what the shell completes.
+"""The words that a user types: suggestions for a misspelt command, and completions in the shell.
 
 The shell completes after ``eval "$(_LTR_DUEL_COMPLETE=bash_source ltr-duel)"`` (or ``zsh_source``, ``fish_source``).
 """
@@ -30,7 +30,7 @@ _HEADINGS = {
 
 
 class Command(click.Command):
-    """A command whose help has its own options first, and then those that many commands have, by what they are for."""
+    """A command whose help lists its own options first, and then shared options, grouped by purpose."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options under headings."""
@@ -46,7 +46,7 @@ class Command(click.Command):
 
 
 class Commands(click.Group):
-    """A group that answers a misspelt command with the nearest one and all others, and lists whole sentences."""
+    """A group that suggests the nearest command for a misspelt one, and lists commands with whole sentences."""
 
     command_class = Command
 
@@ -69,7 +69,7 @@ class Commands(click.Group):
 def _names_in(registry: str) -> Completion:
     """Complete the names in a registry, which is imported only for a completion.
 
-    Of several names, separated by commas, the last one is completed.
+    In a list separated by commas, the last name is completed.
     """
 
     def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[str]:

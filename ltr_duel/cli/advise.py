@@ -1,4 +1,4 @@
-"""``ltr-duel advise``: what to deploy for your own rankers, how sure it is, and what it costs users."""
+"""``ltr-duel advise``: recommend what to deploy for your rankers, with its reliability and its cost for users."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from ltr_duel.cli._words import Command, click_model_names
 @click.option(
     "--clicks", multiple=True, default=("perfect", "navigational", "informational"), show_default=True,
     shell_complete=click_model_names,
-    help="A click model, or the file of a fitted one; may be repeated: the advice is for the worst of them.",
+    help="A click model, or the file of a fitted model; may be repeated: the advice is for the worst case.",
 )  # fmt: skip
-@click.option("--budget", type=COUNT, required=True, help="Impressions that there are.")
-@click.option("--per-day", type=click.FloatRange(1), help="Impressions of a day: also say how many days it takes.")
-@click.option("--confidence", type=float, default=0.95, show_default=True, help="How sure of the ranker named.")
-@click.option("--margin", type=float, default=0.01, show_default=True, help="NDCG@10 that would not matter.")
-@click.option("--sure", is_flag=True, help="First what reaches the confidence, however much users lose on the way.")
+@click.option("--budget", type=COUNT, required=True, help="Number of available impressions.")
+@click.option("--per-day", type=click.FloatRange(1), help="Impressions per day: also print the number of days needed.")
+@click.option("--confidence", type=float, default=0.95, show_default=True, help="Confidence in the named ranker.")
+@click.option("--margin", type=float, default=0.01, show_default=True, help="Largest irrelevant difference of NDCG@10.")
+@click.option("--sure", is_flag=True, help="Prefer candidates that reach the confidence, regardless of their loss.")
 @click.option("--incumbent", metavar="RANKER", help="The ranker that users see today.  [default: the first]")
 @click.option(
     "--candidate", "candidates", multiple=True, metavar="POLICY/METHOD",
-    help="What could be deployed, for example rucb/team_draft; may be repeated.  [default: see docs/advice.md]",
+    help="A candidate for deployment, for example rucb/team_draft; may be repeated.  [default: see docs/advice.md]",
 )  # fmt: skip
-@click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown.")
+@click.option("--top", type=COUNT, default=10, show_default=True, help="Number of shown documents.")
 @click.option(
     "--simulations", type=COUNT, default=100, show_default=True,
-    help="Runs behind each claim, for each click model; time is in proportion.",
+    help="Runs behind each claim, for each click model; the time is proportional.",
 )  # fmt: skip
 @options.batch
 @options.checked_plugin
@@ -47,15 +47,15 @@ from ltr_duel.cli._words import Command, click_model_names
 def command(
     path: Path, corpus: Corpus, per_day: float | None, sure: bool, jobs: int, out: Path | None, **question: Any
 ) -> None:
-    """Say what to deploy for rankers, by default the features, of the corpus at PATH.
+    """Recommend what to deploy for rankers, by default the features, of the corpus at PATH.
 
-    Simulated users try policies and comparison methods. Printed are what to deploy, with which probability it names
-    the best ranker by the budget, when one knows, and what users lose on the way. With --out there is also a page, its
-    numbers as JSON, and live.toml, the settings that 'ltr-duel serve' takes.
+    Simulated users try policies and comparison methods. The output names what to deploy, the probability that it finds
+    the best ranker within the budget, the impressions until the answer is certain, and the loss of users on the way.
+    --out also writes a page, its numbers as JSON, and live.toml, the settings for 'ltr-duel serve'.
     """
     only_writer(out)
     found = advice.advise(corpus.rankings(path, jobs), aim="sure" if sure else "least loss", jobs=jobs, **question)
-    saved = found.save(out) if out is not None else []  # first: a reader such as head ends the printing
+    saved = found.save(out) if out is not None else []  # first: printing may end early
     lines = found.lines()
     echo_lines(lines[: advice.ANSWER])
     if per_day:
@@ -65,9 +65,9 @@ def command(
         print_table(found.table())
         measure = found.settings["measure"]
         click.echo(
-            f"lost on the way, regret, lost after: {measure} per impression, against showing the best ranker to"
-            " everybody: of the lists that users see, of the rankers that are compared, and of the ranker that is named"
-            " at the end; largest loss: on the way and after, in the click model in which the sum is largest\n"
+            f"lost on the way, regret, lost after: {measure} per impression below the best ranker: for the lists that"
+            " users see, for the rankers that are compared, and for the ranker that is named at the end; largest loss:"
+            " the sum of lost on the way and lost after, in the click model with the largest sum\n"
         )
     echo_lines(lines[advice.ANSWER :])
     if saved:
@@ -75,7 +75,7 @@ def command(
 
 
 def _in_days(found: advice.Advice, per_day: float) -> str:
-    """Return how long the budget lasts, and when the confidence is reached."""
+    """Return the days that the budget lasts, and the days until the confidence is reached."""
 
     def days(impressions: int) -> str:
         number = f"{impressions / per_day:,.1f}".removesuffix(".0")

@@ -1,4 +1,4 @@
-"""``ltr-duel check``: whether components of your own keep the contracts."""
+"""``ltr-duel check``: test whether your own components keep the contracts."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ltr_duel.core import InputError, components, plugins
 def command(file: Path) -> None:
     """Check all components that the plug-in FILE registers: policies, methods, click models, corpora, kinds of rankers.
 
-    Exit code: 0 all keep the contract of their kind; 1 some do not; 2 the file cannot be loaded.
+    Exit code: 0 all components keep the contract of their kind; 1 some break it; 2 the file cannot be loaded.
     """
-    plugin = plugins.load_plugin(file)  # which makes all kinds known
+    plugin = plugins.load_plugin(file)  # also loads the registries of all kinds
     registries = {registry.kind: registry for registry in components.REGISTRIES}
     broken = False
     for kind, name in plugin.components:

@@ -1,4 +1,4 @@
-"""``ltr-duel clicks``: the click models; those of real users, fitted to a log."""
+"""``ltr-duel clicks``: list the click models, and fit click models of real users to a log."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ltr_duel.core import InputError
 
 
 class _ListByDefault(click.Group):
-    """A group whose command may be left out: then names follow, to be listed."""
+    """A group whose default command is ``list``."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Put ``list`` in front of what is no command and no call for help."""
+        """Insert ``list`` unless the first word is a command or a help option."""
         if not args or (args[0] not in self.commands and args[0] not in ctx.help_option_names):
             args = ["list", *args]
         return super().parse_args(ctx, args)
@@ -26,44 +26,52 @@ class _ListByDefault(click.Group):
 
 @click.group(cls=_ListByDefault)
 def command() -> None:
-    """List the click models, or only those named; fit them to a click log; compare tables.
+    """List all click models or only the named ones, fit models to a click log, and compare tables.
 
-    'clicks [NAME]...' lists click and stop probabilities of each grade. Parameters are written after the name, for
-    example navigational:position_bias=0.5; the file of a model that was fitted is as good as a name.
+    'clicks [NAME]...' lists the click and stop probabilities of each grade. Parameters are written after the name, for
+    example navigational:position_bias=0.5; the file of a fitted model can be used in place of a name.
     """
 
 
 @command.command("list")
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=click_model_names)
-@click.option("--bibtex", is_flag=True, help="Print what to cite, instead.")
+@click.option("--bibtex", is_flag=True, help="Print the works to cite, instead.")
 @options.plugin
 def listed(names: tuple[str, ...], bibtex: bool) -> None:
-    """List the click models, or only those named: click and stop probabilities of each grade."""
+    """List all click models or only the named ones: click and stop probabilities of each grade."""
     print_catalogue(clicks.CLICK_MODELS, names, bibtex=bibtex)
 
 
 @command.command()
 @click.argument("file", metavar="LOG", type=PATH)
-@click.option("--format", "kind", default="", help="jsonl, csv, parquet or yandex, if the name does not say.")
-@click.option("--skip-bad", type=COUNT, default=0, show_default=True, help="Bad lines to pass over, and count.")
+@click.option("--format", "kind", default="", help="jsonl, csv, parquet or yandex.  [default: by the name of LOG]")
+@click.option("--skip-bad", type=COUNT, default=0, show_default=True, help="Maximum number of bad lines to skip.")
 @click.option("--model", "models", multiple=True, help="Model to fit; repeatable.  [default: all]")
 @click.option(
-    "--by", default="auto", help="document or grade: what has parameters.  [default: grade where all are known]"
+    "--by", default="auto", help="Unit with parameters: document or grade.  [default: grade if all are known]"
 )
-@click.option("--train", type=float, default=0.75, show_default=True, help="First share of the sessions, to fit to.")
-@click.option("--iterations", type=COUNT, default=1000, show_default=True, help="Steps of EM at most.")
-@click.option("--tolerance", type=float, default=1e-9, show_default=True, help="Gain of a session that ends it.")
-@click.option("--smoothing", type=float, default=1.0, show_default=True, help="Successes and failures added.")
-@click.option("--cluster", default="user", show_default=True, help="Of standard errors: user, query or both.")
-@click.option("--out", type=PATH, help="Table of the best to write (.json), for --clicks.")
+@click.option(
+    "--train", type=float, default=0.75, show_default=True, help="Share of sessions for the fit, from the first."
+)
+@click.option("--iterations", type=COUNT, default=1000, show_default=True, help="Maximum number of EM steps.")
+@click.option(
+    "--tolerance",
+    type=float,
+    default=1e-9,
+    show_default=True,
+    help="Log-likelihood gain of a session at which EM stops.",
+)
+@click.option("--smoothing", type=float, default=1.0, show_default=True, help="Successes and failures to add.")
+@click.option("--cluster", default="user", show_default=True, help="Clusters of standard errors: user, query or both.")
+@click.option("--out", type=PATH, help="Table of the best model to write (.json), for --clicks.")
 @options.wide
 def fit(
     file: Path, kind: str, skip_bad: int, models: tuple[str, ...], by: str, train: float, iterations: int,
     tolerance: float, smoothing: float, cluster: str, out: Path | None,
 ) -> None:  # fmt: skip
-    """Fit click models to the sessions of LOG, judge them by sessions held out, and name the best.
+    """Fit click models to the sessions of LOG, evaluate them on held-out sessions, and name the best.
 
-    Models: pbm, cascade, dcm, dbn, sdbn, ubm, ccm, and table, which is what simulations use.
+    Models: pbm, cascade, dcm, dbn, sdbn, ubm, ccm, and table, the form that simulations use.
     """
     if out is not None:
         clicks.check_clicks_path(out)
@@ -75,7 +83,7 @@ def fit(
         sessions, models, train=train, iterations=iterations, tolerance=tolerance, smoothing=smoothing, cluster=cluster
     )
     if log.bad.count:
-        click.echo(f"{log.bad.count:,} bad lines passed over")
+        click.echo(f"{log.bad.count:,} bad lines skipped")
     echo_lines(clicks.fit_lines(sessions, fits))
     click.echo()
     print_table(clicks.fits_table(fits))
@@ -96,5 +104,5 @@ def fit(
 @options.plugin
 @options.wide
 def compare(names: tuple[str, ...]) -> None:
-    """Show fitted models (.json) beside others, by default perfect, navigational and informational."""
+    """Compare fitted models (.json) with others, by default perfect, navigational and informational."""
     print_table(clicks.models_table(names))

@@ -1,4 +1,4 @@
-"""``ltr-duel data``: what is in feature files, and where what was made of them is kept."""
+"""``ltr-duel data``: inspect feature files, convert them, and manage the converted corpora."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def list_corpora() -> None:
 @click.argument("name")
 @options.plugin
 @click.option("--accept-terms", is_flag=True, help="I have read and accept the terms of the corpus.")
-@click.option("--archive", type=PATH, help="The archive, downloaded by hand.")
-@click.option("--folder", type=PATH, help="Where the archive and its files are kept.  [default: corpora/NAME]")
-@click.option("--url", "urls", multiple=True, help="Another address of the archive, tried first.")
+@click.option("--archive", type=PATH, help="The archive, downloaded manually.")
+@click.option("--folder", type=PATH, help="Folder of the archive and its files.  [default: corpora/NAME]")
+@click.option("--url", "urls", multiple=True, help="Alternative URL of the archive, tried first; may be repeated.")
 @click.option("--run", is_flag=True, help="Continue with rankers, preference matrix and regret plot.")
 @reading_options
 @click.pass_context
@@ -57,7 +57,7 @@ def fetch(
     context: click.Context, name: str, accept_terms: bool, archive: Path | None, folder: Path | None,
     urls: tuple[str, ...], run: bool, reading: Reading,
 ) -> None:  # fmt: skip
-    """Get the corpus NAME and convert it: terms, download or your own archive, checksum, unpack, check, convert."""
+    """Get the corpus NAME: accept terms, download or use your archive, verify checksum, unpack, check, convert."""
     from ltr_duel.cli.demo import command as demo
 
     folder = folder or Path("corpora") / name
@@ -75,7 +75,7 @@ def fetch(
 @click.argument("path", type=PATH)
 @reading_options
 def info(path: Path, reading: Reading) -> None:
-    """Print what is in PATH, a feature file or a folder with train, vali and test."""
+    """Describe the data in PATH, a feature file or a folder with train, vali and test."""
     dataset = reading.load(path)
     for label, value in _facts(dataset, data.describe(dataset)):
         click.echo(f"{label:<20} {value}")
@@ -84,12 +84,12 @@ def info(path: Path, reading: Reading) -> None:
 @command.command()
 @click.argument("path", type=PATH)
 @options.plugin
-@click.option("--corpus", help="Which corpus of `ltr-duel data list` this is: sets how it is read, and its grades.")
-@click.option("--memory", type=float, help="Megabytes of memory to stay below.")
+@click.option("--corpus", help="Name of the corpus in `ltr-duel data list`; sets reading options and grades.")
+@click.option("--memory", type=float, help="Maximum memory, in megabytes.")
 @click.option("--jobs", default=-1, show_default=True, help="Threads; -1 for all cores.")
 @reading_options
 def convert(path: Path, corpus: str | None, memory: float | None, jobs: int, reading: Reading) -> None:
-    """Convert PATH once, so that it opens in milliseconds ever after; prints where it is kept."""
+    """Convert PATH once, so that it opens in milliseconds afterwards; print the path of the converted corpus."""
     split, fold, _ = reading.for_files
     how, naming = reading.options, None
     if corpus:
@@ -97,7 +97,7 @@ def convert(path: Path, corpus: str | None, memory: float | None, jobs: int, rea
         how = known.reading(**reading.given)
         naming = data.Naming(data.default_name(path, split, fold), known.grades_read(how), None, corpus)
         if known.reading_choices:
-            click.echo(f"{corpus} is read with {known.reading_choices}, unless you say otherwise", err=True)
+            click.echo(f"{corpus} is read with {known.reading_choices}, unless options override this", err=True)
     if memory is not None and not 0 < memory < math.inf:
         raise InputError(f"--memory must be a number of megabytes above 0, not {memory}")
     room = int(memory * 2**20) if memory is not None else None
@@ -106,11 +106,11 @@ def convert(path: Path, corpus: str | None, memory: float | None, jobs: int, rea
 
 @command.command()
 @click.argument("path", type=PATH)
-@click.option("--corpus", help="Which corpus of `ltr-duel data list` this should be.")
+@click.option("--corpus", help="Name of the expected corpus in `ltr-duel data list`.")
 @options.plugin
 @reading_options
 def check(path: Path, corpus: str | None, reading: Reading) -> None:
-    """Compare PATH with published checksums and counts, and name the lines that break the format."""
+    """Compare PATH with published checksums and counts, and report lines that break the format."""
     how = data.CORPORA[corpus].reading(**reading.given) if corpus else reading.options
     reports = [data.check_file(file, how) for file in data.feature_files(path, *reading.for_files[:2])]
     problems = []
@@ -131,14 +131,14 @@ def check(path: Path, corpus: str | None, reading: Reading) -> None:
     problems += data.count_problems(reports, corpus)
     if problems:
         raise InputError("; ".join(problems))
-    click.echo("all well")
+    click.echo("no problems found")
 
 
 @command.command()
 @click.option("--clear", is_flag=True, help="Delete all corpora and arrays. Feature files are not touched.")
-@click.option("--yes", is_flag=True, help="Do not ask before deleting.")
+@click.option("--yes", is_flag=True, help="Delete without confirmation.")
 def cache(clear: bool, yes: bool) -> None:
-    """Print what is kept on disk and can be made again, the least recently used first; or delete it."""
+    """List the cache (files that can be rebuilt), least recently used first; with --clear, delete it."""
     import time
 
     home, found, most, (parts, bytes_of_parts) = cache_home(), data.usage(), data.limit(), data.unfinished()
@@ -147,7 +147,7 @@ def cache(clear: bool, yes: bool) -> None:
         try:
             sure = yes or click.confirm(f"Delete {size / 1e6:,.1f} MB of corpora and arrays in {home}?")
         except click.Abort:
-            raise InputError("nothing was deleted: there is no answer to read; --yes deletes without asking") from None
+            raise InputError("nothing was deleted: there was no answer; --yes deletes without confirmation") from None
         if not sure:
             raise click.Abort
         click.echo(f"freed {data.clear() / 1e6:,.1f} MB")
@@ -155,11 +155,11 @@ def cache(clear: bool, yes: bool) -> None:
     click.echo(home)
     for kind, (count, size) in found.items():
         click.echo(f"  {kind:<12} {count:>5}  {size / 1e6:>10,.1f} MB")
-    click.echo(f"What was not converted by `ltr-duel data` is evicted above {most / 1e9:g} GB ({data.LIMIT}).")
+    click.echo(f"Above {most / 1e9:g} GB ({data.LIMIT}), data that were not converted by `ltr-duel data` are evicted.")
     if parts:
         click.echo(
-            f"Besides, {parts} unfinished with {bytes_of_parts / 1e6:,.1f} MB, of a command that is writing or was"
-            " killed: deleted by --clear, or after a day."
+            f"Also {parts} unfinished ({bytes_of_parts / 1e6:,.1f} MB), from a command that is still writing or was"
+            " killed; they are deleted by --clear, or after a day."
         )
     for entry in data.entries():
         used = time.strftime("%Y-%m-%d %H:%M", time.localtime(entry.used))

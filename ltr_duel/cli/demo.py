@@ -1,4 +1,4 @@
-"""``ltr-duel demo``: the whole road, from feature files to a regret plot."""
+"""``ltr-duel demo``: run the whole pipeline, from feature files to a regret plot."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ltr_duel.core import InputError, errors
 @click.command(cls=Command)
 @click.option(
     "--data", "path", type=PATH,
-    help="A feature file or a folder, or qrels:FILE with runs as rankers; a synthetic corpus if not given.",
+    help="A feature file or a folder, or qrels:FILE with runs as rankers; a synthetic corpus by default.",
 )  # fmt: skip
 @click.option("--out", type=OUT_FOLDER, default="demo", show_default=True, help="The folder to write to.")
 @corpus_options
@@ -28,7 +28,7 @@ from ltr_duel.core import InputError, errors
 @click.option("--comparisons", type=COUNT, default=1000, show_default=True, help="Comparisons for each pair.")
 @click.option(
     "--policy", "policies", multiple=True, default=("rucb", "mdb"), show_default=True, shell_complete=policy_names,
-    help="May be repeated.",
+    help="A policy; may be repeated.",
 )  # fmt: skip
 @click.option("--horizon", type=COUNT, default=1_000_000, show_default=True, help="Steps in each run.")
 @click.option("--repetitions", type=COUNT, default=10, show_default=True, help="Runs of each policy.")
@@ -41,13 +41,13 @@ def command(
 ) -> None:  # fmt: skip
     """Find the best ranker under simulated clicks, and the regret of each policy until it is found.
 
-    Reads a corpus (without --data it makes one of MSLR's shape, writes it as text, and reads that back), builds the
-    rankers, one for each feature if none are named, estimates all pairwise preferences, runs the policies with
-    simulated users who click, each step a list that is shown, and writes report.html, regret.png, preferences.png,
+    Reads a corpus (without --data, a synthetic corpus of MSLR's shape, which is first written as text), builds the
+    rankers (one for each feature, if none are named), estimates all pairwise preferences, runs the policies with
+    simulated users, who click on one shown list at each step, and writes report.html, regret.png, preferences.png,
     preferences.parquet and results.parquet. Regret is measured by the estimated preferences.
     """
     if path is None and corpus.reading.is_given:
-        raise InputError("options of how feature files are read go with --data")
+        raise InputError("options for reading feature files require --data")
     click_models.CLICK_MODELS.configure(clicks)
     core.parallel.checked_jobs(jobs)
     only_writer(out)
@@ -62,11 +62,11 @@ def command(
         f"{dataset.name}: {dataset.n_queries:,} queries, {dataset.n_docs:,} documents,"
         f" {dataset.n_features or 'no'} features, grades 0..{dataset.grades - 1}"
     )
-    notes = ["This is a synthetic corpus; its features mean nothing."] if path is None else []
+    notes = ["This is a synthetic corpus; its features have no meaning."] if path is None else []
     constant = () if corpus.words else rankers.constant_features(dataset)
     if constant:
         notes.append(
-            f"{len(constant)} features are constant within each query, order nothing, and were left out:"
+            f"{len(constant)} features are constant within each query, so they are not used as rankers:"
             f" {', '.join(constant)}."
         )
     rankings = corpus.rank(dataset, jobs=jobs)
@@ -85,7 +85,7 @@ def command(
 
 
 def _synthetic_corpus(out: Path, seed: int) -> Path:
-    """Write a corpus of MSLR's shape as text, for the reader to read."""
+    """Write a synthetic corpus of MSLR's shape as text, and return its path."""
     path = out / "synthetic corpus.txt.gz"
     data.write_svmlight(data.make_corpus(seed=seed, name="synthetic corpus"), path)
     return path

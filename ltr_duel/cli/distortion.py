@@ -1,4 +1,4 @@
-"""``ltr-duel distortion``: who beats the Condorcet winner when whole sets are compared at once."""
+"""``ltr-duel distortion``: measure which rankers beat the Condorcet winner when whole sets are compared at once."""
 
 from __future__ import annotations
 
@@ -18,19 +18,21 @@ from ltr_duel.cli._words import Command, click_model_names, method_names
 @click.command(cls=Command)
 @click.argument("path", type=PATH)
 @corpus_options
-@click.option("--sizes", default="3,10,100", show_default=True, help="Sizes of the sets.")
+@click.option("--sizes", default="3,10,100", show_default=True, help="Sizes of the sets of rankers.")
 @click.option(
     "--clicks", default="perfect,navigational,informational", show_default=True, shell_complete=click_model_names,
     help="Click models.",
 )  # fmt: skip
 @click.option(
     "--method", "methods", multiple=True, show_default="all for sets", shell_complete=method_names,
-    help="May be repeated.",
+    help="A method for sets; may be repeated.",
 )  # fmt: skip
-@click.option("--multileavings", type=COUNT, default=3000, show_default=True, help="Of each set.")
-@click.option("--repetitions", type=COUNT, default=30, show_default=True, help="Sets of each size.")
-@click.option("--comparisons", type=COUNT, default=4000, show_default=True, help="Of each pair, to find the winners.")
-@click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown.")
+@click.option("--multileavings", type=COUNT, default=3000, show_default=True, help="Multileavings of each set.")
+@click.option("--repetitions", type=COUNT, default=30, show_default=True, help="Number of sets of each size.")
+@click.option(
+    "--comparisons", type=COUNT, default=4000, show_default=True, help="Comparisons per pair, for the winners."
+)
+@click.option("--top", type=COUNT, default=10, show_default=True, help="Number of shown documents.")
 @options.plugin
 @options.seed
 @options.jobs

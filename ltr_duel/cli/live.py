@@ -1,4 +1,4 @@
-"""``ltr-duel live``: the store of an experiment behind a search page."""
+"""``ltr-duel live``: manage the store of a live experiment, and make plans."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _SETS_SHOWN = 10
 
 @click.group(cls=Commands)
 def command() -> None:
-    """Look at the store of a live experiment; 'ltr-duel serve' runs one."""
+    """Inspect and control live experiments; 'ltr-duel serve' runs them."""
 
 
 @command.command()
@@ -33,19 +33,19 @@ def command() -> None:
 @click.argument("out", type=PATH)
 @click.option("--without-log", is_flag=True, help="Accept a STORE that was copied without its log.")
 def backup(store: Path, out: Path, without_log: bool) -> None:
-    """Copy STORE to the new file OUT, whole; the experiment may go on. To restore, copy OUT back in the same way."""
+    """Copy the whole STORE to the new file OUT, also while the experiment runs. To restore, copy OUT back this way."""
     pages = live.backup_store(store, out, without_log=without_log)
     click.echo(f"{out}: {several(pages, 'page')}")
 
 
 def _of_store(function: Callable[..., None]) -> click.Command:
-    """Make a command of a function of STORE."""
+    """Turn a function into a command with the argument STORE."""
     return command.command()(click.argument("store", type=PATH)(options.plugin(function)))
 
 
 @_of_store
 def check(store: Path) -> None:
-    """Look through STORE: its file, its rows and every page; the experiment may go on. Exit code 1 for complaints."""
+    """Check STORE, also while the experiment runs: its file, its rows and every page. Exit code 1 for complaints."""
     complaints = live.check_store(store)
     for complaint in complaints:
         click.echo(f"{store}: {complaint}")
@@ -59,11 +59,11 @@ def check(store: Path) -> None:
     "--out", type=OUT_FILE,
     help="Click log to write (.parquet, .csv, .jsonl; .ndjson: UBI).  [default: the name of STORE, with .parquet]",
 )  # fmt: skip
-@click.option("--events", type=OUT_FILE, help="Table of clicks and other outcomes to write beside it, likewise.")
-@click.option("--without", multiple=True, type=click.Choice(["query", "user"]), help="A column to leave out.")
-@click.option("--spreadsheet", is_flag=True, help="Put ' before what a spreadsheet takes for a formula (CSV).")
+@click.option("--events", type=OUT_FILE, help="Table of clicks and other outcomes to write (same suffixes).")
+@click.option("--without", multiple=True, type=click.Choice(["query", "user"]), help="A column to omit.")
+@click.option("--spreadsheet", is_flag=True, help="In CSV, put ' before text that looks like a formula.")
 def export(store: Path, out: Path | None, events: Path | None, without: tuple[str, ...], spreadsheet: bool) -> None:
-    """Write the pages of STORE whose clicks are in as a click log, for 'logs compare'; the experiment may go on."""
+    """Write the completed pages of STORE as a click log for 'logs compare', also while the experiment runs."""
     out = out or Path(f"{store.stem}.parquet")
     rows = live.export_log(store, out, events=events, without=without, spreadsheet=spreadsheet)
     click.echo(f"{out}: {several(rows, 'impression')}")
@@ -73,52 +73,52 @@ def export(store: Path, out: Path | None, events: Path | None, without: tuple[st
 @click.argument("user", default="")
 @click.option(
     "--older-than", type=float, metavar="DAYS",
-    help="Instead of one user: forget the users and queries of all pages shown more than DAYS days ago.",
+    help="Instead of one user: delete the users and queries of all pages shown more than DAYS days ago.",
 )  # fmt: skip
-@click.option("--user-key-file", type=PATH, help="That of the service, if users are hashed.")
+@click.option("--user-key-file", type=PATH, help="Key file of the service, if users are hashed.")
 def forget(store: Path, user: str, older_than: float | None, user_key_file: Path | None) -> None:
-    """Forget who USER was in STORE, and what USER asked; counts stay. The experiment may go on."""
+    """Delete USER's id and queries from STORE, also while the experiment runs; counts stay unchanged."""
     key = next(iter(live.read_keys(user_key_file).values())) if user_key_file else b""
     pages = live.forget(store, user=user, older_than=older_than, user_key=key)
-    none = f": no page is of user '{user}', or it was forgotten before" if user and not pages else ""
+    none = f": no page belongs to user '{user}', or the user was forgotten before" if user and not pages else ""
     click.echo(f"{store}: {several(pages, 'page')} forgotten{none}")
 
 
 def _switched(store: Path, what: str, **how: Any) -> None:
     by = ""
-    with suppress(OSError, KeyError, ImportError):  # a user without a name
+    with suppress(OSError, KeyError, ImportError):  # the user has no name
         by = getuser()
     now = live.switch_store(store, live.Switch(what, by=by, **how))
     done = "resumed: " if what == "resume" else ""
-    click.echo(f"{store}: {done}{now.words} (a running service follows within a second)")
+    click.echo(f"{store}: {done}{now.words} (a running service applies this within a second)")
 
 
 @_of_store
 def pause(store: Path) -> None:
-    """Pause the experiment of STORE: every search gets the incumbent's list. A service does so within a second."""
+    """Pause the experiment of STORE: every search gets the incumbent's list. A service applies this within a second."""
     _switched(store, "pause")
 
 
 @_of_store
 def resume(store: Path) -> None:
-    """Resume the experiment of STORE, or the winner that was served before 'pause'; after 'winner', the experiment."""
+    """Undo 'pause' in STORE, so that the experiment or the winner is served again; or undo 'winner'."""
     _switched(store, "resume")
 
 
 @_of_store
 @click.argument("ranker")
 def winner(store: Path, ranker: str) -> None:
-    """Serve the list of RANKER to all users of STORE who are not held back, in place of the experiment."""
+    """Serve the list of RANKER to all users of STORE who are not held back, instead of the experiment."""
     _switched(store, "winner", ranker=ranker)
 
 
 @_of_store
 @click.argument("share", type=float)
 @click.option(
-    "--holdback", type=float, help="Part of the users that always gets the incumbent's list.  [default: as it is]"
+    "--holdback", type=float, help="Share of the users that always gets the incumbent's list.  [default: unchanged]"
 )
 def share(store: Path, share: float, holdback: float | None) -> None:
-    """Let the part SHARE (0 to 1) of the users of STORE take part; the others get the incumbent's list."""
+    """Set the SHARE (0 to 1) of the users of STORE that take part; the others get the incumbent's list."""
     _switched(store, "share", share=share, holdback=holdback)
 
 
@@ -131,12 +131,12 @@ def drop(store: Path, ranker: str) -> None:
 
 @_of_store
 def end(store: Path) -> None:
-    """End the experiment of STORE for good: users get the list of the winner that is served, or the incumbent's."""
+    """End the experiment of STORE for good: users get the list of the served winner, or else of the incumbent."""
     _switched(store, "end")
 
 
 @_of_store
-@click.option("--out", type=PATH, help="JSON lines to write, one for each use of a switch.")
+@click.option("--out", type=PATH, help="File to write, with one JSON line for each use of a switch.")
 def switches(store: Path, out: Path | None) -> None:
     """Print the state of the switches of STORE, and each use of a switch with its page number."""
     now, used = live.read_switches(store)
@@ -152,22 +152,26 @@ def switches(store: Path, out: Path | None) -> None:
 @command.command()
 @click.argument("experiment", type=PATH)
 @tables
-@click.option("--log", "file", help="Click log, or folder or glob of logs, of all earlier plans.")
+@click.option("--log", "file", help="Click log of all earlier plans: a file, folder or glob.")
 @format_option
 @click.option(
-    "--out", type=OUT_FILE, default=Path("plan.json"), show_default=True, help="The plan; each is kept beside it."
+    "--out",
+    type=OUT_FILE,
+    default=Path("plan.json"),
+    show_default=True,
+    help="The plan to write; a copy is kept beside it.",
 )
-@click.option("--at", help="When it begins to be used (ISO 8601, UTC by default).  [default: now]")
-@click.option("--version", type=COUNT, help="Of the plan.  [default: one more than the last]")
-@click.option("--check", "checks", is_flag=True, help="Make no plan if the log is not sound, or not of the kept plans.")
+@click.option("--at", help="Time from which the plan is used (ISO 8601, UTC by default).  [default: now]")
+@click.option("--version", type=COUNT, help="Version of the plan.  [default: one more than the last version]")
+@click.option("--check", "checks", is_flag=True, help="Fail if the log is not sound, or not from the stored plans.")
 @options.plugin
 def plan(
     experiment: Path, kind: str, out: Path, at: str | None, version: int | None, checks: bool, **given: Any
 ) -> None:
-    """Make the next plan of EXPERIMENT, a file of settings, from the log of all earlier ones.
+    """Make the next plan of EXPERIMENT, a file of settings, from the log of all earlier plans.
 
-    A plan says with which probability a search is shown which rankers. Any number of machines follow it, in Python or
-    JavaScript, without a service; what they log is what this command reads. The same settings, log, version and time
+    A plan contains the probability of each set of rankers for a search. Any number of machines can follow a plan, in
+    Python or JavaScript, without a service; this command reads their logs. The same settings, log, version and time
     give the same plan on every machine.
     """
     import time
@@ -177,7 +181,7 @@ def plan(
     key_file = experiment.parent / planned.key_file
     logged = given["file"] or given["exposures"] or given["source"]
     if not key_file.exists() and logged:
-        raise InputError(f"{key_file}: is missing; whoever follows the earlier plans believes its keys")
+        raise InputError(f"{key_file}: is missing; machines that follow the earlier plans accept only its keys")
     keys = live.signing_keys(key_file)
     kept, begins = planning.kept_plans(out, keys), time.time() if at is None else _moment(at)
     log = None
@@ -187,11 +191,11 @@ def plan(
         complaints = planning.check_plans(log, kept, settings)
         echo_lines(complaints)
         if complaints:
-            raise InputError(f"{log.path}: no plan is made from it")
+            raise InputError(f"{log.path}: no plan is made from this log")
     after = max((one.version for one in kept.values() if one.at < int(begins)), default=0)
     made = planning.next_plan(settings, log, at=begins, version=version, after=after, plan=planned)
     if checks and kept and (last := kept[max(kept)]).settings != made.settings:
-        other = "begin an experiment of another name"
+        other = "begin an experiment with another name"
         raise InputError(f"{experiment}: the settings have changed since plan {last.version}: {other}")
     path = planning.keep_plan(made, out, keys)
     learned = f"from {several(made.learned, 'impression')}" if made.learned else "before any impression"
@@ -203,9 +207,9 @@ def plan(
     for names, count in made.sets[:_SETS_SHOWN]:
         click.echo(f"  {count / made.draws:7.2%}  {' | '.join(names)}")
     if len(made.sets) > _SETS_SHOWN:
-        click.echo(f"  ... and {several(len(made.sets) - _SETS_SHOWN, 'set')} more, in the file")
+        click.echo(f"  ... and {several(len(made.sets) - _SETS_SHOWN, 'set')} more in the file")
     if log is not None and log.bad.count:
-        click.echo(f"{several(log.bad.count, 'line')} of the log passed over; the first: {log.bad.sentences[0]}")
+        click.echo(f"{several(log.bad.count, 'line')} of the log skipped; the first: {log.bad.sentences[0]}")
 
 
 def _moment(text: str) -> float:
@@ -214,5 +218,5 @@ def _moment(text: str) -> float:
     try:
         found = datetime.fromisoformat(text)
     except ValueError:
-        raise InputError(f"--at is a date and time such as 2026-11-23T12:00, not '{text}'") from None
+        raise InputError(f"--at must be a date and time such as 2026-11-23T12:00, not '{text}'") from None
     return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()

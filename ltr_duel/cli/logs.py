@@ -1,4 +1,4 @@
-"""``ltr-duel logs``: click logs of real searches, or simulated ones."""
+"""``ltr-duel logs``: describe, check and compare click logs of real or simulated searches."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Commands
 from ltr_duel.core import InputError
 
-_MORE = 1.5  # times what the factors explain, from which on a plan is explained
+_MORE = 1.5  # ratio of a plan to the product of its factors, above which the output explains the plan
 
 
 @click.group(cls=Commands)
 def command() -> None:
-    """Read click logs of interleaving: what is in them, who won, whether to stop, how many impressions it takes.
+    """Read click logs of interleaving: their content, who won, whether to stop, how many impressions it takes.
 
-    A LOG is JSON lines, CSV or Parquet, by its suffix; 'logs columns' says what it holds.
+    A LOG is JSON lines, CSV or Parquet, by its suffix; 'logs columns' lists its columns.
     """
 
 
@@ -43,10 +43,10 @@ def columns() -> None:
 @sources
 @format_option
 @click.option("--outcome", default="click", show_default=True, help=f"{OUTCOMES}.")
-@click.option("--planned", default="", help="even: all pairs were to be shown alike.  [default: not checked]")
+@click.option("--planned", default="", help="even: pairs were to be shown equally often.  [default: not checked]")
 @options.checked_plugin
 def check(kind: str, outcome: str, planned: str, **given: Any) -> None:
-    """Say what is in a LOG, what is wrong, by line, and whether the experiment is sound.
+    """Describe LOG, report its errors by line, and check whether the experiment is sound.
 
     Exit code 1 if a line cannot be used or a check fails.
     """
@@ -66,23 +66,23 @@ def check(kind: str, outcome: str, planned: str, **given: Any) -> None:
 @sources
 @format_option
 @skip_option
-@click.option("--cluster", default="", help="user, query, both or impression.  [default: user, or query without users]")
-@click.option("--live", type=PATH, help="Instead of a LOG: simulated users of this corpus.")
+@click.option("--cluster", default="", help="Clusters: user, query, both or impression.  [default: user, else query]")
+@click.option("--live", type=PATH, help="Corpus for simulated users, instead of a LOG.")
 @corpus_options
-@options.clicks("Of simulated users.")
-@options.method("How rankers are compared.", default="team_draft")
-@click.option("--outcome", default="", help=f"Of a LOG: {OUTCOMES}. With --live: rule by which clicks name a winner.")
-@click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown to them.")
-@click.option("--comparisons", type=COUNT, default=20_000, show_default=True, help="Simulated, of each pair.")
-@click.option("--visits", type=click.FloatRange(1), default=1.0, show_default=True, help="Of a simulated user.")
-@click.option("--heavy", type=float, default=0.5, show_default=True, help="Share of these by the 5 % who come most.")
-@click.option("--correlation", type=float, default=0.1, show_default=True, help="Of outcomes of a user who returns.")
-@click.option("--effect", "effects", type=float, multiple=True, help="Mean outcome to find; repeatable.")
-@click.option("--power", type=float, default=0.8, show_default=True, help="Chance to find it.")
-@click.option("--confidence", type=float, default=0.95, show_default=True, help="Of the test; the error is the rest.")
-@click.option("--pair", nargs=2, default=("", ""), help="Two rankers.  [default: the largest effect, shrunk]")
-@click.option("--per-day", type=click.FloatRange(1), help="Impressions of a day: the sequential test looks daily.")
-@click.option("--days", type=click.FloatRange(1), help="With --per-day: say what so many days would find.")
+@options.clicks("Click model of simulated users.")
+@options.method("Method of comparing rankers.", default="team_draft")
+@click.option("--outcome", default="", help=f"In a LOG: {OUTCOMES}. With --live: rule that decides the winner.")
+@click.option("--top", type=COUNT, default=10, show_default=True, help="Number of shown documents.")
+@click.option("--comparisons", type=COUNT, default=20_000, show_default=True, help="Simulated comparisons per pair.")
+@click.option("--visits", type=click.FloatRange(1), default=1.0, show_default=True, help="Visits per simulated user.")
+@click.option("--heavy", type=float, default=0.5, show_default=True, help="Share of visits by the top 5 % of users.")
+@click.option("--correlation", type=float, default=0.1, show_default=True, help="Correlation of a user's outcomes.")
+@click.option("--effect", "effects", type=float, multiple=True, help="Mean outcome to detect; repeatable.")
+@click.option("--power", type=float, default=0.8, show_default=True, help="Probability of detecting the effect.")
+@click.option("--confidence", type=float, default=0.95, show_default=True, help="Confidence of the test.")
+@click.option("--pair", nargs=2, default=("", ""), help="Two rankers.  [default: those with the largest shrunk effect]")
+@click.option("--per-day", type=click.FloatRange(1), help="Impressions per day; the sequential test looks daily.")
+@click.option("--days", type=click.FloatRange(1), help="With --per-day: print the effect that these days detect.")
 @click.option("--plot", type=OUT_FILE, help="Curve to write (.png, .svg, .pdf).")
 @options.checked_plugin
 @options.seed
@@ -94,18 +94,18 @@ def power(
     power: float, confidence: float, pair: tuple[str, str], per_day: float | None, days: float | None,
     plot: Path | None, seed: int, jobs: int, **given: Any,
 ) -> None:  # fmt: skip
-    """Say how many impressions it takes to find an effect, by a fixed test and by one that may be looked at always.
+    """Plan the impressions that detect an effect, by a fixed test and by a test that allows looks at any time.
 
-    Impressions are those of the whole experiment, and all pairs of its rankers share the error. How much outcomes vary
-    is taken from one pair of LOG, or from simulated users of the rankers of a corpus.
+    Numbers are impressions of the whole experiment, and all pairs of its rankers share the error. The variance of
+    outcomes is estimated from one pair of LOG, or from simulated users of the rankers of a corpus.
     """
     source = given["source"] if given["file"] is None else None  # maps the columns of a LOG
     if [given["file"], given["exposures"] or source, live].count(None) != 2:
         raise InputError("give either a LOG, or --live with a corpus, or --exposures with --events, or --source")
     if live is None and (visits, heavy, correlation) != (1.0, 0.5, 0.1):
-        raise InputError("--visits, --heavy and --correlation go with --live: a LOG shows how often users come")
+        raise InputError("--visits, --heavy and --correlation require --live: a LOG contains the visits of users")
     if days is not None and per_day is None:
-        raise InputError("--days goes with --per-day")
+        raise InputError("--days requires --per-day")
     if live is None:
         log = opened(outcome or "click", given | {"kind": kind, "skip_bad": skip_bad})
         found = logs.compare_log(log, cluster=cluster, bootstrap=0, looks=False)
@@ -117,7 +117,7 @@ def power(
             rankings,
             clicks=clicks,
             method=method,
-            outcome=outcome or interleaving.METHODS.configure(method).component.outcomes[0],  # the rule of logs
+            outcome=outcome or interleaving.METHODS.configure(method).component.outcomes[0],  # the default rule of logs
             comparisons=comparisons,
             variance_reduction="none",
             top=top,
@@ -140,8 +140,8 @@ def power(
     ahead, behind = (spread.first, spread.second)[:: 1 if spread.effect >= 0 else -1]
     amounts = logs.plans_table([plan])
     leads = f"{ahead} is ahead of {behind} with a mean outcome of {abs(spread.effect):.4f} (shrunk towards 0)"
-    if abs(spread.effect) < 0.00005:  # it is printed as 0
-        leads = "nobody is clearly ahead (the estimate shrinks to 0)"
+    if abs(spread.effect) < 0.00005:  # printed as 0
+        leads = "no ranker is clearly ahead (the estimate shrinks to 0)"
         if not effects:
             leads += f", so the plan is for an effect of {plan.effect:g}; name yours with --effect"
     click.echo(
@@ -158,11 +158,11 @@ def power(
     if spread.returning and plan.fixed > _MORE * plan.by_factors:
         one = who.removesuffix("s") if who == "users" else "query"
         click.echo(
-            f"By these factors alone it would be {plan.by_factors:,.0f} impressions for the one look. With so few {who}"
-            f" the won and the lost {one} that the test adds, so as not to take few for certain, cost most of it.\n"
+            f"By these factors alone, one look would need {plan.by_factors:,.0f} impressions. With so few {who}, most"
+            f" of the plan is due to the won and the lost {one} that the test adds, so that few do not seem certain.\n"
         )
     winners = []
-    if tests > 1:  # if each of the winner's pairs is found so often, all of them are found with the power (union bound)
+    if tests > 1:  # with this power for each of the winner's pairs, all are found with ``power`` (union bound)
         winners = logs.plan_impressions(spread, wanted, **settings | {"power": 1 - (1 - power) / (rankers - 1)})
         amounts = logs.plans_table([one for one in winners if one.effect == plan.effect])
         click.echo(
@@ -177,27 +177,27 @@ def power(
     for note in found.warnings if live is None else ():
         if note.startswith("the errors rest on few clusters"):
             click.echo(
-                f"note: {note}. The factor by which clustering multiplies the variance rests on as few. The plan takes"
-                " the upper end of what they leave open (80%), so it is likely to be longer than it need be."
+                f"note: {note}. The factor by which clustering multiplies the variance is based on the same clusters."
+                " The plan uses the upper end of its 80% interval, so it is probably too long."
             )
     if winners:
         click.echo("One pair, named beforehand:")
     print_table(logs.plans_table(plans))
     if winners:
         click.echo(f"One ranker ahead of each of the {rankers - 1} others by that effect:")
-        print_table(logs.plans_table(winners).drop(columns="sequential, in the mean"))  # that is of one pair
+        print_table(logs.plans_table(winners).drop(columns="sequential, in the mean"))  # a column for one pair
     if live is None and found.cluster == "query" and spread.returning:
         least = logs.least_effect(spread, found.impressions, power=power, confidence=confidence, tests=tests)
         click.echo(
-            f"No user is known, so errors are by query, and plans are of new queries with about {spread.visits:,.0f}"
-            f" impressions of the pair each:\nmore impressions of the queries in this log find no mean outcome below"
-            f" {least:.2g}."
+            f"No user is known, so errors are by query, and plans are for new queries with about {spread.visits:,.0f}"
+            f" impressions of the pair each:\nmore impressions of the queries in this log cannot detect a mean outcome"
+            f" below {least:.2g}."
         )
     if per_day and days:
         fixed, sequential = logs.smallest_effects(spread, per_day * days, **settings)
         click.echo(
-            f"{days:g} days of {per_day:,.0f} impressions find a mean outcome of {fixed:.3g}{one_pair} by the fixed"
-            f" test, of {sequential:.3g} by the sequential one, with power {power:g}"
+            f"{days:g} days of {per_day:,.0f} impressions detect a mean outcome of {fixed:.3g}{one_pair} by the fixed"
+            f" test, of {sequential:.3g} by the sequential test, with power {power:g}"
         )
     if plot is not None:
         analysis.save_figure(logs.plot_plans(plans), plot)
@@ -210,15 +210,15 @@ def power(
 @format_option
 @skip_option
 @click.option("--outcome", default="click", show_default=True, help=f"{OUTCOMES}.")
-@click.option("--confidence", type=float, default=0.95, show_default=True, help="Of the interval.")
-@click.option("--doubly-robust", "model", metavar="MODEL", default="", help="With this click model, fitted to LOG.")
+@click.option("--confidence", type=float, default=0.95, show_default=True, help="Confidence of the interval.")
+@click.option("--doubly-robust", "model", metavar="MODEL", default="", help="Click model to fit to LOG.")
 def weigh(words: tuple[str, ...], outcome: str, confidence: float, model: str, **given: Any) -> None:
-    """Compare rankers FIRST and SECOND by importance weights, though LOG may never have shown them together.
+    """Compare rankers FIRST and SECOND by importance weights, even if LOG never shows them together.
 
-    LOG must be of probabilistic interleaving, with rankings or page tokens. Exit code 1 if the weights say nothing.
+    LOG must come from probabilistic interleaving, with rankings or page tokens. Exit code 1 if weights are unusable.
     """
     if not 2 <= len(words) <= 3:
-        raise InputError(f"logs weigh takes a LOG and two rankers, not {len(words)} words")
+        raise InputError(f"logs weigh requires a LOG and two rankers, not {len(words)} words")
     *files, first, second = words
     log = opened(outcome, given | {"file": files[0] if files else None})
     found = logs.weigh_outcomes(log, first, second, confidence=confidence, click_model=model)

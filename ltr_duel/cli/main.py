@@ -1,4 +1,4 @@
-"""The entry point ``ltr-duel``: finds the commands, and turns errors of the user's input into one sentence."""
+"""The entry point ``ltr-duel``: find the commands, and print errors in the user's input as one sentence."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from ltr_duel.cli._version import version_option
 from ltr_duel.cli._words import Commands
 from ltr_duel.core import InputError, errors, places, plugins
 
-# Raised for a group without a command, by versions of click that do not simply print the help.
+# Raised for a group without a command by some versions of click; other versions print the help.
 _HELP_WANTED = getattr(click.exceptions, "NoArgsIsHelpError", ())
 
 _CLOSED_PIPE = 141  # 128 + SIGPIPE
-# Between two rounds of Python's collector of cycles; usually 700. While modules are imported hardly any object dies;
-# looking through them again and again, and once more at the end, was a third of the time of a small command.
+# Allocations between two runs of Python's cycle collector; usually 700. While modules are imported, hardly any object
+# is freed, and the repeated collections, with one at exit, took a third of the time of a small command.
 _OBJECTS_BETWEEN_COLLECTIONS = 50_000
 
 
@@ -35,7 +35,7 @@ class CommandFolder(Commands):
     """A group whose commands are the modules of this package."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names of the modules that hold a command."""
+        """Return the names of the modules that contain a command."""
         modules = pkgutil.iter_modules(ltr_duel.cli.__path__)
         return sorted(m.name.replace("_", "-") for m in modules if m.name != "main" and not m.name.startswith("_"))
 
@@ -51,25 +51,25 @@ class CommandFolder(Commands):
 @click.command(cls=CommandFolder, context_settings={"help_option_names": ["-h", "--help"]})
 @version_option
 def cli(as_json: bool) -> None:
-    """Find the best ranker of a learning-to-rank corpus by simulated clicks, and what finding it costs."""
+    """Find the best ranker of a learning-to-rank corpus by simulated clicks, and measure the cost of finding it."""
 
 
 def main(*words: str) -> None:
-    """Run a command, by default that of the process; exit code 2 and one sentence on stderr for bad input."""
+    """Run a command, by default from ``sys.argv``; bad input gives exit code 2 and one sentence on stderr."""
     if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="surrogateescape")  # names of files need not be UTF-8
+        sys.stdout.reconfigure(errors="surrogateescape")  # file names need not be UTF-8
     with interrupts_heard(), _few_collections(), _own_warnings_as_sentences():
         _run(words)
 
 
 def _freeze() -> None:
-    if "duckdb" not in sys.modules:  # it reports what is alive at the end as leaked
+    if "duckdb" not in sys.modules:  # duckdb reports objects that are alive at exit as leaked
         gc.freeze()
 
 
 @contextmanager
 def _few_collections() -> Iterator[None]:
-    """Let the collector of cycles look through all modules neither while they are imported nor as the process ends."""
+    """Avoid runs of the cycle collector over all modules, during imports and at exit."""
     atexit.register(_freeze)
     before = gc.get_threshold()
     gc.set_threshold(_OBJECTS_BETWEEN_COLLECTIONS, *before[1:])
@@ -81,7 +81,7 @@ def _few_collections() -> Iterator[None]:
 
 @contextmanager
 def _own_warnings_as_sentences() -> Iterator[None]:
-    """Print the package's own kinds of warnings as sentences; others keep the form that Python gives them."""
+    """Print the package's own kinds of warnings as sentences; other warnings keep Python's form."""
     default = warnings.showwarning
 
     def show(message: Warning | str, category: type[Warning], *where: Any, **options: Any) -> None:
@@ -104,7 +104,7 @@ def _run(words: tuple[str, ...]) -> None:
             raise InputError("a null character cannot be part of a command")
         code = cli.main(
             words or None, prog_name="ltr-duel", standalone_mode=False
-        )  # what a command returns, or its ctx.exit(code)
+        )  # the return value of a command, or the code of its ctx.exit(code)
         sys.stdout.flush()
         sys.exit(code if isinstance(code, int) else 0)
     except _HELP_WANTED as error:
@@ -123,7 +123,7 @@ def _run(words: tuple[str, ...]) -> None:
         _say(complaint or _sentence(error))
         end(2)
     except (Exception, SystemExit) as error:
-        if sys.stdout is not out:  # what click puts there when the pipe is closed
+        if sys.stdout is not out:  # click replaces stdout when the pipe is closed
             _end_unread()
         if was_interrupted() and not isinstance(error, SystemExit):
             _end_interrupted()
@@ -141,8 +141,8 @@ def _end_interrupted() -> NoReturn:
 
 
 def _end_unread() -> NoReturn:
-    """End quietly, as SIGPIPE ends other programs: who read the output, such as ``head``, has read enough."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # what is still to be flushed goes nowhere
+    """End quietly, as SIGPIPE ends other programs, because a reader such as ``head`` has closed the pipe."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # discards unflushed output
     end(_CLOSED_PIPE)
 
 
@@ -155,7 +155,7 @@ def _sentence(error: Exception) -> str:
     if isinstance(error, OSError):
         return f"{error.filename}: {places.cause(error)}" if error.filename else places.cause(error)
     if isinstance(error, MemoryError):
-        return f"there is not enough memory ({str(error) or 'none was left'})"
+        return f"there is not enough memory ({str(error) or 'none is left'})"
     return str(error)
 
 

@@ -1,4 +1,4 @@
-"""``ltr-duel merge``: several folders of results into one."""
+"""``ltr-duel merge``: merge several folders of results into one."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ltr_duel.cli._words import Command
 
 @click.command(cls=Command)
 @click.argument("folders", nargs=-1, required=True, type=PATH)
-@click.option("--out", type=OUT_FOLDER, required=True, help="The folder to merge them into.")
+@click.option("--out", type=OUT_FOLDER, required=True, help="The folder to copy all runs into.")
 def command(folders: tuple[Path, ...], out: Path) -> None:
-    """Copy all runs of FOLDERS (for example shards of an experiment) into one folder; they stay as they are."""
+    """Copy all runs of FOLDERS (for example shards of an experiment) into one folder; FOLDERS stay unchanged."""
     merged = experiment.merge_stores(out, folders)
     for why in merged.damaged:
         click.echo(f"left out: {why}", err=True)

@@ -1,4 +1,4 @@
-"""``ltr-duel methods``: the ways of comparing rankers."""
+"""``ltr-duel methods``: list the methods of comparing rankers."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ltr_duel.cli._words import Command, method_names
 
 @click.command(cls=Command)
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=method_names)
-@click.option("--bibtex", is_flag=True, help="Print what to cite, instead.")
+@click.option("--bibtex", is_flag=True, help="Print the works to cite, instead.")
 @options.long
 @options.plugin
 def command(names: tuple[str, ...], bibtex: bool, in_full: bool) -> None:
-    """List the comparison methods, or describe those named: what they compare, need and cost.
+    """List the comparison methods, or describe the named ones: what they compare, require and cost.
 
     Parameters are written after the name, for example probabilistic:tau=1. The first outcome rule is the default.
     """

@@ -1,4 +1,4 @@
-"""``ltr-duel policies``: what there is to run."""
+"""``ltr-duel policies``: list the policies."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ltr_duel.cli._words import Command, policy_names
 
 @click.command(cls=Command)
 @click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=policy_names)
-@click.option("--bibtex", is_flag=True, help="Print what to cite, instead.")
+@click.option("--bibtex", is_flag=True, help="Print the works to cite, instead.")
 @options.long
 @options.plugin
 def command(names: tuple[str, ...], bibtex: bool, in_full: bool) -> None:
-    """List the policies, or describe those named: what they assume, guarantee and cost.
+    """List the policies, or describe the named ones: what they assume, guarantee and cost.
 
     Parameters are written after the name, for example rucb:alpha=1.
     """

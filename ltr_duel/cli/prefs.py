@@ -1,4 +1,4 @@
-"""``ltr-duel prefs``: estimate preference matrices, and look at them."""
+"""``ltr-duel prefs``: estimate and inspect preference matrices."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from ltr_duel.cli._reading import Corpus, corpus_options
 from ltr_duel.cli._words import Commands
 from ltr_duel.core import InputError
 
-ORDER = "order of ties"  # a column
-_MORE = 20  # times as many comparisons tell the winner where the usual number leaves it open, on most corpora
+ORDER = "order of ties"  # name of a column
+_MORE = 20  # times the comparisons: usually enough to decide a winner that the default number leaves undecided
 
 
 @click.group(cls=Commands)
 def command() -> None:
     """Estimate and inspect preference matrices.
 
-    Where a FILE is read, the name of a synthetic or published matrix ('arxiv', 'arith51', ...) will do as well.
+    In place of a FILE to read, the name of a synthetic or published matrix ('arxiv', 'arith51', ...) is accepted.
     """
 
 
@@ -37,11 +37,11 @@ command.add_command(extend)
 @command.command()
 @click.argument("file", type=PATH)
 @click.option("--json", "as_json", is_flag=True, help="Print everything as JSON: matrix, counts, scores, properties.")
-@click.option("--rows", type=ROWS, default=10, show_default=True, help="Rankers to list.")
+@click.option("--rows", type=ROWS, default=10, show_default=True, help="Number of rankers to list.")
 @options.most_rankers
 @options.wide
 def show(file: Path, as_json: bool, rows: int, most_rankers: int) -> None:
-    """Print the winners and the best rankers of the matrix in FILE, and what kind of preferences it holds."""
+    """Print the winners and the best rankers of the matrix in FILE, and the properties of its preferences."""
     matrix = _read(file, most_rankers)
     if as_json:
         click.echo(json.dumps(_everything(matrix)))
@@ -64,7 +64,7 @@ def show(file: Path, as_json: bool, rows: int, most_rankers: int) -> None:
 @command.command()
 @click.argument("a", type=PATH)
 @click.argument("b", type=PATH)
-@click.option("--rows", type=ROWS, default=10, show_default=True, help="Pairs to list.")
+@click.option("--rows", type=ROWS, default=10, show_default=True, help="Number of pairs to list.")
 @options.most_rankers
 @options.wide
 def compare(a: Path, b: Path, rows: int, most_rankers: int) -> None:
@@ -78,20 +78,20 @@ def compare(a: Path, b: Path, rows: int, most_rankers: int) -> None:
 
 @command.command()
 @click.argument("file", type=PATH)
-@click.option("--title", default="", help="Above the picture.")
-@click.option("--out", type=OUT_FILE, required=True, help="The picture to write (.png, .svg, .pdf).")
+@click.option("--title", default="", help="Title above the figure.")
+@click.option("--out", type=OUT_FILE, required=True, help="The figure to write (.png, .svg, .pdf).")
 @options.most_rankers
 def plot(file: Path, title: str, out: Path, most_rankers: int) -> None:
-    """Draw the matrix in FILE as a heat map, in Copeland order; grey where it is not known who is better."""
+    """Draw the matrix in FILE as a heat map, in Copeland order; pairs whose better ranker is uncertain are grey."""
     analysis.save_figure(analysis.plot_preferences(_read(file, most_rankers), title=title), out)
     click.echo(f"{out}")
 
 
 @command.command()
 @click.argument("file", type=PATH)
-@click.option("--rankers", type=Names(), help="These rankers, in this order.")
-@click.option("--size", type=COUNT, help="That many at random, of which one beats all others.")
-@click.option("--rename", multiple=True, metavar="OLD=NEW", help="Another name for a ranker; may be repeated.")
+@click.option("--rankers", type=Names(), help="Rankers to select, in this order.")
+@click.option("--size", type=COUNT, help="Number of random rankers to select, one of which beats all others.")
+@click.option("--rename", multiple=True, metavar="OLD=NEW", help="New name for a ranker; may be repeated.")
 @options.seed
 @options.most_rankers
 @click.option("--out", type=OUT_FILE, required=True, help="File to write: .parquet, .csv, .npy, .txt.")
@@ -99,7 +99,7 @@ def subset(
     file: Path, rankers: tuple[str, ...] | None, size: int | None, rename: tuple[str, ...], seed: int,
     most_rankers: int, out: Path,
 ) -> None:  # fmt: skip
-    """Write the matrix of some of the rankers in FILE, perhaps under other names, or in another format."""
+    """Write the matrix of some rankers in FILE, optionally with other names or in another format."""
     matrix = _read(file, most_rankers)
     if rankers is not None and size is not None:
         raise InputError("give either --rankers or --size")
@@ -109,7 +109,7 @@ def subset(
         matrix = preferences.random_condorcet_subset(matrix, size, seed)
     new_names = dict(pair.partition("=")[::2] for pair in rename)
     if not all(new_names.values()):
-        raise InputError("--rename is written OLD=NEW")
+        raise InputError("--rename must be written OLD=NEW")
     matrix = matrix.relabelled(new_names)
     preferences.save_preferences(matrix, out)
     click.echo(f"{out}: {len(matrix)} rankers")
@@ -119,12 +119,12 @@ def subset(
 @command.command()
 @click.argument("path", type=PATH)
 @options.clicks()
-@options.method("How two rankers are compared.")
-@click.option("--comparisons", type=COUNT, help="Of each pair.  [default: as of prefs estimate]")
-@click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown.")
+@options.method("Method of comparing two rankers.")
+@click.option("--comparisons", type=COUNT, help="Comparisons of each pair.  [default: see prefs estimate]")
+@click.option("--top", type=COUNT, default=10, show_default=True, help="Number of shown documents.")
 @click.option(
     "--tie-orders", type=ROWS, default=3, show_default=True,
-    help="Orders of tied documents to compare: tie seeds of fixed_random, beside resample; 0 for none.",
+    help="Number of tie seeds of fixed_random to compare, in addition to resample; 0 for no other orders.",
 )  # fmt: skip
 @corpus_options
 @options.checked_plugin
@@ -132,16 +132,16 @@ def subset(
 @options.jobs
 @options.wide
 def winners(path: Path, clicks: str, method: str, tie_orders: int, corpus: Corpus, jobs: int, **settings: Any) -> None:
-    """Estimate the preferences on the corpus at PATH by each outcome rule: winners, how sure, and cycles.
+    """Estimate the preferences on the corpus at PATH by each outcome rule, and print winners, certainty and cycles.
 
-    Where documents tie, the default outcome rule is tried with other orders of them as well: each tie seed is another
-    set of rankers, and may have another winner.
+    If documents tie, the default outcome rule is also applied to other orders of the tied documents, because each tie
+    seed gives different rankers, which may have a different winner.
     """
     import pandas as pd
 
     if path.suffix in (".parquet", ".npy", ".csv"):
         raise InputError(
-            f"{path}: a preference matrix; prefs winners wants a corpus, on which it estimates by each outcome rule;"
+            f"{path}: a preference matrix; prefs winners requires a corpus, to estimate by each outcome rule;"
             f" 'ltr-duel prefs show {path}' prints a matrix"
         )
     chosen = interleaving.METHODS.configure(method).component
@@ -176,9 +176,9 @@ def winners(path: Path, clicks: str, method: str, tie_orders: int, corpus: Corpu
         click.echo(f"\nby the order of tied documents, outcome rule {usual}:")
         print_table(pd.DataFrame(rows))
     if any(row["Condorcet winner"] == analysis.UNDECIDED for row in found):
-        more = f"--comparisons {_MORE * max(spent)} may tell"
+        more = f"--comparisons {_MORE * max(spent)} may decide"
         click.echo(
-            f"{analysis.UNDECIDED}: what the estimate says, a winner or none, has a probability below 0.95; {more}"
+            f"{analysis.UNDECIDED}: the estimated answer, a winner or none, has a probability below 0.95; {more}"
         )
 
 
@@ -199,7 +199,7 @@ def _read(file: Path, most_rankers: int) -> preferences.PreferenceMatrix:
 
 
 def _everything(matrix: preferences.PreferenceMatrix) -> dict[str, Any]:
-    """Return all that is known of a matrix; what is not a number is null."""
+    """Return all facts about a matrix; values that are not numbers are null."""
     scores: dict[str, Any] = {
         "copeland_winners": matrix.copeland_winners,
         "copeland_scores": matrix.copeland_scores.tolist(),
@@ -208,7 +208,7 @@ def _everything(matrix: preferences.PreferenceMatrix) -> dict[str, Any]:
         "borda_scores": matrix.borda_scores.tolist(),
         "properties": preferences.matrix_properties(matrix).as_dict(),
     }
-    if any(map(math.isinf, matrix.standard_error.flat)):  # a pair was never compared: only the winner can be known
+    if any(map(math.isinf, matrix.standard_error.flat)):  # a pair was never compared, so only the winner can be known
         scores = dict.fromkeys(scores)
     counts = {"comparisons": matrix.comparisons, "wins": matrix.wins, "ties": matrix.ties}
     return {

@@ -1,4 +1,4 @@
-"""``ltr-duel rank-policies``: what each policy pays on a suite of problems, as a multiple of the best one's regret."""
+"""``ltr-duel rank-policies``: rank policies by their regret on a suite of problems, relative to the best policy."""
 
 from __future__ import annotations
 
@@ -20,31 +20,31 @@ STEPS, RUNS = (1_000, 10_000, 100_000), 10
 @click.command(cls=Command)
 @click.option(
     "--policy", "policies", multiple=True, shell_complete=policy_names,
-    help="A policy beside the usual ones, with parameters if wanted; policy/method for users alone. May be repeated.",
+    help="A further policy, with optional parameters; policy/method for simulated users only. May be repeated.",
 )  # fmt: skip
-@click.option("--problems", multiple=True, help="Only problems of that name or family, matrices, or live; * matches.")
-@click.option("--half", type=click.Choice(("tune", "judge")), show_default="both", help="Only half of each family.")
+@click.option("--problems", multiple=True, help="Only problems of this name or family (with *), matrices, or live.")
+@click.option("--half", type=click.Choice(("tune", "judge")), show_default="both", help="Only this half of the suite.")
 @click.option("--steps", type=COUNT, multiple=True, show_default="1e3, 1e4, 1e5", help="A horizon. May be repeated.")
-@click.option("--runs", type=COUNT, default=RUNS, show_default=True, help="Of each policy on each problem.")
-@click.option("--batches/--no-batches", default=True, show_default=True, help="Also outcomes in batches of 1 %.")
+@click.option("--runs", type=COUNT, default=RUNS, show_default=True, help="Runs of each policy on each problem.")
+@click.option("--batches/--no-batches", default=True, show_default=True, help="Include outcomes in batches of 1 %.")
 @click.option("--quick", is_flag=True, help="A few problems, 3 runs of 1,000 steps: two minutes on two cores.")
 @click.option(
     "--data", type=FOLDER,
-    help="A folder with MQ2008, OHSUMED, MSLR_excerpt and preference_matrices, as far as they are there.",
+    help="A folder with MQ2008, OHSUMED, MSLR_excerpt and preference_matrices; missing ones are skipped.",
 )  # fmt: skip
 @options.plugins
 @options.seed
 @options.jobs
-@click.option("--out", type=OUT_FOLDER, help="A folder for the cells (measured once), standings.csv, .md and .png.")
+@click.option("--out", type=OUT_FOLDER, help="A folder for the cells (which are reused), standings.csv, .md and .png.")
 @options.wide
 def command(
     plugins: tuple[core.plugins.Plugin, ...], problems: tuple[str, ...], half: str | None, steps: tuple[int, ...],
     runs: int, batches: bool, quick: bool, out: Path | None, **settings: Any,
 ) -> None:  # fmt: skip
-    """Rank policies by their regret on a suite of problems, as a multiple of the best policy's in hindsight.
+    """Rank policies by their regret on a suite of problems, relative to the best policy in hindsight.
 
-    The suite has preference matrices, where pairs are compared, and simulated users, where policies of pairs and of
-    sets compete with their methods. It is split in two halves by family: a policy is tuned on one, judged on the other.
+    The suite contains preference matrices, where pairs are compared, and simulated users, where policies for pairs and
+    for sets compete, each with its methods. It is split in two halves by family: one to tune a policy, one to judge it.
 
     The tables give the geometric mean over the problems with a 95 % interval over runs, the worst problem, the share of
     runs that end with a wrong ranker, and the mean of each family.
@@ -64,7 +64,7 @@ def command(
         for title, part in advice.parts_of(frame).items():
             click.echo(f"{name} half: {title}\n")
             print_table(advice.standings_table(part))
-            click.echo(f"the best of each problem is wrong in {part['wrong at best'].iloc[0]:.0%} of runs\n")
+            click.echo(f"the best policy of each problem is wrong in {part['wrong at best'].iloc[0]:.0%} of runs\n")
     if out is not None:
         with files.replacing(out / "standings.csv") as temporary:
             import pandas as pd

@@ -1,4 +1,4 @@
-"""``ltr-duel rankers``: the kinds of rankers, and how good rankers are by the grades."""
+"""``ltr-duel rankers``: list the kinds of rankers, and evaluate rankers by the relevance grades."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ def command() -> None:
 @command.command()
 @options.plugin
 def kinds() -> None:
-    """List where rankers may come from, and how that is written."""
+    """List the kinds of rankers and how to name them."""
     print_catalogue(rankers.RANKER_KINDS, (), bibtex=False)
 
 
 @command.command()
 @click.argument("path", type=PATH)
 @corpus_options
-@click.option("--measure", "measures", multiple=True, help="NDCG@k, ERR@k, MAP, MRR, P@k, R@k; may be repeated.")
-@click.option("--rows", type=ROWS, default=5, show_default=True, help="Rankers to list for each measure.")
+@click.option("--measure", "measures", multiple=True, help="NDCG@k, ERR@k, MAP, MRR, P@k or R@k; may be repeated.")
+@click.option("--rows", type=ROWS, default=5, show_default=True, help="Number of rankers to list for each measure.")
 @options.plugin
 @options.jobs
 @click.option("--out", type=OUT_FOLDER, help="A folder for measures.parquet, .tex and .png.")
@@ -39,8 +39,9 @@ def kinds() -> None:
 def evaluate(path: Path, corpus: Corpus, measures: tuple[str, ...], rows: int, jobs: int, out: Path | None) -> None:
     """Measure rankers, by default the features, of the corpus at PATH by the relevance grades.
 
-    For each measure the best comes first: mean over queries, its 95 % interval, the difference to the best, and p of a
-    paired test against the best, corrected by Holm's method for all pairs, because the same queries name the best one.
+    For each measure the best ranker is first: mean over queries, its 95 % interval, the difference to the best, and p
+    of a paired test against the best, corrected by Holm's method for all pairs, because the same queries select the
+    best.
     """
     only_writer(out)
     dataset = corpus.load(path)

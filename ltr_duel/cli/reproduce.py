@@ -1,4 +1,4 @@
-"""``ltr-duel reproduce``: the figures and tables of the papers, from their files."""
+"""``ltr-duel reproduce``: make the figures and tables of the papers."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 
 _CLAIMS = "claims.toml"
-_RELIABILITY = "reliability"  # also the name of the file it is written to
-_AFTERWARDS = ("claims", _RELIABILITY)  # names that are no figures
+_RELIABILITY = "reliability"  # also the name of its output file
+_AFTERWARDS = ("claims", _RELIABILITY)  # names that are not figures
 _WIDTH = 100  # columns of --list
 _STANDINGS = ("state_of_the_art", "real_corpora")  # the figures with separate pages
 
@@ -31,25 +31,23 @@ _STANDINGS = ("state_of_the_art", "real_corpora")  # the figures with separate p
 @click.option("--scale", default="quick", show_default=True, help="quick (minutes for all) or paper (as printed).")
 @click.option(
     "--data", type=FOLDER,
-    help="Folder of your corpora and published matrices; surrogates are generated for what is missing.",
+    help="Folder of your corpora and published matrices; surrogates are generated for missing data.",
 )  # fmt: skip
 @click.option("--out", type=OUT_FOLDER, help="Folder of figures; existing results are reused.")
 @options.jobs
 @click.option(
-    "--experiments", type=FOLDER, help="Folder of figure files (Python, which is run), in place of this package's own.",
+    "--experiments", type=FOLDER, help="Folder of figure files (executed Python), in place of this package's files.",
 )  # fmt: skip
-@click.option(
-    "--list", "only_list", is_flag=True, help="Print the figures: what they need, and about how long each takes."
-)
+@click.option("--list", "only_list", is_flag=True, help="List the figures with their data and approximate times.")
 def command(
     names: tuple[str, ...], scale: str, data: Path | None, out: Path | None, jobs: int, experiments: Path | None,
     only_list: bool,
 ) -> None:  # fmt: skip
-    """Make figures and tables of the papers again, check the papers' claims, and write a report of both.
+    """Reproduce figures and tables of the papers, check the papers' claims, and write a report of both.
 
-    ``reproduce all`` makes every figure, ``reproduce claims`` prints the ledger of claims for the figures that are
-    in the folder, ``reproduce reliability`` tries the claims' criteria in simulated worlds (minutes). Exit code: 0 all
-    is done; 1 some figures could not be made; 2 bad input; 130 interrupted.
+    ``reproduce all`` makes every figure, ``reproduce claims`` prints the ledger of claims for the figures in the
+    folder, ``reproduce reliability`` tests the claims' criteria in simulated worlds (minutes). Exit code: 0 all done; 1
+    some figures could not be made; 2 bad input; 130 interrupted.
     """
     folder = experiments or papers.figures_folder()
     figures = papers.list_figures(folder)
@@ -60,7 +58,7 @@ def command(
     for name in names:
         errors.require_one_of("figure", name, [*figures, "all", *_AFTERWARDS])
     if not names or out is None:
-        raise click.UsageError("name figures (or all, or claims) and give --out DIR; --list shows what there is")
+        raise click.UsageError("name figures (or all, or claims) and give --out DIR; --list lists the figures")
     only_writer(out)
     wanted = list(figures) if "all" in names else [name for name in dict.fromkeys(names) if name not in _AFTERWARDS]
     failed = _make([figures[name] for name in wanted], out, scale, data, jobs)
@@ -73,9 +71,9 @@ def command(
 
 
 def _make(figures: list[papers.Figure], out: Path, scale: str, data: Path | None, jobs: int) -> bool:
-    """Make figures one after the other; return whether some could not be made. One that fails does not stop the others.
+    """Make figures in turn, also after a failure; return whether some could not be made.
 
-    A figure whose data are missing and have no surrogate is left out, which is no failure.
+    A figure whose data are missing and have no surrogate is skipped, which does not count as a failure.
     """
     failed = False
     for number, figure in enumerate(figures, 1):
@@ -106,7 +104,7 @@ def _draw(made: papers.Made) -> None:
 
 
 def _try_criteria(folder: Path, out: Path) -> None:
-    """Write how reliable the criteria of the claims are, for all figures that are in OUT."""
+    """Write the reliability of the claims' criteria, for all figures in OUT."""
     made = papers.read_made(out)
     frames = {name: one.frame for name, one in made.items()}
     tried = papers.try_criteria(
@@ -121,7 +119,7 @@ def _try_criteria(folder: Path, out: Path) -> None:
 
 
 def _finish(folder: Path, out: Path, order: list[str]) -> pd.DataFrame:
-    """Check the claims on all figures that are in OUT, and write the ledger and the report."""
+    """Check the claims on all figures in OUT, and write the ledger and the report."""
     made = papers.read_made(out)
     frames = {name: one.frame for name, one in made.items()}
     abouts = {name: one.about for name, one in made.items()}
@@ -129,7 +127,7 @@ def _finish(folder: Path, out: Path, order: list[str]) -> pd.DataFrame:
     ledger = papers.check_claims(claims, frames, abouts, papers.read_tried(out / f"{_RELIABILITY}.csv"))
     papers.save_ledger(ledger, abouts, out)
     for one in made.values():
-        if not (one.folder / "figure.png").is_file():  # an interrupt came between the table and its picture
+        if not (one.folder / "figure.png").is_file():  # interrupted between the table and its picture
             _draw(one)
     shown = [made[name] for name in [*order, *sorted(made.keys() - set(order))] if name in made]
     pages = [papers.Reproduced(one.about, one.frame, (one.folder / "figure.png").read_bytes()) for one in shown]
@@ -140,15 +138,15 @@ def _finish(folder: Path, out: Path, order: list[str]) -> pd.DataFrame:
                 frames[name], abouts[name], papers.circumstances({name: abouts[name]})
             )
             files.write_text(out / f"{name}.md", text)
-            with files.replacing(out / f"{name}.png") as temporary:  # the page shows it
+            with files.replacing(out / f"{name}.png") as temporary:  # shown by the Markdown page
                 temporary.write_bytes((made[name].folder / "figure.png").read_bytes())
     click.echo(f"{out / 'report.html'}: {several(len(pages), 'figure')}, {several(len(ledger), 'claim')}", err=True)
     return ledger
 
 
 def _print_figures(figures: dict[str, papers.Figure]) -> None:
-    """Print a table of at most `_WIDTH` columns: the last one, what a figure is and which data it uses, is wrapped."""
-    rows = [("name", "quick", "paper", "figure; the data it uses if there")]
+    """Print a table of at most `_WIDTH` columns: the last column, figure and data, is wrapped."""
+    rows = [("name", "quick", "paper", "figure; its data, used if available")]
     for figure in figures.values():
         name, what, needs, quick, paper = figure.row
         rows.append((name, quick, paper, what if needs == "nothing" else f"{what}; data: {needs}"))

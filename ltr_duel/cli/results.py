@@ -1,4 +1,4 @@
-"""``ltr-duel results``: tables and figures from the results of an experiment."""
+"""``ltr-duel results``: make tables and figures from the results of an experiment."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ _BAND = click.Choice(("quantiles", "standard error", "sd", "range", "none"))
 @click.argument("folder", type=PATH)
 @click.option(
     "--regret", "regrets", multiple=True, show_default="average; copeland for problems without a Condorcet winner",
-    help="A table for each regret that is given; --facets draws all of them, --plots the first.",
+    help="A regret to tabulate; may be repeated. --facets draws all given regrets, --plots the first.",
 )  # fmt: skip
-@click.option("--csv", type=OUT_FILE, help="Write the tidy table here.")
-@click.option("--latex", type=OUT_FILE, help="Write the summary as a LaTeX table here.")
+@click.option("--csv", type=OUT_FILE, help="Write the tidy table to this file.")
+@click.option("--latex", type=OUT_FILE, help="Write the summary as a LaTeX table to this file.")
 @click.option("--plots", type=PATH, help="Write the figures into this folder.")
-@click.option("--facets", type=OUT_FILE, help="Write one figure of all problems here (.png, .pdf or .svg).")
-@click.option("--start", type=COUNT, default=1, show_default=True, help="First step that figures show.")
+@click.option("--facets", type=OUT_FILE, help="Write one figure of all problems to this file (.png, .pdf or .svg).")
+@click.option("--start", type=COUNT, default=1, show_default=True, help="First step shown in figures.")
 @click.option("--methods", is_flag=True, help="Print a paragraph on methods for a paper, instead.")
 @click.option("--bibtex", is_flag=True, help="Print the works to cite, as BibTeX, instead.")
 @options.plugin
-@click.option("--format", "suffix", type=_FORMAT, default="png", show_default=True, help="Of the figures.")
+@click.option("--format", "suffix", type=_FORMAT, default="png", show_default=True, help="Format of the figures.")
 @options.abscissa
-@click.option("--band", type=_BAND, default="quantiles", show_default=True, help="Around the lines.")
+@click.option("--band", type=_BAND, default="quantiles", show_default=True, help="Quantity of the band around lines.")
 @options.wide
 def command(
     folder: Path, regrets: tuple[str, ...], csv: Path | None, latex: Path | None, plots: Path | None,
@@ -65,10 +65,10 @@ def command(
     ]
     wanted = dict.fromkeys(regrets or ("average",))
     tables = [_table(results, one, named=bool(regrets)) for one in wanted]
-    if csv is not None:  # first: a reader such as head ends the printing
+    if csv is not None:  # first, because printing may end early if a reader such as head closes the pipe
         results.to_csv(csv)
     if latex is not None:
-        told = [re.sub(r" `--[^.]*[.]", "", one) for one in winners]  # a table of a paper gives no advice on commands
+        told = [re.sub(r" `--[^.]*[.]", "", one) for one in winners]  # without advice on commands, for a paper
         files.write_text(
             latex, "\n".join(analysis.latex_table(table, notes=[*notes, *told]) for table, notes in tables)
         )
@@ -87,7 +87,7 @@ def command(
 
 
 def _table(results: experiment.StudyResults, regret: str, *, named: bool) -> tuple[pd.DataFrame, list[str]]:
-    """Return the summary of a regret, with the names of what its rows hold, and the notes below it."""
+    """Return the summary of a regret, with labels of the regrets in its rows, and the notes below it."""
     column = columns.regret_column(regret)
     summary = results.summary(column)
     summary = _explained(results, summary, regret) if named else _defined(results, summary)
@@ -98,7 +98,7 @@ def _table(results: experiment.StudyResults, regret: str, *, named: bool) -> tup
 
 
 def _defined(results: experiment.StudyResults, summary: pd.DataFrame) -> pd.DataFrame:
-    """Return the summary with Copeland regret, by name, where average regret is not defined: without a winner."""
+    """Return the summary; its rows for problems without a Condorcet winner contain the Copeland regret."""
     import pandas as pd
 
     undecided = summary["mean"].isna()
@@ -116,26 +116,26 @@ def _explained(results: experiment.StudyResults, summary: pd.DataFrame, regret: 
     """Return the summary, and print why a requested regret is undefined on some problems."""
     if problems := _undecided(results, summary):
         label = columns.regret_label(columns.regret_column(regret))
-        why = "not defined: no Condorcet winner; --regret copeland is"
+        why = "undefined without a Condorcet winner; use --regret copeland"
         click.echo(f"{label} on {', '.join(problems)}: {why}", err=True)
     return summary
 
 
 def _undecided(results: experiment.StudyResults, summary: pd.DataFrame) -> list[str]:
-    """Return the problems that have no such regret, as they have no Condorcet winner."""
+    """Return the problems on which the regret is undefined because there is no Condorcet winner."""
     problems = dict.fromkeys(summary.loc[summary["mean"].isna(), columns.PROBLEM].astype(str))
     return [one for one in problems if results.matrix(one).condorcet_winner is None]
 
 
 def _differ_in_size(runs: pd.DataFrame) -> bool:
-    """Whether the number of rankers may explain the regret: one corpus with one click model, or one family."""
+    """Return whether only the number of rankers varies: one corpus with one click model, or one family."""
     kinds = runs.reindex(columns=[columns.CORPUS, columns.CLICKS, columns.FAMILY]).drop_duplicates()
     known = kinds[[columns.CORPUS, columns.FAMILY]].notna().any(axis=None)
     return len(kinds) == 1 and bool(known) and runs[columns.RANKERS].nunique() > 1
 
 
 def _draw_facets(results: experiment.StudyResults, path: Path, regrets: tuple[str, ...], band: str, start: int) -> Path:
-    """Draw all problems in one figure, at the longest horizon of each; by default as the table: see `_defined`."""
+    """Draw all problems in one figure, at the longest horizon of each; the default regrets are those of `_defined`."""
     frame = results.to_frame(regrets or ("average", "copeland"))
     bounds = {name: preferences.lower_bound(results.matrix(name)) for name in frame[columns.PROBLEM].unique()}
     frame[columns.LOWER_BOUND] = frame[columns.PROBLEM].map(bounds).astype(float)
@@ -150,7 +150,7 @@ def _draw_facets(results: experiment.StudyResults, path: Path, regrets: tuple[st
 def _draw(
     results: experiment.StudyResults, folder: Path, suffix: str, regret: str, band: str, x: str, start: int
 ) -> list[Path]:
-    """Draw all figures of all problems, and return where they are."""
+    """Draw all figures of all problems, and return their paths."""
     column, copeland = columns.regret_column(regret), columns.regret_column("copeland")
     paths, among = [], results.policies
     wanted = tuple(dict.fromkeys((regret, "copeland")))

@@ -1,4 +1,4 @@
-"""``ltr-duel run``: an experiment from a TOML file, into a folder."""
+"""``ltr-duel run``: run an experiment from a TOML file, with results in a folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ltr_duel.cli._signals import interrupted
 from ltr_duel.cli._words import Command
 from ltr_duel.core import InputError
 
-_MOST = 10  # runs that are named
+_MOST = 10  # number of runs to list
 
 
 @click.command(cls=Command)
@@ -23,19 +23,19 @@ _MOST = 10  # runs that are named
 @click.option("--dry-run", is_flag=True, help="Only print the plan: runs, duels, estimated time and disk.")
 @click.option("--backend", default="threads", show_default=True, help="threads, loky (processes) or dask (a cluster).")
 @options.jobs
-@click.option("--scheduler", help="Address of a dask scheduler, tcp://host:port; started here if not given.")
-@click.option("--shard", help="Only part i of n of the plan, written i/n, for array jobs of a batch system.")
-@click.option("--on-existing", default="reuse", show_default=True, help="reuse, overwrite or error.")
-@click.option("--retry", is_flag=True, help="Do failed runs again, and those that are damaged; reads all of them.")
+@click.option("--scheduler", help="Address of a dask scheduler, tcp://host:port; by default a new one is started.")
+@click.option("--shard", help="Run only part i of n of the plan, written i/n, for array jobs of a batch system.")
+@click.option("--on-existing", default="reuse", show_default=True, help="Existing results: reuse, overwrite or error.")
+@click.option("--retry", is_flag=True, help="Repeat failed and damaged runs; reads all existing results.")
 @click.option("--time-limit", type=float, help="Seconds after which a run is killed and counts as failed.")
 @options.plugins
 def command(
     spec: Path, out: Path | None, dry_run: bool, backend: str, jobs: int, scheduler: str | None, shard: str | None,
     on_existing: str, retry: bool, time_limit: float | None, plugins: tuple[core.plugins.Plugin, ...],
 ) -> None:  # fmt: skip
-    """Do the runs of the experiment in the file SPEC that are not in the folder yet.
+    """Run the experiment in the file SPEC, except for runs whose results exist.
 
-    Exit code: 0 all is done; 1 some runs failed or some files are damaged; 2 bad input; 130 or 143 interrupted.
+    Exit code: 0 all runs are done; 1 some runs failed or some files are damaged; 2 bad input; 130 or 143 interrupted.
     """
     part = experiment.parse_shard(shard) if shard else None
     where = experiment.Backend(backend, jobs, scheduler, time_limit)
@@ -47,7 +47,7 @@ def command(
         echo_lines(experiment.print_estimate(plan, part, out, where))
         return
     options.check_once(plan.plugins)
-    at_once = backend == "dask"  # without waiting for the threads of its client
+    at_once = backend == "dask"  # exits without waiting for the threads of the dask client
     try:
         report = experiment.run_experiment(
             plan, str(out), backend=where, shard=part, on_existing=on_existing, retry=retry
@@ -64,20 +64,20 @@ def command(
 
 
 def _print(report: experiment.Report, out: Path) -> None:
-    """Print what was done, what is left, and how to resume."""
+    """Print the numbers of runs done and left, and how to resume."""
     click.echo(
         f"{report.planned:,} runs planned: {report.done:,} done now, {report.already_done:,} already done"
         + (f", {len(report.failed):,} failed" if report.failed else "")
         + (f", {report.left:,} to do" if report.left else "")
     )
     for why in sorted(report.replaced.values())[:_MOST]:
-        click.echo(f"done again: {why}", err=True)
+        click.echo(f"repeated: {why}", err=True)
     for why in sorted(report.damaged.values())[:_MOST]:
-        click.echo(f"not trusted: {why}", err=True)
+        click.echo(f"damaged: {why}", err=True)
     if report.failed:
-        click.echo(f"why runs failed: ltr-duel status {out}", err=True)
+        click.echo(f"for the errors: ltr-duel status {out}", err=True)
     if report.failed or report.damaged:
-        click.echo("--retry does these runs again", err=True)
+        click.echo("--retry repeats these runs", err=True)
     if report.left:
         click.echo("the same command resumes from here", err=True)
     elif not report.done and not report.failed and not report.damaged:

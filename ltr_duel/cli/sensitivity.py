@@ -1,4 +1,4 @@
-"""``ltr-duel sensitivity``: how many impressions each method needs to tell the better ranker."""
+"""``ltr-duel sensitivity``: measure the impressions that each method needs to find the better ranker."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from ltr_duel.core import errors
 @click.option(
     "--method", "methods", multiple=True, show_default="all", shell_complete=method_names, help="May be repeated."
 )
-@click.option("--pairs", type=COUNT, default=20, show_default=True, help="Pairs of rankers, drawn at random.")
+@click.option("--pairs", type=COUNT, default=20, show_default=True, help="Number of random pairs of rankers.")
 @click.option("--least-gap", default=0.01, show_default=True, help="Least difference of NDCG@10 in a pair.")
-@click.option("--impressions", type=COUNT, default=3000, show_default=True, help="Of each pair in each repetition.")
-@click.option("--repetitions", type=COUNT, default=50, show_default=True, help="Of each pair.")
-@click.option("--accuracy", default=0.95, show_default=True, help="What a method has to reach.")
-@click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown.")
+@click.option("--impressions", type=COUNT, default=3000, show_default=True, help="Impressions per pair and repetition.")
+@click.option("--repetitions", type=COUNT, default=50, show_default=True, help="Repetitions for each pair.")
+@click.option("--accuracy", default=0.95, show_default=True, help="Accuracy that a method has to reach.")
+@click.option("--top", type=COUNT, default=10, show_default=True, help="Number of shown documents.")
 @options.plugin
 @options.seed
 @options.jobs
@@ -38,11 +38,11 @@ def command(
     path: Path, corpus: Corpus, clicks: str, impressions: int, repetitions: int, accuracy: float, jobs: int,
     out: Path | None, **settings: Any,
 ) -> None:  # fmt: skip
-    """Measure how soon each method names the better of two rankers, by default features, of the corpus at PATH.
+    """Measure how soon each method finds the better of two rankers, by default features, of the corpus at PATH.
 
-    The better one is that with the higher NDCG@10. The table gives, as the median over the pairs, the impressions after
-    which a method is right in 95 % of repetitions; the share of pairs for which it gets there; and its accuracy at the
-    last impression, with the standard error over pairs.
+    The better ranker has the higher NDCG@10. The table contains the median over pairs of the impressions after which a
+    method is right in 95 % of repetitions, the share of pairs that reach this accuracy, and the accuracy at the last
+    impression, with its standard error over pairs.
     """
     errors.require_between("the accuracy", accuracy, 0.5, 1)
     only_writer(out)

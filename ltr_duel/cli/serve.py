@@ -1,4 +1,4 @@
-"""``ltr-duel serve``: a live experiment behind a search page."""
+"""``ltr-duel serve``: serve live experiments behind a search page."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from ltr_duel.core import InputError
 
 @click.command(cls=Command)
 @click.argument("config", type=PATH, nargs=-1, required=True)
-@click.option("--host", default="", help="Address to listen on.  [default: that of CONFIG, or 127.0.0.1]")
-@click.option("--port", type=COUNT, help="0 for any free one.  [default: that of CONFIG, or 8080]")
-@click.option("--accept-new-code", is_flag=True, help="Go on with another policy than the store has.")
-@click.option("--wait", type=float, default=0.0, help="Seconds to wait for a service that uses the store.")
+@click.option("--host", default="", help="Address to listen on.  [default: the host in CONFIG, or 127.0.0.1]")
+@click.option("--port", type=COUNT, help="Port, 0 for any free port.  [default: the port in CONFIG, or 8080]")
+@click.option("--accept-new-code", is_flag=True, help="Continue although the code of the policy has changed.")
+@click.option("--wait", type=float, default=0.0, help="Seconds to wait while another service uses the store.")
 @options.checked_plugin
 def command(config: tuple[Path, ...], host: str, port: int | None, accept_new_code: bool, wait: float) -> None:
     """Serve the live experiment of CONFIG, a TOML file, until SIGTERM or Ctrl-C stops it.
 
-    Of several, the addresses of each begin with its name, as /shoes/decide; each has its own store and keys.
+    For several CONFIGs, the addresses of each begin with its name, as /shoes/decide; each has its own store and keys.
 
-    POST /decide gives a page for a query, POST /clicks takes what was clicked; / shows where the experiment stands,
-    /docs the rest. Secrets that sign tokens are in the file 'key_file' of CONFIG or in LTR_DUEL_LIVE_KEYS, API keys in
-    'api_key_file' or LTR_DUEL_API_KEY. Events go to stderr, a JSON object a line.
+    POST /decide returns a page for a query, POST /clicks receives the clicks; / shows the state of the experiment,
+    /docs all other addresses. Secrets that sign tokens are in the file 'key_file' of CONFIG or in LTR_DUEL_LIVE_KEYS,
+    API keys in 'api_key_file' or LTR_DUEL_API_KEY. Events are written to stderr, one JSON object per line.
     """
     try:
         run_service = serve.run_service
@@ -46,5 +46,5 @@ def command(config: tuple[Path, ...], host: str, port: int | None, accept_new_co
             wait=wait,
             ready=lambda url: click.echo(f"listening on {url}"),
         )
-    except KeyboardInterrupt:  # stderr is a log: no other line may end it
+    except KeyboardInterrupt:  # stderr is a log of JSON objects, so nothing else is printed
         end(interrupted()[0])

@@ -1,4 +1,4 @@
-"""``ltr-duel simulate``: policies against the coins of a preference matrix, or against simulated users."""
+"""``ltr-duel simulate``: run policies on a preference matrix or with simulated users."""
 
 from __future__ import annotations
 
@@ -18,39 +18,39 @@ from ltr_duel.core import InputError, files, several
 
 @click.command(cls=Command)
 @click.argument("file", type=PATH, required=False)
-@click.option("--live", type=PATH, help="Ask simulated users of this corpus, not coins.")
+@click.option("--live", type=PATH, help="Corpus for simulated users, whose clicks replace the coins of a matrix.")
 @corpus_options
 @options.clicks("Click model of simulated users.")
-@options.method("How they compare two rankers.")
+@options.method("Method of comparing two rankers.")
 @click.option(
     "--outcome", default="",
-    help="By which rule clicks name the winner of two.  [default: the method's unbiased rule; of a log its first rule]",
+    help="Rule that decides the winner.  [default: the method's unbiased rule; for --log its first rule]",
 )  # fmt: skip
 @click.option(
-    "--slates", default="sosm", show_default=True, shell_complete=method_names, help="How they compare sets of rankers."
+    "--slates", default="sosm", show_default=True, shell_complete=method_names, help="Method of comparing sets."
 )
-@click.option("--top", type=COUNT, default=10, show_default=True, help="Documents shown to them.")
-@click.option("--comparisons", type=COUNT, help="Of each pair, if FILE is not given.  [default: as of prefs estimate]")
+@click.option("--top", type=COUNT, default=10, show_default=True, help="Number of documents shown to users.")
+@click.option("--comparisons", type=COUNT, help="Comparisons per pair, without FILE.  [default: see prefs estimate]")
 @click.option(
     "--sets", type=click.Choice(("independent-coins",)),
-    help="On a matrix: accept that each pair of a set is an independent coin; without it policies of sets are refused.",
+    help="On a matrix: treat each pair of a set as an independent coin, which policies for sets require.",
 )  # fmt: skip
 @click.option(
     "--policy", "policies", multiple=True, shell_complete=policy_names, default=("auto",), show_default=True,
-    help="A policy, with parameters if wanted (rucb:alpha=0.51); may be given several times. 'all' for all that fit.",
+    help="A policy, with optional parameters (rucb:alpha=0.51); may be repeated. 'all': all suitable policies.",
 )  # fmt: skip
 @options.checked_plugin
 @click.option("--horizon", type=COUNT, default=1_000_000, show_default=True, help="Steps in each run.")
 @options.batch
-@click.option("--delay", type=ROWS, default=0, help="Steps that outcomes take, from the end of their batch on.")
+@click.option("--delay", type=ROWS, default=0, help="Steps from the end of a batch until its outcomes arrive.")
 @click.option("--repetitions", type=COUNT, default=20, show_default=True, help="Runs of each policy.")
 @options.seed
 @options.jobs
 @options.most_rankers
-@click.option("--out", type=OUT_FOLDER, help="The folder to write to.  [default: simulation; with --log none]")
+@click.option("--out", type=OUT_FOLDER, help="The folder to write to.  [default: simulation; with --log no folder]")
 @options.abscissa
-@click.option("--log", type=OUT_FILE, help="With --live: the click log of the first run.")
-@click.option("--users", type=ROWS, default=0, help="With --log: so many users return, each with queries of his own.")
+@click.option("--log", type=OUT_FILE, help="With --live: click log of the first run to write.")
+@click.option("--users", type=ROWS, default=0, help="With --log: returning users, each with separate queries.")
 @options.overwrite
 @options.wide
 def command(
@@ -62,30 +62,32 @@ def command(
 
     With --log the impressions of the first repetition (of the only policy) become a click log, for 'ltr-duel logs'.
 
-    With --live CORPUS each comparison is a query, a list that is shown, and a simulated user who clicks. Regret is
-    measured by the matrix in FILE; without it, by one that is estimated first from the same users. Policies that
-    compare sets of rankers belong there: a matrix gives each pair of a set an independent coin, unlike any list of
-    documents, so on a matrix they need --sets independent-coins.
+    With --live CORPUS each comparison is a query, a shown list, and a simulated user who clicks. Regret is measured by
+    the matrix in FILE, or without FILE by a matrix that is first estimated from the same users. Policies that compare
+    sets of rankers are meant for simulated users. On a matrix they require --sets independent-coins, because a matrix
+    gives each pair of a set an independent coin, unlike any list of documents.
 
     Writes results.parquet (policy, repetition, t, regret_average, ...), pulls.parquet, runs.json and regret.png; with
-    --log alone just the log.
+    --log alone, only the log.
     """
     if file is None and live is None:
         raise InputError("give the FILE of a preference matrix, or --live with a corpus")
     if corpus.words and live is None:
-        raise InputError("--rankers goes with --live; the rankers of a matrix are those in FILE")
+        raise InputError("--rankers requires --live; a matrix contains its rankers")
     if log is not None and (live is None or len(policies) != 1 or "all" in policies):
-        raise InputError("--log goes with --live and one policy")
+        raise InputError("--log requires --live and one policy")
     if users and log is None:
-        raise InputError("--users goes with --log")
+        raise InputError("--users requires --log")
     if corpus.reading.is_given and live is None:
-        raise InputError("options of how feature files are read go with --live; there are none in a matrix")
+        raise InputError("options for reading feature files require --live; a matrix has no feature files")
     if sets and live is not None:
-        raise InputError("--sets goes with the FILE of a matrix; simulated users compare sets by --slates")
+        raise InputError("--sets requires the FILE of a matrix; simulated users compare sets by --slates")
     if outcome and live is None:
-        raise InputError("--outcome goes with --live; the rule of a matrix is that of FILE")
+        raise InputError("--outcome requires --live; a matrix was estimated by its own rule")
     if outcome == "marginal_bernoulli" and log is not None:
-        raise InputError(f"--outcome {outcome} tosses a coin with the list, which a log lacks; 'sampled' has its mean")
+        raise InputError(
+            f"--outcome {outcome} samples outcomes from the list, which a log lacks; 'sampled' has the same mean"
+        )
     out = out or (None if log is not None else Path("simulation"))
     only_writer(out)
     if log is not None:
@@ -133,13 +135,13 @@ def command(
 
 
 def _taken_winner(matrix: preferences.PreferenceMatrix) -> str:
-    """Return which ranker the table treats as the winner, if the matrix leaves the winner undecided."""
+    """Return a sentence on the winner that the table assumes, if the matrix leaves the winner undecided."""
     undecided = matrix.condorcet_winner and analysis.winner_sentence(matrix).startswith("Undecided")
-    return f" Below, the winner is that of this matrix, {matrix.condorcet_winner}." if undecided else ""
+    return f" The table assumes the winner of this matrix, {matrix.condorcet_winner}." if undecided else ""
 
 
 def _print_cautions(method: interleaving.Method, outcome: str, *, logged: bool) -> None:
-    """Print a note if random clicks favour a ranker, under the outcome rule of the users or of the log."""
+    """Print a note if random clicks favour a ranker under the outcome rule of the users or of the log."""
     rules = {outcome or method.research_outcome} | ({outcome or method.outcomes[0]} if logged else set())
     fair = next((f" With --outcome {rule} they do." for rule in method.outcomes if rule not in method.biased), "")
     for caution in sorted({method.caution(rule) for rule in rules} - {""}):
@@ -147,7 +149,7 @@ def _print_cautions(method: interleaving.Method, outcome: str, *, logged: bool) 
 
 
 def _require_same_order(file: Path, measured: dict[str, Any], users: dict[str, Any]) -> None:
-    """Refuse a matrix of the same corpus whose rankers order tied documents differently: these are other rankers."""
+    """Raise `InputError` if a matrix of the same corpus has other rankers, with another order of tied documents."""
     rule, seed = measured.get("ties"), measured.get("tie_seed", 0)
     if measured.get("corpus_sha256") != users["corpus_sha256"] or rule is None:
         return

@@ -1,4 +1,4 @@
-"""``ltr-duel status``: how far an experiment is."""
+"""``ltr-duel status``: report the progress of an experiment."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST = 10
 @click.argument("folder", type=PATH)
 @click.option("--traceback", is_flag=True, help="Print the whole traceback of each failed run.")
 def command(folder: Path, traceback: bool) -> None:
-    """Say which runs of the experiments in FOLDER are done, running, failed and waiting, and how long they will take.
+    """Report the runs of the experiments in FOLDER that are done, running, failed or waiting, and the time left.
 
     Exit code 1 if runs failed or files are damaged.
     """
@@ -49,6 +49,6 @@ def command(folder: Path, traceback: bool) -> None:
     for name in status.foreign[:_MOST]:
         click.echo(f"not part of an experiment: {folder / 'runs' / name}")
     if status.unplanned:
-        click.echo(f"{status.unplanned:,} more runs belong to no plan in this folder")
+        click.echo(f"{status.unplanned:,} more runs do not belong to a plan in this folder")
     if status.failures or status.damaged:
         sys.exit(1)

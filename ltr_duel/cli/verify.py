@@ -1,4 +1,4 @@
-"""``ltr-duel verify``: whether results are as they were written."""
+"""``ltr-duel verify``: verify that results are unchanged."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _MOST = 20
 
 @click.command(cls=Command)
 @click.argument("folder", type=PATH)
-@click.option("--sample", type=COUNT, default=10, show_default=True, help="Runs to repeat; 0 for none.")
-@click.option("--repair", is_flag=True, help="Do runs again that are wrong, and say so.")
+@click.option("--sample", type=COUNT, default=10, show_default=True, help="Number of runs to repeat.")
+@click.option("--repair", is_flag=True, help="Repeat wrong runs, replace their results, and report them.")
 @options.plugins
 @options.seed
 @options.jobs
@@ -28,7 +28,7 @@ def command(
 ) -> None:
     """Compare all runs in FOLDER with their checksums, and repeat a random sample of the runs.
 
-    Exit code 1 if anything is wrong, and not repaired.
+    Exit code 1 if an error remains unrepaired.
     """
     paths = [plugin.path for plugin in plugins]
     verdict = experiment.verify_store(folder, sample=sample, seed=seed, plugins=paths, jobs=jobs, repair=repair)

@@ -1,4 +1,4 @@
-"""``ltr-duel warm-up``: compile before anybody waits."""
+"""``ltr-duel warm-up``: compile kernels in advance."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ltr_duel.core import cache_home
 @click.argument("policies", nargs=-1, metavar="[POLICY]...", shell_complete=policy_names)
 @options.jobs
 def command(policies: tuple[str, ...], jobs: int) -> None:
-    """Compile policies, all or those named, so that the first simulation with them need not.
+    """Compile all policies or the named ones in advance, so that their first simulation starts sooner.
 
-    What is compiled is kept for this user, or in $LTR_DUEL_HOME, until the package is updated.
+    Compiled code is stored in the user's cache or in $LTR_DUEL_HOME, until the package is updated.
     """
     start = time.monotonic()
     done = simulation.warm_up(policies, jobs=jobs)

@@ -13,18 +13,18 @@ from ltr_duel.core.errors import InputError
 
 
 class InUseError(InputError):
-    """Another process is writing to the same path; it may end."""
+    """Another process is writing to the same path; a retry can succeed when that process has ended."""
 
 
 @contextmanager
 def sole_writer(path: str | Path, lock: Path | None = None) -> Iterator[None]:
     """Lock a file or folder against other writers; the system releases the lock when the process ends.
 
-    The lock file is in the cache, named by a digest of the path, so there are no lock files beside results; without
+    The lock file is in the cache, named after a digest of the path, so there are no lock files beside results; without
     write access to the cache nothing is locked. A second file contains the id of the process that holds the lock,
     because on Windows no other process can read a locked file.
 
-    lock: another file to lock; `OSError` if it cannot be created.
+    lock: the file to lock, in place of the file in the cache; `OSError` if it cannot be created.
 
     Raises `InUseError` if another process is writing to the path.
     """

@@ -16,7 +16,7 @@ if TYPE_CHECKING:  # the command line starts without numpy
 
 
 def as_path(what: str, path: Any) -> Path:
-    """Return a path; refuse what is neither text nor path, has a null character, or is too long a name."""
+    """Return a path. Raise `InputError` unless it is a string or a path, without a null character, and not too long."""
     if not isinstance(path, str | os.PathLike) or "\0" in str(path):
         raise InputError(f"{what} must be the path of a file or folder, not {shown(path)}")
     try:
@@ -46,13 +46,13 @@ def as_names(what: str, names: Any) -> list[str]:
 
 
 def as_numbers(what: str, values: Any, axes: int = 1) -> NDArray[np.float64]:
-    """Return real numbers as an array with so many axes. Raise `InputError` for anything else."""
+    """Return real numbers as an array with ``axes`` axes. Raise `InputError` for anything else."""
     import numpy as np
 
     try:
         numbers = np.asarray(values)
     except ValueError:
-        raise InputError(f"{what} must be numbers in rows of one length, not {shown(values)}") from None
+        raise InputError(f"{what} must be numbers in rows of equal length, not {shown(values)}") from None
     if numbers.dtype.kind not in "fiu" or numbers.ndim != axes or not numbers.size:
         kind = "a list of numbers" if axes == 1 else "rows of numbers"
         raise InputError(f"{what} must be {kind}, not {numbers.dtype} of shape {numbers.shape}")

@@ -1,4 +1,4 @@
-"""The folder for files that can be made again: compiled kernels and converted corpora."""
+"""The folder for files that can be rebuilt: compiled kernels and converted corpora."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ltr_duel.core.errors import InputError
 
 
 class NoHomeError(InputError):
-    """There is no folder for cached files; callers that only save time continue without it."""
+    """No folder for cached files can be found; callers that use the cache only to save time continue without it."""
 
 
 def cache_home() -> Path:
@@ -25,7 +25,7 @@ def cache_home() -> Path:
     Raises
     ------
     InputError
-        If the user has no home folder: a ``NoHomeError``, which callers that only save time ignore.
+        ``NoHomeError``, if the user has no home folder; callers that use the cache only to save time ignore the error.
 
     Examples
     --------
@@ -39,5 +39,5 @@ def cache_home() -> Path:
         folder = Path("~")
     if folder.parts[:1] == ("~",):  # unexpanded: the home folder is unknown
         said = f"LTR_DUEL_HOME is '{home}': no such user" if home else "this user has no home folder"
-        raise NoHomeError(f"{said}; set LTR_DUEL_HOME to a folder of yours for what is kept")
+        raise NoHomeError(f"{said}; set LTR_DUEL_HOME to a folder of yours for the cache")
     return folder

@@ -40,38 +40,38 @@ OUTCOMES: Final = _column(
 STUDY: Final = _column("study", "int64", "number of the study within a figure, from 1")
 PROBLEM: Final = _column("problem", "str", "name of the problem")
 HORIZON: Final = _column("horizon", "int64", "steps of the whole run")
-CORRECT: Final = _column("correct", "float64", "1 if the Condorcet winner is recommended, else 0; NaN if there is none")
+CORRECT: Final = _column("correct", "float64", "1 if the Condorcet winner is recommended, else 0; NaN without one")
 IDENTIFIED_AT: Final = _column(
     "identified_at",
     "float64",
-    "identification time: first checkpoint from which on the winner is recommended; inf: never",
+    "identification time: first checkpoint from which the winner is always recommended; inf: never",
 )
 LOWER_BOUND: Final = _column("lower_bound", "float64", "constant c of the asymptotic lower bound c ln t on the regret")
 WINNER_PROBABILITY: Final = _column(
     "winner_probability",
     "float64",
-    "probability that the Condorcet winner of the matrix truly is one; 0 if it has none",
+    "probability that the Condorcet winner of the matrix is the true one; 0 if the matrix has none",
 )
 BEST_BY_NDCG: Final = _column(
     "best_by_ndcg",
     "float64",
-    "1 if the ranker with the highest NDCG@10 is recommended, else 0; NaN if that is not known",
+    "1 if the ranker with the highest NDCG@10 is recommended, else 0; NaN if NDCG@10 is unknown",
 )
 
 # Facts of a problem; a table has the columns that at least one problem fills.
 RANKERS: Final = _column("rankers", "int64", "number of rankers (arms), K")
-SOURCE: Final = _column("source", "str", "where the data come from: real data, published matrix, surrogate ...")
+SOURCE: Final = _column("source", "str", "origin of the data: real data, published matrix, surrogate ...")
 NOTE: Final = _column("note", "str", "remark on the source")
 CORPUS: Final = _column("corpus", "str", "name of the corpus")
 CLICKS: Final = _column("clicks", "str", "click model")
 METHOD: Final = _column("method", "str", "comparison method")
-OUTCOME: Final = _column("outcome", "str", "how clicks become an outcome")
+OUTCOME: Final = _column("outcome", "str", "rule that converts clicks to an outcome")
 TOP: Final = _column("top", "int64", "documents shown")
-ANSWERS: Final = _column("answers", "str", "where the outcomes of duels come from")
-MODEL: Final = _column("model", "str", "how utilities become probabilities")
+ANSWERS: Final = _column("answers", "str", "origin of the outcomes of duels")
+MODEL: Final = _column("model", "str", "function that converts utilities to probabilities")
 FAMILY: Final = _column("family", "str", "family of synthetic matrices")
 SIZE: Final = _column("size", "int64", "rankers of a member of a family")
-GAMMA: Final = _column("gamma", "float64", "how far transitivity is relaxed")
+GAMMA: Final = _column("gamma", "float64", "degree to which transitivity is relaxed")
 GAP: Final = _column("gap", "float64", "parameter of a family of synthetic matrices")
 DRAW: Final = _column("draw", "int64", "number of the random member of a family")
 SUBSET: Final = _column("subset", "int64", "number of the random subset of rankers")
@@ -91,7 +91,7 @@ def regret_name(column: str) -> str:
 
 
 def regret_label(column: str) -> str:
-    """Return the name of the regret in a column for texts and axes: ``average regret``, ``Copeland regret``."""
+    """Return the name of the regret in a column for texts and axis labels: ``average regret``, ``Copeland regret``."""
     name = regret_name(column)
     return _SPELT.get(name, f"{name.replace('_', ' ')} regret")
 

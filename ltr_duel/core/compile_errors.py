@@ -1,4 +1,4 @@
-"""Summarise a compiler's error in one sentence: the line of the user's file, and the missing piece."""
+"""Summarise a compiler's error in one sentence: the line in the user's file, and the cause."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _MISSING = re.compile(r"No implementation of function .*?\n\s*\n?\s*>>> (.*)")
 
 
 def compile_error(function: Callable[..., Any], error: Exception) -> str:
-    """Return ``file:line: what the compiler missed`` for a function that numba could not compile."""
+    """Return ``file:line: cause`` for a function that numba could not compile."""
     code = interpreted(function).__code__
     return f"{code.co_filename}:{_line(code, str(error))}: {_missed(str(error))}"
 
 
 def _line(code: Any, text: str) -> int:
-    """Return the first line number that the text names in the function's own file: the innermost call."""
+    """Return the first line number in the error text that refers to the function's own file: the innermost call."""
     for match in _PLACE.finditer(text):
         if Path(match[1] or match[3]).name == Path(code.co_filename).name:
             return int(match[2] or match[4])
@@ -35,7 +35,7 @@ def _missed(text: str) -> str:
     if plain:
         return f"it calls {plain[1]}, which is plain Python; decorate that function with ltr_duel.core.kernel"
     if "NRT required" in text:
-        return "it allocates memory (an array, a list, a dictionary); loop over arrays that init made instead"
+        return "it allocates memory (an array, a list, a dictionary); loop over arrays that init allocates instead"
     missing = _MISSING.search(text)
     if missing:
         return f"there is no compiled form of {missing[1].strip()}"

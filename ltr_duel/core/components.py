@@ -1,6 +1,6 @@
-"""Components: policies, comparison methods, click models, corpora, kinds of rankers. Each is one new file.
+"""Components: policies, comparison methods, click models, corpora, kinds of rankers. Each is defined in one file.
 
-The file that defines a component registers it: a module of the package of its kind, a plug-in file that the user names
+This file also registers the component: it is a module of the package of its kind, a plug-in file that the user names
 (`load_plugin`), or a module that an installed package declares under the entry point group ``ltr_duel.plugins``.
 """
 
@@ -40,9 +40,9 @@ class Component:
     params : type
         A NamedTuple class; every field has a default.
     limits : mapping of str to (low, high)
-        Legal closed range of each numeric parameter; None for no bound.
+        Valid closed range of each numeric parameter; None for no bound.
     choices : mapping of str to tuple of str
-        Legal values of each text parameter.
+        Valid values of each string parameter.
     cite : str
         Sources, the main one first: keys of ``references.bib`` separated by commas, or a BibTeX entry.
     where : str
@@ -95,12 +95,12 @@ class Registry(Generic[Item]):
     """The components of one kind, by name.
 
     Most built-in components have the name of their module; a look-up then imports only that module. Any other look-up,
-    and a list of the names, imports all modules of the kind's package, and the modules of installed plug-ins.
+    or a list of the names, imports all modules of the kind's package and the modules of installed plug-ins.
 
     Parameters
     ----------
     kind : str
-        What an item is called in errors, for example ``"policy"``.
+        Name of an item in error messages, for example ``"policy"``.
     package : str
         The package whose modules register items, for example ``"ltr_duel.bandits.policies"``.
     bind : callable, optional
@@ -172,7 +172,7 @@ class Registry(Generic[Item]):
         return sorted(self._items)
 
     def __getitem__(self, name: str) -> Item:
-        """Return the component called ``name``; an unknown name raises `InputError` with the legal names."""
+        """Return the component called ``name``; an unknown name raises `InputError` with the valid names."""
         if name not in self:
             own = f"a {self.kind} of your own needs --plugin FILE (in Python: load_plugin)"
             raise unknown_name(self.kind, name, self.names(), otherwise=own)
@@ -206,10 +206,10 @@ class Registry(Generic[Item]):
         Raises
         ------
         InputError
-            For an unknown name, an unknown or repeated parameter, or an illegal value.
+            For an unknown name, an unknown or repeated parameter, or an invalid value.
         """
         if not isinstance(text, str | Component):
-            raise InputError(f"a {self.kind} is given by name, or as it is, not as {shown(text)}")
+            raise InputError(f"a {self.kind} must be a name or an object of that kind, not {shown(text)}")
         if not isinstance(text, str):
             self._bind(text)
             return Configured(text.name, text, self._checked(text.name, text, text.params()))
@@ -238,15 +238,15 @@ class Registry(Generic[Item]):
         return Configured(label, item, self._checked(label, item, item.params(**given)))
 
     def _from_file(self, path: str, digest: str) -> Item:
-        """Make a component from a file. Raise `InputError` if its digest differs from a given one."""
+        """Make a component from a file. Raise `InputError` if the file's digest differs from ``digest``."""
         assert self._files is not None
         try:
             found = sha256_file(Path(path))[:8]
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or error
-            raise InputError(f"{path}: {why}; a {self.kind} is a name or such a file") from None
+            raise InputError(f"{path}: {why}; a {self.kind} is given by its name or its file") from None
         if digest and digest != found:
-            raise InputError(f"{path} is not the file that was meant: its digest is {found}, not {digest}")
+            raise InputError(f"{path} is not the expected file: its digest is {found}, not {digest}")
         made: Item = pkgutil.resolve_name(self._files[1])(Path(path), f"{path}#{found}")
         self._bind(made)
         return made
@@ -297,7 +297,7 @@ class Registry(Generic[Item]):
 
 
 def page_parts(page: str, names: Iterable[str]) -> dict[str, Any]:
-    """Return the module's definitions of these names, and the name of its file as ``name``."""
+    """Return the definitions of these names in a module, and ``name``, the stem of the module's file."""
     defined = vars(sys.modules[page])
     return {"name": Path(defined.get("__file__", "")).stem} | {name: defined[name] for name in names if name in defined}
 
@@ -307,7 +307,7 @@ _installed: set[str] = set()
 
 
 def _import_installed() -> None:
-    """Import the modules that installed packages declare; warn about a module that fails, and skip it."""
+    """Import the modules that installed packages declare; skip a module that fails, with a warning."""
     for point in importlib.metadata.entry_points(group=GROUP):
         if point.value in _installed:
             continue
@@ -315,4 +315,4 @@ def _import_installed() -> None:
         try:
             point.load()
         except (Exception, SystemExit) as error:
-            warnings.warn(f"plug-in '{point.name}' ({point.value}) is left out: {error}", stacklevel=2)
+            warnings.warn(f"plug-in '{point.name}' ({point.value}) is skipped: {error}", stacklevel=2)

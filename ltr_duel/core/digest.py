@@ -13,12 +13,12 @@ def sha256_file(path: str | Path) -> str:
         return hashlib.file_digest(source, "sha256").hexdigest()
 
 
-canonical = json.JSONEncoder(sort_keys=True).encode  # a value's text, by which it is digested
+canonical = json.JSONEncoder(sort_keys=True).encode  # returns the text of which a value's digest is computed
 
 
 def digest_of(value: object) -> str:
     """Return the SHA-256 of a value's canonical JSON, in hexadecimal; the order of keys makes no difference.
 
-    Raises `TypeError` for what JSON has no form for: its text might contain an address in memory.
+    Raises `TypeError` for a value that JSON cannot represent, because its text might contain an address in memory.
     """
     return hashlib.sha256(canonical(value).encode()).hexdigest()

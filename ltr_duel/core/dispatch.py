@@ -18,9 +18,10 @@ R = TypeVar("R")
 class Dispatch:
     """One name, many implementations, selected by the NamedTuple class of the first argument.
 
-    numba resolves the call by type while compiling, so the one loop, which calls any policy and any oracle through such
-    names, stays in the disk cache. A stub defines the signature (implementations repeat it, names included) and the
-    contract in its docstring; its body is the fallback for classes without an implementation, and may raise.
+    numba resolves the call by type while compiling, so the simulation loop, which calls every policy and oracle through
+    such names, can be stored in the disk cache. A stub defines the signature (implementations repeat it, names
+    included) and the contract in its docstring; its body is the fallback for classes without an implementation, and may
+    raise.
     """
 
     def __init__(self, stub: Callable[..., Any]) -> None:
@@ -53,7 +54,7 @@ class Dispatch:
 def dispatched(stub: Callable[P, R]) -> Callable[P, R]:
     """Turn a stub into a function that kernels and Python can call; see `Dispatch`.
 
-    For steps of nanoseconds: the implementations become part of the caller's code before the caller is compiled. The
+    For steps that take nanoseconds: the implementations are inlined before the caller is compiled. The
     attribute ``dispatch`` of the returned function is the `Dispatch` with its implementations.
     """
     return _dispatched(stub, "always")
@@ -78,7 +79,7 @@ def _dispatched(stub: Callable[P, R], inline: str) -> Callable[P, R]:
         return compiled_text(dispatch.find(getattr(args[0], "instance_class", None)))
 
     resolved_as(resolve, call, jit_options=KERNEL if inline == "always" else INLINED, inline=inline)
-    call.dispatch = dispatch  # type: ignore[attr-defined]  # where `implement` finds it
+    call.dispatch = dispatch  # type: ignore[attr-defined]  # read by `implement`
     return call
 
 

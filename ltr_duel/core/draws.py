@@ -56,7 +56,8 @@ def beta_above(level: float, a: int, b: int, rng: np.random.Generator) -> float:
 
     If a or b is 0, the distribution function is inverted. Otherwise ln f, with f the density, lies below its tangents,
     and proposals come from the exponential of a tangent. A tangent that falls by about 1 from the level to its point of
-    contact rejects the fewest proposals. Far to the left of the mode, draws are repeated until one exceeds the level.
+    contact rejects the fewest proposals. If the level is far to the left of the mode, draws are repeated until one
+    exceeds it.
     """
     if b == 0:
         below = level ** (a + 1.0)
@@ -80,9 +81,9 @@ def beta_above(level: float, a: int, b: int, rng: np.random.Generator) -> float:
 def _draw_by_tangent(level: float, touch: float, slope: float, a: int, b: int, rng: np.random.Generator) -> float:
     """Draw from Beta(a + 1, b + 1) above a level, by the tangent of ln f at ``touch``, of slope ``-slope`` < 0.
 
-    A point under the exponential of the tangent is accepted if it lies under f. Bounds of the logarithm by its first
-    three terms decide most cases: ``x - x^2 / 2 + x^3 / 3`` is at least ln(1 + x), and for x > -1/2 at most x^4 / 2
-    larger.
+    A point under the exponential of the tangent is accepted if it lies under f. Bounds from the first three terms of
+    the logarithm's series decide most cases: ``x - x^2 / 2 + x^3 / 3`` is at least ln(1 + x), and for x > -1/2 at most
+    x^4 / 2 larger.
     """
     left = 1.0 - touch
     while True:
@@ -99,7 +100,7 @@ def _draw_by_tangent(level: float, touch: float, slope: float, a: int, b: int, r
 
 @kernel
 def binomial_draw(n: int, p: float, rng: np.random.Generator) -> int:
-    """Draw the number of heads in ``n`` tosses of a coin. A ``p`` outside [0, 1] by rounding counts as 0 or 1.
+    """Draw the number of heads in ``n`` coin flips. A ``p`` that rounding moved outside [0, 1] counts as 0 or 1.
 
     If fewer than ten outcomes of the rarer side are expected, the distribution function is inverted; otherwise
     algorithm BTRS of Hoermann (The Generation of Binomial Random Variates, JSCS 1993), whose cost does not depend on n.
@@ -130,7 +131,7 @@ def _binomial_by_inversion(n: int, p: float, rng: np.random.Generator) -> int:
 
 @kernel
 def _binomial_by_rejection(n: int, p: float, rng: np.random.Generator) -> int:
-    """Draw by BTRS, with its step numbers. Requires n p >= 10 and p <= 1/2."""
+    """Draw by BTRS; comments give its step numbers. Requires n p >= 10 and p <= 1/2."""
     spread = sqrt(n * p * (1.0 - p))
     b = 1.15 + 2.53 * spread
     a = -0.0873 + 0.0248 * b + 0.01 * p

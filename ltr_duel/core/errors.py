@@ -1,4 +1,4 @@
-"""Errors of the user's input, in one sentence: the fault, its location, and the legal values."""
+"""Errors in the user's input, described in one sentence: the fault, its location, and the valid values."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class InputError(ValueError):
 
 
 def in_one_line(text: str) -> str:
-    """Escape control characters, and shorten words of hundreds of characters, in a text with user input."""
+    """Escape control characters, and shorten words of hundreds of characters, in a message that contains user input."""
     short = _LONG_WORD.sub(lambda word: f"{word[0][:60]}...{word[0][-20:]} ({len(word[0]):,} characters)", text)
     return "".join(repr(c)[1:-1] if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") else c for c in short)
 
 
 def shown(value: Any) -> str:
-    """Return the form of an illegal value in a message: the value, or its type if it has no short form."""
+    """Return the form of an invalid value in a message: the value, or its type if it has no short form."""
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) >= 10**300:
         return "an integer of more than 300 digits"  # Python refuses to print integers of more than 4,300 digits
     if value is None or isinstance(value, bool | int | float):
@@ -45,7 +45,7 @@ def shown(value: Any) -> str:
 
 
 def unknown_name(kind: str, name: Any, legal: Iterable[str], *, otherwise: str = "") -> InputError:
-    """Build the error ``no <kind> '<name>'; did you mean '...'? (legal names)``; ``otherwise`` if no name is close."""
+    """Build the error ``no <kind> '<name>'; did you mean '...'? (names)``, with ``otherwise`` if no name is close."""
     names = list(legal)
     close = difflib.get_close_matches(name, names, n=1) if isinstance(name, str) and len(name) <= 200 else []
     hint = f"; did you mean '{close[0]}'?" if close else ";"
@@ -54,7 +54,7 @@ def unknown_name(kind: str, name: Any, legal: Iterable[str], *, otherwise: str =
 
 
 def require_one_of(kind: str, name: Any, legal: Collection[str]) -> None:
-    """Raise `unknown_name` unless the value is one of the legal names."""
+    """Raise `unknown_name` unless the value is one of the valid names."""
     if not isinstance(name, str) or name not in legal:
         raise unknown_name(kind, name, legal)
 
@@ -62,7 +62,7 @@ def require_one_of(kind: str, name: Any, legal: Collection[str]) -> None:
 def require_between(name: str, value: Any, low: float, high: float | None = None) -> None:
     """Raise `InputError` unless ``value`` is a number in ``[low, high]``.
 
-    NaN is illegal. The message names the value and the legal range.
+    NaN is invalid. The message names the value and the valid range.
     """
     try:
         legal = bool(value >= low and (high is None or value <= high))
@@ -76,7 +76,7 @@ def require_between(name: str, value: Any, low: float, high: float | None = None
 def require_whole(name: str, value: Any, low: int | None = None, high: int | None = None) -> int:
     """Return a whole number in ``[low, high]`` as an ``int``, for example for 1000, 1e3 or np.int64(1000).
 
-    Raises `InputError` for anything else; the message names the value and the legal range.
+    Raises `InputError` for anything else; the message names the value and the valid range.
     """
     try:
         number = int(value) if isinstance(value, float) and value.is_integer() else operator.index(value)

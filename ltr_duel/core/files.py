@@ -23,7 +23,7 @@ _NAME_KEPT = 60  # characters of a name that are repeated in a temporary name: f
 def replacing(path: str | Path, temporary: Path | None = None) -> Iterator[Path]:
     """Yield a temporary path; on success it becomes ``path``, on failure it is removed.
 
-    Missing folders are made, unless the temporary path is given; on failure they are removed again. A link is
+    Missing folders are created, unless the temporary path is given; on failure they are removed again. Links are
     followed. Only an ordinary file can be replaced, never a folder, a pipe or a device.
 
     Parameters
@@ -72,7 +72,8 @@ def replacing(path: str | Path, temporary: Path | None = None) -> Iterator[Path]
 def reading(path: Path, needed: str) -> Iterator[BufferedReader]:
     """Open a file, plain or gzipped, to read its bytes.
 
-    Raises `InputError` if it is missing, is no ``needed``, cannot be read, or if its gzip stream is damaged.
+    Raises `InputError` if the file is missing, is a directory (``needed`` names the required kind), cannot be read, or
+    has a damaged gzip stream.
     """
     try:
         with path.open("rb") as raw:
@@ -88,7 +89,7 @@ def reading(path: Path, needed: str) -> Iterator[BufferedReader]:
 
 
 def is_gzipped(raw: BufferedReader) -> bool:
-    """Whether bytes that were not read yet begin like a gzip stream."""
+    """Return whether the unread bytes begin like a gzip stream."""
     return raw.peek(2)[:2] == b"\x1f\x8b"
 
 
@@ -116,7 +117,7 @@ def replacing_folder(path: Path) -> Iterator[Path]:
                 try:
                     temporary.rename(path)
                 except OSError:
-                    if not path.is_dir():  # not made by another process
+                    if not path.is_dir():  # no other process has created it
                         raise
                 sync_folder(path.parent)
         finally:
@@ -125,7 +126,7 @@ def replacing_folder(path: Path) -> Iterator[Path]:
 
 @contextmanager
 def replacing_files(folder: str | Path) -> Iterator[Path]:
-    """Yield a temporary folder; on success its files move to ``folder``, made if missing; on failure none does."""
+    """Yield a temporary folder; on success its files are moved to ``folder`` (created if missing), else none is."""
     folder = Path(folder)
     require_folder_place(folder)
     with _folders_made(folder, folder):
@@ -163,7 +164,7 @@ def _sync(file: Path) -> None:
 
 @contextmanager
 def _folders_made(folder: Path, said: str | Path) -> Iterator[None]:
-    """Make a folder and its missing parents; after a failure remove those that are empty."""
+    """Create a folder and its missing parents; after a failure, remove the created folders that are empty."""
     missing = [one for one in (folder, *folder.parents) if not one.exists()]
     with said_of(said):
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,7 @@
 """Differences between operating systems: the processor, memory, processes.
 
-psutil covers Linux, macOS and Windows. Only this module reads files that Linux alone has (under ``/proc``, control
-groups), and each of them may be missing. The rest of the package uses functions that Python has on every system.
+psutil covers Linux, macOS and Windows. Only this module reads files that exist only on Linux (under ``/proc``, control
+groups); each of them may be missing. The rest of the package uses functions that Python provides on every system.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def processor() -> str:
 
 
 def reserve(file: int, size: int) -> None:
-    """Reserve so many bytes of the disk for an open file, if the system supports it.
+    """Reserve ``size`` bytes of disk space for an open file, if the system supports it.
 
     Raises `OSError` if the disk has too little space.
     """
@@ -48,20 +48,20 @@ def reserve(file: int, size: int) -> None:
 
 
 def free_memory() -> int:
-    """Return how many bytes this process may still allocate; more than any request if that is not reported."""
+    """Return the number of bytes that this process may still allocate; a huge number if the system reports none."""
     return min([_reported("available"), *(max(0, limit - used) for limit, used in _groups())])
 
 
 def total_memory() -> int:
-    """Return the memory of the machine in bytes, or the lowest limit of a control group around this process."""
+    """Return the memory of the machine in bytes, or the lowest limit of a control group that contains this process."""
     return min([_reported("total"), *(limit for limit, _ in _groups())])
 
 
 def process_identity(pid: int) -> dict[str, Any]:
     """Return a description that identifies a process, for `still_runs`.
 
-    Returns ``machine`` (text; differs between containers that do not see each other's processes), ``host``, ``pid``,
-    and ``start``: text, None if the process has ended or the system does not report its start.
+    Returns ``machine`` (a string that differs between containers that do not see each other's processes), ``host``,
+    ``pid``, and ``start``: a string, or None if the process has ended or the system does not report its start.
     """
     return {"machine": _machine(), "host": socket.gethostname(), "pid": pid, "start": _start(pid)}
 
@@ -75,7 +75,7 @@ def still_runs(identity: dict[str, Any]) -> bool | None:
 
 
 def _start(pid: int) -> str | None:
-    try:  # in ticks since the machine started: psutil's time on Linux changes with the clock
+    try:  # in ticks since the machine started, because psutil's time on Linux changes with the clock
         fields = (PROC / str(pid) / "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
         return None if fields[0] == "Z" else fields[19]
     except OSError:
@@ -106,7 +106,7 @@ def _reported(name: str) -> int:
 
 
 def _groups() -> Iterator[tuple[int, int]]:
-    """Yield limit and use, in bytes, of each control group that contains this process.
+    """Yield limit and usage, in bytes, of each control group that contains this process.
 
     Groups without a limit are omitted. Memory of cached files does not count as used, because the system frees it.
     """
@@ -115,7 +115,7 @@ def _groups() -> Iterator[tuple[int, int]]:
     except OSError:
         return
     for number, kinds, path in (line.split(":", 2) for line in lines):
-        if number != "0" and "memory" not in kinds.split(","):  # not version 2, and not the memory group of version 1
+        if number != "0" and "memory" not in kinds.split(","):  # neither version 2 nor the memory group of version 1
             continue
         top = GROUPS if number == "0" else GROUPS / "memory"
         names = ("memory.max", "memory.current") if number == "0" else _NAMES_OF_OLD
@@ -131,7 +131,7 @@ def _groups() -> Iterator[tuple[int, int]]:
 def require_memory(what: str, size: float) -> None:
     """Raise `InputError` if ``what`` needs more memory, in bytes, than is free, before it is allocated.
 
-    Linux promises more memory than exists, and ends the process that uses it.
+    Linux grants more memory than exists, and kills the process that uses it.
     """
     if size <= _SMALL:
         return

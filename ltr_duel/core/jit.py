@@ -60,7 +60,7 @@ def kernel(function: Callable[P, R]) -> Callable[P, R]:
 def outlined(function: Callable[P, R]) -> Callable[P, R]:
     """Compile like `kernel`, but let LLVM decide whether to inline the function into callers of a `dispatched_call`.
 
-    Inlining speeds up functions of nanoseconds, but slows down loops over arrays, for example through register
+    Inlining speeds up functions that take nanoseconds, but slows down loops over arrays, for example through register
     pressure.
     """
     return kernel_for(function, forceinline=False)
@@ -71,8 +71,8 @@ def kernel_for(
 ) -> Callable[P, R]:
     """Compile like `kernel` a function whose `dispatched` calls are implemented in ``modules``.
 
-    Stored code is valid while the sources of these modules and of the function are the same. ``parts`` replace global
-    names in the code: numba would also compile an implementation of a `dispatched` call separately.
+    Stored code is valid while the sources of these modules and of the function are the same. ``parts`` maps global
+    names in the code to replacements: numba would also compile an implementation of a `dispatched` call separately.
     """
     if numba.config.DISABLE_JIT:
         return function
@@ -119,9 +119,9 @@ def interpreted(function: Callable[P, R]) -> Callable[P, R]:
 class Kernel(Generic[P, R]):
     """A compiled function: callable from Python with one entry point, and from other kernels without it.
 
-    Compiling without the entry point for Python takes four fifths of the time. Code that holds types from outside this
-    package is compiled for this process alone, because such code may be edited, and other processes could not read a
-    cache index that names its classes.
+    Compiling without the entry point for Python takes four fifths of the time. Code that contains types from outside
+    this package is compiled for this process alone, because such code may be edited, and other processes could not read
+    a cache index that names its classes.
     """
 
     __qualname__: str  # name of the function
@@ -137,7 +137,7 @@ class Kernel(Generic[P, R]):
         self.py_func = function
         self._modules, self._flags, self._parts = modules, flags, parts
         self._made: dict[tuple[bool, bool], Any] = {}
-        self._ready: Any = None  # numba's dispatcher, if it takes the arguments unchanged
+        self._ready: Any = None  # numba's dispatcher, if it accepts the arguments unchanged
         self._lending: tuple[int, ...] | None = None  # positions of Generators; set by the first call
         self._alone = not all(module.startswith("ltr_duel.") for module in modules)
         kinds = (str(function.__annotations__.get(name, "")) for name in inspect.signature(function).parameters)

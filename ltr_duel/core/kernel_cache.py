@@ -28,7 +28,7 @@ from ltr_duel.core.cache_folder import NoHomeError, cache_home
 
 _SEALS = "files.json"
 _INDEX, _CODE = ".nbi", ".nbc"
-_INNER = "__pycache__", "called", "called/__pycache__"  # made here; numba would make them with the user's umask
+_INNER = "__pycache__", "called", "called/__pycache__"  # numba would create them with the user's umask
 _OTHERS_WRITE = 0o022
 _BETWEEN = ("ltr_duel", "numba", "joblib", "contextlib", "threading")
 
@@ -64,7 +64,7 @@ def kernel_folder(digest: str) -> str:
 
 
 def _fault(home: Path) -> str:
-    """Return why other users could replace the content of the cache folder, or ``""``."""
+    """Return the reason why other users could replace the content of the cache folder, or ``""``."""
     status, user = home.stat(), _user()
     if user is None:
         return ""
@@ -77,7 +77,7 @@ def _fault(home: Path) -> str:
 
 
 def _fault_below(folder: Path, only: str = "") -> str:
-    """Return why other users could have put code into a folder or below it, or ``""``; ``only`` limits the check.
+    """Return the reason why others could have put code into a folder or below it, or ``""``; ``only`` limits the check.
 
     Files that others could write to are accepted in a folder that others cannot enter: their modes follow the umask.
     """
@@ -107,7 +107,7 @@ def _fault_of(one: Path, status: os.stat_result, user: int, *, reached: bool = T
     if status.st_uid != user:
         return f"{one} belongs to another user; delete it, or set LTR_DUEL_HOME to your folder"
     if stat.S_ISLNK(status.st_mode) or (reached and status.st_mode & _OTHERS_WRITE):
-        return f"{one} can be written by other users; delete it, for code that they put there would be run"
+        return f"{one} can be written by other users; delete it, because code that they put there would be run"
     return ""
 
 
@@ -122,7 +122,7 @@ def _warn_once(sentence: str) -> None:
 
 
 def warn_of_cache(sentence: str) -> None:
-    """Warn at the line that led here: the first one outside this package and the libraries that call it."""
+    """Warn with the location of the nearest caller outside this package and the libraries that call it."""
     frame, level = inspect.currentframe(), 1
     while frame and frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] in _BETWEEN:
         frame, level = frame.f_back, level + 1

@@ -12,12 +12,12 @@ from ltr_duel.core.errors import InputError
 
 def own_version() -> str:
     """Return the version of this package."""
-    version: str = pkgutil.resolve_name("ltr_duel:__version__")  # by name: the type checker's stub imports all packages
+    version: str = pkgutil.resolve_name("ltr_duel:__version__")  # the type checker's stub imports all packages
     return version
 
 
 def versions_of(libraries: Iterable[str]) -> dict[str, str | None]:
-    """Return the version of each library, None if it is not installed; of ``ltr-duel`` that of the running code."""
+    """Return the version of each library, None if it is not installed; for ``ltr-duel``, that of the running code."""
     found: dict[str, str | None] = {}
     for name in libraries:
         try:
@@ -34,5 +34,5 @@ def plain_compiler_wanted() -> bool:
     """
     wanted = os.environ.get("LTR_DUEL_COMPILER", "")
     if wanted not in ("", "plain"):
-        raise InputError(f"LTR_DUEL_COMPILER is 'plain' or not set, not '{wanted}'")
+        raise InputError(f"LTR_DUEL_COMPILER must be 'plain' or unset, not '{wanted}'")
     return bool(wanted)

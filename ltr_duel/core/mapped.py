@@ -37,7 +37,7 @@ def new_array(shape: tuple[int, ...], dtype: DTypeLike, large: int | None = None
     if size < (LARGE if large is None else large):
         return np.zeros(shape, dtype)
     folder, free = _folder(), free_disk()
-    full = InputError(f"{folder}: {size / 1e9:,.1f} GB are needed for a while, and {free / 1e9:,.1f} GB are free")
+    full = InputError(f"{folder}: {size / 1e9:,.1f} GB are needed temporarily, and {free / 1e9:,.1f} GB are free")
     if size > free:
         raise full
     with tempfile.TemporaryFile(dir=folder) as file:
@@ -50,14 +50,14 @@ def new_array(shape: tuple[int, ...], dtype: DTypeLike, large: int | None = None
 
 
 def free_disk() -> int:
-    """Return how many bytes of large arrays fit on the disk."""
+    """Return the number of bytes of large arrays that fit on the disk."""
     return shutil.disk_usage(_folder()).free
 
 
 def release_pages(array: NDArray[Any]) -> None:
     """Release the memory of an array, or of a part of it, in a mapped file; written values stay in the file.
 
-    array: other threads may use it meanwhile. An array in memory is not changed.
+    array: may be in use by other threads. Nothing happens if the array is in memory.
     """
     base = _holder(array)
     if not isinstance(base, mmap.mmap) or not hasattr(mmap, "MADV_DONTNEED") or not array.size:
@@ -70,7 +70,7 @@ def release_pages(array: NDArray[Any]) -> None:
 
 @contextmanager
 def small_pages(arrays: Iterable[NDArray[Any]]) -> Iterator[None]:
-    """Let the system keep pages of mapped arrays that are written in this context small, for later random reads.
+    """Keep pages small that are written in this context, in mapped arrays that are later read at random.
 
     Otherwise Linux groups pages by the hundred, and each position that is read counts as two megabytes of memory.
     """
@@ -85,9 +85,9 @@ def small_pages(arrays: Iterable[NDArray[Any]]) -> Iterator[None]:
 
 
 def expect_few_reads(arrays: Iterable[NDArray[Any]]) -> None:
-    """Let the system read single pages of mapped arrays that exceed the free memory, for random reads.
+    """Make the system read single pages of mapped arrays that exceed the free memory, for random reads.
 
-    Otherwise it reads up to megabytes around each position, and repeatedly, because it cannot keep them.
+    Otherwise the system reads up to megabytes around each position, repeatedly, because it cannot keep them in memory.
     """
     held = [(array.nbytes, _holder(array)) for array in arrays]
     mappings = [(size, base) for size, base in held if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_RANDOM")]

@@ -1,6 +1,7 @@
-"""Numbers versions: a whole number for each component, raised when the same seed gives other bytes.
+"""Versions of random results: an integer for each component, raised when the same seed gives different bytes.
 
-Results of one version are not continued with another version. An upgrade that changes no bytes changes no version.
+Results of one version are not continued with another version. An upgrade that leaves all bytes unchanged leaves all
+versions unchanged.
 Version 1 is not stored, because results from before versions were introduced have version 1.
 """
 

@@ -22,7 +22,7 @@ MOST_JOBS = 4096  # threads; each needs memory and an entry in the system's tabl
 
 
 class _Threads(ThreadPool):
-    """Threads that do not set how the process starts other processes; a `ThreadPool` would set it."""
+    """A thread pool that does not fix the start method of multiprocessing, as `ThreadPool` would."""
 
     def __init__(self, workers: int) -> None:
         Pool.__init__(self, workers, context=get_context("spawn"))
@@ -43,8 +43,8 @@ def run_tasks(
 
     A task must not depend on another task, nor on the number of workers. ``total`` is the sum of all weights.
 
-    first_alone: run the first task before the others start, so that they find its kernels compiled: numba can fail if
-        two threads compile the same kernel. False if the caller has compiled them.
+    first_alone: run the first task before the others start, so that they find its kernels compiled, because numba can
+        fail if two threads compile the same kernel. False if the caller has compiled them.
     """
     work = list(tasks)
     workers = min(checked_jobs(jobs), max(1, len(work)))
@@ -56,7 +56,7 @@ def run_tasks(
             return
         yield from map(function, work[:lead])
         if work[lead:]:
-            with _Threads(workers) as pool:  # at its end, also after Ctrl-C, it waits for no task
+            with _Threads(workers) as pool:  # on exit, also after Ctrl-C, it does not wait for tasks
                 yield from pool.imap(function, work[lead:])
 
     line, done = PlainLine(), 0

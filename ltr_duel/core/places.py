@@ -1,4 +1,4 @@
-"""Output paths: check them before work is spent, and report errors of the file system in one sentence."""
+"""Output paths: check them before any work is done, and report errors of the file system in one sentence."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ltr_duel.core.errors import InputError
 
 
 def require_file_place(path: str | Path) -> Path:
-    """Check that a file can be written, before work is spent; return the target of links.
+    """Check that a file can be written, before any work is done; return the target of links.
 
     Raises `InputError` if the path is not an ordinary file, or a parent is not a folder or cannot be written to.
     """
     path = Path(path)
     if "\0" in str(path):
-        raise InputError(f"{path}: cannot be written: a name of a file has no null character")
+        raise InputError(f"{path}: cannot be written: a file name cannot contain a null character")
     with said_of(path):
         target = _followed(path)
         if target.exists() and not target.is_file():
@@ -48,7 +48,7 @@ def is_file(path: Path) -> bool:
 
 
 def is_there(path: Path) -> bool:
-    """Return whether a path exists. Raise `InputError` if the system cannot look it up, as with a circle of links."""
+    """Return whether a path exists. Raise `InputError` if the system cannot look it up (circular links)."""
     try:
         path.stat()
     except (FileNotFoundError, NotADirectoryError):
@@ -75,7 +75,7 @@ def said_of(path: str | Path, temporary: Path | None = None) -> Iterator[None]:
 
 
 def _followed(path: Path) -> Path:
-    """Follow links. Raise OSError for a circle of links."""
+    """Follow links. Raise OSError if links are circular."""
     if path.is_symlink():
         with suppress(FileNotFoundError):  # the target of the link may be missing
             path.stat()

@@ -18,7 +18,7 @@ from ltr_duel.core.components import REGISTRIES
 from ltr_duel.core.errors import InputError
 from ltr_duel.core.places import is_file
 
-# Registries of all kinds of components. They are complete before a file is run, so that its additions are known.
+# Registries of all kinds of components. All are loaded before a file is run, so that its additions can be determined.
 _HOMES = (
     "ltr_duel.bandits:POLICIES",
     "ltr_duel.interleaving:METHODS",
@@ -47,7 +47,7 @@ class Plugin(NamedTuple):
         return (kind, name) in self.components
 
 
-_loaded: dict[tuple[Path, str], Plugin] = {}  # by path and digest: a process runs each file once
+_loaded: dict[tuple[Path, str], Plugin] = {}  # keyed by path and digest, because a process runs each file once
 
 
 def load_plugin(path: str | Path) -> Plugin:
@@ -73,7 +73,7 @@ def load_plugin(path: str | Path) -> Plugin:
     Traceback (most recent call last):
     ltr_duel.core.errors.InputError: ...absent.py: there is no such plug-in file
     """
-    path = Path(os.path.realpath(as_path("a plug-in", path)))  # a circle of links stays a link
+    path = Path(os.path.realpath(as_path("a plug-in", path)))  # circular links are left as they are
     if not is_file(path):
         raise InputError(f"{path}: there is no such plug-in file")
     digest = hashlib.sha256(path.read_bytes()).hexdigest()

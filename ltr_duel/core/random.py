@@ -1,7 +1,7 @@
 """Randomness: named streams derived from a seed, and the few draws that kernels need.
 
-A stream is named by its purpose, never by when or where it is made; so the same seed gives the same bytes on any number
-of workers, and a new stream does not change the numbers of others.
+A stream is named after its purpose, never after the time or process of its creation. So the same seed gives the same
+bytes on any number of workers, and a new stream does not change the numbers of other streams.
 
 Kernels draw only through `uniform`, which is `rng.random()`: it is stable across numpy versions and quick to compile.
 """
@@ -33,7 +33,7 @@ _LARGEST_SEED = 10**300  # larger than any source of seeds; Python does not prin
 
 
 def checked_seed(seed: int) -> int:
-    """Return a seed as an ``int``; refuse all but whole numbers of at most 300 digits."""
+    """Return a seed as an ``int``. Raise `InputError` unless it is a whole number of at most 300 digits."""
     return require_whole("the seed", seed, -_LARGEST_SEED, _LARGEST_SEED)
 
 
@@ -92,7 +92,7 @@ def random_below(n: int, rng: np.random.Generator) -> int:
 
 @kernel
 def coin(rng: np.random.Generator) -> int:
-    """Toss a fair coin: +1 or -1.
+    """Flip a fair coin: +1 or -1.
 
     Parameters
     ----------

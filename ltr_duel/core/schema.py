@@ -1,4 +1,4 @@
-"""Read a TOML file, and its tables into frozen dataclasses: every error names the key path and the legal values.
+"""Read a TOML file, and its tables into frozen dataclasses: every error names the key path and the valid values.
 
 A dataclass declares each of its fields by `value`, `axis` (one value or a list), `table` or `tables`.
 """
@@ -19,16 +19,16 @@ from ltr_duel.core.errors import InputError
 Table = TypeVar("Table")
 Reader = Callable[[Any], Any]
 
-_LONGEST = 4096  # characters of a text: the longest path
+_LONGEST = 4096  # maximum length of a string, in characters: that of the longest path
 _LONG_KEY = re.compile(r"(?<![\w-])(?:[\w-]++\s*+\.\s*+){50}")  # tomllib takes minutes for thousands of parts
 
 
 def read_toml(path: Path, content: str | None = None) -> tuple[str, dict[str, Any]]:
-    """Return the text of a TOML file, which may be given, and its tables. Raises `InputError` if it is not TOML."""
+    """Return the text of a TOML file, or ``content``, and its tables. Raises `InputError` if it is not TOML."""
     try:
         content = path.read_text(encoding="utf-8") if content is None else content
         if _LONG_KEY.search(content):
-            raise InputError(f"{path}: a key of more than 50 parts is none of an experiment")
+            raise InputError(f"{path}: a key of more than 50 parts is invalid")
         return content, tomllib.loads(content)
     except OSError as error:
         raise InputError(f"{path}: cannot be read: {error.strerror}") from None
@@ -45,12 +45,12 @@ def _field(read: Callable[[Any, str], Any], default: dict[str, Any], such_as: st
 
 
 def value(read: Reader, such_as: str = "", **default: Any) -> Any:
-    """Declare a field of one value; a field without a default has an example, as TOML."""
+    """Declare a field of one value; a field without a default has an example, in TOML."""
     return _field(lambda given, where: _one(read, given, where), default, such_as)
 
 
 def axis(read: Reader, such_as: str = "", *, empty: bool = False, **default: Any) -> Any:
-    """Declare a field of a tuple, by one value or a list, which may be empty only if so declared."""
+    """Declare a tuple field, given as one value or a list; an empty list is valid only with ``empty``."""
     return _field(
         lambda given, where: () if empty and given == [] else one_or_more(read, given, where), default, such_as
     )
@@ -73,7 +73,7 @@ def tables(cls: type, **default: Any) -> Any:
 
 
 def read_table(cls: type[Table], given: Any, where: str) -> Table:
-    """Build a dataclass from a TOML table; ``where`` begins the sentences of `InputError`."""
+    """Build a dataclass from a TOML table; messages of `InputError` begin with ``where``."""
     if not isinstance(given, dict):
         raise InputError(f"{where}: must be a table, not {_shown(given)}")
     declared = dataclasses.fields(cls)  # type: ignore[arg-type]  # only dataclasses are given
@@ -95,7 +95,7 @@ def missing(what: str, such_as: str) -> InputError:
 
 @contextmanager
 def located(where: str) -> Iterator[None]:
-    """Put the key path before the message of an `InputError` that has none."""
+    """Put the key path before the message of an `InputError`, unless the message begins with it."""
     try:
         yield
     except InputError as error:
@@ -123,9 +123,9 @@ def flag(given: Any) -> bool:
 def text(given: Any) -> str:
     """Read a string that is not empty."""
     if not isinstance(given, str) or not given.strip():
-        raise InputError(f"must be a text, not {_shown(given)}")
+        raise InputError(f"must be a string, not {_shown(given)}")
     if len(given) > _LONGEST:
-        raise InputError(f"must be a text of at most {_LONGEST:,} characters, not of {len(given):,}")
+        raise InputError(f"must be a string of at most {_LONGEST:,} characters, not of {len(given):,}")
     return given
 
 
@@ -145,7 +145,7 @@ def one_of(kind: str, legal: Iterable[str] | Callable[[], Iterable[str]]) -> Rea
 
     def read(given: Any) -> str:
         if isinstance(given, str) and given.strip():
-            text(given)  # is not too long
+            text(given)  # checks the length
         name = _shown(given) if isinstance(given, bool) else given
         errors.require_one_of(kind, name, list(legal() if callable(legal) else legal))
         return str(name)
@@ -154,7 +154,7 @@ def one_of(kind: str, legal: Iterable[str] | Callable[[], Iterable[str]]) -> Rea
 
 
 def one_or_more(read: Reader, given: Any, where: str) -> tuple[Any, ...]:
-    """Read one value or a list of them, none twice."""
+    """Read one value or a list of distinct values."""
     if not isinstance(given, list):
         return (_one(read, given, where),)
     if not given:

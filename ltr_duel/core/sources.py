@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 _IMPORT = re.compile(r"^\s*from (ltr_duel[\w.]*|\.+[\w.]*) import (\([^)]*\)|[^\n]*)", re.M)
 _STUB = re.compile(r"^@dispatched", re.M)
 _IMPLEMENTS = re.compile(r"^\s*(?:implement\(|register\(\s*__name__)", re.M)  # `register` implements stubs
-# A policy's loop depends on the module of that policy only: `kernel_for` names it.
+# The loop of a policy depends on the module of that policy only, which is an argument of `kernel_for`.
 _PAGES = f"{ROOT / 'bandits' / 'policies'}{os.sep}"
 
 
@@ -42,7 +42,7 @@ def kernel_digest(modules: frozenset[str], compiler: str) -> str:
 
 
 def _digest(files: Iterable[str]) -> str:
-    """Return the SHA-256 of files: of their paths in the package and their texts."""
+    """Return the SHA-256 of the paths of files in the package and of their texts."""
     return hashlib.sha256(b"".join(sorted(map(_fingerprint, files)))).hexdigest()
 
 
@@ -85,7 +85,7 @@ def _stub(package: str) -> dict[str, str]:
     stub = ROOT.joinpath(*package.split(".")[1:], "__init__.pyi")
     if not stub.is_file():
         return {}
-    lines = reversed(_IMPORT.findall(_text(str(stub))))  # of two entries for a name, the first counts
+    lines = reversed(_IMPORT.findall(_text(str(stub))))  # the first of two entries for a name counts
     return {name: inner for inner, listed in lines for name in re.findall(r"\w+", listed)}
 
 

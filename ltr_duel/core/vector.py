@@ -1,4 +1,4 @@
-"""Exact reductions over a vector, in a form that the compiler turns into SIMD code; their order does not matter."""
+"""Reductions over a vector that are exact in any order, in a form that the compiler turns into SIMD code."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def rest_at(base: FloatVector, width: FloatVector, at: int, scale: float, level:
 
 @inlined
 def nth_bit(mask: int, n: int) -> int:
-    """Return the position of the n-th set bit (from 0) of 32; it must exist. By halving, without a branch."""
+    """Return the position of the n-th set bit (from 0) of 32; it must exist. Computed by halving, without a branch."""
     place = 0
     for half in (16, 8, 4, 2):
         below = count_bits(mask & ((1 << half) - 1))
@@ -72,7 +72,7 @@ def nth_bit(mask: int, n: int) -> int:
 
 @inlined
 def counted(mask: int, start: int, count: int, first: int) -> tuple[int, int]:
-    """Add the bits of a mask to a count, and update the first set index; the lowest bit is index ``start``."""
+    """Add the number of set bits of a mask to a count, and update the first set index; bit 0 is index ``start``."""
     if mask != 0 and count == 0:
         first = start + int(trailing_zeros(mask))
     return count + count_bits(mask), first
@@ -106,7 +106,7 @@ def find_up_to(values: FloatVector, level: float) -> tuple[int, int]:
 
 @kernel
 def add_up_to(values: FloatVector, level: float, indices: IntVector, n: int) -> int:
-    """Write the indices of the values that are at most ``level`` into ``indices[n:]``; return their end."""
+    """Write the indices of all values that are at most ``level`` into ``indices[n:]``, and return the new ``n``."""
     start, size = 0, values.shape[0]
     while start < size:
         whole = start + LANES <= size
@@ -226,7 +226,7 @@ def random_fewest(counts: IntVector, rng: np.random.Generator) -> int:
 
 @kernel
 def first_above(sums: FloatVector | IntVector, value: float) -> int:
-    """Return the index of the first of ascending numbers that is above ``value``, by bisection; the last one is."""
+    """Return the index of the first of ascending numbers above ``value``, by bisection; the last one must be above."""
     low, high = 0, sums.shape[0] - 1
     while low < high:
         middle = (low + high) // 2

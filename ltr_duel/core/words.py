@@ -1,4 +1,4 @@
-"""Bytes of texts, eight at a time."""
+"""Read and compare bytes of text, eight at a time."""
 
 from __future__ import annotations
 

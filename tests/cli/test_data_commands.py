@@ -63,10 +63,10 @@ def test_clear_frees_everything_after_asking(tmp_path: Path, own_home: Path) -> 
 def test_cache_lists_what_a_killed_process_left_and_deletes_nothing_without_an_answer(own_home: Path) -> None:
     (own_home / "corpora" / ".mq2008.tmp").mkdir(parents=True)
     (own_home / "corpora" / ".mq2008.tmp" / "half").write_bytes(bytes(3_000_000))
-    assert "1 unfinished with 3.0 MB, of a command that is writing or was killed" in run("cache").output
+    assert "1 unfinished (3.0 MB), from a command that is still writing or was killed" in run("cache").output
     program = [sys.executable, "-c", "from ltr_duel.cli.main import main; main()", "data", "cache", "--clear"]
     done = subprocess.run(program, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-    assert done.returncode == 2 and "--yes deletes without asking" in done.stderr
+    assert done.returncode == 2 and "--yes deletes without confirmation" in done.stderr
     assert run("cache", "--clear", "--yes").output == "freed 3.0 MB\n" and "unfinished" not in run("cache").output
 
 
@@ -124,4 +124,4 @@ def test_bad_input_is_one_sentence_and_exit_code_two(tmp_path: Path) -> None:
 @needs_real_files
 def test_check_knows_the_real_mq2008() -> None:
     output = run("check", SHARED / "MQ2008" / "Fold1").output
-    assert "is the published mq2008 Fold1/train.txt" in output and output.endswith("all well\n")
+    assert "is the published mq2008 Fold1/train.txt" in output and output.endswith("no problems found\n")

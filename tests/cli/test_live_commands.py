@@ -69,7 +69,7 @@ def test_a_store_is_copied_while_it_is_in_use_and_checked(ltr_duel, tmp_path):
 def test_a_user_whom_no_page_knows_is_named(ltr_duel, tmp_path):
     with opened(tmp_path) as experiment:
         experiment.decide("q", RANKINGS, user="u1")
-    for user, expected in (("u1", "1 page forgotten"), ("u2", "0 pages forgotten: no page is of user 'u2', ")):
+    for user, expected in (("u1", "1 page forgotten"), ("u2", "0 pages forgotten: no page belongs to user 'u2', ")):
         answer = ltr_duel("live", "forget", tmp_path / "shop.db", user)
         assert answer.code == 0 and expected in answer.out
 
@@ -80,5 +80,5 @@ def test_a_switch_prints_what_holds_and_when_a_service_follows(ltr_duel, tmp_pat
         winner = experiment.settings.rankers[0]
     for words in (("pause",), ("resume",), ("winner", winner)):
         said = ltr_duel("live", words[0], tmp_path / "shop.db", *words[1:]).out
-        assert said.endswith(" (a running service follows within a second)\n"), said
+        assert said.endswith(" (a running service applies this within a second)\n"), said
     assert f"{winner} is served" in said

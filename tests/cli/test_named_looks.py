@@ -10,7 +10,7 @@ def test_the_command_tells_what_the_looks_decide(ltr_duel, tmp_path):
     answer = ltr_duel("logs", "compare", tmp_path / "log.jsonl", "--stop-at", ".95", "--looks", "7,14")
     assert "stop: new wins, by the look at day 7 of looks at days 7, 14." in answer.out
     for given, says in (
-        (["--looks", "7"], "--looks goes with --stop-at"),
+        (["--looks", "7"], "--looks requires --stop-at"),
         (["--stop-at", ".95", "--looks", "x"], "not 'x'"),
         (["--stop-at", ".95", "--looks", "nan"], "above 0 and increasing"),
         (["--stop-at", ".95", "--looks", "7,17"], "day 17 is not: choose day 14 or 21, or give --any-time"),

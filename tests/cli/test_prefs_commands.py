@@ -121,12 +121,12 @@ def test_the_outcome_rule_and_whether_it_is_the_default_are_named(ltr_duel, corp
     assert ltr_duel("prefs", "show", out).out.endswith(last)
     named = ("--comparisons", "100", "--outcome", "marginal_sign")
     refused = ltr_duel("prefs", "estimate", corpus, "--out", out, *named)
-    assert refused.code == 2 and f"{out}: exists already" in refused.err, "another matrix is not replaced"
+    assert refused.code == 2 and f"{out}: already exists" in refused.err, "another matrix is not replaced"
     assert load_preferences(out).provenance["outcome"] == "marginal_bernoulli"
     assert estimate(ltr_duel, corpus, out, "--overwrite", *named).out.endswith("outcome rule: marginal_sign\n")
     assert "marginal_bernoulli" in ltr_duel("prefs", "estimate", "--help").out
     answer = ltr_duel("prefs", "winners", out)
-    assert answer.code == 2 and "prefs winners wants a corpus" in answer.err
+    assert answer.code == 2 and "prefs winners requires a corpus" in answer.err
 
 
 def test_a_probability_names_the_queries_and_users_that_it_is_about(ltr_duel, corpus, tmp_path):

@@ -40,7 +40,7 @@ def test_a_matrix_of_features_a_model_and_a_run_is_estimated_and_extended(ltr_du
     assert matrix.names == ("1", "2", "lightgbm:model", "run:bm25")
     assert set(matrix.provenance["rankers"]) == {"lightgbm:model", "run:bm25"}
     refused = ltr_duel("prefs", "extend", out, corpus, "--comparisons", "400")
-    assert refused.code == 2 and "name them again by --rankers" in refused.err
+    assert refused.code == 2 and "name them again with --rankers" in refused.err
     assert ltr_duel("prefs", "extend", out, corpus, *words, "--comparisons", "400").code == 0
     assert load_preferences(out).comparisons[0, 1] == 400
     once = tmp_path / "once.parquet"
@@ -48,7 +48,7 @@ def test_a_matrix_of_features_a_model_and_a_run_is_estimated_and_extended(ltr_du
     assert (load_preferences(once).p == load_preferences(out).p).all()
     lightgbm_model(load_dataset(corpus), tmp_path / "model.txt", rounds=6)
     refused = ltr_duel("prefs", "extend", out, corpus, *words, "--comparisons", "800")
-    assert refused.code == 2 and "or their files changed since" in refused.err
+    assert refused.code == 2 and "or their files have changed since" in refused.err
 
 
 def test_rankers_are_evaluated_into_a_table_and_three_files(ltr_duel, corpus, model, tmp_path):
@@ -87,7 +87,7 @@ def test_simulate_needs_a_matrix_or_users(ltr_duel):
     answer = ltr_duel("simulate", "--policy", "rucb")
     assert answer.code == 2 and "give the FILE of a preference matrix, or --live" in answer.err
     answer = ltr_duel("simulate", "arxiv", "--policy", "rucb", "--rankers", "features")
-    assert answer.code == 2 and "--rankers goes with --live" in answer.err
+    assert answer.code == 2 and "--rankers requires --live" in answer.err
 
 
 @pytest.mark.parametrize("command", ["distortion", "sensitivity", "demo"])

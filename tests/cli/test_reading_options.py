@@ -95,7 +95,7 @@ def test_an_estimate_is_extended_on_the_corpus_as_it_was_read(ltr_duel, odd, tmp
     out = tmp_path / "o.parquet"
     assert ltr_duel("prefs", "estimate", path, "--comparisons", 20, "--out", out, *options).code == 0
     other = ltr_duel("prefs", "extend", out, path, "--comparisons", 40, *options, "--fill", "0")
-    assert other.code == 2 and "not the corpus that" in other.err and "or read in another way" in other.err
+    assert other.code == 2 and "not the corpus that" in other.err and "or read with other options" in other.err
     assert ltr_duel("prefs", "extend", out, path, "--comparisons", 40, *options).code == 0
     assert load_preferences(out).comparisons.max() == 40
 
@@ -130,8 +130,8 @@ def test_a_specification_refuses_options_that_are_not_legal(keys, what):
 
 
 def test_options_that_nothing_is_read_with_are_refused(ltr_duel, tmp_path):
-    assert "go with --data" in ltr_duel("demo", "--fill", "min", "--out", tmp_path / "d").err
-    assert "go with --live" in ltr_duel("simulate", "m.csv", "--policy", "random", "--fill", "0").err
+    assert "require --data" in ltr_duel("demo", "--fill", "min", "--out", tmp_path / "d").err
+    assert "require --live" in ltr_duel("simulate", "m.csv", "--policy", "random", "--fill", "0").err
     refused = ltr_duel("rankers", "evaluate", "qrels:q", "--rankers", "run:r", "--split", "train")
     assert "judgements are not feature files" in refused.err
     assert not (tmp_path / "d").exists()
@@ -143,8 +143,8 @@ def test_no_cache_reads_the_text_and_goes_with_commands_that_load_a_corpus(ltr_d
 
     path, options = odd
     refused = ltr_duel("data", "convert", path, "--no-cache", *options)
-    assert refused.code == 2 and "--no-cache goes with commands that load a corpus" in refused.err
+    assert refused.code == 2 and "--no-cache applies to commands that load a corpus" in refused.err
     monkeypatch.setattr("ltr_duel.data.load_dataset", reader)
     assert ltr_duel("data", "info", path, "--no-cache", *options).err == "ltr-duel: cache False\n"
     assert ltr_duel("data", "info", path, *options).err == "ltr-duel: cache True\n"
-    assert "go with --data" in ltr_duel("demo", "--no-cache").err
+    assert "require --data" in ltr_duel("demo", "--no-cache").err

@@ -83,7 +83,7 @@ def test_estimate_show_and_simulate(ltr_duel, corpus, tmp_path):
 def test_sets_run_on_a_matrix_if_independent_coins_are_accepted(ltr_duel, tmp_path):
     path, more = save_preferences(bradley_terry(3), tmp_path / "m.parquet"), ("--horizon", "50", "--repetitions", "1")
     refused(ltr_duel("simulate", path, "--policy", "mdb", *more), "--sets independent-coins", "--live")
-    refused(ltr_duel("simulate", "--live", "x.txt", "--policy", "mdb", *COINS), "--sets goes with the FILE of a matrix")
+    refused(ltr_duel("simulate", "--live", "x.txt", "--policy", "mdb", *COINS), "--sets requires the FILE of a matrix")
     pairs = ltr_duel("simulate", path, "--policy", "rucb", *more, "--out", tmp_path / "pairs")
     assert pairs.code == 0 and "coins" not in pairs.out
     sets = ltr_duel("simulate", path, "--policy", "mdb", *COINS, *more, "--out", tmp_path / "sets")

@@ -90,8 +90,8 @@ def test_each_table_names_the_regrets_of_its_rows_and_those_that_are_not_defined
     answer = ltr_duel("results", out, "--regret", "average", "--regret", "borda", "--latex", latex)
     places = [answer.out.index(f"\n{words} regret at the horizon") for words in ("average", "Borda")]
     assert places == sorted(places) and latex.read_text().count("\\begin{tabular}") == 2
-    assert "circle: not defined: no Condorcet winner; --regret copeland is" in answer.err
-    assert answer.err.count("not defined: no") == 1
+    assert "circle: undefined without a Condorcet winner; use --regret copeland" in answer.err
+    assert answer.err.count("undefined without a") == 1
     assert latex.read_text().count("circle: No Condorcet winner: no ranker beats all others.") == 2
     said = ltr_duel("results", out, "--methods").out
     assert "average regret and Copeland regret at the horizon; without a Condorcet winner (circle), Copeland" in said

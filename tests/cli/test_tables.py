@@ -63,7 +63,7 @@ def printed(monkeypatch, capsys, width, *words, terminal=True):
 def test_a_table_wider_than_the_terminal_is_folded_without_losing_a_cell(monkeypatch, capsys):
     """Seven columns of 15 characters, two spaces between them: 117 columns, and three beside the first in 70."""
     lines = printed(monkeypatch, capsys, 70)
-    assert lines[-1] == "the columns are in 2 parts, to fit the terminal; --wide prints them side by side"
+    assert lines[-1] == "the table is split into 2 parts to fit the terminal; --wide prints it unsplit"
     assert max(map(len, lines[:-1])) == 15 + 3 * 17
     for row in range(2):
         assert [line.count(f"row {row}") for line in lines if f"row {row}" in line] == [4, 4]

@@ -82,7 +82,7 @@ def test_a_winner_that_is_not_sure_is_undecided_as_prefs_show_says(ltr_duel, tie
     )
     (row,) = (row.split() for row in shown.splitlines() if row.startswith("marginal_bernoulli"))
     assert row[2] == ("1" if sure else "undecided"), "after the rule, (default)"
-    assert ("--comparisons 400 may tell" in shown) != sure
+    assert ("--comparisons 400 may decide" in shown) != sure
 
 
 def test_simulate_says_who_the_winner_of_its_table_is_where_the_matrix_leaves_it_undecided(ltr_duel, tmp_path):
@@ -94,7 +94,7 @@ def test_simulate_says_who_the_winner_of_its_table_is_where_the_matrix_leaves_it
         shown = ltr_duel("simulate", tmp_path / "m.parquet", "--policy", "round_robin", *few)
         assert shown.code == 0, shown.err
         assert "runs that name the winner" in shown.out
-        assert (" Below, the winner is that of this matrix, x.\n" in shown.out) == (wins == 0.51)
+        assert (" The table assumes the winner of this matrix, x.\n" in shown.out) == (wins == 0.51)
 
 
 def test_users_with_another_order_of_ties_than_the_matrix_are_refused(ltr_duel, tied, tmp_path):

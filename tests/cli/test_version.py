@@ -51,13 +51,13 @@ def test_a_compiler_that_does_not_exist_is_refused(ltr_duel, words, monkeypatch)
     monkeypatch.setenv("LTR_DUEL_COMPILER", "fast")
     answer = ltr_duel(*words)
     assert answer.code == 2 and answer.out == ""
-    assert answer.err == "ltr-duel: LTR_DUEL_COMPILER is 'plain' or not set, not 'fast'\n"
+    assert answer.err == "ltr-duel: LTR_DUEL_COMPILER must be 'plain' or unset, not 'fast'\n"
 
 
 @pytest.mark.parametrize("words", [("--json",), ("--json", "policies")])
 def test_json_before_a_command_goes_with_version_only(ltr_duel, words):
     answer = ltr_duel(*words)
-    assert answer.code == 2 and "--json before a command goes with --version" in answer.err
+    assert answer.code == 2 and "--json before a command requires --version" in answer.err
 
 
 def test_no_other_file_says_another_version():

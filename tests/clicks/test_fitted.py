@@ -336,7 +336,7 @@ def test_a_file_is_as_good_as_a_name(form, tmp_path):
     label = CLICK_MODELS.configure(str(path)).label
     assert CLICK_MODELS.configure(label).label == label
     path.write_text(path.read_text().replace("a log", "another"))
-    with pytest.raises(InputError, match="is not the file that was meant"):
+    with pytest.raises(InputError, match="is not the expected file"):
         CLICK_MODELS.configure(label)
 
 

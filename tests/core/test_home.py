@@ -30,7 +30,7 @@ def nowhere(request, monkeypatch):
 
 
 def test_a_missing_home_is_said(nowhere):
-    with pytest.raises(InputError, match=f"^{nowhere} for what is kept$"):
+    with pytest.raises(InputError, match=f"^{nowhere} for the cache$"):
         cache_folder.cache_home()
 
 

@@ -140,7 +140,7 @@ def file(home):
 
 def test_a_file_that_others_can_write_to_is_refused_where_they_can_reach_it(file):
     file.chmod(0o666)
-    with pytest.warns(KernelCacheWarning, match=f"{file} can be written by other users; delete it, for code"):
+    with pytest.warns(KernelCacheWarning, match=f"{file} can be written by other users; delete it, because code"):
         assert kernel_folder("0") == ""
     file.parent.chmod(0o700)  # mode of a new folder; the files follow the umask
     kernel_folder.cache_clear()

@@ -140,7 +140,7 @@ def test_a_pipe_is_read(tmp_path, ending):
 
 
 def test_a_place_with_a_null_character_is_refused():
-    with pytest.raises(InputError, match="a name of a file has no null character"):
+    with pytest.raises(InputError, match="a file name cannot contain a null character"):
         require_file_place("a\0b")
 
 

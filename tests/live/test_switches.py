@@ -334,7 +334,7 @@ def test_the_command_answers_with_what_was_done_and_what_holds(tmp_path):
         ("switches", "the experiment is running, with all users"),
     ):  # fmt: skip
         code, printed = run_command(["live", command, str(tmp_path / "shop.db")])
-        follows = "" if command == "switches" else " (a running service follows within a second)"
+        follows = "" if command == "switches" else " (a running service applies this within a second)"
         assert code == 0 and printed.splitlines()[0] == f"{tmp_path / 'shop.db'}: {said}{follows}"
 
 

@@ -719,7 +719,7 @@ def test_each_user_counts_once_for_the_ranker_with_more_credit(tmp_path):
     printed = CliRunner().invoke(cli, ["logs", "compare", str(path), "--per", "user", "--no-checks"])
     assert "the mean is the share of users who prefer" in printed.output and "+0.2000" in printed.output
     wrong = CliRunner().invoke(cli, ["logs", "compare", str(path), "--per", "user", "--stop-at", ".95"])
-    assert isinstance(wrong.exception, InputError) and "goes without --stop-at" in str(wrong.exception)
+    assert isinstance(wrong.exception, InputError) and "cannot be combined with --stop-at" in str(wrong.exception)
 
 
 @pytest.mark.parametrize("settings", [{"cluster": "query"}, {"history": History()}, {"per": "day"}])

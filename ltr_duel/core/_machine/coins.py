@@ -1,4 +1,4 @@
-"""Thirty-two coins at once: random words are compared with the words of probabilities, and wins are counted.
+"""Sample 32 coins at once: compare random words with words that represent probabilities, and count the wins.
 
 The compiler does not generate these instructions; with them a sampled tournament takes a third of the time.
 """
@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ltr_duel.core._machine.instructions import Writer, in_place_of
 
-COINS = 32  # sampled at once, by words of 16 bits
-_LANES = COINS // 4  # numbers of 64 bits
+COINS = 32  # coins sampled at once, one for each word of 16 bits
+_LANES = COINS // 4  # random numbers of 64 bits that contain the words of all coins
 _ALL = 2**64 - 1
 _STEP, _MIX = 0x9E3779B97F4A7C15, ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB))
 _VECTOR = ir.VectorType(ir.IntType(16), COINS)
@@ -23,7 +23,7 @@ _PAIR = types.UniTuple(types.int64, 2)
 
 
 def compare_words(words: NDArray[np.uint16], levels: NDArray[np.uint16]) -> tuple[int, int]:
-    """Compare the first 32 words with as many levels.
+    """Compare the first 32 words with the first 32 levels.
 
     Bit k of the first result is 1 if word k is below level k, bit k of the second if word k equals level k.
     """
@@ -52,7 +52,7 @@ def _tally_bits(write: Writer, counts: Any, at: Any, mask: Any) -> Any:
 
 
 def write_words(lane: NDArray[np.uint64], seed: int | np.uint64, start: int) -> None:
-    """Write the random numbers ``start``, ``start + 1``, ... of a seed of 64 bits, eight of them.
+    """Write eight successive random numbers of the sequence of a 64-bit seed, from index ``start`` on.
 
     The generator is splitmix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014).
     """

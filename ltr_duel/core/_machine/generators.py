@@ -3,9 +3,9 @@
 Kernels are compiled without reference counts and cannot hold a Python object. So when Python calls a kernel, each
 Generator is replaced by addresses, and the caller keeps the Generator alive. numpy documents these addresses
 (``bit_generator.ctypes``). The state of numpy's PCG64 is stepped in place (`Stepped`), in a third of the time of a
-call, with the same numbers and the same final state as ``rng.random()``. This needs the expected layout of the state,
-which is tested first. With another layout or bit generator numpy's function is called (`Called`), in code compiled for
-that.
+call, with the same numbers and the same final state as ``rng.random()``. It requires the expected layout of the state,
+which is tested first. With another layout or bit generator numpy's function is called (`Called`), in separately
+compiled code.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from numba.extending import NativeValue, models, overload_method, register_model
 
 from ltr_duel.core._machine.instructions import Writer, in_place_of
 
-_FACTOR = 0x2360ED051FC65DA44385DF649FCCF645  # of PCG's generator of 128 bits (O'Neill, 2014)
+_FACTOR = 0x2360ED051FC65DA44385DF649FCCF645  # multiplier of PCG's 128-bit generator (O'Neill, 2014)
 _WIDE, _HUGE, _DOUBLE = ir.IntType(64), ir.IntType(128), ir.DoubleType()
 
 
@@ -33,14 +33,14 @@ class Stepped(NamedTuple):
 
 
 class Called(NamedTuple):
-    """Another Generator in compiled code: the addresses of its state and of the function for the next number."""
+    """Any other Generator in compiled code: the addresses of its state and of the function that draws a number."""
 
     state: int
     function: int
 
 
 def borrowed(rng: np.random.Generator) -> Stepped | Called:
-    """Return the addresses of a Generator, which must outlive their use."""
+    """Return the addresses of a Generator; the Generator must outlive the use of the addresses."""
     bits = rng.bit_generator
     if type(bits) is np.random.PCG64 and _steps_in_place():
         return Stepped(bits.ctypes.state_address)
@@ -53,7 +53,7 @@ def _steps_in_place() -> bool:
 
 
 def is_laid_out_as_expected(bits: Any) -> bool:
-    """Whether a PCG64 keeps state and increment as two numbers of 128 bits, lowest byte first."""
+    """Return whether a PCG64 stores state and increment as two 128-bit numbers, lowest byte first."""
     place = ctypes.c_void_p.from_address(bits.ctypes.state_address).value
     kept = bits.state["state"]
     return place is not None and ctypes.string_at(place, 32) == b"".join(
@@ -62,7 +62,7 @@ def is_laid_out_as_expected(bits: Any) -> bool:
 
 
 class BorrowedType(types.Type):  # type: ignore[misc]  # numba has no types
-    """numba's type of `Stepped` and of `Called`; two types, so that the one has no code of the other."""
+    """numba's type of `Stepped` or `Called`: separate types, so that code for one contains no code for the other."""
 
     def __init__(self, fields: tuple[str, ...]) -> None:
         self.fields = fields
@@ -116,7 +116,7 @@ def uniform(rng: np.random.Generator) -> float:
 @in_place_of(uniform, types.float64, None)
 def _uniform(write: Writer, rng: Any) -> Any:
     (kind,) = write.kinds
-    if not isinstance(kind, BorrowedType):  # a Generator in a function that somebody else compiles
+    if not isinstance(kind, BorrowedType):  # a Generator in a function compiled outside this package
         return write.context.compile_internal(write.builder, lambda rng: rng.random(), types.float64(kind), (rng,))
     builder = write.builder
     given = cgutils.create_struct_proxy(kind)(write.context, builder, value=rng)
@@ -127,7 +127,7 @@ def _uniform(write: Writer, rng: Any) -> Any:
 
 
 def _step(builder: Any, address: Any) -> Any:
-    """Step the generator of 128 bits, and turn its halves into 64 bits (XSL RR) and the upper 53 into a float."""
+    """Step the 128-bit generator, combine its halves into 64 bits (XSL RR), and convert the upper 53 to a float."""
     place = builder.load(builder.inttoptr(address, _HUGE.as_pointer().as_pointer()))
     before = builder.load(place)
     increment = builder.load(builder.gep(place, [ir.IntType(32)(1)]))

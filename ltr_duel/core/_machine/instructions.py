@@ -1,8 +1,9 @@
 """LLVM instructions in place of Python functions, in compiled code.
 
-A kernel's text names plain Python functions, which run when the kernel is interpreted. Before a kernel is compiled,
-each global name of such a function is bound to the function's intrinsic (`compiled_text`), so the instructions become
-part of the kernel. Compiled code that reaches the function in another way calls an overload.
+The code of a kernel calls plain Python functions, which run when the kernel is interpreted. Before a kernel is
+compiled, each global name of such a function is bound to the function's intrinsic (`compiled_text`), so the
+instructions become part of the kernel. Compiled code that does not call the function by a global name calls an
+overload.
 """
 
 from __future__ import annotations
@@ -21,21 +22,21 @@ from numba.extending import intrinsic, overload
 
 from ltr_duel.core._machine.options import INLINED
 
-_PUT: dict[Any, Any] = {}  # the intrinsic of each replaced function
+_PUT: dict[Any, Any] = {}  # intrinsics, keyed by replaced function
 _REPLACED = (FunctionType, BuiltinFunctionType, type)  # kinds of global values that may have an intrinsic
 
 
 class Writer:
-    """Writes the instructions of one call; an array is named by its position among the arguments."""
+    """Writes the instructions of one call; an array is identified by its position among the arguments."""
 
     def __init__(self, context: Any, builder: Any, signature: Any, args: Any) -> None:
         self.context, self.builder = context, builder
         self.kinds, self._args = signature.args, args
 
     def load(self, kind: ir.Type, array: int, at: Any) -> Any:
-        """Load a value of some type from index ``at`` of an array on."""
+        """Load a value of the type ``kind``, such as a vector, from an array, beginning at index ``at``."""
         value = self.builder.load(self._address(kind, array, at))
-        value.align = self.kinds[array].dtype.bitwidth // 8  # of one number, because a load may begin at any index
+        value.align = self.kinds[array].dtype.bitwidth // 8  # not of the vector: a load may begin anywhere
         return value
 
     def store(self, kind: ir.Type, array: int, at: Any, value: Any) -> None:
@@ -86,12 +87,12 @@ def in_place_of(function: Callable[..., Any], returns: Any, *takes: Any) -> Call
 
 
 def put_in_place(function: Any, typed: Callable[..., Any]) -> None:
-    """Replace a function in the text of kernels by an intrinsic; ``typed`` is the argument of numba's `intrinsic`."""
+    """Replace a function in the code of kernels by an intrinsic; ``typed`` is the argument of numba's `intrinsic`."""
     _PUT[function] = intrinsic(typed)
 
 
 def compiled_as(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Replace a function in compiled code by the decorated text."""
+    """Replace a function in compiled code by the decorated function."""
 
     def define(text: Callable[..., Any]) -> Callable[..., Any]:
         resolved_as(lambda *args: compiled_text(text), function, jit_options=INLINED)
@@ -101,7 +102,7 @@ def compiled_as(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], 
 
 
 def resolved_as(resolve: Callable[..., Any], function: Callable[..., Any], **options: Any) -> None:
-    """Make numba compile the text that ``resolve`` returns for the types of the arguments."""
+    """Make numba compile the function that ``resolve`` returns for the types of the arguments."""
 
     def typed(*args: Any) -> Callable[..., Any]:
         return resolve(*args)
@@ -115,8 +116,9 @@ def compiled_text(
 ) -> Callable[..., Any]:
     """Return the function that numba compiles: names bound to intrinsics, and a file name that locates the disk cache.
 
-    numba stores compiled code beside the source file of a function. With a ``folder``, an empty file there, named by
-    the module, replaces the source file; the folder's name is a digest of the sources. ``parts`` replace names, too.
+    numba stores compiled code beside the source file of a function. If ``folder`` is given, an empty file in it, named
+    after the module, replaces the source file; the folder's name is a digest of the sources. ``parts`` maps further
+    global names to their replacements.
     """
     given, code = function.__globals__, function.__code__
     own = function.__module__.startswith("ltr_duel.")
@@ -138,7 +140,7 @@ def compiled_text(
 
 
 def _chosen_by(order: str) -> Callable[..., Any]:
-    """Return instructions that select the earlier of two numbers in an order, the first if they are equal."""
+    """Return instructions that select the earlier of two numbers in an order, the first argument if they are equal."""
 
     def define(typing: Any, a: Any, b: Any) -> Any:
         if not (isinstance(a, types.Integer | types.Float) and isinstance(b, types.Integer | types.Float)):
@@ -172,7 +174,7 @@ def _whole(typing: Any, number: Any) -> Any:
     return kind(number), generate
 
 
-# Otherwise numba compiles a function for each of the three, for each type of numbers and each kind of caller: half of
-# all functions that a first simulation compiled.
+# Otherwise numba compiles each of the three functions separately for each type of numbers and each kind of caller;
+# these were half of all functions that a first simulation compiled.
 for _replaced, _typed in ((min, _chosen_by("<")), (max, _chosen_by(">")), (int, _whole)):
     put_in_place(_replaced, _typed)

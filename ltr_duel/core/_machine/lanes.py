@@ -1,19 +1,19 @@
 """Comparisons of many numbers at once, and a few other machine instructions that numba does not offer.
 
-Each is a plain Python function, which runs when kernels are interpreted; in compiled code an LLVM instruction replaces
-the function. Both return the same value for every input; tests compare them.
+Each operation is a plain Python function, which runs when kernels are interpreted; in compiled code an LLVM
+instruction replaces the function. Both forms return the same value for every input; tests compare them.
 
 `larger`
-    A maximum of floats written as comparisons is computed step by step, because the compiler may not reorder them. It
-    may reorder this instruction, so a row is scanned six times faster.
+    A maximum of floats written as comparisons is computed step by step, because the compiler may not reorder them. The
+    compiler may reorder this instruction, so a row is scanned six times faster.
 `lanes_up_to`, `lanes_at`, `count_bits`, `trailing_zeros`
-    The results of many comparisons are bits of a word. The n-th number that fulfils a condition is found in these bits
-    without a branch for each number. A processor cannot predict at which number a loop would end.
+    The results of many comparisons are stored as the bits of a word. The n-th number that fulfils a condition is found
+    in these bits without a branch for each number. A processor cannot predict at which number a loop would end.
 `count_reaching`, `count_below`
     The rank of a number among a few others, without branches.
 `load_word`, `space_mask`, `trailing_zeros`
-    Feature files are read eight digits at a time, and 32 bytes are compared to find the next token. Without them
-    scanning takes 1.8 times as long for dense text and 2.3 times as long for sparse text.
+    Feature files are read eight digits at a time, and 32 bytes are compared to find the next token. Without these
+    instructions, scanning takes 1.8 times as long for dense text and 2.3 times as long for sparse text.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from numpy.typing import NDArray
 
 from ltr_duel.core._machine.instructions import Writer, in_place_of
 
-LANES = 32  # numbers that `lanes_up_to` and `lanes_at` take
+LANES = 32  # numbers compared by one call of `lanes_up_to` or `lanes_at`
 _DOUBLES = ir.VectorType(ir.DoubleType(), LANES)
 _SPACE = ord(" ")
-AT_ONCE = 8  # floats that `count_reaching` takes
-SMALL_AT_ONCE = 16  # integers that `count_below` takes
+AT_ONCE = 8  # floats compared by one call of `count_reaching`
+SMALL_AT_ONCE = 16  # integers compared by one call of `count_below`
 
 
 def larger(a: float, b: float) -> float:
@@ -105,7 +105,7 @@ def _count_bits(write: Writer, word: Any) -> Any:
 
 
 def load_word(text: NDArray[np.uint8], at: int) -> int:
-    """Return eight bytes from ``text[at]`` on as one little-endian word; all must lie in the text."""
+    """Return eight bytes from ``text[at]`` on as one little-endian word; all eight must exist."""
     return int.from_bytes(text[at : at + 8].tobytes(), "little")
 
 

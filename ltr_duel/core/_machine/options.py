@@ -1,7 +1,8 @@
 """The options with which numba compiles kernels.
 
-Three options are documented. Each undocumented option is used only if the installed numba accepts it and shows its
-effect. Without these options kernels return the same values, more slowly; ``LTR_DUEL_COMPILER=plain`` leaves them out.
+Three options are documented. Each undocumented option is used only if the installed numba accepts it and it has the
+expected effect. Without these options kernels return the same values, more slowly; ``LTR_DUEL_COMPILER=plain`` disables
+them.
 """
 
 from __future__ import annotations
@@ -13,20 +14,20 @@ import numba
 
 from ltr_duel.core.machine import plain_compiler_wanted
 
-# No kernel makes a NaN or depends on the sign of a zero; with this promise LLVM vectorises a maximum.
+# No kernel produces a NaN or depends on the sign of a zero; given this promise, LLVM vectorises a maximum.
 _DOCUMENTED: dict[str, Any] = {"nogil": True, "error_model": "numpy", "fastmath": {"nnan", "nsz"}}
 
-# For each option the wanted value, and a test of its effect on the compiler's flags.
+# The value of each option, and a test of its effect on the compiler's flags.
 _UNDOCUMENTED: dict[str, tuple[bool, Callable[[Any], bool]]] = {
     "_nrt": (False, lambda flags: not flags.nrt),  # no reference counts: small steps are several times faster
-    "no_cfunc_wrapper": (True, lambda flags: bool(flags.no_cfunc_wrapper)),  # C calls no kernel
+    "no_cfunc_wrapper": (True, lambda flags: bool(flags.no_cfunc_wrapper)),  # kernels are not called from C
     "no_cpython_wrapper": (True, lambda flags: bool(flags.no_cpython_wrapper)),
     "forceinline": (True, lambda flags: bool(flags.forceinline)),
 }
 
 
 def is_effective(name: str) -> bool:
-    """Whether the installed numba has an undocumented option with the expected effect."""
+    """Return whether the installed numba has an undocumented option with the expected effect."""
     value, shows = _UNDOCUMENTED[name]
     try:
         from numba.core.compiler import Flags
@@ -34,19 +35,19 @@ def is_effective(name: str) -> bool:
 
         with_it, without = (CPUTargetOptions.parse_as_flags(Flags(), options) for options in ({name: value}, {}))
         return shows(with_it) and not shows(without)
-    except Exception:  # an exception of any kind: not the tested private interface
+    except Exception:  # any exception means that the private interface has changed
         return False
 
 
 _USED = {} if plain_compiler_wanted() else {name: one[0] for name, one in _UNDOCUMENTED.items() if is_effective(name)}
-_CALLED, _INLINED = "no_cpython_wrapper", "forceinline"  # not for all kernels
+_CALLED, _INLINED = "no_cpython_wrapper", "forceinline"  # options that only some kernels use
 KERNEL = _DOCUMENTED | {name: value for name, value in _USED.items() if name not in (_CALLED, _INLINED)}
-CALLED = {name: value for name, value in _USED.items() if name == _CALLED}  # by other kernels only
+CALLED = {name: value for name, value in _USED.items() if name == _CALLED}  # for kernels called by kernels only
 INLINED = KERNEL | {name: value for name, value in _USED.items() if name == _INLINED}
 
 
 def compiler() -> str:
-    """Return how kernels are compiled: the version of numba, and the undocumented options that are in use."""
+    """Return a description of the compiler: the version of numba, and the undocumented options that are in use."""
     if numba.config.DISABLE_JIT:
         return "interpreted"
     return f"numba {numba.__version__}, {', '.join(sorted(_USED)) or 'plain'}"

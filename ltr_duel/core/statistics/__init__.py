@@ -3,7 +3,7 @@
 `intervals`
     Student's interval of a mean, Clopper and Pearson's of a share, the normal and the bootstrap interval.
 `signs`
-    Exact tests of "the mean is 0" by flipping signs, of clusters or of paired differences; p-values of several tests.
+    Exact tests of "the mean is 0" by flipping signs, of clusters or of paired differences; Holm's correction.
 `group_sequential`
     Boundaries for a few looks that are named before the experiment.
 """

@@ -1,8 +1,8 @@
 """Group-sequential boundaries: a few looks, named before the experiment, share the error of one test.
 
-Who looks at any time pays for looks that never come. With K looks the boundaries need to hold at these only, and follow
-from the joint normal law of the estimate at the looks, so from its covariance. Users who return make estimates of two
-looks more alike than independent increments would.
+A test that is valid at any time must allow for looks that are never made. With K named looks the boundaries need to
+hold at these looks only. They follow from the joint normal distribution of the estimate at the looks, and so from its
+covariance. Returning users make the estimates at two looks more similar than independent increments would.
 """
 
 from __future__ import annotations
@@ -13,20 +13,20 @@ from numpy.typing import ArrayLike
 
 from ltr_duel.core.arrays import FloatMatrix, FloatVector
 
-_POINTS = 13  # so many doublings: points of the integration
-_WIDER = 1.4  # standard deviations of what is drawn: paths near a boundary are rare, and matter
-_LEAST = 1e-300  # error that is worth a boundary
-_SURE = 1e-10  # share of a look's variance that is taken to be new, so that a look without news is no error
+_POINTS = 13  # log2 of the number of points of the integration
+_WIDER = 1.4  # standard deviation of the sampled variables; above 1, because rare paths near a boundary matter
+_LEAST = 1e-300  # smallest error for which a boundary is computed
+_SURE = 1e-10  # share of a look's variance that is assumed to be new, so that a look without new data does not fail
 
 
 def spent_error(fraction: ArrayLike, alpha: float, *, shape: str = "obrien_fleming") -> FloatVector:
-    """Return how much of the error may be spent by each look (Lan, DeMets, Biometrika 1983), of both sides.
+    """Return the two-sided error that may be spent up to each look (Lan, DeMets, Biometrika 1983).
 
-    fraction: shape (looks,); part of the experiment that is over: above 0, increasing, up to 1. Of its information or
-        of its planned time, but not chosen by its outcomes.
+    fraction: shape (looks,); completed part of the experiment, by its information or its planned time: above 0,
+        increasing, at most 1. The looks must not be chosen by the outcomes.
     alpha: the error of the whole experiment, above 0 and below 1.
-    shape: {"obrien_fleming", "pocock"}; hardly any error at early looks, so that the last one is nearly a single test;
-        or about the same at each.
+    shape: {"obrien_fleming", "pocock"}; the first spends hardly any error at early looks, so that the last look is
+        nearly a single test; the second spends about the same at each look.
 
     The result increases to alpha.
 
@@ -42,18 +42,18 @@ def spent_error(fraction: ArrayLike, alpha: float, *, shape: str = "obrien_flemi
 
 
 def look_boundaries(covariance: ArrayLike, spent: ArrayLike) -> FloatVector:
-    """Return how many standard deviations an estimate must be from 0 at each look.
+    """Return the boundary at each look: a number of standard deviations of the estimate from 0.
 
-    The chance that a normal estimate of 0 is beyond its boundary at a look or at an earlier one is what is spent then.
-    The looks are gone through by integration over paths that have not crossed, one normal variable after the other
-    (Genz, Journal of Computational and Graphical Statistics 1992), at points of Sobol's sequence: of ten looks,
-    boundaries are right to about two decimals. For independent increments they are those of Armitage, McPherson, Rowe
-    (JRSS A 1969).
+    A normal estimate with mean 0 is beyond a boundary at this look or an earlier one with the probability ``spent``.
+    The function integrates over paths that have not crossed, one normal variable after the other (Genz, Journal of
+    Computational and Graphical Statistics 1992), at points of Sobol's sequence; for ten looks, boundaries are correct
+    to about two decimals. For independent increments they are the boundaries of Armitage, McPherson, Rowe (JRSS A
+    1969).
 
-    covariance: shape (looks, looks); of the estimates, or of sums, at the looks; any scale at each look.
-    spent: shape (looks,); error of both sides up to each look, not decreasing; see `spent_error`.
+    covariance: shape (looks, looks); covariance of the estimates, or of sums, at the looks; any scale at each look.
+    spent: shape (looks,); two-sided error up to each look, not decreasing; see `spent_error`.
 
-    A boundary is infinite where nothing is spent.
+    The boundary is infinite at looks that spend no error.
 
     Examples
     --------
@@ -73,7 +73,7 @@ def look_boundaries(covariance: ArrayLike, spent: ArrayLike) -> FloatVector:
         mean, spread = drawn @ factor[look], float(factor[look, look])
         known = mean, spread, weight, float(step)
         bound = np.inf
-        if step > _LEAST:  # a single look that spends as much has no nearer boundary
+        if step > _LEAST:  # no boundary is farther than that of a single look with this error
             farthest = 0.01 - float(scipy.special.ndtri(step / 2))
             bound = float(scipy.optimize.brentq(_excess, 0.0, farthest, known, xtol=1e-6))
         low, high = (scipy.special.ndtr((end - mean) / spread / _WIDER) for end in (-bound, bound))
@@ -85,7 +85,7 @@ def look_boundaries(covariance: ArrayLike, spent: ArrayLike) -> FloatVector:
 
 
 def _excess(bound: float, mean: FloatVector, spread: float, weight: FloatVector, step: float) -> float:
-    """Return by how much more than the step is the chance of paths to be beyond the boundary at the next look."""
+    """Return the probability that a path is beyond the boundary at the next look, minus ``step``."""
     beyond = scipy.special.ndtr((mean - bound) / spread) + scipy.special.ndtr((-mean - bound) / spread)
     return float((weight * beyond).mean() - step)
 

@@ -1,4 +1,4 @@
-"""Intervals of one mean or one share."""
+"""Confidence intervals of a mean or a share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from ltr_duel.core.arrays import FloatVector
 
-_OUTSIDE = 0.05  # of the normal and the bootstrap interval
+_OUTSIDE = 0.05  # error probability of the normal and the bootstrap interval
 
 
 def student_quantile(probability: ArrayLike, freedom: ArrayLike) -> FloatVector:
@@ -34,7 +34,7 @@ def student_reach(error: ArrayLike, freedom: ArrayLike, confidence: float) -> Fl
     nearly always equal, it is too narrow.
 
     error: standard errors.
-    freedom: their degrees of freedom.
+    freedom: degrees of freedom of the standard errors.
     confidence: above 0 and below 1.
 
     Examples
@@ -51,7 +51,7 @@ def student_reach(error: ArrayLike, freedom: ArrayLike, confidence: float) -> Fl
 def student_p(mean: ArrayLike, error: ArrayLike, freedom: ArrayLike) -> FloatVector:
     """Return the two-sided p-value of "the expected value is 0" by Student's t.
 
-    Assumptions as of `student_reach`. Without degrees of freedom, and without any variation, the data do not
+    The assumptions are those of `student_reach`. Without degrees of freedom, and without any variation, the data do not
     determine the error, and the p-value is 1.
 
     The result is above 0.
@@ -69,11 +69,12 @@ def student_p(mean: ArrayLike, error: ArrayLike, freedom: ArrayLike) -> FloatVec
 
 
 def clopper_pearson(hits: ArrayLike, n: ArrayLike, confidence: float) -> tuple[FloatVector, FloatVector]:
-    """Return the interval of a share that covers it with at least this chance (Clopper, Pearson, Biometrika 1934).
+    """Return an interval that covers a share with at least this confidence (Clopper, Pearson, Biometrika 1934).
 
-    The estimand is the chance of a hit. The n trials are independent and have the same chance; n was fixed before.
+    The estimand is the probability of a hit. The n trials are independent with the same probability; n is fixed in
+    advance.
 
-    hits, n: hits, and trials, at least 1; effective numbers need not be whole.
+    hits, n: number of hits, and of trials, at least 1; effective numbers need not be whole.
     confidence: above 0 and below 1.
 
     Examples
@@ -103,11 +104,11 @@ def normal_reach(error: FloatVector | float) -> FloatVector | float:
 def bootstrap_interval(samples: FloatVector, units: int) -> tuple[float, float]:
     """Return the expanded 95 % percentile interval of bootstrap samples.
 
-    Few units make percentile intervals too narrow, so their ends are moved outwards, as far as Student's t is wider
-    than the normal law (Hesterberg, What Teachers Should Know About the Bootstrap, The American Statistician 2015,
-    section 5.3). The units are independent; an event that is in none of them is not covered.
+    Few units make percentile intervals too narrow, so their ends are moved outwards, by the factor by which Student's t
+    is wider than the normal distribution (Hesterberg, What Teachers Should Know About the Bootstrap, The American
+    Statistician 2015, section 5.3). The units are independent; an event that occurs in none of them is not covered.
 
-    samples: shape (n,); the statistic of each sample; NaN is left out.
+    samples: shape (n,); the statistic of each sample; NaN is ignored.
     units: independent observations, at least 2.
 
     Examples

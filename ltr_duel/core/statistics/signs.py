@@ -1,11 +1,11 @@
 """Tests of "the mean is 0" that are exact for few observations: by the distribution of the sum over all signs.
 
-Under the hypothesis an observation is as likely as its negative, independently of the others: identical rankers share
-the clicks of a user by a coin. Then, given the sizes |x|, the signs are coins, and the chance that their sum is as far
-from 0 as the sum that was seen is the p-value (Fisher, The Design of Experiments 1935, section 21). Observations may be
-sums of clusters; clusters of any sizes are allowed, and zeros say nothing. For a mean of 0 without symmetry the test
-holds for large samples, as the sum is divided by the square root of the sum of squares (Janssen, Studentized
-permutation tests for non-i.i.d. hypotheses, Statistics & Probability Letters 1997).
+Under the hypothesis an observation is as likely as its negative, independently of the others, because a coin divides
+the clicks of a user between identical rankers. Then, given the sizes |x|, the signs are fair coins, and the p-value is
+the probability that the sum is at least as far from 0 as the observed sum (Fisher, The Design of Experiments 1935,
+section 21). Observations may be sums of clusters of any sizes; zeros carry no information. For a mean of 0 without
+symmetry the test is valid for large samples, because the sum is divided by the square root of the sum of squares
+(Janssen, Studentized permutation tests for non-i.i.d. hypotheses, Statistics & Probability Letters 1997).
 """
 
 from __future__ import annotations
@@ -17,23 +17,23 @@ from numpy.typing import ArrayLike
 from ltr_duel.core.arrays import FloatVector, IntVector
 from ltr_duel.core.statistics.intervals import student_p
 
-_WHOLE = 4000  # steps of the lattice on which sums of whole numbers are counted, at most
-_FEWEST, _MOST, _EACH = 1000, 3000, 10  # and of others: so many for each observation
-_NORMAL, _NORMAL_WHOLE = 300.0, 1000.0  # effective observations from which on the sum is taken for normal
+_WHOLE = 4000  # maximum number of steps of the lattice on which sums of whole numbers are counted
+_FEWEST, _MOST, _EACH = 1000, 3000, 10  # steps for other numbers: limits, and steps per observation
+_NORMAL, _NORMAL_WHOLE = 300.0, 1000.0  # effective observations from which the sum is treated as normal
 _TINY = float(np.finfo(np.float64).tiny)
 
 
 def sign_flip_p(x: ArrayLike, times: ArrayLike = 1) -> float:
     """Return the two-sided p-value of "each observation is as likely as its negative".
 
-    Exact for whole numbers with a sum of sizes up to 4,000. Others are rounded to 1,000 steps or more, and the test of
-    the rounded numbers is exact. From 1,000 effective observations on, (sum x^2)^2 / sum x^4, the sum is taken for
-    normal (from 300 on, if they are not whole).
+    The test is exact for whole numbers whose sizes sum to at most 4,000. Other numbers are rounded to 1,000 steps or
+    more, and the test of the rounded numbers is exact. From 1,000 effective observations, (sum x^2)^2 / sum x^4, the
+    sum is treated as normal (from 300, if the numbers are not whole).
 
     x: shape (n,); independent observations, or sums of independent clusters.
-    times: how often each is there.
+    times: number of occurrences of each observation.
 
-    The result is above 0; 1 if all are 0.
+    The result is above 0; it is 1 if all observations are 0.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def sign_flip_p(x: ArrayLike, times: ArrayLike = 1) -> float:
 
 
 def _on_a_grid(x: FloatVector, times: IntVector) -> tuple[IntVector, bool]:
-    """Return the numbers in steps, and whether they are whole multiples of the step; else they are rounded."""
+    """Return the numbers as multiples of a step, and whether the multiples are exact, not rounded."""
     total, least = (np.abs(x) * times).sum(), np.abs(x).min()
     for step in (least, least / 2, least / 3):
         steps = np.round(x / step)
@@ -70,20 +70,20 @@ def _on_a_grid(x: FloatVector, times: IntVector) -> tuple[IntVector, bool]:
 
 
 def _fair_coins(n: int) -> FloatVector:
-    """Return the chances of 0 to n heads of n fair coins."""
+    """Return the probabilities of 0 to n heads of n fair coins."""
     heads = np.arange(n + 1.0)
     log = scipy.special.gammaln
     return np.asarray(np.exp(log(n + 1) - log(heads + 1) - log(n - heads + 1) - n * np.log(2)), np.float64)
 
 
 def sign_p(wins: ArrayLike, losses: ArrayLike, total: ArrayLike, square: ArrayLike) -> FloatVector:
-    """Return what `sign_flip_p` does of single observations in [-1, 1], from sums of them.
+    """Return the p-value of `sign_flip_p` for single observations in [-1, 1], computed from their sums.
 
-    Exact where each is a win (1), a loss (-1) or a tie: the sign test (Dixon, Mood, JASA 1946). For others it is the
-    bound of Hoeffding (JASA 1963), which is never below the exact value, up to a sum of squares of 1,000, and normal
-    from there on.
+    It is exact if each observation is a win (1), a loss (-1) or a tie: the sign test (Dixon, Mood, JASA 1946). For
+    other observations it is the bound of Hoeffding (JASA 1963), which is never below the exact value, up to a sum of
+    squares of 1,000, and a normal approximation above.
 
-    wins, losses: observations above and below 0.
+    wins, losses: numbers of observations above and below 0.
     total, square: sum of the observations, and of their squares.
 
     Examples
@@ -103,7 +103,7 @@ def sign_p(wins: ArrayLike, losses: ArrayLike, total: ArrayLike, square: ArrayLi
 def signed_rank_p(x: ArrayLike) -> float:
     """Return the two-sided p-value of Wilcoxon's signed-rank test, exact also with ties and zeros.
 
-    The hypothesis is that of `sign_flip_p`. Zeros have ranks, which are left out (Pratt, JASA 1959).
+    The hypothesis is that of `sign_flip_p`. Zeros receive ranks, which the sum leaves out (Pratt, JASA 1959).
 
     x: shape (n,); independent observations: paired differences.
 
@@ -118,10 +118,10 @@ def signed_rank_p(x: ArrayLike) -> float:
 def mean_test(x: ArrayLike) -> float:
     """Return the two-sided p-value of "the expected value is 0" of independent observations.
 
-    The larger one of Student's t-test and of the exact test of signs: so few, skewed or constant observations are not
-    taken for certain.
+    It is the larger p-value of Student's t-test and of the exact test of signs, so that few, skewed or constant
+    observations do not appear certain.
 
-    x: shape (n,); at least two, independent and of the same distribution: paired differences.
+    x: shape (n,); at least two independent, identically distributed observations: paired differences.
 
     Examples
     --------
@@ -130,20 +130,20 @@ def mean_test(x: ArrayLike) -> float:
     """
     values = np.asarray(x, np.float64)
     signs, spread = sign_flip_p(values), values.std(ddof=1)
-    if not spread > 1e-12 * np.abs(values).max(initial=0.0):  # but for rounding all are equal
+    if not spread > 1e-12 * np.abs(values).max(initial=0.0):  # all values are equal, except for rounding
         return signs
     return max(signs, float(student_p(values.mean(), spread / np.sqrt(len(values)), len(values) - 1.0)))
 
 
 def holm(p: FloatVector, family: int = 0) -> FloatVector:
-    """Correct p-values for their number (Holm, Scandinavian Journal of Statistics 1979); NaN stays and does not count.
+    """Correct p-values of several tests (Holm, Scandinavian Journal of Statistics 1979); NaN stays and is not counted.
 
-    The chance of any false rejection is at most the level, whatever the tests have in common.
+    The probability of any false rejection is at most the level, however the tests depend on each other.
 
     p: shape (n,)
-    family: how many tests could have been looked at; by default those of ``p``. If K items are compared with the best
-        one *of the same data*, each of the K (K - 1) / 2 pairs could have been one of the K - 1 tests, so that is the
-        number; K - 1 is right for a reference that was named before.
+    family: number of tests that could have been made; by default the number of tests in ``p``. If K items are compared
+        with the best one *of the same data*, each of the K (K - 1) / 2 pairs could have been one of the K - 1 tests, so
+        the number is K (K - 1) / 2; K - 1 is right for a reference that was named beforehand.
 
     Examples
     --------

@@ -150,7 +150,7 @@ def comes_first(scored: Scored, start: int, one: int, other: int) -> bool:
     a, b = start + (one & _POSITION), start + (other & _POSITION)
     key, other_key = falling_key(scored.bits[a]), falling_key(scored.bits[b])
     if key != other_key:
-        return key < other_key
+        return bool(key < other_key)
     if scored.hashed and one >> _PLACES == other >> _PLACES:
         return mix(scored.documents[a] ^ scored.salt) < mix(scored.documents[b] ^ scored.salt)
     return one < other

@@ -145,7 +145,7 @@ def extend_preferences(
         before = about.get(key, {} if key == "numbers" else None)
         if before != value:
             other = f"{key} = {before}, not {value}"
-            if key == "numbers":
+            if key == "numbers" and isinstance(before, dict):
                 differ = sorted(name for name in {**before, **value} if before.get(name) != value.get(name))
                 other = f"another numbers version of {', '.join(differ)}"
             raise InputError(f"the matrix was estimated with {other}; different settings must not be mixed")

@@ -152,5 +152,5 @@ def comes_first(scored: Scored, start: int, one: int, other: int) -> bool:
     if key != other_key:
         return bool(key < other_key)
     if scored.hashed and one >> _PLACES == other >> _PLACES:
-        return mix(scored.documents[a] ^ scored.salt) < mix(scored.documents[b] ^ scored.salt)
+        return bool(mix(scored.documents[a] ^ scored.salt) < mix(scored.documents[b] ^ scored.salt))
     return one < other

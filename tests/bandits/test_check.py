@@ -121,7 +121,7 @@ BROKEN = {
         "update": lambda state, params, t, first, second, outcome, rng: state.wins[state.wins.shape[0]]
     },
     "recommends arm -1 of 4 after step 1$": {"recommend": lambda state, params: -1},
-    r"test_check.py: a function of policy 'mine' returns what is no arm: ValueError: too many values": {
+    r"test_check.py: a function of policy 'mine' does not return an arm: ValueError: too many values": {
         "select": lambda state, params, t, rng: (0, 0, 0)
     },
     "jumps too far": {

@@ -206,7 +206,7 @@ def plan_winner(estimates: Estimates, plan: FloatMatrix, winner: int) -> None:
 
 @inlined
 def plan_arm(superiors: Superiors, estimates: Estimates, plan: FloatMatrix, i: int, winner: int) -> None:
-    """Spread the constraint of arm i over cheap superiors except ``winner``; it must hold without any ``spare`` of them."""
+    """Spread the constraint of arm i over cheap superiors except ``winner``; it holds without any ``spare`` of them."""
     divergence, spare = estimates.divergence, spare_superiors(estimates.losses, estimates.wins, i, winner)
     if i != winner and spare >= 0:
         order, cost, left = superiors.order[i], superiors.cost[i], 1 - spare

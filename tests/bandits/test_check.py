@@ -179,7 +179,7 @@ def round_robin(state, params, t, rng):
 
 @pytest.mark.parametrize("compiled", [True, False])
 def test_a_deterministic_policy_passes_if_it_says_that_it_is_one(compiled):
-    with pytest.raises(PolicyError, match=r"same path whatever the seed; .* deterministic=True"):
+    with pytest.raises(PolicyError, match=r"same choices whatever the seed; .* deterministic=True"):
         check_policy(broken(select=round_robin, compiled=compiled))
     policy = broken(select=round_robin, compiled=compiled, deterministic=True)
     check_policy(policy)

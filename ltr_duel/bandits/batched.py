@@ -57,7 +57,7 @@ class Now:
     last_real: int  # the last step in which different arms were compared
     clock: int  # the step of a policy that learns in turn
     asked: int  # 1: a choice is pending
-    first: int  # the pending arms; for a set, its size
+    first: int  # first pending arm; for sets the size of the pending set
     second: int
     fresh: int  # 1: the pending arms have not been compared yet
     held: int  # number of arrived outcomes that the policy has not used yet
@@ -69,7 +69,7 @@ class Late(NamedTuple):
     batch: int
     delay: int
     now: Registers[Now]
-    first: IntVector  # (steps,) for a set: its size, 0 after its use
+    first: IntVector  # (steps,) first arm; for sets the size of the set, 0 once its outcome is used
     second: IntVector  # (steps,)
     outcome: IntVector  # (steps,)
     slates: IntMatrix  # (steps, K), or no rows
@@ -79,7 +79,7 @@ class Late(NamedTuple):
 
 
 def new_late(n_arms: int, batch: int, delay: int, *, slates: bool, in_turn: bool) -> Late:
-    """Return an empty ring. Raises `InputError` if there is not enough memory for it."""
+    """Return an empty ring. Raises `InputError` if there is not enough memory for the ring."""
     room = batch + delay
     require_memory(
         f"{room:,} comparisons whose outcomes are not known", 8 * room * (3 + slates * n_arms * (1 + n_arms / 8))

@@ -22,7 +22,7 @@ from ltr_duel.bandits.state import arrays_in
 from ltr_duel.core import FloatMatrix, FloatVector, Streams, components, interpreted, stream
 
 EASY_STEPS = 4000  # enough for every policy here to find the winner of an easy matrix
-LAW_RUNS = 300  # runs on each side of the relabelling test
+LAW_RUNS = 300  # number of runs for each labelling in the relabelling test
 LAW_STEPS = 40
 
 
@@ -86,7 +86,7 @@ def _check(given: components.Configured[Policy], *checks: Callable[[components.C
 
 
 def check_shape(given: components.Configured[Policy]) -> None:
-    """The policy is described, and ``init`` returns its ``State``: arrays without Python objects or NaN."""
+    """The policy has a description, and ``init`` returns its ``State``: arrays without Python objects or NaN."""
     label, policy, params = given
     stated = policy.assumes and (policy.cite or policy.where)
     _demand(bool(stated), label, "does not state what it assumes, or where it comes from")
@@ -119,8 +119,8 @@ def check_steps(given: components.Configured[Policy]) -> None:
         _demand(slow.decisions == steps, label, f"made {slow.decisions} choices in {steps} steps")
         _check_range(label, policy, slow, 5)
         where = _first_difference(slow, fast)
-        _demand(where is None, label, f"jumps too far: without jumping it makes another choice in step {where}")
-        _demand(_same_state(slow.state, fast.state), label, "ends in another state when the loop jumps")
+        _demand(where is None, label, f"jumps too far: without jumps its choice in step {where} is different")
+        _demand(_same_state(slow.state, fast.state), label, "ends in a different state when the loop jumps")
 
 
 def check_repeatable(given: components.Configured[Policy]) -> None:
@@ -132,11 +132,11 @@ def check_repeatable(given: components.Configured[Policy]) -> None:
     _demand(_first_difference(first, again) is None, label, "makes other choices when run again with the same seed")
     plain = play(given, p, steps, seed=5, plain=True)
     where = _first_difference(first, plain)
-    _demand(where is None, label, f"makes another choice as plain Python than compiled, in step {where}")
+    _demand(where is None, label, f"chooses differently as plain Python and as compiled code, in step {where}")
     _demand(
         _same_state(first.state, plain.state),
         label,
-        "ends in another state as plain Python than compiled (does it write to a name unpacked from the state?)",
+        "ends in different states as plain Python and compiled (does it write to a name unpacked from the state?)",
     )
     after = (random.getstate(), np.random.get_state()[1].tobytes())  # type: ignore[index]  # noqa: NPY002 -- only read
     _demand(before == after, label, "draws from global randomness; draw from the argument rng")
@@ -203,7 +203,7 @@ def check_relabelling(given: components.Configured[Policy]) -> None:
 
     here, there = short_runs(p, 0), short_runs(p[np.ix_(order, order)], LAW_RUNS)
     there = there[:, np.argsort(order)]
-    error = np.sqrt((here.var(axis=0) + there.var(axis=0)) / LAW_RUNS) + 0.02  # 0.02: if pulls hardly vary
+    error = np.sqrt((here.var(axis=0) + there.var(axis=0)) / LAW_RUNS) + 0.02  # + 0.02 for pulls that hardly vary
     z = np.abs(here.mean(axis=0) - there.mean(axis=0)) / error
     _demand(bool(z.max() < 5), label, f"prefers arms by their number (arm {z.argmax()}: {z.max():.1f} standard errors)")
 

@@ -64,7 +64,7 @@ def places(matrix: PreferenceMatrix) -> NDArray[np.int64]:
     """Return the position of each arm, 0 = best, which defines the best and the worst arm of a slate; shape (K,).
 
     Arms are sorted by the gap to the Condorcet winner or, without a winner, by the Copeland score. Equal arms keep the
-    order of the matrix, which changes no regret.
+    order of the matrix, which does not affect regret.
     """
     loss = loss_per_arm(matrix, "copeland" if matrix.condorcet_winner is None else "average")
     place = np.empty(len(matrix), np.int64)
@@ -87,7 +87,7 @@ def cumulative_regret(exposure: NDArray[np.float64], loss: NDArray[np.float64]) 
 def reference_errors(matrix: PreferenceMatrix, displayed: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the standard error of average regret that is due to the error of the matrix, for each row of impressions.
 
-    The regret of given pulls adds up the winner's gaps, each times the impressions of the arm: it is linear in the
+    The regret of given pulls is the sum of the winner's gaps times the impressions of the arms, so it is linear in the
     gaps, and the variances of independently estimated gaps add up. If pairs share queries (variance reduction
     ``stratified`` or ``common``), their errors are correlated, and the matrix does not contain the correlation. In this
     case the standard errors are added up, which is an upper bound. The winner is assumed to be correct. The result is

@@ -3,13 +3,13 @@
 Three posterior probabilities measure the evidence against arm i as the Condorcet winner: the probabilities that it wins
 more than half of all its duels (``pooled``), of its duels with the champion, and of its duels with its worst rival
 (``prefer``; times 8, because the worst of many is low by chance). The champion is the arm with the least evidence
-against it. Each other arm becomes a challenger with the smallest of its three probabilities, which is Thompson sampling
-that counts evidence once, whatever its origin. The challenger with the best win rate plays, or sometimes the challenger
-with the fewest duels. Without a challenger the champion plays itself.
+against it. Each other arm is a challenger with a probability equal to the smallest of its three probabilities: this is
+Thompson sampling, in which the same evidence is counted only once. The challenger with the best win rate plays, or
+sometimes the challenger with the fewest duels. Without a challenger the champion plays itself.
 
-A challenger j meets the champion, or the rival with the most evidence against j per duel and regret, the sum of the
-gaps of both arms. So an arm that clearly loses to a rival is not compared with a champion that is nearly equal to it,
-as on a circle. To find such rivals, some of an arm's first duels are against other arms.
+A challenger j meets the champion, or a rival whose duels give more evidence against j per unit of regret. So an arm
+that clearly loses to a rival is not compared with a champion that is nearly equal to it, as on a circle. To find such
+rivals, some of an arm's first duels are against other arms.
 
 At a low rate, a champion meets a random rival that it is not known to beat, instead of itself: the rival may have
 been ruled out as a winner and still beat the champion. If there is evidence against every arm, no Condorcet winner is
@@ -48,13 +48,13 @@ from ltr_duel.core import (
 )
 
 MANY = 8.0  # factor for the worst of many probabilities
-ENOUGH = 0.95  # larger probabilities count as this, so that the win rate decides
+ENOUGH = 0.95  # larger probabilities are reduced to this value, so that the win rate decides
 NO_WINNER = 0.001  # if no arm is likelier than this to be the Condorcet winner, no winner is assumed
-RAREST = 0.1  # probability that the challenger with the fewest duels plays instead of the best win rate
-ELSEWHERE, TRIES = 0.15, 20  # probability of a duel against another rival, until an arm had TRIES such duels
+RAREST = 0.1  # probability of choosing the challenger with the fewest duels, not with the best win rate
+ELSEWHERE, TRIES = 0.15, 20  # probability that a challenger meets another rival, during its first TRIES such duels
 CLEAR, LEAST_GAP = 1.5, 0.03  # evidence that is subtracted; lower limit of a gap
 CHECKS, MORE_CHECKS, CHECKED = 0.005, 0.2, 0.1  # rates of checks of the champion; probability that ends them
-FEW, OWN, MORE_OWN = 10, 0.02, 4.0  # below FEW duels, pooled rates judge a pair, except for a share from OWN on
+FEW, OWN, MORE_OWN = 10, 0.02, 4.0  # pairs with fewer duels than FEW; OWN + MORE_OWN misfit are judged by their duels
 SURE = 0.7  # a loss is certain if the posterior probability of a win is below SURE / t
 RENEWED = 1.1  # values that depend on t are updated when t has grown by this factor
 _FINE = 2.0**30  # compared numbers are rounded to 1 / _FINE, so that the order of summation does not matter
@@ -97,7 +97,7 @@ def init(n_arms: int, horizon: int, params: NoParams) -> State:
 
 
 def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
-    """The champion and a challenger, or the challenger and a rival with more evidence against it."""
+    """The champion and a challenger, or the challenger and a rival that gives more evidence."""
     if t >= state.now[0].due:
         renew(state, t)
     least = vector.smallest(state.doubt)
@@ -118,7 +118,8 @@ def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int,
 def best_challenger(state: State, champion: int, rng: Generator) -> int:
     """Sample the challengers; return the challenger with the best win rate, or sometimes with the fewest duels.
 
-    Otherwise an arm with bad first duels would not play if many arms equal the champion. Ties are broken at random.
+    Without the second case, an arm with bad first duels would never play if many arms equal the champion. Ties are
+    broken at random.
     """
     best, found, ties, rarest = -inf, champion, 0, uniform(rng) < RAREST
     for k in range(state.rate.shape[0]):
@@ -145,7 +146,7 @@ def unchecked_rival(state: State, champion: int, rng: Generator) -> int:
 
 @kernel
 def rival_to_try(state: State, champion: int, challenger: int, rng: Generator) -> int:
-    """Return a third arm: the arm that beat the challenger most clearly, or else the largest sampled win rate."""
+    """Return a third arm: the arm that most clearly beat the challenger, or else has the largest sampled win rate."""
     best, found = -1.0, champion
     for k in range(state.won.shape[0]):
         if k != champion and k != challenger:

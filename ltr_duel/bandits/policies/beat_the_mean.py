@@ -8,9 +8,9 @@ total order with relaxed stochastic transitivity (factor gamma >= 1) and the tri
 selects an arm that is within epsilon of the best with probability 1 - delta, and plays this arm from then on.
 
 An arm meets the mean of all remaining arms, itself included (equation 3); the outcome of a duel with itself is a coin,
-which is counted. When an arm is removed, all duels recorded against it are subtracted, so the duels of each pair are
-stored. A step costs O(1) amortised: the arms with the fewest duels are stored in a list, and the test of line 16 reads
-all arms only if it can succeed according to bounds on the largest and the smallest mean.
+which is counted. When an arm is removed, all duels recorded against it are subtracted, which requires the counts of
+each pair. A step costs O(1) amortised: the arms with the fewest duels are stored in a list, and the test of line 16
+reads all arms only if it can succeed according to bounds on the largest and the smallest mean.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def sweep_init(n_arms: int, horizon: int, params: Params) -> SweepState:
 
 
 def _terms(n_arms: int, horizon: int, params: Params) -> dict[str, float]:
-    """Return N, infinite, and the radius of equation (4), or (9) if gamma = 1; delta = 1 / (2 T K)."""
+    """Return N, which is infinite, and the radius of equation (4), or (9) if gamma = 1; delta = 1 / (2 T K)."""
     factor = 1.0 if params.gamma == 1.0 else 3.0 * params.gamma**2
     return {"enough": NEVER, "factor": factor, "level": log(2.0 * horizon * n_arms)}
 

@@ -72,7 +72,7 @@ def update(state: State, params: Params, t: int, slate: IntVector, size: int, wo
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
-    """A single arm stays alone in E until the next arm's doubt is overcome."""
+    """An arm stays alone in E until the bound of another arm reaches 1/2."""
     narrow = params.alpha * log(t)
     nearest = np.inf
     for k in range(state.doubt.shape[0]):

@@ -49,7 +49,7 @@ def chance(state: State, params: NoParams, arms: IntVector) -> float:
 
 
 def update(state: Any, params: NoParams, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Count, for the recommendation alone."""
+    """Count the outcomes, which only the recommendation uses."""
     if outcome > 0:
         state.wins[first, second] += 1
     elif outcome < 0:
@@ -84,7 +84,7 @@ def slate_chance(state: SlateState, params: NoParams, arms: IntVector) -> float:
 def slate_update(
     state: SlateState, params: NoParams, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator
 ) -> None:
-    """Count, for the recommendation alone."""
+    """Count the outcomes, which only the recommendation uses."""
     for a in range(size):
         lead = state.lead[slate[a]]
         for b in range(a + 1, size):  # the slate is in ascending order

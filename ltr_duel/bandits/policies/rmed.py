@@ -76,7 +76,7 @@ class State(NamedTuple):
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """L_C and L_R contain all arms, L_N is empty; each pair will meet once first."""
+    """L_C and L_R contain all arms, L_N is empty; the initial duels compare each pair once."""
     return State(*rmed_arrays(n_arms, 1, params.scale * n_arms**params.power))
 
 
@@ -198,7 +198,7 @@ def recommend(state: State, params: Params) -> int:
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
-    """i* alone in L_C, losing to no arm, meets itself until another arm is no longer ruled out."""
+    """If i* is alone in L_C and loses to no arm, it meets itself until another arm is no longer ruled out."""
     return last_step_alone(state, t)
 
 

@@ -53,12 +53,12 @@ class FixedState(State):
 
 
 def init(n_arms: int, horizon: int, params: Params) -> Rmed2State:
-    """Each pair will meet once first."""
+    """The initial duels compare each pair once."""
     return Rmed2State(*rmed_arrays(n_arms, 1, params.scale * n_arms**params.power))
 
 
 def fixed_init(n_arms: int, horizon: int, params: Params) -> FixedState:
-    """Each pair will meet alpha ln ln T times first."""
+    """The initial duels compare each pair alpha ln ln T times."""
     rounds = max(1, ceil(params.alpha * log(log(max(horizon, 3)))))
     return FixedState(*rmed_arrays(n_arms, rounds, params.scale * n_arms**params.power))
 

@@ -1,4 +1,4 @@
-"""Round robin: compares all pairs in turn and recommends the arm that beats the most others; no bandit.
+"""Round robin: compares all pairs in turn and recommends the arm that beats the most others; not a bandit algorithm.
 
 Pair number t mod K (K - 1) / 2 is compared in step t. Choices do not depend on outcomes, so all arms are shown equally
 often throughout, and regret is linear. A step costs O(1).

@@ -36,7 +36,7 @@ class State(NamedTuple):
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
     victories: IntVector  # (K,) duels that each arm won; -1 for removed arms
-    pairs: IntVector  # (K (K - 1) / 2,) the first n_pairs entries: i K + j of remaining pairs i < j, first the n_left
+    pairs: IntVector  # (K (K - 1) / 2,) the first n_pairs entries: i K + j of remaining pairs i < j, unmet pairs first
     now: Registers[Now]
 
 

@@ -70,7 +70,7 @@ def init(n_arms: int, horizon: int, params: NoParams) -> State:
 
 
 def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
-    """The pair being settled, or the arm found."""
+    """The pair being settled, or the winner of this round if it is known."""
     now = state.now[0]
     if t - now.start >= now.length:
         begin_round(state, t, rng)
@@ -212,7 +212,7 @@ def recommend(state: State, params: NoParams) -> int:
 
 
 def idle_until(state: State, params: NoParams, t: int) -> int:
-    """The arm found is played until the round ends."""
+    """The winner is played until the round ends."""
     now = state.now[0]
     if now.length == NEVER:
         return NEVER

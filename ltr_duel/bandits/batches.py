@@ -61,7 +61,7 @@ def arms_left(batches: Batches) -> int:
 
 @kernel
 def batch_of_step(batches: Batches, t: int) -> int:
-    """Return the batch whose turn it is; batches of one arm are skipped if there are larger ones."""
+    """Return the batch of step t; batches of one arm are skipped if larger batches exist."""
     count = batches.now[0].count
     m = (t - 1) % count
     for _ in range(count):

@@ -170,7 +170,7 @@ class Results:
 
     @property
     def policies(self) -> list[str]:
-        """Labels of the policies, in the order given."""
+        """Labels of the policies, in the order of their first runs."""
         return list(dict.fromkeys(run.label for run in self.runs))
 
     @property
@@ -205,7 +205,7 @@ class Results:
         return pd.DataFrame(rows)
 
     def summary(self, column: str = "") -> pd.DataFrame:
-        """Return mean, spread and quantiles at the horizon for each policy, tested against the best one, run by run.
+        """Return mean, spread and quantiles at the horizon for each policy, and paired tests against the best policy.
 
         The default column is average regret, or Copeland regret if there is no Condorcet winner.
 

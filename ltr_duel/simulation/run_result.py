@@ -55,7 +55,7 @@ class RunKey:
 
 
 def key_fields(key: RunKey) -> dict[str, Any]:
-    """Return the fields of a key, without newer fields that have the value implied by runs of older versions."""
+    """Return the fields of a key; fields of newer versions are omitted if they have the value of older runs."""
     return {name: value for name, value in vars(key).items() if (name, value) not in _AS_EVER}
 
 

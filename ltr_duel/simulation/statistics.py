@@ -58,8 +58,8 @@ def comparable_rows(frame: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame
 
     A policy that uses its horizon is a different algorithm for each horizon: its regret before the end predicts
     nothing about a shorter horizon. A policy with several horizons (within each combination of ``by``) would mix runs
-    of different length. For both, only the last row of each run is kept, and ``separate`` is true. Without the column
-    horizon, all runs of a policy are assumed to end at the policy's last step.
+    of different length. For both kinds of policies, only the last row of each run is kept, and ``separate`` is true.
+    Without the column horizon, all runs of a policy are assumed to end at the policy's last step.
     """
     lines = frame.groupby([*by, columns.POLICY], sort=False)
     knowing = {

@@ -4,9 +4,9 @@ Yue, Joachims. Beat the Mean Bandit. ICML 2011, Algorithm 1; comments give its l
 Outcomes must be independent coins of a known matrix. Random numbers are drawn only when they matter:
 
 - **Opponents.** The algorithm uses the duels and wins of an arm, but not its opponents. Each opponent is uniform on the
-  remaining arms, so a duel is won with the mean probability over these arms. Given the outcome of a duel that was not
-  subtracted, it is x with probability proportional to ``p[b, x]`` (won) or ``1 - p[b, x]`` (lost), independently
-  of all else. So the duels against an arm are drawn when it is removed, and all other opponents at a checkpoint.
+  remaining arms, so a duel is won with the mean probability over these arms. For a duel that was not subtracted, the
+  opponent is x with probability proportional to ``p[b, x]`` (if won) or ``1 - p[b, x]`` (if lost), independently of
+  all else. So the duels against an arm are drawn when it is removed, and all other opponents at a checkpoint.
 - **Outcomes.** Duels of an arm are *open* while only their number is known. An arm with w wins and l losses drawn, and
   at most n duels until some step, has a mean from w / n to 1 - l / n until then. While the largest and the smallest
   mean are certain to be closer than 2 c(n), all arms get duels and no outcome is drawn (`hop`). Otherwise the outcomes
@@ -159,7 +159,7 @@ def is_near(state: SweepState, b: int) -> bool:
 
 @kernel
 def serve(state: SweepState, room: int, world: World, rng: Generator) -> int:
-    """Serve the arms with the fewest duels, in at most ``room`` steps, until a removal; return the number of steps."""
+    """Serve the arms with the fewest duels for ``room`` steps or until a removal; return the number of steps."""
     now = state.now[0]
     fewest, waiting = fewest_duels(state), 0
     for b in state.active[: now.n_active]:
@@ -235,7 +235,7 @@ def name_opponents(state: SweepState, b: int, world: World, rng: Generator) -> N
 
 @kernel
 def name_against(state: SweepState, b: int, x: int, side: int, every: float, world: World, rng: Generator) -> int:
-    """Draw the number of lost, or won, duels against x; ``every`` is the sum of all weights. Return the total."""
+    """Draw the number of lost, or won, duels against x; ``every``: sum of all weights. Return the known number."""
     chance = world.p[b, x] if side == WON else 1.0 - world.p[b, x]
     new = draws.binomial_draw(state.unnamed[b, side], chance / every, rng)
     state.unnamed[b, side] -= new

@@ -1,6 +1,6 @@
-"""Policies choose the arms to compare next. Each algorithm (family) is one file that reads like its paper.
+"""Policies choose the arms to compare next. Each algorithm (or family) is one file that follows its paper.
 
-A policy sees arms and outcomes, never queries, lists or clicks.
+A policy receives arms and outcomes, never queries, lists or clicks.
 """
 
 import lazy_loader

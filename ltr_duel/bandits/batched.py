@@ -1,11 +1,11 @@
-"""The loop where outcomes come late: in batches, with a delay, or both.
+"""The loop for late outcomes: outcomes in batches, with a delay, or both.
 
-What is known before step t is the outcomes of the steps up to ``(t - 1 - delay) // batch * batch``: with a batch of 1
-and no delay all of them, and the run is that of `ltr_duel.bandits.loop`, step by step.
+Before step t the outcomes of the steps up to ``(t - 1 - delay) // batch * batch`` are known. With a batch of 1 and no
+delay, all earlier outcomes are known, and the run equals the run of `ltr_duel.bandits.loop`, step by step.
 
-A policy with ``any_order`` (`ltr_duel.bandits.policy.Policy`) only counts outcomes. It is asked again and again,
-without being told, until outcomes are known, and then told all of them. For other policies see
-`ltr_duel.bandits.in_turn`.
+A policy with ``any_order`` (`ltr_duel.bandits.policy.Policy`) only counts outcomes. The loop calls its ``select`` in
+each step without an ``update`` until outcomes arrive, and then calls ``update`` for all of them. For other policies
+see `ltr_duel.bandits.in_turn`.
 """
 
 from __future__ import annotations
@@ -47,39 +47,39 @@ class Lateness(NamedTuple):
 
     batch: int  # 1 or more
     delay: int  # steps, 0 or more
-    others: Generator  # the stream of choices beside the policy's own, see `ltr_duel.bandits.in_turn`
+    others: Generator  # the stream of further choices, see `ltr_duel.bandits.in_turn`
 
 
 class Now:
     """The progress of outcomes, and the pending choice of a policy that learns in turn."""
 
-    told: int  # steps whose outcomes have arrived
+    told: int  # number of steps whose outcomes have arrived
     last_real: int  # the last step in which different arms were compared
     clock: int  # the step of a policy that learns in turn
     asked: int  # 1: a choice is pending
-    first: int  # the pending arms; for a set, its size
+    first: int  # first pending arm; for sets the size of the pending set
     second: int
     fresh: int  # 1: the pending arms have not been compared yet
-    held: int  # outcomes that wait for the policy to choose their arms
+    held: int  # number of arrived outcomes that the policy has not used yet
 
 
 class Late(NamedTuple):
-    """A ring of steps whose outcomes are pending, and the outcomes that wait for a policy that learns in turn."""
+    """A ring of steps with pending outcomes, and the unused outcomes for a policy that learns in turn."""
 
     batch: int
     delay: int
     now: Registers[Now]
-    first: IntVector  # (steps,) for a set: its size, 0 after its use
+    first: IntVector  # (steps,) first arm; for sets the size of the set, 0 once its outcome is used
     second: IntVector  # (steps,)
     outcome: IntVector  # (steps,)
     slates: IntMatrix  # (steps, K), or no rows
     won: NDArray[np.int8]  # (steps, K, K), or no rows
-    waiting: IntMatrix  # (2 K, K) numbers of waiting outcomes of each pair: K rows of losses, then K rows of wins
+    waiting: IntMatrix  # (2 K, K) number of unused outcomes of each pair: K rows of losses, then K rows of wins
     asked: IntVector  # (K,) the pending set
 
 
 def new_late(n_arms: int, batch: int, delay: int, *, slates: bool, in_turn: bool) -> Late:
-    """Return an empty ring. Raises `InputError` if there is not enough memory for it."""
+    """Return an empty ring. Raises `InputError` if there is not enough memory for the ring."""
     room = batch + delay
     require_memory(
         f"{room:,} comparisons whose outcomes are not known", 8 * room * (3 + slates * n_arms * (1 + n_arms / 8))
@@ -120,7 +120,7 @@ def last_quiet(late: Late, t: int, last: int) -> int:
 def run_pairs_late(
     state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, span: Span, late: Late
 ) -> int:
-    """Let a policy that takes outcomes in any order compare pairs in some steps."""
+    """Run a policy of pairs that accepts outcomes in any order, for the steps of ``span``; return its decisions."""
     path, due, place = recorder.path, recorder.due, recorder.place
     pulls, best, outcomes = recorder.pulls_now, recorder.best_now, recorder.outcomes_now
     now, room = late.now[0], late.first.shape[0]
@@ -163,7 +163,7 @@ def run_pairs_late(
 def run_slates_late(
     state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, span: Span, late: Late
 ) -> int:
-    """Let a policy that takes outcomes in any order compare sets in some steps."""
+    """Run a policy of sets that accepts outcomes in any order, for the steps of ``span``; return its decisions."""
     now, room = late.now[0], late.first.shape[0]
     decisions, t = 0, span.start
     while t <= span.stop:

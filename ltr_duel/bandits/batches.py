@@ -1,4 +1,4 @@
-"""Small batches of arms: arms meet within a batch, beaten arms leave, and batches merge: for MergeRUCB and MergeDTS."""
+"""Batches of arms for MergeRUCB and MergeDTS: arms meet within a batch, beaten arms are removed, batches are merged."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel
 class Now:
     """The progress of the elimination."""
 
-    count: int  # batches
-    stage: int  # 1, 2, ...
-    since: int  # the step before this stage began
+    count: int  # number of batches
+    stage: int  # number of the stage: 1, 2, ...
+    since: int  # the last step of the previous stage
 
 
 class Batches(NamedTuple):
-    """The remaining arms in their batches; batch m holds ``arms[ends[m]:ends[m + 1]]``."""
+    """The remaining arms in their batches; batch m consists of ``arms[ends[m]:ends[m + 1]]``."""
 
     arms: IntVector  # (K,)
     ends: IntVector  # (K + 1,)
@@ -61,7 +61,7 @@ def arms_left(batches: Batches) -> int:
 
 @kernel
 def batch_of_step(batches: Batches, t: int) -> int:
-    """Return the batch whose turn it is; batches of one arm are skipped if there are larger ones."""
+    """Return the batch of step t; batches of one arm are skipped if larger batches exist."""
     count = batches.now[0].count
     m = (t - 1) % count
     for _ in range(count):
@@ -86,7 +86,7 @@ def drop_beaten(batches: Batches, doubts: FloatMatrix, m: int, bonus: float) -> 
 
 @kernel
 def is_beaten(doubts: FloatVector, arms: IntVector, bonus: float) -> bool:
-    """Return whether u_ij < 1/2 for some of these arms j, given the doubts of arm i."""
+    """Return whether u_ij < 1/2 for an arm j in ``arms``, given the doubts of arm i."""
     beaten = False
     for other in arms:
         beaten |= doubts[other] > bonus
@@ -104,7 +104,7 @@ def remove_arm(batches: Batches, m: int, place: int) -> None:
 
 @kernel
 def merge_when_due(batches: Batches, size: int, t: int, rng: Generator) -> None:
-    """End the stage if few enough arms remain to merge batches."""
+    """End the stage and merge batches if few enough arms remain."""
     now, n_arms = batches.now[0], batches.arms.shape[0]
     if now.count == 1 or arms_left(batches) > n_arms / 2.0**now.stage + 1:
         return
@@ -120,7 +120,7 @@ def merge_when_due(batches: Batches, size: int, t: int, rng: Generator) -> None:
 
 @kernel
 def merge(batches: Batches, size: int, rng: Generator) -> None:
-    """Pair small batches with large ones, as long as a pair has at most 1.5 ``size`` arms."""
+    """Merge small batches with large batches; a merged batch has at most 1.5 ``size`` arms."""
     now = batches.now[0]
     sort_by_size(batches, rng)
     low, high, made, filled = 0, now.count - 1, 0, 0
@@ -157,7 +157,7 @@ def sort_by_size(batches: Batches, rng: Generator) -> None:
 
 @kernel
 def copy_batch(batches: Batches, m: int, filled: int) -> int:
-    """Append batch m to `merged`; return the number of arms there."""
+    """Append batch m to `merged`; return the new number of arms in `merged`."""
     for arm in batches.arms[batches.ends[m] : batches.ends[m + 1]]:
         batches.merged[filled] = arm
         filled += 1

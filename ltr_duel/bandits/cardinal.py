@@ -1,8 +1,8 @@
-"""Bandits in a box: the ordinary bandit learners of which sparring, the doublers and MultiSBM consist.
+"""Boxes: the ordinary (cardinal) bandit algorithms that sparring, the doublers and MultiSBM consist of.
 
 Ailon, Karnin and Joachims reduce a dueling bandit to ordinary bandits, "singleton bandit machines" with two operations:
-*advance* returns the arm to play, *feedback* receives its reward. This module has three machines: UCB1, Thompson
-sampling and Exp3. A policy has one or more of them, box b in row b of its matrices.
+*advance* returns the arm to play, *feedback* receives its reward. This module has three kinds of boxes: UCB1, Thompson
+sampling and Exp3. A policy has one or more boxes; box b is stored in row b of the matrices.
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ from ltr_duel.core import (
 )
 
 UNPLAYED = 1e9  # initial mean reward in a UCB1 box, so that unplayed arms are played first, in random order
-_LOWEST = 1e-6  # level of a Thompson box: any above 0 will do
+_LOWEST = 1e-6  # minimum level of a Thompson box: any number above 0 is correct
 
 
 @dispatched_call
 def advance(boxes: Any, box: int, t: int, rng: Generator) -> int:
     """Return the arm that a box plays in step t."""
-    raise TypeError("these are no boxes")
+    raise TypeError("the argument is not a set of boxes")
 
 
 @dispatched_call
 def feedback(boxes: Any, box: int, arm: int, reward: float) -> None:
-    """Add a reward of an arm of a box, from 0 to 1."""
-    raise TypeError("these are no boxes")
+    """Add a reward, from 0 to 1, to an arm of a box."""
+    raise TypeError("the argument is not a set of boxes")
 
 
 @dispatched_call
 def most_played(boxes: Any, box: int) -> int:
-    """Return the arm that a box played most; the lowest number breaks ties."""
-    raise TypeError("these are no boxes")
+    """Return the arm that a box played most; ties are broken by the lowest number."""
+    raise TypeError("the argument is not a set of boxes")
 
 
 class UcbBoxes(NamedTuple):
@@ -81,7 +81,7 @@ def ucb_reset(boxes: UcbBoxes) -> None:
 
 
 def _ucb_advance(boxes: UcbBoxes, box: int, t: int, rng: Generator) -> int:
-    """UCB1: each arm once, then the largest ``mean + sqrt(alpha ln N / n)``, where N is the plays of this box."""
+    """UCB1: each arm once, then the largest ``mean + sqrt(alpha ln N / n)``; N is the number of plays of this box."""
     scale = sqrt(boxes.alpha[0] * log(max(boxes.total[box], 1)))
     return vector.random_highest(boxes.mean[box], boxes.width[box], scale, rng)
 
@@ -126,7 +126,7 @@ def thompson_advance(boxes: ThompsonBoxes, box: int, t: int, rng: Generator) -> 
 
 @kernel
 def thompson_feedback(boxes: ThompsonBoxes, box: int, arm: int, reward: float) -> None:
-    """Count a reward of an arm of a box, 0 or 1."""
+    """Count a reward, 0 or 1, of an arm of a box."""
     counts = boxes.good if reward else boxes.bad
     counts[box, arm] += 1
     good, bad = boxes.good[box, arm], boxes.bad[box, arm]

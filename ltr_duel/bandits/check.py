@@ -1,7 +1,7 @@
-"""`check_policy`: one call that tests the contract of policies.
+"""`check_policy`: test the contract of policies.
 
-The tests of this package call it for every policy; call it for yours. It simulates short runs on small matrices in the
-simulation loop. A policy that passes keeps the contract; its regret may still be high.
+The tests of this package call `check_policy` for every policy; call it for your own policy. It simulates short runs on
+small matrices in the simulation loop. A policy that passes keeps the contract, but its regret may still be high.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from ltr_duel.bandits.state import arrays_in
 from ltr_duel.core import FloatMatrix, FloatVector, Streams, components, interpreted, stream
 
 EASY_STEPS = 4000  # enough for every policy here to find the winner of an easy matrix
-LAW_RUNS = 300  # runs on each side of the relabelling test
+LAW_RUNS = 300  # number of runs for each labelling in the relabelling test
 LAW_STEPS = 40
 
 
 def check_policy(policy: Policy | str) -> None:
-    """Check that a policy keeps the contract: that of the module `ltr_duel.bandits.hooks`.
+    """Check that a policy keeps the contract in the module `ltr_duel.bandits.hooks`.
 
     Parameters
     ----------
     policy : Policy or str
-        A policy, registered or not, or text such as ``"rucb:alpha=0.51"``.
+        A policy, registered or not, or a string such as ``"rucb:alpha=0.51"``.
 
     Raises
     ------
     PolicyError
-        With the first thing that is wrong, in one sentence.
+        If a check fails; the message describes the first failure in one sentence.
     InputError
-        For a text that names no policy, or a parameter that is not legal.
+        If the policy does not exist, or a parameter is invalid.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def check_policy(policy: Policy | str) -> None:
     >>> from ltr_duel.bandits import POLICIES
     >>> check_policy(replace(POLICIES["random"], assumes=""))
     Traceback (most recent call last):
-    ltr_duel.bandits.policy.PolicyError: policy 'random' does not say what it assumes, or where it comes from
+    ltr_duel.bandits.policy.PolicyError: policy 'random' does not state what it assumes, or where it comes from
     """
     _check(
         POLICIES.configure(policy),
@@ -86,22 +86,22 @@ def _check(given: components.Configured[Policy], *checks: Callable[[components.C
 
 
 def check_shape(given: components.Configured[Policy]) -> None:
-    """The policy is described, and ``init`` returns its ``State``: arrays without Python objects or NaN."""
+    """The policy has a description, and ``init`` returns its ``State``: arrays without Python objects or NaN."""
     label, policy, params = given
     stated = policy.assumes and (policy.cite or policy.where)
-    _demand(bool(stated), label, "does not say what it assumes, or where it comes from")
+    _demand(bool(stated), label, "does not state what it assumes, or where it comes from")
     for n_arms in (1, 2, 5):
         state = policy.init(n_arms, 100 if policy.needs_horizon else 0, params)
         _demand(isinstance(state, policy.state), label, f"init returns {type(state).__name__}, not its State")
         for name, value in arrays_in(state):
             _demand(isinstance(value, np.ndarray), label, f"state.{name} is {type(value).__name__}, not an array")
-            _demand(value.dtype != object, label, f"state.{name} holds Python objects")
+            _demand(value.dtype != object, label, f"state.{name} contains Python objects")
             if value.dtype.kind == "f":
                 _demand(not np.isnan(value).any(), label, f"state.{name} starts with NaN")
 
 
 def check_range(given: components.Configured[Policy]) -> None:
-    """Arms are in range. Runs as plain Python, where a wrong index raises an error."""
+    """Arms are in range. The check runs plain Python, where a wrong index raises an error."""
     label, policy, _ = given
     try:
         played = play(given, easy_matrix(5), 60, plain=True)
@@ -116,11 +116,11 @@ def check_steps(given: components.Configured[Policy]) -> None:
     p = easy_matrix(5)
     for steps in (1, 7, 600):
         slow, fast = (play(given, p, steps, jump=jump) for jump in (False, True))
-        _demand(slow.decisions == steps, label, f"was asked {slow.decisions} times in {steps} steps")
+        _demand(slow.decisions == steps, label, f"made {slow.decisions} choices in {steps} steps")
         _check_range(label, policy, slow, 5)
         where = _first_difference(slow, fast)
-        _demand(where is None, label, f"jumps too far: without jumping it chooses otherwise in step {where}")
-        _demand(_same_state(slow.state, fast.state), label, "ends in another state when the loop jumps")
+        _demand(where is None, label, f"jumps too far: without jumps its choice in step {where} is different")
+        _demand(_same_state(slow.state, fast.state), label, "ends in a different state when the loop jumps")
 
 
 def check_repeatable(given: components.Configured[Policy]) -> None:
@@ -129,25 +129,25 @@ def check_repeatable(given: components.Configured[Policy]) -> None:
     p, steps = easy_matrix(4), 150
     before = (random.getstate(), np.random.get_state()[1].tobytes())  # type: ignore[index]  # noqa: NPY002 -- only read
     first, again = (play(given, p, steps, seed=5) for _ in range(2))
-    _demand(_first_difference(first, again) is None, label, "takes another path when run again with the same seed")
+    _demand(_first_difference(first, again) is None, label, "makes other choices when run again with the same seed")
     plain = play(given, p, steps, seed=5, plain=True)
     where = _first_difference(first, plain)
-    _demand(where is None, label, f"chooses otherwise as plain Python than compiled, in step {where}")
+    _demand(where is None, label, f"chooses differently as plain Python and as compiled code, in step {where}")
     _demand(
         _same_state(first.state, plain.state),
         label,
-        "ends in another state as plain Python than compiled (does it write to a name unpacked from the state?)",
+        "ends in different states as plain Python and compiled (does it write to a name unpacked from the state?)",
     )
     after = (random.getstate(), np.random.get_state()[1].tobytes())  # type: ignore[index]  # noqa: NPY002 -- only read
-    _demand(before == after, label, "draws from global randomness; draw from the rng it is given")
+    _demand(before == after, label, "draws from global randomness; draw from the argument rng")
     if not policy.deterministic:
         other = play(given, p, steps, seed=6)
-        complaint = "takes the same path whatever the seed; if it is meant to, register it with deterministic=True"
+        complaint = "makes the same choices whatever the seed; if this is intended, register it with deterministic=True"
         _demand(_first_difference(first, other) is not None, label, complaint)
 
 
 def check_small(given: components.Configured[Policy]) -> None:
-    """Problems of one and of two arms are legal."""
+    """Problems of one arm and of two arms are valid."""
     label, policy, _ = given
     alone = play(given, np.full((1, 1), 0.5), 50)
     _check_range(label, policy, alone, 1)
@@ -163,7 +163,7 @@ def check_counts(given: components.Configured[Policy]) -> None:
     streams = Streams(stream(7, "policy"), coins, coins, coins, coins)
     Run(policy, params, 4, MatrixOracle(p), streams, counts, horizon=steps).advance(steps)
     chosen = _pulls(policy, play(given, p, steps, seed=7))
-    _demand(np.array_equal(counts.pulls[-1], chosen), label, "chooses otherwise when it is asked for recommendations")
+    _demand(np.array_equal(counts.pulls[-1], chosen), label, "makes other choices when `recommend` is called")
 
 
 def check_winner(given: components.Configured[Policy]) -> None:
@@ -203,7 +203,7 @@ def check_relabelling(given: components.Configured[Policy]) -> None:
 
     here, there = short_runs(p, 0), short_runs(p[np.ix_(order, order)], LAW_RUNS)
     there = there[:, np.argsort(order)]
-    error = np.sqrt((here.var(axis=0) + there.var(axis=0)) / LAW_RUNS) + 0.02  # 0.02: for pulls that hardly vary
+    error = np.sqrt((here.var(axis=0) + there.var(axis=0)) / LAW_RUNS) + 0.02  # + 0.02 for pulls that hardly vary
     z = np.abs(here.mean(axis=0) - there.mean(axis=0)) / error
     _demand(bool(z.max() < 5), label, f"prefers arms by their number (arm {z.argmax()}: {z.max():.1f} standard errors)")
 
@@ -235,7 +235,7 @@ def play(
 
 
 def _pulls(policy: Policy, run: Run) -> FloatVector:
-    """Return how often each arm was chosen."""
+    """Return the number of times that each arm was chosen."""
     if policy.feedback == "slate":
         return np.asarray(run.path.sum(axis=0), float)
     return np.bincount(run.path.ravel(), minlength=run.n_arms).astype(float)

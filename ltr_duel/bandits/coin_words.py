@@ -1,4 +1,4 @@
-"""Many coins at once: each compares 16 random bits, a word, with the first 16 bits of its probability.
+"""Many coins at once: each coin compares a word of 16 random bits with the first 16 bits of its probability.
 
 One draw from a policy's generator for each coin would be most of the cost of Thompson sampling. Instead, two draws
 seed a counter-based generator, and each of its 64-bit numbers gives the words of four coins.
@@ -32,13 +32,13 @@ OddsMatrix: TypeAlias = NDArray[np.uint16]
 WordVector: TypeAlias = NDArray[np.uint16]
 LaneVector: TypeAlias = NDArray[np.uint64]
 
-BLOCK = COINS  # rows of odds are padded with zeros to a multiple of it
+BLOCK = COINS  # rows of odds are padded with zeros to a multiple of BLOCK
 _WORD = 65536.0  # 2^16
 _HALF = 4294967296.0  # 2^32
 
 
 class Coins(NamedTuple):
-    """A row of coins, one for each of some arms; ``odds[k]`` is the first 16 bits of ``chance[arms[k]]``."""
+    """A row of coins, one for each arm in ``arms``; ``odds[k]`` is the first 16 bits of ``chance[arms[k]]``."""
 
     arms: IntVector
     odds: WordVector
@@ -70,7 +70,7 @@ def no_odds(coins: int) -> WordVector:
 
 @inlined
 def gather(row: WordVector, odds: WordVector, arms: IntVector) -> None:
-    """Copy the odds against these arms to the start of ``row``."""
+    """Copy the odds against ``arms`` to the start of ``row``."""
     for k in range(arms.shape[0]):
         row[k] = odds[arms[k]]
 
@@ -92,7 +92,7 @@ def new_seed(rng: Generator) -> np.uint64:
 def toss_block(coins: Coins, seed: np.uint64, drawn: int, at: int, mask: int, rng: Generator) -> int:
     """Flip the coins in ``mask`` of the block that starts at position ``at`` of a row; return the mask of the winners.
 
-    The first ``drawn`` numbers of the seed are used already.
+    The first ``drawn`` numbers of the seed have already been used.
     """
     write_words(coins.lane, seed, drawn)
     below, equal = compare_words(coins.lane.view(np.uint16), coins.odds[at:])

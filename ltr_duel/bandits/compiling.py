@@ -63,7 +63,7 @@ def plain_text(
 ) -> Callable[..., Any]:
     """Return a function in which every compiled helper, at any depth, is replaced by its Python source.
 
-    ``known`` holds the helpers replaced so far, because helpers may call each other recursively.
+    ``known`` contains the helpers replaced so far, because helpers may call each other recursively.
     """
     known = {} if known is None else known
     text: Any = interpreted(function)
@@ -94,12 +94,12 @@ def run_loop(policy: Policy, loop: Callable[..., int], args: tuple[Any, ...]) ->
     try:
         return loop(*args)
     except Exception as error:
-        if isinstance(loop, jit.Kernel):  # no kernel raises: it could not be compiled
+        if isinstance(loop, jit.Kernel):  # kernels never raise, so the compilation failed
             _blame(policy, args[0], args[1])
         elif not (isinstance(error, PolicyError) or own_frames(policy, error)):
             file = interpreted(policy.select).__code__.co_filename
             said = f"{type(error).__name__}: {error}".splitlines()[0]
-            raise PolicyError(f"{file}: a function of policy '{policy.name}' returns what is no arm: {said}") from error
+            raise PolicyError(f"{file}: a function of policy '{policy.name}' does not return an arm: {said}") from error
         raise
 
 

@@ -1,12 +1,12 @@
-"""The cheapest plan that identifies an arm as a Copeland winner, updated from step to step: for ECW-RMED.
+"""The cheapest plan that identifies an arm as a Copeland winner, updated in each step; used by ECW-RMED.
 
 A plan gives the number of duels of each pair, q_ij ln t, such that the constraints in `policies.ecw_rmed` hold. The
-constraint of each arm is independent of the others: sorting the costs r_ij / d_ij of the arms that beat it, where r_ij
-is the regret of a duel and d_ij its evidence, solves it exactly.
+constraint of each arm is independent of the other constraints. It is solved exactly by sorting the costs r_ij / d_ij of
+the arms that beat the arm, where r_ij is the regret of a duel and d_ij its evidence.
 
 The sorted orders and the plan are stored. A duel changes one cost, and thus one arm's share of the plan. If it reverses
-an estimated preference, it changes the costs of up to K arms. If several arms may be the winner, the plans of all but
-the one that was the cheapest are computed again.
+an estimated preference, it changes the costs of up to K arms. If several arms may be the winner, the plans of all these
+arms except the previously cheapest are computed again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ROUNDING = 1e-9  # plans whose regrets differ by less are equally good
 
 
 class Estimates(NamedTuple):
-    """The estimated preferences and their strength."""
+    """The estimated preferences and the evidence for them."""
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
     divergence: FloatMatrix  # (K, K) d(phat_ij, 1/2)
@@ -32,18 +32,18 @@ class Estimates(NamedTuple):
 
 
 class Superiors(NamedTuple):
-    """The arms that seem to beat each arm, the cheapest first. A duel changes few of these rows."""
+    """The arms that seem to beat each arm, the cheapest first. A duel changes only a few rows."""
 
-    order: IntMatrix  # (K, K) the first size[i] of row i: arms by cost, then by number
+    order: IntMatrix  # (K, K) the first size[i] entries of row i: arms by cost, then by number
     size: IntVector  # (K,)
     cost: FloatMatrix  # (K, K) r_ij / d_ij of the arms in the row, infinity for the others
     stale: IntVector  # (K,) 1 if the row must be sorted and planned again
 
 
 class Now:
-    """The basis of the plan."""
+    """The winner and the losses on which the plan is based."""
 
-    planned: int  # the winner of `cheapest`, -1 before the first plan
+    planned: int  # the Copeland winner of the plan `cheapest`, -1 before the first plan
     least: int  # fewest losses of an arm when the costs were computed
 
 
@@ -72,7 +72,7 @@ def new_plans(n_arms: int) -> Plans:
 
 @kernel
 def record(estimates: Estimates, stale: IntVector, winner: int, loser: int) -> None:
-    """Count a duel, and mark as stale the arms whose superiors, or the superiors' costs, it changes."""
+    """Count a duel, and mark as stale the arms whose superiors, or whose superiors' costs, change."""
     wins, losses = estimates.wins, estimates.losses
     before = wins[winner, loser] - wins[loser, winner]
     wins[winner, loser] += 1
@@ -91,7 +91,7 @@ def record(estimates: Estimates, stale: IntVector, winner: int, loser: int) -> N
 
 @kernel
 def note_losses(stale: IntVector, wins: IntMatrix, arm: int) -> None:
-    """Mark the arms that ``arm`` seems to beat as stale: their cost of it depends on the number of its losses."""
+    """Mark the arms that ``arm`` seems to beat as stale: the cost of ``arm`` in their rows depends on its losses."""
     for i in range(stale.shape[0]):
         stale[i] |= int(beats(wins, arm, i))
 
@@ -104,7 +104,7 @@ def beats(wins: IntMatrix, i: int, j: int) -> bool:
 
 @kernel
 def cheapest_plan(estimates: Estimates, plans: Plans) -> int:
-    """Fill `cheapest` with the q_ij of the estimated Copeland winner whose plan has the least regret; return it."""
+    """Fill `cheapest` with the least-regret plan of an estimated Copeland winner; return this winner."""
     losses, superiors, now = estimates.losses, plans.superiors, plans.now[0]
     stale, least = superiors.stale, fewest(losses)
     if now.least != least:
@@ -129,7 +129,7 @@ def cheapest_plan(estimates: Estimates, plans: Plans) -> int:
                 plan = plans.other
                 make_plan(estimates, superiors, plan, winner)
             regret = planned_regret(plan, losses, least)
-            if regret < cost - _ROUNDING:  # among equals the first
+            if regret < cost - _ROUNDING:  # ties are broken by the lowest number
                 best, cost = winner, regret
             n += 1
             winner = nth_equal(losses, least, n)
@@ -206,7 +206,7 @@ def plan_winner(estimates: Estimates, plan: FloatMatrix, winner: int) -> None:
 
 @inlined
 def plan_arm(superiors: Superiors, estimates: Estimates, plan: FloatMatrix, i: int, winner: int) -> None:
-    """Spread the constraint of arm i over its cheapest superiors except ``winner``; all but `spare` are needed."""
+    """Spread the constraint of arm i over cheap superiors except ``winner``; it holds without any ``spare`` of them."""
     divergence, spare = estimates.divergence, spare_superiors(estimates.losses, estimates.wins, i, winner)
     if i != winner and spare >= 0:
         order, cost, left = superiors.order[i], superiors.cost[i], 1 - spare
@@ -227,5 +227,5 @@ def plan_arm(superiors: Superiors, estimates: Estimates, plan: FloatMatrix, i: i
 
 @kernel
 def spare_superiors(losses: IntVector, wins: IntMatrix, i: int, winner: int) -> int:
-    """Return by how many the superiors of i other than ``winner`` exceed L_i - L_i* + 1."""
+    """Return the number of superiors of i other than ``winner``, minus (L_i - L_i* + 1)."""
     return losses[winner] - 1 - (1 if beats(wins, winner, i) else 0)

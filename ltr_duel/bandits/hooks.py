@@ -1,6 +1,6 @@
-"""The functions of a policy, as the loop calls them: each call goes to the policy whose class of states comes first.
+"""The functions of a policy that the loop calls; the class of the first argument, the state, determines the policy.
 
-The simulation loop owns time, the coin and the counting. In each step it calls
+The simulation loop advances time, samples outcomes and counts. In each step it calls
 
     select(state, params, t, rng)                                  -> first, second
     update(state, params, t, first, second, outcome, rng)
@@ -10,14 +10,14 @@ or, for a policy that compares whole sets of arms at once (`select_slate` and `u
     select(state, params, t, slate, rng)                           -> size
     update(state, params, t, slate, size, won, rng)
 
-and, at checkpoints, ``recommend(state, params) -> arm``. A policy may add ``idle_until``: where nothing can change
-for a while the loop then jumps. It may also add `Sweeps`: another way to walk through many steps at once, the same in
-law, where the outcomes are coins of a known matrix. The functions need no decorator: numba compiles them when the loop
-is compiled, and plain Python runs the same text. Only what other compiled functions call is a `kernel`.
+and, at checkpoints, ``recommend(state, params) -> arm``. A policy may define ``idle_until``, so that the loop skips
+steps in which nothing can change. It may also have `Sweeps`, functions that execute many steps at once, with the same
+distribution, if the outcomes are sampled from a known matrix. The functions need no decorator: numba compiles them with
+the loop, and plain Python runs the same source. Only helpers that other compiled functions call are a `kernel`.
 
 The loop checks in each step that the arms chosen by a policy from outside this package exist (`wrong_pair`,
-`wrong_slate`): otherwise compiled code would write outside its arrays. Tests check the policies of this package
-instead; for them the compiler removes the check.
+`wrong_slate`), because compiled code would otherwise write outside its arrays. The policies of this package are
+checked by tests instead; for them the compiler removes the check.
 
 `PolicyPage` and `SlatePolicyPage` are protocols of a policy's module, for editors and type checkers. At the end of
 ``mine.py``::
@@ -66,20 +66,20 @@ def select_slate(state: Any, params: Any, t: int, slate: IntVector, rng: Generat
 def update_slate(state: Any, params: Any, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator) -> None:
     """Update the state: for positions a < b of the slate, ``slate[a]`` won (``won[a, b]`` is +1) or lost (-1).
 
-    With a slate of one arm ``won`` has no content.
+    For a slate of one arm, ``won`` is not used.
     """
     raise TypeError("this state belongs to no registered policy")
 
 
 @dispatched
 def recommend(state: Any, params: Any) -> int:
-    """Return the arm that the policy would use if it had to stop now."""
+    """Return the arm that the policy would choose if it had to stop now."""
     raise TypeError("this state belongs to no registered policy")
 
 
 @dispatched
 def idle_until(state: Any, params: Any, t: int) -> int:
-    """Return, if `select` chose one arm alone in step t, the last step in which it is certain to repeat this choice.
+    """Return the last step up to which `select` is certain to repeat the arm that it chose alone in step t.
 
     Up to that step, `select` and `update` must draw no random number and change no state. The default, t itself,
     means that the loop never jumps.
@@ -89,11 +89,11 @@ def idle_until(state: Any, params: Any, t: int) -> int:
 
 @dispatched_call
 def sweep(state: Any, params: Any, p: FloatMatrix, t: int, until: int, met: IntMatrix, rng: Generator) -> int:
-    """Take the steps t..until at once, where arm i beats arm j with probability ``p[i, j]``, independently.
+    """Execute the steps t..until at once, where arm i beats arm j with probability ``p[i, j]``, independently.
 
-    Add the number of duels of each pair to ``met[first, second]``; they add up to the number of steps. After each
-    call, ``met`` and the recommendation must have the same distribution as after single steps. Return the number of
-    decisions.
+    Add the number of duels of each pair to ``met[first, second]``; the numbers add up to the number of steps. After
+    each call, ``met`` and the recommendation must have the same distribution as after single steps. Return the number
+    of decisions.
     """
     raise TypeError("this state belongs to no registered policy")
 
@@ -114,7 +114,7 @@ def wrong_slate(state: Any, due: IntVector, n_arms: int, t: int, slate: IntVecto
 
 
 def require_arms(kind: type) -> None:
-    """Let the loop check the arms that a policy with this State class chooses."""
+    """Enable the loop's check of arms for policies with this State class."""
     implement(wrong_pair, kind, _wrong_pair)
     implement(wrong_slate, kind, _wrong_slate)
 
@@ -166,11 +166,11 @@ class _Page(Protocol):
         """Return the state before the first step."""
 
     def recommend(self, state: Any, params: Any, /) -> int:
-        """Return the arm that the policy would use if it had to stop now."""
+        """Return the arm that the policy would choose if it had to stop now."""
 
 
 class PolicyPage(_Page, Protocol):
-    """The page of a policy that compares pairs; `ltr_duel.bandits.hooks` describes the functions.
+    """The module of a policy that compares pairs; `ltr_duel.bandits.hooks` describes the functions.
 
     Examples
     --------

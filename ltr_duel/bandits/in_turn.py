@@ -1,8 +1,9 @@
-"""The loop for outcomes that come late, of policies that learn one outcome after the other.
+"""The loop for late outcomes of policies that learn one outcome after the other, in turn.
 
-Such a policy is told only of what it asks for: each step is chosen from a copy of what the policy was before it asked,
-so all choices have the law of its next one, and an outcome waits until the policy asks for the same arms. So it learns
-from independent outcomes of what it asked for, and its path has the law of a path without batches, only later:
+Such a policy has one pending choice. Until its outcome arrives, the arms of each step are chosen by a copy of the state
+before the pending choice, so all these choices have the same distribution. Outcomes are stored until the policy chooses
+the same arms, and are then passed to ``update``. The policy therefore learns from independent outcomes of its choices,
+and the sequence of its updates has the same distribution as without batches, but is delayed:
 Joulani, György, Szepesvári. Online Learning under Delayed Feedback. ICML 2013, algorithm QPM-D.
 """
 
@@ -42,18 +43,18 @@ Words = NDArray[np.uint64]
 
 
 class InTurn(NamedTuple):
-    """What a policy needs besides its state: outcomes that wait, and its state before it asked, word by word."""
+    """The data beside a policy's state: unused outcomes, and a copy of the state before the pending choice."""
 
     late: Late
     words: Words  # the memory of the policy's state
-    before: Words  # what it held before the policy asked
-    trial: Any  # the state in which further choices are made
-    tried: Words  # its memory
+    before: Words  # a copy of this memory before the pending choice
+    trial: Any  # the state that makes further choices
+    tried: Words  # the memory of ``trial``
     others: Generator  # the stream of further choices
 
 
 def new_in_turn(state: Any, late: Late, others: Generator) -> tuple[Any, InTurn]:
-    """Return a state whose memory is in one piece, and what else the loop takes."""
+    """Return a state whose memory is in one piece, and the other data of the loop."""
     state, words = in_one_piece(state)
     trial, tried = in_one_piece(state)
     return state, InTurn(late, words, np.zeros_like(words), trial, tried, others)
@@ -61,14 +62,14 @@ def new_in_turn(state: Any, late: Late, others: Generator) -> tuple[Any, InTurn]
 
 @kernel
 def copy_words(to: Words, of: Words) -> None:
-    """Copy a buffer."""
+    """Copy the buffer ``of`` to ``to``."""
     for word in range(of.shape[0]):
         to[word] = of[word]
 
 
 @kernel
 def ask_for_pair(state: Any, params: Any, streams: Streams, recorder: Recorder, t: int, turn: InTurn) -> bool:
-    """Let the policy ask for a pair if it waits for none; return whether it asked for an arm that does not exist."""
+    """Choose a pair unless a choice is pending; return whether an arm of it does not exist."""
     now = turn.late.now[0]
     if now.asked == 1:
         return False
@@ -80,7 +81,7 @@ def ask_for_pair(state: Any, params: Any, streams: Streams, recorder: Recorder, 
 
 @kernel
 def next_outcome(turn: InTurn) -> int:
-    """Draw a waiting outcome of the pair that was asked for, without replacement: 1 for a win, 0, and -1 for none."""
+    """Draw an unused outcome of the pending pair, without replacement: 1 for a win, 0 for a loss, -1 if none exists."""
     late, now = turn.late, turn.late.now[0]
     first, second, n_arms = now.first, now.second, turn.late.waiting.shape[1]
     lost, won = late.waiting[first, second], late.waiting[first + n_arms, second]
@@ -96,7 +97,7 @@ def next_outcome(turn: InTurn) -> int:
 def run_pairs_in_turn(
     state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, span: Span, turn: InTurn
 ) -> int:
-    """Let a policy compare pairs in some steps."""
+    """Run a policy of pairs that learns in turn, for the steps of ``span``; return the number of decisions."""
     path, due, place = recorder.path, recorder.due, recorder.place
     pulls, best, outcomes = recorder.pulls_now, recorder.best_now, recorder.outcomes_now
     late, now = turn.late, turn.late.now[0]
@@ -154,7 +155,7 @@ def run_pairs_in_turn(
 
 @kernel
 def ask_for_slate(state: Any, params: Any, streams: Streams, recorder: Recorder, t: int, turn: InTurn) -> bool:
-    """Let the policy ask for a set if it waits for none; return whether it asked for an arm that does not exist."""
+    """Choose a set unless a choice is pending; return whether its size is wrong or an arm does not exist."""
     late, now = turn.late, turn.late.now[0]
     if now.asked == 1:
         return False
@@ -168,7 +169,10 @@ def ask_for_slate(state: Any, params: Any, streams: Streams, recorder: Recorder,
 def run_slates_in_turn(
     state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, span: Span, turn: InTurn
 ) -> int:
-    """Let a policy compare sets in some steps. An outcome waits for batch + delay steps."""
+    """Run a policy of sets that learns in turn, for the steps of ``span``; return the number of decisions.
+
+    Unused outcomes are discarded after batch + delay steps.
+    """
     late, now, room = turn.late, turn.late.now[0], turn.late.first.shape[0]
     decisions, t = 0, span.start
     while t <= span.stop:

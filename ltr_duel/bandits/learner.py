@@ -1,6 +1,6 @@
 """A policy that chooses many comparisons at once and receives their outcomes later, see `ltr_duel.bandits.batched`.
 
-With one comparison at a time, its path equals the path of a simulation with the same random numbers.
+With one comparison at a time, its choices equal the choices of a simulation with the same random numbers.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from ltr_duel.bandits.state import in_one_piece
 from ltr_duel.core import IntMatrix, IntVector, SignMatrix, kernel
 
 Arms = tuple[int, ...]
-Outcome = tuple[Arms, bytes]  # for each pair of the arms, in order, a byte of +1 or -1; none for an arm alone
-_MANY = 200  # comparisons from which compiled code saves more time than its loading takes
+Outcome = tuple[Arms, bytes]  # one byte, +1 or -1, for each pair of the arms, in order; empty for an arm alone
+_MANY = 200  # number of comparisons from which compiled code saves more time than loading it takes
 
 
 @kernel
@@ -53,7 +53,7 @@ class Learner:
     rng, others: the policy's stream, and the stream of further choices of a policy that learns in turn.
     order: shape (n_arms,); arm ``order[k]`` is the policy's arm k.
 
-    Raises `InputError` if the policy or a parameter is unknown, or there is not enough memory for so many arms.
+    Raises `InputError` if the policy or a parameter is unknown, or there is not enough memory for ``n_arms`` arms.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Learner:
         for k, arms in enumerate(chosen):
             if not arms or min(arms) < 0 or max(arms) >= self._n_arms:
                 raise PolicyError(
-                    f"policy '{self._policy.name}' chooses no arms of {self._n_arms} in step {self.t + k}"
+                    f"policy '{self._policy.name}' chooses no valid arms among {self._n_arms} in step {self.t + k}"
                 )
         return [tuple(self._order[list(arms)].tolist()) for arms in chosen]
 
@@ -102,7 +102,7 @@ class Learner:
             self._asked, self.t = (), self.t + 1
 
     def recommend(self) -> int:
-        """Return the arm that the policy would use if it had to stop now."""
+        """Return the arm that the policy would choose if it had to stop now."""
         return int(self._order[self._policy.recommend(self._state, self._params)])
 
     def _in_any_order(self, n: int) -> list[Arms]:
@@ -117,7 +117,7 @@ class Learner:
         return [tuple(slate[:size]) for slate, size in zip(slates.tolist(), sizes.tolist(), strict=True)]
 
     def _next(self, k: int) -> Arms:
-        """Return choice k of a batch: the first is the policy's pending choice, a copy of the policy makes the rest."""
+        """Return choice k of a batch: the pending choice for k = 0, otherwise a choice by a copy of the policy."""
         asked = self._ask()
         if k == 0:
             return asked

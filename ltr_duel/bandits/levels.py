@@ -7,12 +7,12 @@ probabilities ``chance[k] = Pr(theta_k > level)``. A duel changes a probability 
 
 and ``- m(a, b + 1) x`` for a loss, with ``m(a, b) = C(a + b, a) x^a (1 - x)^b``. A coin for each arm, many at once
 (see `words`), decides which samples are above the level. If there is exactly one, it is the largest, and no sample is
-drawn. If there are several, only these are drawn, given that they are above the level; if there are none, all samples
-are drawn, given that they are below it. The result has the distribution of K draws, whatever the level.
+drawn. If there are several, only these samples are drawn, conditional on being above the level. If there are none, all
+samples are drawn, conditional on being below the level. The result has the distribution of K draws for every level.
 
-A good level makes this cheap: a few samples above it, seldom none. The draws since the level was set are counted. When
-they exceed a row's ``patience``, the row gets a new level from the current posteriors, which takes K sums of binomial
-probabilities. The level depends only on the past, never on the samples of its step.
+With a good level, few samples are above it, and rarely none, so that a step is cheap. The draws since the level was set
+are counted. When they exceed a row's ``patience``, a new level is computed from the current posteriors, which takes K
+sums of binomial probabilities. The level depends only on earlier steps, never on the samples of the current step.
 
 Functions that run for nanoseconds are `inlined`: a call would copy the eighty numbers that describe the arrays of a row
 through memory, which takes 90 ns.
@@ -47,7 +47,7 @@ _HALVINGS = 12  # bisections of the interval in search of a new level
 
 
 class Levels(NamedTuple):
-    """R rows of K posteriors, and scratch for one of them. The policy stores wins and losses."""
+    """R rows of K posteriors, and scratch memory for one row. The policy stores wins and losses."""
 
     level: FloatVector  # (R,) initially 1/2
     chance: FloatMatrix  # (R, K) Pr(theta > level)
@@ -71,7 +71,7 @@ class Posteriors(NamedTuple):
 
 
 class Field(NamedTuple):
-    """The arms that take part in a draw: some arms without one, and only those with a low doubt."""
+    """The arms that take part in a draw: the arms in ``arms`` whose doubt is at most ``bonus``."""
 
     arms: IntVector
     odds: WordVector  # in the order of ``arms``
@@ -101,14 +101,14 @@ def record_sample(levels: Levels, row: int, arm: int, won: bool, a: int, b: int,
 
 @inlined
 def renew_level(levels: Levels, row: int, known: Posteriors, field: Field, least: float) -> None:
-    """Give a row whose patience is spent a new level, at least ``least``; doubts do not matter."""
+    """Set a new level, at least ``least``, of a row whose patience is exhausted; doubts are ignored."""
     if levels.patience[row] < 0:
         set_level(levels, row, list_arms(levels, field, inf), known, least)
 
 
 @inlined
 def draw_largest(levels: Levels, row: int, known: Posteriors, field: Field, least: float, rng: Generator) -> int:
-    """Return the arm of the field with the largest of fresh samples; -1 if none exceeds ``least``."""
+    """Return the arm of the field with the largest posterior sample, or -1 if no sample exceeds ``least``."""
     above = toss_coins(levels, Coins(field.arms, field.odds, levels.chance[row], levels.lane), rng)
     above = keep_arms(levels.some, above, field, field.bonus)
     if above > 0:
@@ -128,7 +128,7 @@ def list_arms(levels: Levels, field: Field, bonus: float) -> int:
 
 @inlined
 def keep_arms(some: IntVector, count: int, field: Field, bonus: float) -> int:
-    """Keep the first ``count`` arms of a list that take part, at this bonus; return their number."""
+    """Reduce the first ``count`` arms of a list to the arms whose doubt is at most ``bonus``; return their number."""
     kept = 0
     for k in some[:count]:
         if k != field.without and field.doubts[k] <= bonus:
@@ -139,7 +139,7 @@ def keep_arms(some: IntVector, count: int, field: Field, bonus: float) -> int:
 
 @inlined
 def toss_coins(levels: Levels, coins: Coins, rng: Generator) -> int:
-    """Flip the coins of some arms; list the winners in ``some``, and return their number."""
+    """Flip the coins; list the arms above the level in ``some``, and return their number."""
     count, size, seed = 0, coins.arms.shape[0], new_seed(rng)
     for at in range(0, size, BLOCK):
         mask = toss_block(coins, seed, at // 4, at, block_mask(size, at), rng)
@@ -186,7 +186,7 @@ def largest_below(levels: Levels, row: int, count: int, known: Posteriors, least
 
 @kernel
 def set_level(levels: Levels, row: int, count: int, known: Posteriors, least: float) -> None:
-    """Give a row a level, at least ``least``, that fits the posteriors of the first ``count`` arms of ``some``."""
+    """Set a level of a row, at least ``least``, for the posteriors of the first ``count`` arms of ``some``."""
     for n in range(count):
         k = levels.some[n]
         a, b = known.good[k] - known.prior + 1.0, known.bad[k] - known.prior + 1.0
@@ -204,7 +204,7 @@ def set_level(levels: Levels, row: int, count: int, known: Posteriors, least: fl
 def fitting_level(mean: FloatVector, scale: FloatVector, least: float) -> float:
     """Return a level that balances the expected cost of several samples above it and the expected cost of none.
 
-    It need not be exact: samples are taken as normal, with the tail of Abramowitz and Stegun, 7.1.27.
+    An approximation suffices: samples are assumed to be normal, with the tail of Abramowitz and Stegun, 7.1.27.
     """
     low, high = least, least
     for n in range(mean.shape[0]):

@@ -1,6 +1,6 @@
-"""A policy as an object for a search page: `ask` returns the arms to compare, `tell` receives the outcome.
+"""A policy as an object for live use: `ask` returns the arms to compare, `tell` receives the outcome.
 
-It calls the same functions as a simulation, as plain Python; a step takes microseconds.
+The object calls the same functions as a simulation, as plain Python; a step takes microseconds.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ltr_duel.core import InputError, errors, stream
 
 
 class Player(NamedTuple):
-    """A policy that takes single steps as plain Python."""
+    """Call a policy's functions as plain Python, one step at a time."""
 
     policy: Policy
     params: Any
@@ -32,7 +32,7 @@ class Player(NamedTuple):
         return tuple(slate[: max(0, self.policy.select(state, self.params, t, slate, rng))].tolist())
 
     def tell(self, state: Any, t: int, arms: Sequence[int], signs: NDArray[np.int8], rng: np.random.Generator) -> None:
-        """Update the state with the signs of the pairs a < b of the arms, in order; without one, with 0."""
+        """Update the state with the signs of the pairs a < b of the arms, in order, or with 0 for an arm alone."""
         if self.policy.feedback == "duel":
             self.policy.update(state, self.params, t, *arms, int(signs[0]) if len(signs) else 0, rng)
             return
@@ -64,8 +64,8 @@ class LivePolicy:
     Raises
     ------
     InputError
-        If the policy or a parameter is unknown, if there are no arms or too many for the memory, if the horizon is
-        missing, or if ``order`` does not name each arm once.
+        If the policy or a parameter is unknown, ``n_arms`` is 0 or too large for the memory, the horizon is missing,
+        or ``order`` does not contain each arm once.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class LivePolicy:
         self._player = Player(self._policy, self._params, n_arms)
         self._order = np.arange(n_arms) if order is None else np.array(order)
         if self._order.shape != (n_arms,) or set(self._order.tolist()) != set(range(n_arms)):
-            raise InputError(f"the order of {n_arms} arms must name each of 0 to {n_arms - 1} once")
+            raise InputError(f"the order of {n_arms} arms must contain each of 0 to {n_arms - 1} once")
         self._asked: tuple[int, ...] = ()  # arms by the policy's numbers
 
     @property
@@ -107,7 +107,7 @@ class LivePolicy:
         return self._t - 1
 
     def ask(self) -> tuple[int, ...]:
-        """Return the arms to compare next: two, which may be the same, or a slate. They stay the same until `tell`."""
+        """Return the arms to compare next: two arms, which may be equal, or a slate. They are fixed until `tell`."""
         if not self._asked:
             asked = self._player.choose(self._state, self._t, self._rng)
             if len(asked) not in self._sizes(self._n_arms)[1:]:
@@ -134,16 +134,16 @@ class LivePolicy:
         Parameters
         ----------
         outcome : int or array
-            For two arms: +1 if the first won, -1 if it lost (break ties by a coin); omit it for an arm alone or
-            against itself. For a slate of m arms: an (m, m) array in which entry [a, b] has this sign for all a < b.
+            For two arms: +1 if the first won, -1 if it lost (break ties by a coin); omit the outcome for an arm alone
+            or against itself. For a slate of m arms: an (m, m) array; entry [a, b] is this sign for all a < b.
 
         Raises
         ------
         InputError
-            If `ask` was not called, or the outcome is not legal.
+            If `ask` was not called, or the outcome is invalid.
         """
         if not self._asked:
-            raise InputError("nothing was asked: call ask() before tell()")
+            raise InputError("there is no pending comparison: call ask() before tell()")
         value, size = np.asarray(outcome), len(self._asked)
         if self._policy.feedback == "duel":
             legal = (0,) if self._asked[0] == self._asked[1] else (1, -1)
@@ -163,7 +163,7 @@ class LivePolicy:
         self._asked = ()
 
     def recommend(self) -> int:
-        """Return the arm that the policy would use if it had to stop now."""
+        """Return the arm that the policy would choose if it had to stop now."""
         arm = int(self._policy.recommend(self._state, self._params))
         self._require_arm("recommends", arm)
         return int(self._order[arm])
@@ -205,7 +205,7 @@ class LivePolicy:
         Raises
         ------
         InputError
-            If the policy is unknown, or the arrays are not a snapshot of it.
+            If the policy is unknown, or the arrays are not a snapshot of this policy.
         """
         self = cls.__new__(cls)
         self._label, self._policy, self._params = POLICIES.configure(policy)
@@ -215,7 +215,7 @@ class LivePolicy:
             self._require_own(arrays, accept_new_code)
         missing = [name for name in (*needed, "policy", "numbers") if name not in arrays]
         if missing:
-            raise InputError(f"this is no snapshot of policy '{self._label}': it lacks {', '.join(missing)}")
+            raise InputError(f"this is not a snapshot of policy '{self._label}': it lacks {', '.join(missing)}")
         self._n_arms = self._checked_arms(arrays)
         self._player = Player(self._policy, self._params, self._n_arms)
         self._state = with_arrays(empty, {name.removeprefix("state."): arrays[name] for name in needed})
@@ -230,7 +230,7 @@ class LivePolicy:
         return self
 
     def _checked_arms(self, arrays: Mapping[str, NDArray[Any]]) -> int:
-        """Return the number of arms. Raises `InputError` for a wrong shape or type: kernels would read past the end."""
+        """Return the number of arms. Raises `InputError` for wrong shapes or types, which are unsafe in kernels."""
         n_arms = errors.require_whole("the number of arms", arrays["n_arms"].ravel()[0], 1, 100_000)
         require_room(self._policy, self._params, n_arms, horizon=1)
         state = {f"state.{name}": value for name, value in arrays_in(self._policy.init(n_arms, 1, self._params))}
@@ -250,15 +250,15 @@ class LivePolicy:
             if not fits
         ]
         if wrong:
-            raise InputError(f"this is no snapshot of policy '{self._label}' for {n_arms} arms: {', '.join(wrong)}")
+            raise InputError(f"this is not a snapshot of policy '{self._label}' for {n_arms} arms: {', '.join(wrong)}")
         return n_arms
 
     def _sizes(self, n_arms: int) -> Sequence[int]:
-        """Return the possible numbers of arms in a choice that waits for its outcome; 0 if none waits."""
+        """Return the possible numbers of arms in the pending choice; 0 stands for no pending choice."""
         return (0, 2) if self._policy.feedback == "duel" else range(n_arms + 1)
 
     def _require_own(self, arrays: Mapping[str, NDArray[Any]], accept_new_code: bool) -> None:
-        """Raise `InputError` if the snapshot is of another policy or of another numbers version."""
+        """Raise `InputError` if the snapshot belongs to another policy or another numbers version."""
         name, numbers = str(arrays["policy"][0]), int(arrays["numbers"][0])
         own = self._policy
         if name != own.name:
@@ -266,5 +266,5 @@ class LivePolicy:
         if numbers != own.numbers and not accept_new_code:
             raise InputError(
                 f"this snapshot of policy '{name}' has numbers version {numbers}, not {own.numbers};"
-                " accept_new_code=True goes on with it"
+                " pass accept_new_code=True to resume anyway"
             )

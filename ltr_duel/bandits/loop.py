@@ -1,4 +1,4 @@
-"""The simulation loop: a policy compares pairs or sets of arms, or takes whole sweeps at once, until a given step.
+"""The simulation loop: a policy compares pairs or sets of arms, or executes whole sweeps at once, up to a given step.
 
 The loop advances time, and skips the steps for which a policy's ``idle_until`` guarantees that nothing changes. A
 recorder stores the results of the run. Simulations, `check_policy`, tests and benchmarks run this loop.
@@ -48,7 +48,7 @@ LOOP_NUMBERS = 1  # numbers version of the loop and of outcomes sampled from a m
 
 @kernel
 def run_pairs(state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, span: Span) -> int:
-    """Let a policy compare pairs in some steps; return in how many of them it was asked."""
+    """Run a policy of pairs for the steps of ``span``; return the number of calls of `select`."""
     path, due, place = recorder.path, recorder.due, recorder.place
     pulls, best, outcomes = recorder.pulls_now, recorder.best_now, recorder.outcomes_now
     decisions, t = 0, span.start
@@ -76,7 +76,7 @@ def run_pairs(state: Any, params: Any, oracle: Any, streams: Streams, recorder: 
 
 
 class SlateScratch(NamedTuple):
-    """Memory for the set of a step."""
+    """Scratch memory for the set of a step and its outcomes."""
 
     slate: IntVector  # (K,)
     won: SignMatrix  # (K, K)
@@ -86,7 +86,7 @@ class SlateScratch(NamedTuple):
 def run_slates(
     state: Any, params: Any, oracle: Any, streams: Streams, recorder: Recorder, span: Span, scratch: SlateScratch
 ) -> int:
-    """Let a policy compare sets of arms in some steps."""
+    """Run a policy of sets for the steps of ``span``; return the number of calls of `select_slate`."""
     slate, won = scratch.slate, scratch.won
     decisions, t = 0, span.start
     while t <= span.stop:
@@ -145,14 +145,14 @@ class Run:
     plain : bool
         True runs the helpers of the policy as plain Python too, where a wrong index raises an error.
     in_sweeps : bool
-        Whether the policy takes whole sweeps at once; the run then goes from checkpoint to checkpoint, up to the last.
+        Whether the policy executes whole sweeps at once; the run then advances from checkpoint to checkpoint.
     late : Lateness, optional
         Outcomes in batches or with a delay, see `ltr_duel.bandits.batched`.
 
     Raises
     ------
     InputError
-        If there is not enough memory for so many arms.
+        If there is not enough memory for ``n_arms`` arms.
 
     Attributes
     ----------
@@ -217,7 +217,7 @@ class Run:
         plain: bool = False,
         late: Lateness | None = None,
     ) -> Run:
-        """Return a run on outcomes sampled from a matrix that stores the policy's path.
+        """Return a run that samples outcomes from a matrix and stores the policy's path.
 
         Parameters
         ----------
@@ -276,14 +276,14 @@ class Run:
         return self._recorder.path
 
     def recommend(self) -> int:
-        """Return the arm that the policy would use if it had to stop now."""
+        """Return the arm that the policy would choose if it had to stop now."""
         return int(self._recommend(self.state, self._fixed[1]))
 
 
 def _late_loop(
     policy: Policy, state: Any, n_arms: int, late: Lateness
 ) -> tuple[Callable[..., int], Any, tuple[Any, ...]]:
-    """Return the loop for late outcomes, the state in the form that this loop needs, and the loop's other arguments."""
+    """Return the loop for late outcomes, the state in the form of this loop, and the loop's other arguments."""
     slates = policy.feedback == "slate"
     ring = new_late(n_arms, late.batch, late.delay, slates=slates, in_turn=not policy.any_order)
     if policy.any_order:

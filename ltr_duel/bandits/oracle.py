@@ -2,7 +2,7 @@
 
 An oracle is a NamedTuple of arrays with an implementation of `duel` and `multiduel`.
 
-Policies break some ties by the smaller number, most often ties between arms that they might recommend. Therefore
+Policies break some ties by the smaller number, most often ties between possible recommendations. Therefore
 simulations and experiments number the arms in a random order, so that an arm's row in the matrix does not matter: the
 policy's arm k is arm ``order[k]`` of the oracle.
 """
@@ -31,7 +31,7 @@ def multiduel(oracle: Any, slate: IntVector, size: int, won: SignMatrix, streams
 
 
 class MatrixOracle(NamedTuple):
-    """Each comparison of a pair is an independent coin."""
+    """An oracle of a matrix: each comparison of a pair is an independent coin."""
 
     p: FloatMatrix  # (K, K) p[i, j] = Pr(arm i beats arm j)
 
@@ -78,10 +78,10 @@ def random_order(n_arms: int, rng: np.random.Generator) -> IntVector:
 
 
 def relabelled(oracle: Any, order: IntVector, room: FloatMatrix | None = None) -> Any:
-    """Return an oracle whose arm k is arm ``order[k]``; a matrix is copied in this order, so that duels stay as fast.
+    """Return an oracle whose arm k is arm ``order[k]``; a matrix is copied in this order, so that duels stay fast.
 
-    room: shape (K, K); memory for several copies in turn; new memory takes longer than the copy. Raises `InputError` if
-    there is not enough memory for the copy.
+    room: shape (K, K); memory to reuse for the copy, because allocation takes longer than the copy. Raises `InputError`
+    if there is not enough memory for the copy.
     """
     if isinstance(oracle, MatrixOracle):
         if room is None:

@@ -1,6 +1,6 @@
-"""What a policy is: five pure functions over a NamedTuple of arrays, and a registry of those that exist.
+"""Policies: five pure functions over a NamedTuple of arrays, and the registry of policies.
 
-`ltr_duel.bandits.hooks` says when the loop calls which of them.
+`ltr_duel.bandits.hooks` describes when the loop calls each function.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from ltr_duel.core import InputError, NoParams, components, implement, interpret
 
 
 class Sweeps(NamedTuple):
-    """The functions of a policy that take many steps at once."""
+    """The functions of a policy that execute many steps at once."""
 
-    state: type  # a NamedTuple class of arrays; may be the class that single steps use
+    state: type  # a NamedTuple class of arrays; may be the class for single steps
     init: Callable[..., Any]  # as in `Policy`
     sweep: Callable[..., Any]
     recommend: Callable[..., Any]
@@ -47,53 +47,53 @@ class PolicyError(InputError):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Policy(components.Component):
-    """A policy: its functions, and what a reader wants to know of it. `register` makes one from a page.
+    """The functions and the description of a policy. `register` makes a Policy from a module.
 
     Parameters
     ----------
     name, params, limits, choices, cite, where
-        As of every component (`ltr_duel.core.Component`).
+        As in every component (`ltr_duel.core.Component`).
     state : type
-        A NamedTuple class that holds arrays only; its own, as the loop finds the functions by it.
+        A NamedTuple class of arrays. The loop finds the functions by the class, so no other policy may use it.
     init : callable
-        ``init(n_arms, horizon, params) -> state``. The only place that allocates. Without a known horizon
+        ``init(n_arms, horizon, params) -> state``. The only function that allocates memory. Without a known horizon
         the horizon is 0.
     select, update, recommend : callable
         See `ltr_duel.bandits.hooks`. A policy whose `select` takes a ``slate`` compares sets of arms.
     idle_until : callable, optional
         Allows the loop to jump.
     sweeps : Sweeps, optional
-        Allows whole sweeps to be taken at once.
+        Allows whole sweeps to be executed at once.
     chance : callable, optional
         ``chance(state, params, arms)``, called between `select` and `update`: the probability with which `select` chose
-        the set of ``arms`` (an ascending array; one arm for an arm against itself), given all outcomes before.
+        the set of ``arms`` (an ascending array; one arm for an arm against itself), given all earlier outcomes.
     assumes : str
-        What the paper's guarantee needs.
+        The assumptions of the paper's guarantee.
     regret : str
         The guarantee.
     made_for : str
-        The regret that the algorithm keeps low; another one may grow linearly.
+        The kind of regret that the algorithm minimises; other kinds may grow linearly.
     cost : str
-        Of one step, in K.
+        The cost of one step, in K.
     needs_horizon : bool
-        Whether the algorithm must be told the horizon. Then runs to different horizons are different runs.
+        Whether the algorithm requires the horizon. Then runs to different horizons are different runs.
     counts_ties : bool
-        Whether a slate policy counts a tied pair (``won[a, b]`` is 0) as half a win for both. Others want ties
-        broken by a coin.
+        Whether a slate policy counts a tied pair (``won[a, b]`` is 0) as half a win for both arms. Other policies
+        require ties to be broken by a coin.
     deterministic : bool
-        Whether the outcomes alone decide what is chosen, and no random number of the policy's own.
+        Whether the choices depend only on the outcomes, not on random numbers of the policy.
     any_order : bool
-        Whether `update` may be told of any arms at any time, as it only counts outcomes, and `select` remembers nothing
-        that `update` or a later `select` relies on. Then all outcomes of a batch are told, see
+        Whether `update` accepts outcomes of any arms at any time, because it only counts them, and `select` stores
+        nothing that `update` or a later `select` uses. Then `update` receives all outcomes of a batch, see
         `ltr_duel.bandits.batched`.
     adaptive : bool
-        Whether outcomes decide what is compared; logs of such a policy need other means and intervals.
+        Whether choices depend on outcomes; logs of such a policy need other means and intervals.
     compiled : bool
         False for functions that numba cannot compile; the loop then runs as plain Python, a thousand times slower.
     for_sets : str
-        Name of the policy that takes its place where sets of arms can be compared.
+        Name of the policy that replaces this policy if sets of arms can be compared.
     numbers : int
-        Version of its choices for given seed and outcomes (`ltr_duel.core.numbering`).
+        Version of the choices for a given seed and outcomes (`ltr_duel.core.numbering`).
 
     Examples
     --------
@@ -158,7 +158,7 @@ def bind(policy: Policy) -> None:
     parts = policy.select, policy.update, policy.recommend, policy.idle_until
     functions = tuple(interpreted(part) for part in parts if part is not None)
     if _bound.setdefault(policy.state, functions) != functions:
-        raise PolicyError(f"policy '{policy.name}' shares its State with another policy; give it a class of its own")
+        raise PolicyError(f"policy '{policy.name}' shares its State with another policy; define a separate class")
     slate = policy.feedback == "slate"
     try:
         implement(select_slate if slate else select, policy.state, policy.select)
@@ -227,7 +227,7 @@ def register(page: str, *, name: str = "", prefix: str = "", **given: Any) -> Po
         ``State`` and ``init``.
     **given
         The other parameters of `Policy`: ``assumes``, ``regret``, ``cost``, ``cite``, ``where``, ``limits`` ... A part
-        that is given here, for example one from another module, is not looked up.
+        that is passed here, for example a function of another module, is not looked up.
 
     Returns
     -------

@@ -6,7 +6,7 @@ same distribution. A duel changes this probability by one term,
 
     Pr(Beta(a + 2, b + 1) > 1/2) - Pr(Beta(a + 1, b + 1) > 1/2) = m(a + 1, b) / 2,   m(a, b) = C(a + b, a) / 2^(a + b),
 
-and ``m(a + 1, b) = m(a, b) (a + b + 1) / (2 (a + 1))``, kept as a logarithm because it underflows.
+and ``m(a + 1, b) = m(a, b) (a + b + 1) / (2 (a + 1))``, which is stored as a logarithm because it would underflow.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ltr_duel.core import FloatMatrix, draws, kernel, uniform
 
 
 def posterior_rows(n_arms: int) -> tuple[FloatMatrix, FloatMatrix]:
-    """Return initial ``prefer`` and ``log_mass`` (K, K), for pairs without duels."""
+    """Return the initial ``prefer`` and ``log_mass``, shape (K, K) each, for pairs without duels."""
     return np.full((n_arms, n_arms), 0.5), np.zeros((n_arms, n_arms))
 
 

@@ -1,6 +1,6 @@
 """The records of a run: pulls at checkpoints, from which every regret can be derived, and the first choices.
 
-One recorder holds both, so that a policy's loop is compiled only once. If no path is needed, its length is 0; if no
+One recorder stores both, so that a policy's loop is compiled only once. If no path is needed, its length is 0; if no
 pulls are needed, there are no checkpoints.
 """
 
@@ -29,14 +29,14 @@ class Recorder(NamedTuple):
     Kernels that run in each step take only the arrays that they use: passing the whole recorder costs too much time.
     """
 
-    path: IntMatrix  # pairs: (steps, 2) first and second arm; slates: (steps, K) how often each arm was in the slate
+    path: IntMatrix  # pairs: (steps, 2) first and second arm; slates: (steps, K) appearances of each arm in the slate
     times: IntVector  # (C,) the checkpoints, ascending
     place: IntVector  # (K,) position of each arm in an order of quality, 0 = best
-    pulls: IntMatrix  # (C, K) how often each arm was compared up to the checkpoint; a self-duel counts twice
+    pulls: IntMatrix  # (C, K) comparisons of each arm up to the checkpoint; a self-duel counts twice
     exposure: FloatMatrix  # (C, K) impressions of each arm: 1/s for each step in a slate of s arms
     recommended: IntVector  # (C,) the policy's recommendation at the checkpoint
     best: IntMatrix  # (C, K) steps in which the arm was the best of its slate, in the order of ``place``
-    worst: IntMatrix  # (C, K) steps in which it was the worst; an arm alone is both
+    worst: IntMatrix  # (C, K) steps in which the arm was the worst of its slate; an arm alone is best and worst
     outcomes: IntVector  # (C,) number of outcomes: comparisons of two different arms
     pulls_now: IntVector  # (K,) pulls, best, worst and outcomes up to the current step
     best_now: IntVector  # (K,)

@@ -91,7 +91,7 @@ def victories(wins: IntMatrix, i: int) -> int:
 
 @kernel
 def nth_equal(counts: IntVector, count: int, n: int) -> int:
-    """Return the n-th index (n = 0, 1, ...) of a count; -1 if there are fewer."""
+    """Return the n-th index (n = 0, 1, ...) at which ``counts`` equals ``count``, or -1 if no such index exists."""
     for i in range(counts.shape[0]):
         n -= counts[i] == count
         if n < 0:
@@ -119,7 +119,7 @@ def coin_divergence(p: float) -> float:
 
 @kernel
 def last_step_before(level: float) -> int:
-    """Return the last step t with ln t < level, less one; `NEVER` if no 64-bit step reaches the level.
+    """Return the last step t with ln t < level, minus one; `NEVER` if no 64-bit step reaches the level.
 
     The step before the last is safe: a rounding error at the crossing cannot make a jump too long.
     """

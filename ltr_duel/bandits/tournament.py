@@ -2,7 +2,7 @@
 
 A row of the tournament consists of up to K coins with known probabilities (see `posterior`), which `words` flips. The
 losses of each arm are counted. If an arm has more losses than an arm that has met all others, it cannot have the most
-wins, and its row is skipped. If the favourite goes first, most rows are skipped.
+wins, and its row is skipped. If the favourite is sampled first, most rows are skipped.
 """
 
 from __future__ import annotations
@@ -40,11 +40,11 @@ from ltr_duel.core import (
 )
 
 CountVector: TypeAlias = NDArray[np.int16]
-MOST = 2**15  # arms in a tournament, so that an int16 can count their losses
+MOST = 2**15  # maximum number of arms in a tournament, so that an int16 can count losses
 
 
 class Tournament(NamedTuple):
-    """The coins of all pairs, and scratch."""
+    """The coins of all pairs, and scratch memory."""
 
     odds: OddsMatrix  # (K, padded K) the first 16 bits of the probabilities; row i in the order of the seats
     every: IntVector  # (K,) 0, 1, ...; not scratch
@@ -54,7 +54,7 @@ class Tournament(NamedTuple):
     unmet: IntVector  # (padded K / 32,) masks of the arms that have not yet met all others
     beaten: IntVector  # (padded K / 32,) masks of the arms that lost to the last arm
     lost: CountVector  # (padded K,) losses of each arm so far
-    equal: IntVector  # (K,) zeros: the rank of arms that may all win; not scratch
+    equal: IntVector  # (K,) zeros: the ranks if every arm may win; not scratch
 
 
 def new_tournament(n_arms: int, players: int) -> Tournament:
@@ -73,7 +73,7 @@ def new_tournament(n_arms: int, players: int) -> Tournament:
 
 @kernel
 def seat(tournament: Tournament, prefer: FloatMatrix, arms: IntVector) -> None:
-    """Assign seats to these arms, in their order, and set their odds against each other."""
+    """Assign seats to ``arms``, in this order, and set their odds against each other."""
     for place in range(arms.shape[0]):
         tournament.place[arms[place]] = place
         for i in arms:
@@ -94,7 +94,7 @@ def most_wins(
 ) -> int:  # fmt: skip
     """Return the seat with the most wins among the seats with ``rank == least``; ties are broken at random.
 
-    Arm i beats arm j with probability ``prefer[i, j]``, whose first bits are in `odds`. The favourite seat goes first.
+    Arm i beats arm j with probability ``prefer[i, j]``, whose first bits are in `odds`. The favourite's row is first.
     """
     n = arms.shape[0]
     open_tournament(tournament, n)
@@ -124,13 +124,13 @@ def open_tournament(tournament: Tournament, n_arms: int) -> None:
 
 @inlined
 def coins_of(tournament: Tournament, prefer: FloatMatrix, i: int, arms: IntVector) -> Coins:
-    """Return the coins of arm i against these arms, whose order is that of the row of `odds`."""
+    """Return the coins of arm i against ``arms``, which have the order of the row of `odds`."""
     return Coins(arms, tournament.odds[i], prefer[i], tournament.lane)
 
 
 @inlined
 def toss_arm(tournament: Tournament, coins: Coins, i: int, beaten: IntVector, seed: np.uint64, rng: Generator) -> None:
-    """Let number i of some arms meet all arms that it has not met; ``beaten`` receives masks of those that it beats."""
+    """Sample seat i's duels against all seats that it has not met; write masks of the beaten seats to ``beaten``."""
     lost, unmet = tournament.lost, tournament.unmet
     unmet[i // BLOCK] &= ~(1 << i % BLOCK)
     losses, drawn = 0, i * (lost.shape[0] // 4)

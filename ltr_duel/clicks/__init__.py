@@ -1,7 +1,7 @@
-"""Click models: a grade becomes a probability to click, and to stop after the click.
+"""Click models: each grade has a probability to click, and a probability to stop after the click.
 
-Models of given probabilities, for simulation; and models that are fitted to sessions of real users. Nothing here knows
-rankers or lists beyond "these documents, in this order".
+Models with given probabilities, for simulation, and models that are fitted to sessions of real users. Click models
+depend only on the shown documents and their order, not on rankers.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""The contract that every click model keeps, as one call: `check_click_model`."""
+"""`check_click_model`: test the contract of click models."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ _FAR = 6.0  # standard errors; a larger deviation is not chance
 
 
 def check_click_model(model: str | ClickFamily) -> None:
-    """Test that a click model behaves.
+    """Test that a click model keeps the contract.
 
-    For each number of grades, all of them 2 or more, there is one click and one stop probability for each grade; no
-    document is clicked less than one of a lower grade; and simulated users click at the rates of the closed form, with
-    each stop rule and with position bias.
+    Each table has at least two grades, and one click and one stop probability for each grade; click probabilities do
+    not decrease with the grade; and simulated users click at the rates of the closed form, with each stop rule and
+    with position bias.
 
     Parameters
     ----------
     model : str or ClickFamily
-        A name, or a click model of your own.
+        A name, or a custom click model.
 
     Raises
     ------
     InputError
-        Naming what does not hold; or if there is no click model of that name.
+        If a condition is violated, which the message names, or no click model has this name.
 
     Examples
     --------
@@ -44,7 +44,7 @@ def check_click_model(model: str | ClickFamily) -> None:
         except InputError as error:
             raise InputError(f"{said}, {grades} grades: {error}") from error
         if grades < 2 or plain.grades != grades:
-            raise InputError(f"{said}: its table for {grades} grades holds {plain.grades}")
+            raise InputError(f"{said}: the table for {grades} grades has {plain.grades} grades")
         if list(p_click) != sorted(p_click):
             raise InputError(f"{said}, {grades} grades: a better document is clicked less: {p_click}")
         own = ClickModel("", p_click, p_stop, p_leave=family.p_leave, p_notice=family.p_notice)
@@ -53,7 +53,7 @@ def check_click_model(model: str | ClickFamily) -> None:
 
 
 def _check_rates(said: str, model: ClickModel) -> None:
-    """Compare simulated with expected clicks at each place of a list that holds every grade twice."""
+    """Compare simulated with expected clicks at each position of a list that contains every grade twice."""
     shown = [*range(model.grades), *reversed(range(model.grades))]
     length = len(shown)
     expected = model.examination(shown) * model.attention(length) * [model.p_click[grade] for grade in shown]
@@ -64,4 +64,4 @@ def _check_rates(said: str, model: ClickModel) -> None:
         counts[clicks[:n_clicks]] += 1
     z = np.abs(counts / _SESSIONS - expected) / np.sqrt(np.maximum(expected * (1 - expected), 1e-9)) * sqrt(_SESSIONS)
     if z.max() > _FAR:
-        raise InputError(f"{said}: place {z.argmax() + 1} of a list is clicked too often or too seldom")
+        raise InputError(f"{said}: position {z.argmax() + 1} of a list is clicked too often or too seldom")

@@ -1,12 +1,12 @@
 """The dependent click model: users walk down the list, click by relevance, and stop only after a click.
 
 Guo, Liu, Wang. Efficient Multiple-Click Models in Web Search. WSDM 2009; instantiated for grades by Hofmann,
-Whiteson, de Rijke. A Probabilistic Method for Inferring Preferences from Clicks. CIKM 2011, and since. A user who
-examined a document of grade g examines the next one with probability 1 - p_click[g] * p_stop[g].
+Whiteson, de Rijke. A Probabilistic Method for Inferring Preferences from Clicks. CIKM 2011. A user who examined a
+document of grade g examines the next document with probability 1 - p_click[g] * p_stop[g].
 
-Some public simulators draw the stop after every examined document, clicked or not. That is another model: a
-navigational user would leave at one in five irrelevant documents. It is here as ``stop_on="examine"``, to compare
-with their numbers.
+Some public simulators draw the stop after every examined document, clicked or not. This is a different model: a
+navigational user would leave after one in five irrelevant documents. ``stop_on="examine"`` selects it, for comparisons
+with results of these simulators.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from numpy.random import Generator
 from ltr_duel.core import FloatVector, InputError, IntVector, SmallIntVector, components, errors, kernel, uniform
 
 STOP_RULES = ("click", "examine")
-CLICK_NUMBERS = 1  # version of what `simulate_clicks` makes of one seed (`ltr_duel.core.numbering`)
+CLICK_NUMBERS = 1  # version of the clicks that `simulate_clicks` draws for one seed (`ltr_duel.core.numbering`)
 
 
 @dataclass(frozen=True)
@@ -34,18 +34,18 @@ class ClickModel:
     p_click : tuple of float
         Probability to click an examined document of grade 0, 1, ...
     p_stop : tuple of float
-        Probability to end the session after a document of that grade.
+        Probability to end the session after a document of each grade.
     stop_on : {"click", "examine"}
-        Whether the stop is drawn after clicked documents only, or after every examined one.
+        Whether the stop is drawn after clicked documents only, or after every examined document.
     position_bias : float
-        Users notice the document at place k = 1, 2, ... with probability ``k ** -position_bias``; a document
+        Users notice the document at position k = 1, 2, ... with probability ``k ** -position_bias``; a document
         that is not noticed is not clicked. 0, the default, for users who notice everything.
     p_leave : tuple of float
-        Probability to end the session after an examined document of each grade that was not clicked, if it is neither 0
-        nor `p_stop`; empty otherwise, see ``stop_on``.
+        Probability to end the session after an examined document of each grade that was not clicked. If empty, the
+        probability is 0 for ``stop_on="click"`` and `p_stop` for ``stop_on="examine"``.
     p_notice : tuple of float
-        Probability to notice each place from the top, beside ``position_bias``; places further down are noticed like
-        the last one. Empty for 1.
+        Probability to notice each position from the top, a further factor beside ``position_bias``; positions below
+        the last entry have its probability. If empty, the factor is 1.
 
     Raises
     ------
@@ -79,23 +79,23 @@ class ClickModel:
             )
         if self.p_leave and self.stop_on == "examine":
             raise InputError(
-                f"click model '{self.name}' has probabilities to leave of its own: stop_on must be 'click'"
+                f"click model '{self.name}' has separate probabilities to leave, so stop_on must be 'click'"
             )
         for kind, values in (("click", self.p_click), ("stop", self.p_stop), ("leave", self.p_leave)):
             for grade, value in enumerate(values):
                 errors.require_between(f"click model '{self.name}': {kind} probability of grade {grade}", value, 0, 1)
         for place, value in enumerate(self.p_notice, 1):
-            errors.require_between(f"click model '{self.name}': probability to notice place {place}", value, 0, 1)
+            errors.require_between(f"click model '{self.name}': probability to notice position {place}", value, 0, 1)
         errors.require_one_of("stop rule", self.stop_on, STOP_RULES)
         errors.require_between(f"click model '{self.name}': position bias", self.position_bias, 0)
 
     @property
     def grades(self) -> int:
-        """How many grades the model is defined for."""
+        """Number of grades for which the model is defined."""
         return len(self.p_click)
 
     def attention(self, length: int) -> FloatVector:
-        """Return the probability that each place of a list is noticed; shape (length,)."""
+        """Return the probability that each position of a list is noticed; shape (length,)."""
         decay = np.arange(1.0, length + 1) ** -self.position_bias
         if not self.p_notice:
             return decay
@@ -107,12 +107,12 @@ class ClickModel:
         Parameters
         ----------
         grades : list of int
-            Of the shown documents, from the top.
+            Grades of the shown documents, from the top.
 
         Returns
         -------
         ndarray of float64, shape (len(grades),)
-            The product, over the documents above, of the probability not to stop there.
+            The product, over the documents above, of the probabilities not to stop.
         """
         p_click = self.attention(len(grades)) * [self.p_click[g] for g in grades]
         p_stop = np.array([self.p_stop[g] for g in grades])
@@ -131,18 +131,18 @@ class FamilyParams(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ClickFamily(components.Component):
-    """A click model by name, for several numbers of grades: a `Component` with tables.
+    """A named click model for several numbers of grades: a `Component` with tables.
 
     Parameters
     ----------
     name, params, limits, choices, cite, where
-        As of every component (`ltr_duel.core.Component`).
+        As in every component (`ltr_duel.core.Component`).
     tables : dict
-        For each number of grades that it is defined for, the click and the stop probability of each grade.
+        For each supported number of grades, the click and the stop probability of each grade.
     p_leave, p_notice : tuple of float
-        As of `ClickModel`; for users whose table has one number of grades.
+        As in `ClickModel`; only for a model with a single table.
     errors : dict of str to tuple of float
-        Standard errors of fitted tables: of ``p_click``, ``p_stop``, ``p_leave``, ``p_notice``, as far as known.
+        Standard errors of fitted ``p_click``, ``p_stop``, ``p_leave`` and ``p_notice``, if available.
 
     Examples
     --------
@@ -186,15 +186,15 @@ CLICK_MODELS: components.Registry[ClickFamily] = components.Registry(
 
 
 def click_model(text: str | ClickFamily | ClickModel, grades: int) -> ClickModel:
-    """Return the click model of that name for a corpus with that many grades; a table of your own is returned as it is.
+    """Return the named click model for a corpus with ``grades`` grades; a custom table is returned unchanged.
 
     Parameters
     ----------
     text : str, ClickFamily or ClickModel
-        A name, with parameters if wanted: ``"navigational:position_bias=0.5"``, ``"perfect:stop_on=examine"``; or the
+        A name, optionally with parameters: ``"navigational:position_bias=0.5"``, ``"perfect:stop_on=examine"``; or the
         file of a model that was fitted to a log, ``"users.json"``.
     grades : int
-        Relevance grades of the corpus, 0 included.
+        Number of relevance grades of the corpus, 0 included.
 
     Returns
     -------
@@ -203,7 +203,7 @@ def click_model(text: str | ClickFamily | ClickModel, grades: int) -> ClickModel
     Raises
     ------
     InputError
-        If there is no such model, a parameter is not legal, or it is not defined for that many grades.
+        If the model does not exist, a parameter is invalid, or the model is not defined for this number of grades.
 
     Examples
     --------
@@ -217,7 +217,7 @@ def click_model(text: str | ClickFamily | ClickModel, grades: int) -> ClickModel
     if grades not in family.tables:
         known = ", ".join(str(count) for count in sorted(family.tables))
         fitting = [other.name for other in CLICK_MODELS if grades in other.tables]
-        others = f"models for {grades} grades: {', '.join(fitting)}" if fitting else "give a table of your own"
+        others = f"models for {grades} grades: {', '.join(fitting)}" if fitting else "pass a custom table"
         raise InputError(
             f"click model '{family.name}' is defined for {known} grades;"
             f" this corpus has {grades} (0..{grades - 1}): {others}"
@@ -227,12 +227,12 @@ def click_model(text: str | ClickFamily | ClickModel, grades: int) -> ClickModel
 
 
 class Users(NamedTuple):
-    """A click model as kernels see it."""
+    """The arrays of a click model, for kernels."""
 
     p_click: FloatVector  # (grades,)
     p_stop: FloatVector  # (grades,) after a click
     p_leave: FloatVector  # (grades,) after an examined document that was not clicked
-    attention: FloatVector  # (top,) probability to notice each place
+    attention: FloatVector  # (top,) probability to notice each position
 
 
 def users_of(model: ClickModel, top: int) -> Users:
@@ -254,11 +254,11 @@ def simulate_clicks(
     clicks: IntVector,
     rng: Generator,
 ) -> int:
-    """Walk one user down a list; return the number of clicks.
+    """Simulate one user on a list; return the number of clicks.
 
     relevance: grades of all documents.
-    start, shown, length: the list: rows ``start + shown[k]`` of ``relevance``, for k < ``length``.
-    clicks: the clicked k are written into it in order.
+    start, shown, length: the list consists of the rows ``start + shown[k]`` of ``relevance``, for k < ``length``.
+    clicks: output; the clicked k, in order.
     """
     count = 0
     for k in range(length):

@@ -1,6 +1,6 @@
-"""A policy against an oracle, for T steps; regret from pulls.
+"""Simulate a policy against an oracle for T steps; compute regret from pulls.
 
-Nothing here reads files or draws pictures.
+No module of this folder reads files or draws figures.
 """
 
 import lazy_loader

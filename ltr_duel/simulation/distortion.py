@@ -1,9 +1,9 @@
-"""Distortion: whether comparing many rankers at once changes who beats whom.
+"""Distortion: whether comparing many rankers at once changes which ranker wins.
 
-A multileaved list is short; with many rankers in it some have no document on it, and a ranker may beat another one in a
-large set that it loses to in pairs. Measured as in the multi-dueling paper: random sets of rankers that have a
-Condorcet winner (by pairs) are multileaved as a whole, and the share of the others that then beat the winner is
-reported. Without distortion, and with enough multileavings, it is zero; rankers of nearly the same quality add noise.
+A multileaved list is short: if many rankers share it, some contribute no document, and a ranker may win in a large set
+against a ranker that it loses to in pairs. As in the multi-dueling paper, random sets of rankers that have a Condorcet
+winner (by pairs) are multileaved as a whole. The distortion is the share of the other rankers that then beat the
+winner. Without distortion, and with enough multileavings, it is zero; rankers of nearly the same quality add noise.
 
 Brost, Seldin, Cox, Lioma. Multi-Dueling Bandits and Their Application to Online Ranker Evaluation. CIKM 2016
 (arXiv 1608.06253), Section 4.2.6 and Table 3.
@@ -53,7 +53,7 @@ def measure_distortion(
     seed: int = 0,
     jobs: int = -1,
 ) -> pd.DataFrame:
-    """Multileave random sets of rankers that have a Condorcet winner, and count who beats it.
+    """Multileave random sets of rankers that have a Condorcet winner, and count the rankers that beat it.
 
     The winner follows from a preference matrix estimated with probabilistic interleave, the same click model and the
     same queries. All methods compare the same sets. Each repetition has separate random streams, so the result depends
@@ -66,34 +66,35 @@ def measure_distortion(
     methods : sequence of str
         Multileaving methods, with or without parameters; by default all.
     sizes : sequence of int
-        Rankers in a set, each at least 2.
+        Numbers of rankers in a set, each at least 2.
     multileavings : int
-        Of each set.
+        Number of multileavings of each set.
     repetitions : int
-        Sets of each size.
+        Number of sets of each size.
     comparisons : int
-        Of each pair, for the preference matrix.
+        Number of comparisons of each pair, for the preference matrix.
     variance_reduction : sequence of str
-        For that matrix, as of `ltr_duel.preferences.estimate_preferences`: fewer comparisons then do.
+        Methods for the preference matrix, see `ltr_duel.preferences.estimate_preferences`; they reduce the comparisons
+        that are needed.
     top : int
-        Documents shown.
+        Number of documents shown.
     seed : int
     jobs : int
-        Threads; -1 for all cores.
+        Number of threads; -1 for all cores.
 
     Returns
     -------
     DataFrame
         One row for each method, click model, size and repetition: ``method``, ``clicks``, ``rankers``, ``repetition``,
         ``winner``; ``percent``, the share of the other rankers that won more multileavings against the winner than
-        they lost, a tie decided by a coin each time; and ``percent_clear``, the share that did so by more than two
-        standard errors of a fair coin, which noise alone does to one in 44. Where no set of that size has a
+        they lost, where a coin decides each tie; and ``percent_clear``, the share that did so by more than two
+        standard errors of a fair coin, which by noise alone happens to one ranker in 44. If no set of that size has a
         Condorcet winner, ``winner`` is empty and the shares are NaN.
 
     Raises
     ------
     InputError
-        For an unknown name, a method that compares pairs only, or a size outside 2..K.
+        If a name is unknown, a method compares pairs only, or a size is outside 2..K.
 
     Examples
     --------
@@ -111,7 +112,7 @@ def measure_distortion(
     repetitions = errors.require_whole("the number of repetitions", repetitions, 1, 10**6)
     seed = checked_seed(seed)
     if not isinstance(sizes, Iterable):
-        raise InputError(f"sizes of sets are a list of numbers, not {errors.shown(sizes)}")
+        raise InputError(f"sizes of sets must be a list of numbers, not {errors.shown(sizes)}")
     sizes = [errors.require_whole("the number of rankers in a set", size, 2, len(rankings)) for size in sizes]
     chosen = list(dict.fromkeys(map(str.strip, arguments.as_names("methods", methods)))) or [
         one.name for one in METHODS if one.slates
@@ -127,7 +128,7 @@ def measure_distortion(
             rankings,
             clicks=model,
             method="probabilistic",
-            outcome="marginal_sign",  # the paper's
+            outcome="marginal_sign",  # the paper's rule
             comparisons=comparisons,
             variance_reduction=variance_reduction,
             top=top,
@@ -192,6 +193,6 @@ def _measure(cell: _Cell) -> tuple[Any, ...]:
     lead = np.zeros(cell.rankers, np.int64)
     won = np.zeros((cell.rankers, cell.rankers), np.int8)
     run(cell.comparer.open(), cell.picks, cell.multileavings, won, lead, streams)
-    behind = -lead[1:] / np.sqrt(cell.multileavings)  # of the winner, in standard errors
+    behind = -lead[1:] / np.sqrt(cell.multileavings)  # deficit of the winner, in standard errors
     winner = cell.comparer.rankings.names[cell.picks[0]]
     return (*key, winner, 100 * float((behind > 0).mean()), 100 * float((behind > 2).mean()))

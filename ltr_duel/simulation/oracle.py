@@ -12,10 +12,10 @@ from ltr_duel.bandits import MatrixOracle
 from ltr_duel.core import InputError, as_writable, errors
 from ltr_duel.preferences import PreferenceMatrix
 
-INDEPENDENT_COINS: Final = "independent_coins"  # must be stated to compare sets on a matrix
+INDEPENDENT_COINS: Final = "independent_coins"  # must be passed if sets are compared on a matrix
 COINS_NOTE: Final = (
-    "Sets of arms were compared by independent coins: m (m - 1) / 2 of them a step for m arms, more than one list of"
-    " documents can tell. Regret with simulated users may be many times as high."
+    "Sets of arms were compared by independent coins: m (m - 1) / 2 coins a step for m arms, which give more"
+    " information than one list of documents. Regret with simulated users may be many times as high."
 )
 COINS_LABEL: Final = "sets: independent coins, m (m - 1) / 2 a step"
 _MATRIX: Final = "matrix"
@@ -23,7 +23,7 @@ _MATRIX: Final = "matrix"
 
 @runtime_checkable
 class OracleSource(Protocol):
-    """The interface of an oracle in a simulation. A class that inherits from it has the defaults.
+    """The interface of an oracle in a simulation. A class that inherits from it has the default attributes.
 
     Attributes
     ----------
@@ -32,13 +32,13 @@ class OracleSource(Protocol):
     provenance : dict
         Everything that determines the distribution of the outcomes, as JSON.
     in_sweeps : bool
-        Whether policies take whole sweeps at once; then ``open`` returns a `MatrixOracle`. False by default.
+        Whether policies execute whole sweeps at once; then ``open`` returns a `MatrixOracle`. False by default.
     leaves_ties : bool
-        Whether a pair of a slate may be left tied, 0, instead of a coin's +1 or -1. False by default.
+        Whether the outcome of a tied pair of a slate may be 0, instead of a coin's +1 or -1. False by default.
     compiled : bool
         Whether kernels can use what ``open`` returns; if not, runs are plain Python. True by default.
     refuses_sets : bool
-        Whether policies of sets are refused, because no law of a set's outcomes was named. False by default.
+        Whether policies of sets are refused, because no law of a set's outcomes was given. False by default.
 
     Examples
     --------
@@ -60,23 +60,23 @@ class OracleSource(Protocol):
 
 
 class FromMatrix(OracleSource):
-    """The oracle whose outcomes are coins with the probabilities of a preference matrix.
+    """The oracle that samples outcomes with the probabilities of a preference matrix.
 
     Parameters
     ----------
     matrix : PreferenceMatrix
     in_sweeps : bool
-        Whether policies take whole sweeps at once (`ltr_duel.bandits.policy.Sweeps`), for horizons that single steps
-        do not reach. Runs have the same distribution, but other random numbers and other names.
+        Whether policies execute whole sweeps at once (`ltr_duel.bandits.policy.Sweeps`), for horizons that are too
+        long for single steps. Runs have the same distribution, but other random numbers and other names.
     sets : {"", "independent_coins"}
-        How sets of arms are compared. A matrix has no law for the outcomes of all pairs of a set in one list, so
-        policies of sets are refused unless independent coins are accepted by name: m (m - 1) / 2 coins a step for m
-        arms. Runs of pairs, and their names, are the same with both values.
+        How sets of arms are compared. A matrix does not determine the joint distribution of the outcomes of all pairs
+        of a set in one list, so policies of sets are refused unless ``"independent_coins"`` is passed:
+        m (m - 1) / 2 coins a step for m arms. Runs of pairs, and their names, are the same with both values.
 
     Raises
     ------
     InputError
-        For anything but a matrix, or an unknown way to compare sets.
+        If ``matrix`` is not a PreferenceMatrix, or ``sets`` is not one of the two values.
 
     Examples
     --------

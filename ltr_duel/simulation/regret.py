@@ -1,6 +1,6 @@
-"""Regret, derived from the uses of each arm, so that any definition can be computed after the run.
+"""Regret, computed from the counts of each arm, so that every definition can be evaluated after the run.
 
-Each definition has a loss and a count for each arm; regret is the sum of their products.
+Each definition has a loss and a count for each arm; regret is the sum of the products of loss and count.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from ltr_duel.preferences import PreferenceMatrix, gaps
 class Definition(NamedTuple):
     """One kind of regret."""
 
-    loss: str  # which loss of an arm, see `loss_per_arm`
-    counts: Literal["exposure", "best", "worst"]  # whose uses it is multiplied with
+    loss: str  # name of the loss, see `loss_per_arm`
+    counts: Literal["exposure", "best", "worst"]  # the counts that multiply the loss
     meaning: str
 
 
@@ -27,24 +27,24 @@ REGRETS: Mapping[str, Definition] = {
     "average": Definition("average", "exposure", "mean gap of the compared arms to the Condorcet winner"),
     "strong": Definition("average", "worst", "gap of the worst of the compared arms to the Condorcet winner"),
     "weak": Definition("average", "best", "gap of the best of the compared arms to the Condorcet winner"),
-    "copeland": Definition("copeland", "exposure", "share of rivals that the best arm beats, less the mean"),
-    "borda": Definition("borda", "exposure", "Borda score of the best arm, less the mean"),
-    "utility": Definition("utility", "exposure", "utility of the best arm, less the mean; needs utilities"),
-    "ndcg": Definition("ndcg", "exposure", "NDCG of the best ranker, less the mean; needs the NDCG of each ranker"),
+    "copeland": Definition("copeland", "exposure", "share of rivals that the best arm beats, minus the mean"),
+    "borda": Definition("borda", "exposure", "Borda score of the best arm, minus the mean"),
+    "utility": Definition("utility", "exposure", "utility of the best arm, minus the mean; needs utilities"),
+    "ndcg": Definition("ndcg", "exposure", "NDCG of the best ranker, minus the mean; needs the NDCG of each ranker"),
 }
 DEFAULT_REGRETS = ("average", "strong", "weak", "copeland", "borda")
-MEASURED = ("utility", "ndcg")  # not in the matrix: a value for each arm must be given
+MEASURED = ("utility", "ndcg")  # the matrix has no such values: they must be passed, one for each arm
 
 
 def loss_per_arm(
     matrix: PreferenceMatrix, definition: str, values: NDArray[np.float64] | None = None
 ) -> NDArray[np.float64]:
-    """Return the cost of one impression of each arm, shape (K,); NaN if the definition needs values that are missing.
+    """Return the loss of one impression of each arm, shape (K,); NaN if the definition needs values that are missing.
 
     ``average``: the gap to the Condorcet winner, p[winner, j] - 1/2. A pair costs the mean of its two gaps, a slate the
-    mean of all of them (Yue and Joachims, ICML 2011, eq. 1; Brost et al., CIKM 2016, eq. 1). ``copeland``, ``borda``:
-    the highest share of beaten rivals, or Borda score, less arm j's. ``utility``, ``ndcg``: the highest of ``values``,
-    less arm j's (Ailon et al., ICML 2014; Brost et al., CIKM 2016, eq. 4). Raises `InputError` for another definition.
+    mean of all its gaps (Yue and Joachims, ICML 2011, eq. 1; Brost et al., CIKM 2016, eq. 1). ``copeland``, ``borda``:
+    the highest share of beaten rivals, or Borda score, minus arm j's. ``utility``, ``ndcg``: the highest of ``values``,
+    minus arm j's (Ailon et al., ICML 2014; Brost et al., CIKM 2016, eq. 4). Raises `InputError` for other names.
     """
     if definition == "average":
         gap = gaps(matrix)
@@ -63,8 +63,8 @@ def loss_per_arm(
 def places(matrix: PreferenceMatrix) -> NDArray[np.int64]:
     """Return the position of each arm, 0 = best, which defines the best and the worst arm of a slate; shape (K,).
 
-    Arms are in the order of the gap to the Condorcet winner; without one, of the Copeland score. Equal arms keep the
-    order of the matrix, which changes no regret.
+    Arms are sorted by the gap to the Condorcet winner or, without a winner, by the Copeland score. Equal arms keep the
+    order of the matrix, which does not affect regret.
     """
     loss = loss_per_arm(matrix, "copeland" if matrix.condorcet_winner is None else "average")
     place = np.empty(len(matrix), np.int64)
@@ -75,7 +75,7 @@ def places(matrix: PreferenceMatrix) -> NDArray[np.int64]:
 def cumulative_regret(exposure: NDArray[np.float64], loss: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the regret up to each checkpoint, the sum over arms in their order: the same bits on every machine.
 
-    exposure: shape (..., K); impressions of each arm, or the steps in which it was the best, or worst, arm compared.
+    exposure: shape (..., K); impressions of each arm, or the steps in which it was the best, or the worst, of its set.
     loss: shape (K,); see `loss_per_arm`.
     """
     total = np.zeros(exposure.shape[:-1])
@@ -87,11 +87,11 @@ def cumulative_regret(exposure: NDArray[np.float64], loss: NDArray[np.float64]) 
 def reference_errors(matrix: PreferenceMatrix, displayed: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the standard error of average regret that is due to the error of the matrix, for each row of impressions.
 
-    The regret of given pulls adds up the winner's gaps, each times the impressions of the arm: it is linear in the
+    The regret of given pulls is the sum of the winner's gaps times the impressions of the arms, so it is linear in the
     gaps, and the variances of independently estimated gaps add up. If pairs share queries (variance reduction
-    ``stratified`` or ``common``), their errors are correlated to an extent that a matrix does not contain. Then
-    standard errors add up: no correlation makes the error larger. The winner is taken as given. Zero for a matrix known
-    exactly, NaN without a Condorcet winner.
+    ``stratified`` or ``common``), their errors are correlated, and the matrix does not contain the correlation. In this
+    case the standard errors are added up, which is an upper bound. The winner is assumed to be correct. The result is
+    zero for an exact matrix and NaN without a Condorcet winner.
     """
     winner = matrix.condorcet_winner
     if winner is None:

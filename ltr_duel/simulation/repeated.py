@@ -10,7 +10,7 @@ from ltr_duel.interleaving import Comparison, compare_pair, compare_slate
 def multileave_often(
     comparison: Comparison, slate: IntVector, times: int, won: SignMatrix, lead: IntVector, streams: Streams
 ) -> None:
-    """Multileave a set ``times`` times; ``lead[j]`` is the first ranker's wins over ranker j, less its losses."""
+    """Multileave a set ``times`` times; ``lead[j]`` is the first ranker's wins minus its losses against ranker j."""
     size = slate.shape[0]
     n_queries = comparison.lists.query_ptr.shape[0] - 1
     for _ in range(times):
@@ -25,7 +25,7 @@ def multileave_often(
 
 @kernel
 def name_leader(balance: float) -> float:
-    """Return 1 if the first ranker is ahead, 0 if the second one is, 1/2 if neither is."""
+    """Return 1 if the first ranker leads, 0 if the second ranker leads, and 1/2 if the balance is zero."""
     return 0.5 + 0.5 * (int(balance > 1e-9) - int(balance < -1e-9))
 
 
@@ -33,7 +33,7 @@ def name_leader(balance: float) -> float:
 def walk_pairs(
     comparison: Comparison, slate: IntVector, won: SignMatrix, times: IntVector, right: FloatVector, streams: Streams
 ) -> None:
-    """Compare two rankers as a pair; add to ``right[c]`` whether the first is named at checkpoint c."""
+    """Compare two rankers as a pair; at each checkpoint c, add `name_leader` to ``right[c]``."""
     n_queries = comparison.lists.query_ptr.shape[0] - 1
     balance, t = 0.0, 0
     for c in range(times.shape[0]):
@@ -48,7 +48,7 @@ def walk_pairs(
 def walk_slates(
     comparison: Comparison, slate: IntVector, won: SignMatrix, times: IntVector, right: FloatVector, streams: Streams
 ) -> None:
-    """Compare two rankers as a set; add to ``right[c]`` whether the first is named at checkpoint c."""
+    """Compare two rankers as a set; at each checkpoint c, add `name_leader` to ``right[c]``."""
     n_queries = comparison.lists.query_ptr.shape[0] - 1
     balance, t = 0.0, 0
     for c in range(times.shape[0]):

@@ -1,4 +1,4 @@
-"""The results of a study: the runs of policies, the matrix by which regret is measured, and their tidy table."""
+"""The results of a study: the runs of policies, the matrix that defines regret, and the tidy table of the runs."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from ltr_duel.simulation.regret import (
 from ltr_duel.simulation.run_result import RunResult, lateness_note
 from ltr_duel.simulation.statistics import final_rows, identification_time, summarise, with_correct
 
-_TOGETHER = 256  # runs whose regret is computed at once
+_TOGETHER = 256  # number of runs whose regret is computed at once
 
 
 class Results:
-    """The runs of one study, and the matrix by which regret is measured.
+    """The runs of one study, and the matrix that defines regret.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class Results:
     Raises
     ------
     InputError
-        If runs and matrix have another number of arms, or there is not a value for each arm.
+        If runs and matrix differ in the number of arms, or an arm has no value.
 
     Examples
     --------
@@ -63,13 +63,13 @@ class Results:
         self.runs = tuple(runs) if isinstance(runs, Iterable) else (runs,)
         for run in self.runs:
             if not isinstance(run, RunResult):
-                raise InputError(f"results are made of a list of RunResult, not of {errors.shown(run)}")
+                raise InputError(f"results require a list of RunResult, not of {errors.shown(run)}")
             if run.pulls.shape[1:] != (len(matrix),):
                 raise InputError(f"the run '{run.label}' has {run.pulls.shape[-1]} arms; the matrix has {len(matrix)}")
         self.matrix = matrix
         measured = {} if values is None else values
         if not isinstance(measured, Mapping):
-            raise InputError(f"values are given by name, {{'utility': [...]}}, not as {errors.shown(values)}")
+            raise InputError(f"values must be a mapping, {{'utility': [...]}}, not {errors.shown(values)}")
         self.values = {name: _own_values(name, given, len(matrix)) for name, given in measured.items()}
 
     def __repr__(self) -> str:
@@ -79,7 +79,7 @@ class Results:
         if not self.runs:
             return notebook.notebook_html([self._said()])
         header = ("policy", "average regret", "Copeland regret", "names the winner", "steps to the winner")
-        said = [self._said(), "Means over the runs at the horizon; of the steps to the winner the median.", *self.notes]
+        said = [self._said(), "Means over the runs at the horizon; median of the steps to the winner.", *self.notes]
         return notebook.notebook_html(said, header, self.final().to_numpy().tolist())
 
     def _said(self) -> str:
@@ -95,22 +95,23 @@ class Results:
         Parameters
         ----------
         regrets : sequence of str
-            Which to compute (`ltr_duel.simulation.regret.REGRETS`); by default all that need only the matrix.
+            Names of regrets to compute (`ltr_duel.simulation.regret.REGRETS`); by default all that need only the
+            matrix.
 
         Columns
         -------
         policy : str
         repetition : int
         t : int
-            Steps so far.
+            Number of steps so far.
         regret_average, regret_strong, regret_weak : float
-            Cumulative; NaN where there is no Condorcet winner.
+            Cumulative regret; NaN if there is no Condorcet winner.
         regret_copeland, regret_borda : float
-            Cumulative.
+            Cumulative regret.
         recommended : str
-            The ranker that the policy would choose at t.
+            The ranker that the policy would choose if it had to stop after step t.
         outcomes : float
-            Outcomes received so far, one for each pair of different rankers that was compared; NaN where they were not
+            Outcomes received so far, one for each pair of different rankers that was compared; NaN if they were not
             counted.
         """
         wanted = tuple(arguments.as_names("regrets", regrets)) or (*DEFAULT_REGRETS, *self.values)
@@ -169,7 +170,7 @@ class Results:
 
     @property
     def policies(self) -> list[str]:
-        """Labels of the policies, in the order given."""
+        """Labels of the policies, in the order of their first runs."""
         return list(dict.fromkeys(run.label for run in self.runs))
 
     @property
@@ -184,7 +185,7 @@ class Results:
 
         Columns: policy, regret_average, regret_copeland (means over repetitions), accuracy (NaN without a Condorcet
         winner), steps_to_winner (median identification time: the first checkpoint from which on the winner is
-        recommended; infinite where it is not recommended at the end).
+        recommended; infinite if the winner is not recommended at the horizon).
         """
         winner = self.matrix.condorcet_winner
         frame = with_correct(self.to_frame(("average", "copeland")), winner)
@@ -204,25 +205,25 @@ class Results:
         return pd.DataFrame(rows)
 
     def summary(self, column: str = "") -> pd.DataFrame:
-        """Return mean, spread and quantiles at the horizon for each policy, tested against the best one, run by run.
+        """Return mean, spread and quantiles at the horizon for each policy, and paired tests against the best policy.
 
-        By default of average regret; of Copeland regret where there is no winner.
+        The default column is average regret, or Copeland regret if there is no Condorcet winner.
 
         Columns: policy; runs; mean; sd (of the runs, n - 1); se (of the mean); q10, q25, median, q75, q90; and, against
         the policy with the lowest mean: difference (mean of the paired differences), p_wilcoxon and p_t (paired,
         two-sided; p_t is the larger one of Student's test and of an exact test by signs), effect (Cohen's d of the
         paired differences) and probability (share of repetitions in which the policy has more regret, ties as half).
-        NaN for the best policy itself, and where there are fewer than two repetitions. The same runs name the best
-        policy, so p is corrected by Holm's method for all P (P - 1) / 2 pairs of P policies.
+        These columns are NaN for the best policy itself, and for fewer than two repetitions. The best policy is
+        selected with the same runs, so p is corrected by Holm's method for all P (P - 1) / 2 pairs of P policies.
         """
         return summarise(self.to_frame(), column or self._default_column)
 
     def reference_errors(self) -> FloatVector:
-        """Return how far the error of the matrix moves each policy's mean average regret: one standard error.
+        """Return the standard error of each policy's mean average regret that is due to the error of the matrix.
 
-        At most that where pairs share queries (variance reduction ``stratified`` or ``common``). The winner is taken
-        as given; its certainty stands beside the regret (`ltr_duel.analysis.winner_sentence`). Zero for a matrix
-        known exactly, NaN without a Condorcet winner.
+        It is an upper bound if pairs share queries (variance reduction ``stratified`` or ``common``). The winner is
+        assumed to be correct; `ltr_duel.analysis.winner_sentence` reports its certainty. Zero for an exact matrix, NaN
+        without a Condorcet winner.
 
         Returns
         -------
@@ -245,14 +246,14 @@ class Results:
         return core_columns.regret_column("average" if self.matrix.condorcet_winner is not None else "copeland")
 
     def to_csv(self, path: str | Path) -> Path:
-        """Write the tidy table as text; numbers with all their digits."""
+        """Write the tidy table as CSV; numbers have all their digits."""
         path = arguments.as_path("a table", path)
         with files.replacing(path) as temporary:
             self.to_frame().to_csv(temporary, index=False, lineterminator="\n")
         return path
 
     def save(self, folder: str | Path) -> Path:
-        """Write results.parquet, pulls.parquet and runs.json: the same bytes whenever and wherever they are made."""
+        """Write results.parquet, pulls.parquet and runs.json: the same bytes at every time and on every machine."""
         runs = [{"digest": run.key.digest, "decisions": run.decisions, **run.key.__dict__} for run in self.runs]
         folder = arguments.as_path("results", folder)
         with files.replacing_files(folder) as temporary:
@@ -263,7 +264,7 @@ class Results:
 
 
 def _own_values(name: str, given: object, size: int) -> FloatVector:
-    """Return one number for each arm, in a read-only array."""
+    """Return a read-only array with one number for each arm."""
     errors.require_one_of("regret that is measured by values", name, MEASURED)
     try:
         values: FloatVector = frozen(given, np.float64)

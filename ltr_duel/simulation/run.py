@@ -17,9 +17,9 @@ from ltr_duel.simulation.results import Results
 from ltr_duel.simulation.run_result import RunKey, source_of
 from ltr_duel.simulation.single_run import run_once
 
-_LONGEST = 10**15  # pulls of 2 T must fit in 64 bits with room to spare
+_LONGEST = 10**15  # up to 2 T pulls must fit in 64 bits with a margin
 _DENSEST = 10_000  # checkpoints per decade
-_MOST_REPETITIONS = 10**6  # all runs are held in memory; an experiment (`ltr_duel.experiment`) writes each to disk
+_MOST_REPETITIONS = 10**6  # all runs are kept in memory; an experiment (`ltr_duel.experiment`) writes them to disk
 
 
 def simulate(
@@ -36,34 +36,34 @@ def simulate(
     delay: int = 0,
     compiled: bool = True,
 ) -> Results:
-    """Let each policy compare arms for ``horizon`` steps, ``repetitions`` times.
+    """Run each policy for ``horizon`` steps, ``repetitions`` times.
 
     Parameters
     ----------
     source : PreferenceMatrix or OracleSource
-        The source of outcomes: the coins of a matrix, simulated users (`ltr_duel.simulation.Live`), or the coins of a
-        matrix in whole sweeps, ``FromMatrix(matrix, in_sweeps=True)`` (`ltr_duel.simulation.oracle`).
-        Policies of sets are compared on a matrix only by ``FromMatrix(matrix, sets="independent_coins")``.
+        The source of outcomes: a matrix, simulated users (`ltr_duel.simulation.Live`), or a matrix in whole sweeps,
+        ``FromMatrix(matrix, in_sweeps=True)`` (`ltr_duel.simulation.oracle`). Policies of sets require simulated users
+        or ``FromMatrix(matrix, sets="independent_coins")``.
     policies : str, Policy, or sequence of them
         Names with parameters, for example ``["rucb", "mdb:alpha=0.5,beta=1.5"]``.
     horizon : int
-        Steps, up to 10^15. The loop skips steps in which, according to the policy, nothing can change.
+        Number of steps, up to 10^15. The loop skips steps in which, according to the policy, nothing can change.
     repetitions : int
-        Up to 10^6; see `ltr_duel.experiment` for more.
+        Up to 10^6; use `ltr_duel.experiment` for more.
     seed : int
         Repetition r of every policy has the same random streams for coins, users and queries.
     jobs : int
-        Threads; -1 for all cores.
+        Number of threads; -1 for all cores.
     preferences : PreferenceMatrix, optional
-        The matrix by which regret is measured; needed if ``source`` is not a matrix, nor made of one.
+        The matrix that defines regret; required unless ``source`` is a matrix or a `FromMatrix`.
     checkpoints_per_decade : int
         How densely, on a logarithmic scale, pulls are recorded.
     batch : int
-        Comparisons that a policy chooses before any of their outcomes arrives; at most the horizon.
+        Number of comparisons that a policy chooses before any of their outcomes arrives; at most the horizon.
     delay : int
-        Steps that outcomes take, from the end of their batch on; at most the horizon.
+        Number of steps between the end of a batch and the arrival of its outcomes; at most the horizon.
     compiled : bool
-        False runs the same text as plain Python: the same bytes, some hundred times slower.
+        False runs the same source as plain Python: the same bytes, about a hundred times slower.
 
     Returns
     -------
@@ -72,8 +72,8 @@ def simulate(
     Raises
     ------
     InputError
-        For an unknown policy or parameter, numbers out of range, a policy that the oracle is not for, a preference
-        matrix of other rankers, or more of them than there is memory for. Nothing has run then.
+        If a policy or parameter is unknown, a number is out of range, a policy cannot run with the oracle, the
+        preference matrix has other rankers, or the memory is too small. The error is raised before anything runs.
     PolicyError
         If a policy cannot be compiled.
 
@@ -120,7 +120,7 @@ def simulate(
         for one in wanted
         for repetition in range(repetitions)
     ]
-    for task in tasks[::repetitions]:  # a step of each policy here: two threads must not compile one loop at once
+    for task in tasks[::repetitions]:  # compiles each policy's loop here: two threads must not compile the same loop
         run_once(task.configured, task.key, oracle, checkpoints(1), place, compiled=compiled)
     runs = parallel.run_tasks(
         lambda task: run_once(task.configured, task.key, oracle, times, place, compiled=compiled),
@@ -137,31 +137,31 @@ def simulate(
 def _problem(
     source: PreferenceMatrix | OracleSource, preferences: PreferenceMatrix | None
 ) -> tuple[OracleSource, PreferenceMatrix, str]:
-    """Return the oracle, the matrix by which regret is measured, and its digest if it is not the oracle's."""
+    """Return the oracle, the matrix that defines regret, and its digest if it is not the oracle's matrix."""
     if not isinstance(source, PreferenceMatrix | OracleSource):
         raise InputError(
-            f"a PreferenceMatrix or an oracle answers comparisons, not {errors.shown(source)};"
-            " give PreferenceMatrix(p) for an array p of win probabilities; a custom oracle inherits from OracleSource"
+            f"the source of outcomes must be a PreferenceMatrix or an oracle, not {errors.shown(source)};"
+            " pass PreferenceMatrix(p) for an array p of win probabilities; a custom oracle inherits from OracleSource"
         )
     oracle: OracleSource = FromMatrix(source) if isinstance(source, PreferenceMatrix) else source
     known = isinstance(oracle, FromMatrix) and (preferences is None or isinstance(source, PreferenceMatrix))
     own = oracle.matrix if isinstance(oracle, FromMatrix) and known else None
     matrix = preferences if own is None else own
     if matrix is None:
-        raise InputError("regret of a live simulation is measured by a preference matrix: give preferences=")
+        raise InputError("regret of a live simulation is measured by a preference matrix: pass preferences=")
     if not isinstance(matrix, PreferenceMatrix):
         raise InputError(f"regret is measured by a PreferenceMatrix, not by {errors.shown(matrix)}")
     if tuple(oracle.names) != tuple(matrix.names):
-        counts = f"{len(matrix.names)}, where the problem has {len(oracle.names)}"
-        raise InputError(f"the preference matrix has other rankers, or in another order ({counts}); give both the same")
+        counts = f"{len(matrix.names)} rankers, the oracle {len(oracle.names)}"
+        raise InputError(f"the rankers of the preference matrix differ from the oracle's: the matrix has {counts}")
     return oracle, matrix, "" if own is not None else matrix.digest
 
 
 def _wanted(policies: str | Policy | Sequence[str | Policy]) -> list[components.Configured[Policy]]:
-    """Return the policies, each once."""
+    """Return the configured policies. Raises `InputError` for an empty list or a repeated policy."""
     given = [policies] if isinstance(policies, str | Policy) else policies
     if not isinstance(given, Iterable):
-        raise InputError(f"policies are given by name, one or a list of them, not as {errors.shown(policies)}")
+        raise InputError(f"policies must be a name or a list of names, not {errors.shown(policies)}")
     wanted = [POLICIES.configure(one) for one in given]
     if not wanted:
         raise InputError("there is no policy to simulate")
@@ -171,22 +171,22 @@ def _wanted(policies: str | Policy | Sequence[str | Policy]) -> list[components.
 
 
 def check_fits(configured: components.Configured[Policy], oracle: OracleSource, batch: int = 1, delay: int = 0) -> None:
-    """Refuse a policy that the oracle is not for."""
+    """Raise `InputError` if a policy cannot run with the oracle or with late outcomes."""
     policy, label = configured.component, configured.label
     if oracle.refuses_sets and policy.feedback == "slate":
         raise InputError(
-            f"policy '{label}' compares sets of arms; on a matrix each pair of a set is an independent coin, more than"
-            ' one list of documents can tell: run it on simulated users (Live; answers = "live"; --live), or accept the'
-            f' coins by name (FromMatrix(matrix, sets="{INDEPENDENT_COINS}"); answers = "{INDEPENDENT_COINS}";'
+            f"policy '{label}' compares sets of arms; on a matrix each pair of a set is an independent coin, which"
+            ' is more information than one list contains: use simulated users (Live; answers = "live"; --live), or'
+            f' accept the coins (FromMatrix(matrix, sets="{INDEPENDENT_COINS}"); answers = "{INDEPENDENT_COINS}";'
             f" --sets {INDEPENDENT_COINS.replace('_', '-')})"
         )
     if oracle.leaves_ties and policy.feedback == "slate" and not policy.counts_ties:
-        raise InputError(f"policy '{label}' cannot count ties as half a win: let the oracle toss coins (ties='coin')")
+        raise InputError(f"policy '{label}' cannot count ties as half a win: use an oracle with ties='coin'")
     if oracle.in_sweeps and (batch, delay) != (1, 0):
-        raise InputError('whole sweeps know neither batches nor a delay; take single steps: answers = "matrix"')
+        raise InputError('whole sweeps support neither batches nor a delay; use single steps: answers = "matrix"')
     if oracle.in_sweeps and policy.sweeps is None:
         able = ", ".join(name for name in POLICIES.names() if POLICIES[name].sweeps is not None)
-        raise InputError(f"policy '{label}' cannot take whole sweeps at once; those that can are {able}")
+        raise InputError(f"policy '{label}' cannot take whole sweeps at once; policies that can: {able}")
 
 
 class _Task(NamedTuple):
@@ -200,9 +200,9 @@ def checkpoints(horizon: int, per_decade: int = 20) -> IntVector:
     Parameters
     ----------
     horizon : int
-        The last one, up to 10^15.
+        The last checkpoint, up to 10^15.
     per_decade : int
-        How many there are for each factor of ten, up to 10,000.
+        Number of checkpoints for each factor of ten, up to 10,000.
 
     Returns
     -------
@@ -212,7 +212,7 @@ def checkpoints(horizon: int, per_decade: int = 20) -> IntVector:
     Raises
     ------
     InputError
-        For numbers out of range.
+        If a number is out of range.
 
     Examples
     --------
@@ -230,8 +230,8 @@ def warm_up(policies: Iterable[str] = (), *, jobs: int = -1) -> list[str]:
     """Compile the loops of policies against a matrix, in single steps and, if they can, in sweeps; return their names.
 
     Compiled code is stored in `ltr_duel.core.cache_home` until the package changes. Without names, all policies are
-    compiled, in ``jobs`` processes of some 400 MB each. Raises `InputError`, before anything is compiled, for an
-    unknown policy or an illegal number of jobs.
+    compiled, in ``jobs`` processes of about 400 MB each. Raises `InputError`, before anything is compiled, for an
+    unknown policy or an invalid number of jobs.
     """
     names = list(dict.fromkeys(POLICIES.configure(one).component.name for one in policies)) or list(POLICIES.names())
     workers = min(parallel.checked_jobs(jobs), len(names))
@@ -246,13 +246,13 @@ def warm_up(policies: Iterable[str] = (), *, jobs: int = -1) -> list[str]:
 def _in_processes(names: list[str], workers: int) -> Iterator[str]:
     import joblib  # importing it takes as long as loading compiled loops
 
-    # One compiles at a time in a process, so threads would not help. The first alone leaves what all policies share.
+    # A process compiles one loop at a time, so threads would not help. The first policy caches the shared kernels.
     yield _compile(names[0])
     yield from joblib.Parallel(workers, return_as="generator_unordered")(map(joblib.delayed(_compile), names[1:]))
 
 
 def _compile(name: str) -> str:
-    """Take one step."""
+    """Compile the loops of a policy by running it for one step."""
     given, matrix = POLICIES.configure(name), PreferenceMatrix(np.full((2, 2), 0.5))
     for in_sweeps in (False, True)[: 1 + (given.component.sweeps is not None)]:
         oracle = FromMatrix(matrix, in_sweeps=in_sweeps)

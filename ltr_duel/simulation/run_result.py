@@ -14,20 +14,20 @@ from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.simulation.oracle import tosses_coins
 from ltr_duel.simulation.regret import REGRETS, cumulative_regret, loss_per_arm
 
-AS_GIVEN = "as given"  # arms numbered by the rows of the matrix, as in all runs before there was a random order
+AS_GIVEN = "as given"  # arms numbered by the rows of the matrix, as in all runs of versions without a random order
 _AS_EVER = (("labels", AS_GIVEN), ("batch", 1), ("delay", 0))
 
 
 @dataclass(frozen=True)
 class RunKey:
-    """Everything that determines a run. Its digest names it.
+    """Everything that determines a run. The digest of the key is the name of the run.
 
-    oracle: the law of the outcomes, as JSON.
-    measured_by: digest of the preference matrix by which regret is measured, if it is not the oracle's.
+    oracle: the distribution of the outcomes, as JSON.
+    measured_by: digest of the preference matrix that defines regret, if it is not the oracle's matrix.
     source: SHA-256 of the file that defines a policy from outside this package, and numbers versions above 1, see
         `source_of`.
-    labels: "random" if policies number the arms in an order that all policies of a repetition share, else "as given".
-    batch, delay: comparisons chosen before any of their outcomes is known, and the steps that outcomes take.
+    labels: "random" if all policies of a repetition number the arms in the same random order, else "as given".
+    batch, delay: comparisons chosen before any of their outcomes is known, and steps from a batch to its outcomes.
     """
 
     oracle: dict[str, Any] = field(repr=False)
@@ -45,32 +45,32 @@ class RunKey:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the key as canonical JSON; ``labels`` are part of it where they are random."""
+        """SHA-256 of the key as canonical JSON, which contains ``labels`` only if they are random."""
         return core_digest.digest_of(key_fields(self))
 
     @property
     def configuration(self) -> str:
-        """The policy with all its parameters, in one canonical form however the user wrote it."""
+        """The policy with all its parameters in canonical form, however the user wrote it."""
         return f"{self.policy}:{core_digest.canonical(self.params)}"
 
 
 def key_fields(key: RunKey) -> dict[str, Any]:
-    """Return the fields of a key, without later fields that have the value of runs from before they existed."""
+    """Return the fields of a key; fields of newer versions are omitted if they have the value of older runs."""
     return {name: value for name, value in vars(key).items() if (name, value) not in _AS_EVER}
 
 
 def lateness_note(batch: int, delay: int) -> str:
-    """Return a sentence on late outcomes, or an empty text if outcomes arrived at once."""
+    """Return a sentence on late outcomes, or an empty string if outcomes were not late."""
     parts = [f"in batches of {batch:,} comparisons"] if batch > 1 else []
     parts += [f"{delay:,} steps late"] if delay else []
-    return f"Outcomes were told {' and '.join(parts)}." if parts else ""
+    return f"Outcomes arrived {' and '.join(parts)}." if parts else ""
 
 
 def source_of(policy: Policy, sha256: str = "", *, late: bool = False) -> str:
     """Return the part of a run's key that identifies the code of the run.
 
-    sha256: of the plug-in file that defines it.
-    late: whether outcomes come in batches, or with a delay.
+    sha256: digest of the plug-in file that defines the policy.
+    late: whether outcomes arrive in batches or with a delay.
     """
     raised = numbered({}, policy=policy.numbers, loop=LOOP_NUMBERS, batches=BATCH_NUMBERS if late else 1).get(
         "numbers", {}
@@ -80,26 +80,26 @@ def source_of(policy: Policy, sha256: str = "", *, late: bool = False) -> str:
 
 @dataclass(frozen=True, eq=False)
 class RunResult:
-    """One run. C checkpoints, K arms.
+    """The result of one run with C checkpoints and K arms.
 
     Parameters
     ----------
     key : RunKey
     label : str
-        How the user named the policy.
+        Label of the policy, as the user wrote it.
     checkpoints : ndarray of int64, shape (C,)
     pulls : ndarray of int64, shape (C, K)
-        How often each arm was compared up to the checkpoint; an arm against itself counts twice.
+        Number of comparisons of each arm up to the checkpoint; an arm against itself counts twice.
     exposure : ndarray of float64, shape (C, K)
-        Impressions each arm had; a row adds up to t.
+        Impressions of each arm; a row adds up to t.
     recommended : ndarray of int64, shape (C,)
         The arm that the policy would choose if it had to stop.
     decisions : int
         Steps in which the policy made a choice; the loop skipped the others.
     best, worst : ndarray of int64, shape (C, K), optional
-        Steps in which the arm was the best, and the worst, of those compared. Strong and weak regret need them.
+        Steps in which the arm was the best, and the worst, of the compared arms. Strong and weak regret need them.
     outcomes : ndarray of int64, shape (C,), optional
-        Outcomes received: pairs of different arms that were compared. None in runs of versions that did not count them.
+        Outcomes received: pairs of different arms that were compared. None in runs of versions without this count.
 
     Examples
     --------
@@ -130,11 +130,11 @@ class RunResult:
 
     @property
     def independent_coins(self) -> bool:
-        """Whether sets of arms were compared, each pair of a set by a coin of the matrix."""
+        """Whether sets of arms were compared, and each pair of a set by an independent coin of the matrix."""
         return tosses_coins(self.key.oracle) and not np.array_equal(self.exposure * 2, self.pulls)
 
     def regret(self, matrix: PreferenceMatrix, name: str, values: FloatVector | None = None) -> FloatVector:
-        """Return the cumulative regret at each checkpoint, shape (C,); NaN where it is not defined.
+        """Return the cumulative regret at each checkpoint, shape (C,); NaN if it is not defined.
 
         Parameters
         ----------

@@ -1,12 +1,12 @@
-"""Sensitivity: how many impressions a comparison method needs until it names the better of two rankers.
+"""Sensitivity: the number of impressions that a comparison method needs to identify the better of two rankers.
 
-Pairs of rankers are drawn at random; the better one has the higher NDCG@10. Each method compares each pair
-on simulated users, again and again; after n impressions it names the ranker that is ahead in the sum of the
-outcomes (without a lead a fair coin, counted as half right). Its accuracy is the share of repetitions in which it
-names the better one. Multileaving methods compare the two rankers as a set.
+Pairs of rankers are drawn at random; the better ranker has the higher NDCG@10. Each method compares each pair
+repeatedly on simulated users. After n impressions, the method selects the ranker with the larger sum of outcomes; if
+the sums are equal, this counts as half right. The accuracy of the method is the share of repetitions in which it
+selects the better ranker. Multileaving methods compare the two rankers as a set.
 
 After Hofmann, Whiteson, de Rijke. Fidelity, Soundness, and Efficiency of Interleaved Comparison Methods. TOIS 2013,
-Section 5.3 (efficiency). A method need not reach 100%: what users prefer is not what NDCG prefers for every pair.
+Section 5.3 (efficiency). A method need not reach 100 %, because users and NDCG disagree about some pairs.
 """
 
 from __future__ import annotations
@@ -68,30 +68,30 @@ def measure_sensitivity(
     rankings : Rankings
     clicks : str or ClickModel
     methods : sequence of str
-        Names, with or without parameters; by default all methods.
+        Names of methods, with or without parameters; by default all methods.
     pairs : int
-        Pairs of rankers, drawn without replacement; the same pairs for all methods.
+        Number of pairs of rankers, drawn without replacement; the same pairs for all methods.
     least_gap : float
-        Only pairs are drawn whose NDCG@10 differs by more than this.
+        Only pairs whose NDCG@10 differs by more than this are drawn.
     impressions : int
-        Of each pair in each repetition.
+        Number of impressions of each pair in each repetition.
     repetitions : int
     top : int
-        Documents shown.
+        Number of documents shown.
     seed : int
     jobs : int
-        Threads; -1 for all cores. The result does not depend on it.
+        Number of threads, which does not change the result; -1 for all cores.
 
     Returns
     -------
     DataFrame
-        One row for each method, pair and checkpoint: ``method``, ``clicks``, ``better``, ``worse``, ``gap`` (of
-        NDCG@10), ``impressions``, ``accuracy`` and ``repetitions``.
+        One row for each method, pair and checkpoint: ``method``, ``clicks``, ``better``, ``worse``, ``gap`` (difference
+        of NDCG@10), ``impressions``, ``accuracy`` and ``repetitions``.
 
     Raises
     ------
     InputError
-        For an unknown name, a number out of range, or where no pair of rankers differs enough.
+        If a name is unknown, a number is out of range, or no pair of rankers differs enough.
 
     Examples
     --------
@@ -141,7 +141,7 @@ def measure_sensitivity(
 
 
 def draw_pairs(quality: FloatVector, count: int, least_gap: float, seed: int) -> list[tuple[int, int]]:
-    """Draw pairs (better, worse) of rankers that differ by more than ``least_gap``; fewer if there are no more."""
+    """Draw ``count`` pairs (better, worse) of rankers that differ by more than ``least_gap``, or all such pairs."""
     better, worse = np.nonzero(quality[:, None] - quality[None, :] > least_gap)
     if not better.size:
         raise InputError(f"no two of the {len(quality)} rankers differ by more than {least_gap:g} in NDCG@10")
@@ -150,11 +150,11 @@ def draw_pairs(quality: FloatVector, count: int, least_gap: float, seed: int) ->
 
 
 def sensitivity_table(frame: pd.DataFrame, accuracy: float = 0.95) -> pd.DataFrame:
-    """Return the impressions that each method needs, from a table of `measure_sensitivity`: a row for each method.
+    """Return a table of the impressions that each method needs, from a table of `measure_sensitivity`.
 
     ``impressions``: the median over pairs of the first checkpoint from which on the accuracy is reached (NaN if less
-    than half of the pairs reach it); ``pairs_sure``: the share of pairs that reach it; ``accuracy`` at the last
-    checkpoint, the mean over pairs, and its ``standard_error``.
+    than half of the pairs reach it); ``pairs_sure``: the share of pairs that reach it; ``accuracy``: the mean accuracy
+    of the pairs at the last checkpoint, with its ``standard_error``.
     """
     rows = []
     for method, part in frame.groupby("method", sort=False):

@@ -1,4 +1,4 @@
-"""The live oracle: each comparison is a query, a shown list, a user who clicks, and the credit for the clicks."""
+"""The live oracle: each comparison draws a query, shows a list to a simulated user and turns clicks into an outcome."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ LIVE_NUMBERS = 1  # numbers version of queries and coins (`ltr_duel.core.numberi
 
 
 class LiveOracle(NamedTuple):
-    """One comparison for pairs, one for slates; both with scratch of their own."""
+    """One comparison for pairs and one for slates, with separate scratch memory."""
 
     pairs: Comparison
     slates: Comparison
     cumulative: FloatVector  # (n_queries,) running sums of the query weights; empty for equal weights
-    half: int  # 1: tied pairs of a slate are left tied, to be counted as half a win each
+    half: int  # 1: tied pairs of a slate stay tied and count as half a win for both arms
 
 
 @kernel
@@ -83,23 +83,23 @@ class Live(OracleSource):
     rankings : Rankings
     clicks : str or ClickModel
     pairs : str or Method
-        Method by which two rankers are compared, with parameters if wanted.
+        Method that compares two rankers, optionally with parameters.
     outcome : str
-        Its outcome rule, which must name a winner. A tie is a fair coin. By default the rule that is unbiased under
-        random clicks: ``marginal_bernoulli`` for probabilistic interleave.
+        Outcome rule of this method, which must return a winner or a tie; a fair coin breaks ties. By default the rule
+        that is unbiased under random clicks: ``marginal_bernoulli`` for probabilistic interleave.
     slates : str or Method
-        Method by which sets of rankers are compared.
+        Method that compares sets of rankers.
     ties : {"coin", "half"}
-        The outcome of a tied pair of a slate: a fair coin, or half a win for both, which is less noisy.
+        The outcome of a tied pair of a slate: a fair coin, or half a win for both arms, which is less noisy.
     weights : array of float, shape (n_queries,), optional
         Relative frequency of each query; by default all are equally frequent.
     top : int
-        Documents shown.
+        Number of documents shown.
 
     Raises
     ------
     InputError
-        For an unknown name, or a click model that does not fit the corpus.
+        If a name is unknown, or the click model has another number of grades than the corpus.
 
     Examples
     --------
@@ -127,7 +127,7 @@ class Live(OracleSource):
         require_able(pairs, sets=False)
         require_able(slates, sets=True)
         if outcome == "expectation":
-            raise InputError("outcome 'expectation' is a number, for estimating matrices; a live duel needs a winner")
+            raise InputError("outcome 'expectation' is a number, for estimating matrices; live duels require a winner")
         errors.require_one_of("rule for ties", ties, TIE_RULES)
         model = click_model(clicks, rankings.grades)
         self._pairs = Comparer(
@@ -152,7 +152,7 @@ class Live(OracleSource):
         self.provenance = numbered(about, slates=shown, live=LIVE_NUMBERS)
 
     def open(self) -> LiveOracle:
-        """Return the data that kernels need, with separate scratch."""
+        """Return the data that kernels need, with separate scratch memory."""
         return LiveOracle(self._pairs.open(), self._slates.open(), self._cumulative, self._half)
 
 

@@ -12,7 +12,7 @@ from ltr_duel.simulation.oracle import OracleSource
 from ltr_duel.simulation.run_result import AS_GIVEN, RunKey, RunResult
 
 _kept = threading.local()  # memory of each thread for a relabelled matrix, shared by its runs
-_MOST_KEPT = 1000  # arms
+_MOST_KEPT = 1000  # largest number of arms for which this memory is kept
 
 
 def run_once(
@@ -62,7 +62,7 @@ def run_once(
 
 
 def lateness(key: RunKey) -> Lateness | None:
-    """Return how late the outcomes of a run are, if they are."""
+    """Return the lateness of a run's outcomes, or None if they are not late."""
     if key.batch == 1 and key.delay == 0:
         return None
     return Lateness(key.batch, key.delay, stream(key.seed, key.repetition, "batches", key.configuration))
@@ -78,15 +78,15 @@ def _room(size: int) -> FloatMatrix | None:
 
 
 def run_streams(key: RunKey) -> Streams:
-    """Return the streams of a run. All but the policy's own are common to all policies of a repetition."""
+    """Return the streams of a run. All streams except the policy's are common to all policies of a repetition."""
     own = {"policy": stream(key.seed, key.repetition, "policy", key.configuration)}
     return Streams(**own, **{name: stream(key.seed, key.repetition, name) for name in Streams._fields[1:]})
 
 
 def run_order(key: RunKey, size: int) -> IntVector:
-    """Return the order in which a run's policy numbers its arms: its arm k is arm ``order[k]`` of the oracle.
+    """Return the order in which a run's policy numbers the arms: the policy's arm k is arm ``order[k]`` of the oracle.
 
-    It is the same for all policies of a repetition.
+    The order is the same for all policies of a repetition.
     """
     if key.labels == AS_GIVEN:
         return np.arange(size)

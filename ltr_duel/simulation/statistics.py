@@ -1,7 +1,7 @@
-"""The ends of runs, identification times, means with a spread, and tests whether two policies differ.
+"""The final rows of runs, identification times, means with a spread, and tests for a difference of two policies.
 
 Repetition r of every policy has the same random streams for coins, users and queries, so the tests are paired. Paired
-tests are valid whatever the runs of a repetition have in common. Pairing hardly adds power, because two policies
+tests are valid for every dependence between the runs of a repetition. Pairing hardly adds power, because two policies
 compare different arms at step t: over 300 repetitions on matrices of 6 and 8 arms the correlation of the final regrets
 of two policies was between -.12 and .19, with median .03.
 """
@@ -34,7 +34,7 @@ def final_rows(frame: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
     Parameters
     ----------
     frame : DataFrame
-        A tidy table; column t is needed. Each run has a row at its horizon.
+        A tidy table with the column t. Each run has a row at its horizon.
     by : sequence of str
         Columns; the longest runs are found within each combination of their values.
 
@@ -56,10 +56,10 @@ def final_rows(frame: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
 def comparable_rows(frame: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
     """Return a tidy table without the rows that cannot be compared, and with the column ``separate``.
 
-    A policy that knows its horizon is a different algorithm for each horizon: its regret before the end predicts
+    A policy that uses its horizon is a different algorithm for each horizon: its regret before the end predicts
     nothing about a shorter horizon. A policy with several horizons (within each combination of ``by``) would mix runs
-    of different length. Only the ends of the runs of such policies are kept, and ``separate`` is true for them. Without
-    the column horizon all runs of a policy end at the policy's last step.
+    of different length. For both kinds of policies, only the last row of each run is kept, and ``separate`` is true.
+    Without the column horizon, all runs of a policy are assumed to end at the policy's last step.
     """
     lines = frame.groupby([*by, columns.POLICY], sort=False)
     knowing = {
@@ -73,12 +73,12 @@ def comparable_rows(frame: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame
 
 
 def with_correct(frame: pd.DataFrame, winner: str | None) -> pd.DataFrame:
-    """Add the column ``correct``: 1 where the Condorcet winner is recommended, else 0; NaN if there is none."""
+    """Add the column ``correct``: 1 if the Condorcet winner is recommended, else 0; NaN without a Condorcet winner."""
     return frame.assign(**{columns.CORRECT: (frame[columns.RECOMMENDED] == winner).astype(float) if winner else np.nan})
 
 
 def identification_time(run: pd.DataFrame, winner: str | None) -> float:
-    """Return the first checkpoint from which on the winner is recommended; infinite if it is not at the end."""
+    """Return the first checkpoint from which on the winner is recommended; infinity if the last row has another arm."""
     wrong = np.flatnonzero((run[columns.RECOMMENDED] != winner).to_numpy())
     times = run[columns.T].to_numpy()
     if len(wrong) == 0:
@@ -87,14 +87,14 @@ def identification_time(run: pd.DataFrame, winner: str | None) -> float:
 
 
 def identified(frame: pd.DataFrame, winner: str | None) -> pd.DataFrame:
-    """Return the last row of each run of one problem with its identification time, the column ``identified_at``."""
+    """Return the last row of each run of one problem, with the identification time in column ``identified_at``."""
     run = frame.groupby([columns.POLICY, columns.REPETITION], sort=False).ngroup()
     wrong = (
         (frame[columns.RECOMMENDED] != winner)[::-1].groupby(run[::-1]).cummax()[::-1]
-    )  # here or at a later checkpoint
+    )  # whether the winner is missed here or at a later checkpoint
     times = (
         frame[columns.T].astype(float).mask(wrong, np.inf).groupby(run).min()
-    )  # of all runs, in the order of their numbers
+    )  # identification times of all runs, in the order of their numbers
     if not winner:
         times[:] = np.nan
     return frame.groupby(run).tail(1).reset_index(drop=True).assign(**{columns.IDENTIFIED_AT: times.to_numpy()})
@@ -107,12 +107,12 @@ def averaged(frame: pd.DataFrame, keys: Sequence[str], column: str, spread: str 
     ----------
     frame : DataFrame
     keys : sequence of str
-        The columns that make a group. Groups are in the order of first appearance of all keys but the last, by which
-        they are sorted.
+        The columns that define groups. Groups are in the order of first appearance of all keys except the last; the
+        groups are sorted by the last key.
     column : str
-        What is averaged. Rows where it is NaN are left out.
+        The column to average. Rows in which it is NaN are omitted.
     spread : {"quantiles", "standard error", "sd", "range", "none"}
-        What ``low`` and ``high`` are, see `SPREADS`.
+        The meaning of ``low`` and ``high``, see `SPREADS`.
 
     Returns
     -------
@@ -122,7 +122,7 @@ def averaged(frame: pd.DataFrame, keys: Sequence[str], column: str, spread: str 
     Raises
     ------
     InputError
-        For a spread or a column that does not exist.
+        If the spread or the column does not exist.
 
     Examples
     --------
@@ -151,7 +151,7 @@ def averaged(frame: pd.DataFrame, keys: Sequence[str], column: str, spread: str 
 def summarise(frame: pd.DataFrame, column: str = columns.REGRET) -> pd.DataFrame:
     """Return one row for each policy, at the last step: the columns of `Results.summary`.
 
-    frame: with policy, repetition, t, and the column to summarise. Raises `InputError` if there is no such column.
+    frame: columns policy, repetition, t, and the column to summarise. Raises `InputError` if it is missing.
     """
     values = _at_the_end(frame, column)
     means = values.mean()

@@ -1,12 +1,15 @@
-"""Oracles from utilities: every arm draws one, and the arms are compared by what they drew.
+"""Oracles from utilities: a random utility is drawn for each arm, and arms are compared by their utilities.
 
-Within a slate each arm draws once a step, so the outcomes of its pairs are correlated. Two families:
+Within a slate one utility is drawn for each arm and step, so outcomes of pairs that share an arm are correlated. Two
+families:
 
 - `FromUtilities`: a link turns the utilities u, v of a pair into the probability that the first wins: ``(1 + u - v) /
   2`` (linear), ``1 / (1 + exp(v - u))`` (logistic) or ``u / (u + v)`` (natural; 1/2 if both are 0). Utilities are
   Bernoulli, or drawn from a table of samples, as in the papers on utilities (Ailon et al.; Wolfenfeld).
-- `NormalScores`: scores with unit variance, of which the higher wins, ``p = Phi((mu_i - mu_j) / sqrt 2)``, as in Table
-  1 of the paper on multi-dueling (`preferences.synthetic.UTILITY_SETS`). The matrix of either family is exact.
+- `NormalScores`: normal scores with unit variance; the higher score wins, ``p = Phi((mu_i - mu_j) / sqrt 2)``, as in
+  Table 1 of the multi-dueling paper (`preferences.synthetic.UTILITY_SETS`).
+
+Both families have exact preference matrices.
 """
 
 from __future__ import annotations
@@ -17,7 +20,7 @@ from math import exp, sqrt
 from typing import NamedTuple
 
 import numpy as np
-import scipy  # loads its modules on first use
+import scipy  # loads submodules on first use
 from numpy.typing import ArrayLike, NDArray
 
 from ltr_duel.bandits import duel, multiduel
@@ -47,12 +50,12 @@ UTILITY_NUMBERS = 1  # numbers version of utilities (`ltr_duel.core.numbering`)
 
 
 class UtilityOracle(NamedTuple):
-    """Utilities drawn in one of three ways, and a link."""
+    """The distribution of the utilities (Bernoulli, samples or normal) and the link."""
 
-    mean: FloatVector  # (K,) of Bernoulli or normal utilities
-    samples: FloatMatrix  # (K, N) the utilities that each arm draws from, uniformly; or no columns
+    mean: FloatVector  # (K,) means of Bernoulli or normal utilities
+    samples: FloatMatrix  # (K, N) samples of each arm's utility, drawn uniformly; or no columns
     settings: IntVector  # (2,) number of the link; 1 if all arms of a step draw the same column
-    utility: FloatVector  # (K,) scratch: the utilities that the arms of the slate drew
+    utility: FloatVector  # (K,) scratch: the drawn utilities of the arms of the slate
 
 
 @kernel
@@ -71,7 +74,7 @@ def first_wins(u: float, v: float, link: int, rng: np.random.Generator) -> int:
 
 @kernel
 def _draw_utility(oracle: UtilityOracle, arm: int, column: int, rng: np.random.Generator) -> float:
-    """Draw the utility of an arm, in the common column if there is one."""
+    """Draw the utility of an arm, from ``column`` if all arms of a step use the same column."""
     if oracle.settings[0] == HIGHER:
         return oracle.mean[arm] + draws.normal_draw(rng)
     if oracle.samples.shape[1] == 0:
@@ -115,20 +118,20 @@ class FromUtilities(OracleSource):
     Parameters
     ----------
     means : sequence of float, shape (K,), optional
-        Of Bernoulli utilities, between 0 and 1.
+        Means of Bernoulli utilities, between 0 and 1.
     samples : array, shape (K, N), optional
-        Or, the utilities that each arm draws from, uniformly. For the linear link they must lie between 0 and 1, for
-        the natural link at or above 0.
+        Samples of each arm's utility, instead of means; they are drawn uniformly. They must be between 0 and 1 for the
+        linear link, and at least 0 for the natural link.
     link : {"linear", "logistic", "natural"}
     common : bool
-        With samples: whether all arms of a step draw the same column (one document, seen by all rankers).
+        With samples: whether all arms of a step use the same column (one document, seen by all rankers).
     names : sequence of str, optional
-        Of the arms.
+        Names of the arms.
 
     Raises
     ------
     InputError
-        For utilities outside their range, or a link that does not exist.
+        If utilities are outside their range, or the link does not exist.
 
     Examples
     --------
@@ -147,7 +150,7 @@ class FromUtilities(OracleSource):
     ) -> None:
         errors.require_one_of("link", link, LINKS)
         if (means is None) == (samples is None):
-            raise InputError("an oracle of utilities needs either the means of Bernoulli utilities or samples")
+            raise InputError("an oracle of utilities requires either the means of Bernoulli utilities or samples")
         table = arguments.as_numbers("samples", samples, 2) if means is None else arguments.as_numbers("means", means)
         low, high = {"linear": (0.0, 1.0), "logistic": (-np.inf, np.inf), "natural": (0.0, np.inf)}[link]
         if means is not None:
@@ -180,7 +183,7 @@ class FromUtilities(OracleSource):
             p = chances @ win @ chances.T
         else:
             p = np.array([[self._pair(u, v) for v in self._table] for u in self._table])
-        p = 0.5 * (p + 1 - p.T)  # rounding
+        p = 0.5 * (p + 1 - p.T)  # corrects rounding errors
         np.fill_diagonal(p, 0.5)
         return PreferenceMatrix(p, self.names, provenance={"source": self.provenance})
 
@@ -191,19 +194,19 @@ class FromUtilities(OracleSource):
 
 
 class NormalScores(OracleSource):
-    """The oracle of the multi-dueling paper: a normal score for each arm of the slate, and the higher one wins.
+    """The oracle of the multi-dueling paper: each arm of the slate has a normal score, and the higher score wins.
 
     Parameters
     ----------
     means : sequence of float
         Mean scores; the standard deviation is 1.
     names : sequence of str, optional
-        Of the arms.
+        Names of the arms.
 
     Raises
     ------
     InputError
-        For a mean that is not finite.
+        If a mean is not finite.
 
     Examples
     --------

@@ -121,7 +121,7 @@ BROKEN = {
         "update": lambda state, params, t, first, second, outcome, rng: state.wins[state.wins.shape[0]]
     },
     "recommends arm -1 of 4 after step 1$": {"recommend": lambda state, params: -1},
-    r"test_check.py: a function of policy 'mine' returns what is no arm: ValueError: too many values": {
+    r"test_check.py: a function of policy 'mine' does not return an arm: ValueError: too many values": {
         "select": lambda state, params, t, rng: (0, 0, 0)
     },
     "jumps too far": {
@@ -179,7 +179,7 @@ def round_robin(state, params, t, rng):
 
 @pytest.mark.parametrize("compiled", [True, False])
 def test_a_deterministic_policy_passes_if_it_says_that_it_is_one(compiled):
-    with pytest.raises(PolicyError, match=r"same path whatever the seed; .* deterministic=True"):
+    with pytest.raises(PolicyError, match=r"same choices whatever the seed; .* deterministic=True"):
         check_policy(broken(select=round_robin, compiled=compiled))
     policy = broken(select=round_robin, compiled=compiled, deterministic=True)
     check_policy(policy)

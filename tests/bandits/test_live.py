@@ -67,7 +67,7 @@ def test_asking_twice_gives_the_same_arms():
         (lambda: LivePolicy("savage", 3), "horizon of savage must be at least 1"),
         (lambda: LivePolicy("rucb", 0), "number of arms must be between 1 and"),
         (lambda: LivePolicy("rucb", 3).tell(1), "call ask"),
-        (lambda: LivePolicy.restore("rucb", {"t": np.array([1])}), "no snapshot of policy 'rucb'"),
+        (lambda: LivePolicy.restore("rucb", {"t": np.array([1])}), "not a snapshot of policy 'rucb'"),
     ],
 )
 def test_wrong_use_is_refused(use, sentence):
@@ -96,7 +96,7 @@ def test_a_snapshot_names_its_policy_and_its_numbers():
         LivePolicy.restore(later, arrays)
     assert LivePolicy.restore(later, arrays, accept_new_code=True).steps == 0
     for name in ("policy", "numbers"):
-        with pytest.raises(InputError, match=f"no snapshot of policy 'rucb': it lacks {name}"):
+        with pytest.raises(InputError, match=f"not a snapshot of policy 'rucb': it lacks {name}"):
             LivePolicy.restore(later, {key: value for key, value in arrays.items() if key != name})
 
 
@@ -118,7 +118,7 @@ def test_with_an_order_the_policy_takes_the_same_path_under_other_numbers():
 
 @pytest.mark.parametrize("order", [[0, 1, 2, 2], [0, 1, 2], [1, 2, 3, 4], 3])
 def test_an_order_names_each_arm_once(order):
-    with pytest.raises(InputError, match="the order of 4 arms must name each of 0 to 3 once"):
+    with pytest.raises(InputError, match="the order of 4 arms must contain each of 0 to 3 once"):
         LivePolicy("rucb", 4, order=order)
 
 

@@ -31,7 +31,7 @@ def test_a_fitted_file_goes_from_the_log_to_clicks(ltr_duel, corpus, tmp_path):
     assert code == 0 and not wrong and "best: sdbn" in said and "satisfaction by grade: " in said
     about = json.loads(out.read_text())
     assert about["held_out"]["sessions"] == 750 and about["errors_by"] == "session"
-    assert "standard errors take sessions for independent of each other: no user is known" in said
+    assert "standard errors assume that sessions are independent, because no user is known" in said
     code, said, wrong = ltr_duel("clicks", "compare", out)
     assert code == 0 and "navigational" in said and "click, grade 2" in said
     words = ["prefs", "estimate", corpus, "--rankers", "features:1,2", "--comparisons", 200, "--clicks", out]
@@ -46,7 +46,7 @@ def test_a_fitted_file_goes_from_the_log_to_clicks(ltr_duel, corpus, tmp_path):
 
 def test_the_fit_says_whose_sessions_go_together(ltr_duel, tmp_path):
     rows = [row(n, "q", ["a", "b"], [1 + n % 3 // 2], grades=[1, 0]) for n in range(160)]
-    for users, said in ((40, "clustered by 40 users\n"), (7, "clustered by 7 users, too few to be believed\n")):
+    for users, said in ((40, "clustered by 40 users\n"), (7, "clustered by 7 users, too few to be reliable\n")):
         named = [one | {"user": f"u{n % users}"} for n, one in enumerate(rows)]
         code, printed, _ = ltr_duel("clicks", "fit", log_of(tmp_path, named), "--model", "cascade")
         assert code == 0 and f"standard errors are {said}" in printed
@@ -57,8 +57,8 @@ def test_the_fit_says_whose_sessions_go_together(ltr_duel, tmp_path):
     [
         (["--model", "pmb"], "no click model to fit 'pmb'; did you mean 'pbm'"),
         (["--by", "documents"], "no kind of items 'documents'; did you mean 'document'"),
-        (["--out", "users.txt"], "ends with .json"),
-        (["--out", "us:ers.json"], "may not hold ':'"),
+        (["--out", "users.txt"], "must end with .json"),
+        (["--out", "us:ers.json"], "must not contain ':'"),
         (["--by", "document", "--out", "users.json"], "needs grades on every row"),
         (["--train", "2"], "share to fit to must be between"),
     ],

@@ -80,7 +80,7 @@ def test_unknown_models_and_grades_are_refused_with_the_legal_ones():
     ):
         click_model("navigationl", 5)
     with pytest.raises(
-        InputError, match=r"'perfect' is defined for 2, 3, 5 grades; this corpus has 8 \(0\.\.7\): give"
+        InputError, match=r"'perfect' is defined for 2, 3, 5 grades; this corpus has 8 \(0\.\.7\): pass"
     ):
         click_model("perfect", 8)
     with pytest.raises(

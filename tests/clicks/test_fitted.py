@@ -358,7 +358,7 @@ FORGED = [
     (json.dumps(GOOD | {"click": [0.1, True]}), "number 2 of 'click' must be"),
     (json.dumps(GOOD | {"click": [0.1, float("nan")]}), "number 2 of 'click' must be"),
     (json.dumps(GOOD | {"click": {"0": 1}}), "'click' must be a list"),
-    (json.dumps(GOOD | {"click": [0.1]}), "'click' must hold a probability for each of 2 or more grades"),
+    (json.dumps(GOOD | {"click": [0.1]}), "'click' must contain a probability for each of 2 or more grades"),
     (json.dumps(GOOD | {"stop": [0.1]}), "needs one click and one stop probability for each grade, not 2 and 1"),
     (json.dumps(GOOD | {"leave": [0.1]}), "needs one probability to leave for each grade, not 1"),
     (json.dumps(GOOD | {"attention": [1, 0]}), "'attention' must be above 0"),
@@ -381,7 +381,7 @@ def test_models_are_shown_beside_each_other(tmp_path):
     assert shown.columns.tolist()[2:] == ["perfect", "navigational", "informational"]
     values = shown.set_index("").iloc[:, 0]
     assert values["click, grade 1"] == "0.900" and values["stop without a click, grade 0"] == "0.300"
-    assert values["attention, place 2"] == "0.500"
+    assert values["attention, position 2"] == "0.500"
     with pytest.raises(InputError, match=r"no.json: No such file"):
         models_table(["no.json"])
 
@@ -404,17 +404,17 @@ def test_a_table_keeps_the_click_rates_where_a_place_of_few_clicks_is_noticed_mo
 def test_what_nothing_can_be_learned_from_is_refused():
     sessions = as_sessions([([0, 1], [False, True])] * 8)
     refused(as_sessions([([0, 1], [False, False])] * 8), "no session has a click")
-    refused(as_sessions([([0], [True])] * 8), "every list holds one document")
+    refused(as_sessions([([0], [True])] * 8), "every list has one document")
     refused(sessions.kept(np.zeros(8, np.bool_)), "there is no session")
     refused(sessions, "no click model to fit 'pmb'; did you mean 'pbm'", models=["pmb"])
     refused(sessions, "smoothing must be between 0", smoothing=-1.0)
     refused(sessions, "iterations must be between 1", iterations=0)
     refused(sessions, "share to fit to must be between", train=0.0)
-    refused(sessions._replace(query=np.arange(8)), "no session is left to judge by")
+    refused(sessions._replace(query=np.arange(8)), "no session is left for the evaluation")
     refused(sessions._replace(items=1), r"an item is not in 0\.\.0")
     assert fit_click_models(sessions, ["dcm"], train=1.0)[0].test is None
     documents = fit_click_models(sessions._replace(graded=False), ["sdbn"])
-    with pytest.raises(InputError, match="a log with grades is needed"):
+    with pytest.raises(InputError, match="requires a log with grades"):
         best_fit(documents, table=True)
     with pytest.raises(InputError, match="cannot be written as a table"):
         fit_click_models(sessions, ["ubm"])[0].model()

@@ -33,7 +33,7 @@ EQUIVALENT = {  # (module, the changed line): why the change has no visible effe
     ): ("0 stands only between two places of one arm, which then wins and loses in either order"),
     (
         "bandits/policies/versatile_db",
-        "x = max(x, low - 2.0 / sqrt(state.loss.shape[0]) / eta)  # there the sum is at most 1",
+        "x = max(x, low - 2.0 / sqrt(state.loss.shape[0]) / eta)  # at this x the sum is at most 1",
     ): "Newton's method finds the same root from any start above it",
     ("bandits/posterior", "return theta if rng.random() <= ratio else level"): CHANCE,
     ("bandits/statistics", "doubts[loser, winner] = doubt if d >= 0 else 0.0"): "with d = 0 the doubt is 0",

@@ -35,7 +35,7 @@ def test_batches_and_delays_are_other_runs_under_other_names():
 
 def test_results_say_how_late_outcomes_were():
     results = simulate(MATRIX, "rucb", **QUICK, batch=50, delay=7)
-    assert results.notes == ["Outcomes were told in batches of 50 comparisons and 7 steps late."]
+    assert results.notes == ["Outcomes arrived in batches of 50 comparisons and 7 steps late."]
 
 
 def test_nothing_is_learned_in_the_first_batch():
@@ -69,7 +69,7 @@ def test_what_is_no_batch_is_refused(given, said):
 
 
 def test_sweeps_know_no_batches():
-    with pytest.raises(InputError, match="whole sweeps know neither batches nor a delay"):
+    with pytest.raises(InputError, match="whole sweeps support neither batches nor a delay"):
         simulate(FromMatrix(MATRIX, in_sweeps=True), "beat_the_mean", **QUICK, batch=2)
 
 
@@ -77,7 +77,7 @@ def test_the_command_takes_a_batch(tmp_path):
     save_preferences(MATRIX, tmp_path / "m.parquet")
     words = f"simulate {tmp_path}/m.parquet --policy random --batch 50 --delay 3 --horizon 200 --repetitions 1 --jobs 1"
     said = CliRunner().invoke(cli, [*words.split(), "--out", str(tmp_path / "out")])
-    assert "Outcomes were told in batches of 50 comparisons and 3 steps late." in said.output
+    assert "Outcomes arrived in batches of 50 comparisons and 3 steps late." in said.output
     (run,) = json.loads((tmp_path / "out" / "runs.json").read_text())
     assert (run["batch"], run["delay"]) == (50, 3)
 

@@ -227,7 +227,7 @@ def test_sweeps_are_other_runs_than_single_steps():
 
 
 def test_a_policy_that_cannot_take_sweeps_is_refused():
-    with pytest.raises(InputError, match="policy 'rucb' cannot take whole sweeps at once; those that can are beat_the"):
+    with pytest.raises(InputError, match="policy 'rucb' cannot take whole sweeps at once; policies that can: beat_the"):
         simulate(FromMatrix(TWO, in_sweeps=True), ["beat_the_mean", "rucb"], preferences=TWO)
 
 

@@ -1,1 +1,1 @@
-"""One algorithm (family), one page that reads like its paper. A new page is found by itself."""
+"""One module for each algorithm (or family), which follows its paper. New modules are found automatically."""

@@ -1,24 +1,24 @@
-"""Auto: the policy to take where the problem is not known. Pairs here, sets in `auto_sets`; no parameters.
+"""Auto: the policy for problems with unknown properties. Pairs here, sets in `auto_sets`; no parameters.
 
-What speaks against arm i as the Condorcet winner is told by three numbers: the posterior probability that it wins more
-than half of all its duels (``pooled``), of those against the champion, and of those against its worst rival
-(``prefer``; times 8, as the worst of many is bad by chance). The champion is the arm against which least speaks. Each
-other arm challenges it with the smallest of the three probabilities: Thompson sampling that counts evidence once, from
-wherever it comes. Of the challengers the one with the best win rate plays, now and then the one with the fewest duels.
-Without a challenger the champion plays itself.
+Three posterior probabilities measure the evidence against arm i as the Condorcet winner: the probabilities that it wins
+more than half of all its duels (``pooled``), of its duels with the champion, and of its duels with its worst rival
+(``prefer``; times 8, because the worst of many is low by chance). The champion is the arm with the least evidence
+against it. Each other arm is a challenger with a probability equal to the smallest of its three probabilities: this is
+Thompson sampling, in which the same evidence is counted only once. The challenger with the best win rate plays, or
+sometimes the challenger with the fewest duels. Without a challenger the champion plays itself.
 
-A challenger j meets the champion, or the rival that tells most for its regret: evidence against j for each duel, by the
-sum of both gaps. So an arm that loses clearly to some rival is not compared with a champion that it nearly equals, as
-around a circle. To find such rivals, an arm's first duels now and then go elsewhere.
+A challenger j meets the champion, or a rival whose duels give more evidence against j per unit of regret. So an arm
+that clearly loses to a rival is not compared with a champion that is nearly equal to it, as on a circle. To find such
+rivals, some of an arm's first duels are against other arms.
 
-A champion of whom little is known against some rival meets it, at a low rate, instead of itself: that rival may be out
-of the race and beat the champion all the same. Once something speaks against every arm there is no Condorcet winner,
-and Double Thompson Sampling's two phases look for a Copeland winner. There pairs that met seldom are judged by pooled
-win rates, the more often by their own duels the more pairs contradict those rates.
+At a low rate, a champion meets a random rival that it is not known to beat, instead of itself: the rival may have
+been ruled out as a winner and still beat the champion. If there is evidence against every arm, no Condorcet winner is
+assumed, and the two phases of Double Thompson Sampling search for a Copeland winner. Pairs with few duels are then
+judged by pooled win rates; the more pairs contradict these rates, the more often pairs are judged by their own duels.
 
-Made for this package; the constants were tuned on one half of the suite of ``ltr-duel rank-policies``. Nothing is
-proven. Sampling against 1/2 leaves no challenger out for ever; how regret grows is measured in docs/standings.md. A
-step costs O(K), without a Condorcet winner up to O(K^2) coins.
+Auto is part of this package; its constants were tuned on one half of the suite of ``ltr-duel rank-policies``. No bound
+is proven. Because samples are compared with 1/2, no challenger is excluded forever; docs/standings.md shows measured
+regret. A step costs O(K), without a Condorcet winner up to O(K^2) coins.
 """
 
 from __future__ import annotations
@@ -47,25 +47,25 @@ from ltr_duel.core import (
     vector,
 )
 
-MANY = 8.0  # by how much the worst of many probabilities is raised
-ENOUGH = 0.95  # probabilities above are no better than this: the win rate decides
-NO_WINNER = 0.001  # if no arm is likelier than this to be the Condorcet winner, there is none
-RAREST = 0.1  # how often the challenger that met others least plays, and not the one with the best win rate
-ELSEWHERE, TRIES = 0.15, 20  # how often challengers go elsewhere, in so many duels
-CLEAR, LEAST_GAP = 1.5, 0.03  # evidence that does not count yet; no gap is taken to be smaller
-CHECKS, MORE_CHECKS, CHECKED = 0.005, 0.2, 0.1  # how often the champion is checked, and until when
-FEW, OWN, MORE_OWN = 10, 0.02, 4.0  # duels of a pair, up to which pooled rates judge it, but for this share
-SURE = 0.7  # a loss is sure if the probability that it is none is below SURE / t
-RENEWED = 1.1  # what depends on t is brought up to date when t has grown by so much
-_FINE = 2.0**30  # what is compared is rounded to 1 / _FINE: sums in another order are equal
+MANY = 8.0  # factor for the worst of many probabilities
+ENOUGH = 0.95  # larger probabilities are reduced to this value, so that the win rate decides
+NO_WINNER = 0.001  # if no arm is likelier than this to be the Condorcet winner, no winner is assumed
+RAREST = 0.1  # probability of choosing the challenger with the fewest duels, not with the best win rate
+ELSEWHERE, TRIES = 0.15, 20  # probability that a challenger meets another rival, during its first TRIES such duels
+CLEAR, LEAST_GAP = 1.5, 0.03  # evidence that is subtracted; lower limit of a gap
+CHECKS, MORE_CHECKS, CHECKED = 0.005, 0.2, 0.1  # rates of checks of the champion; probability that ends them
+FEW, OWN, MORE_OWN = 10, 0.02, 4.0  # pairs with fewer duels than FEW; OWN + MORE_OWN misfit are judged by their duels
+SURE = 0.7  # a loss is certain if the posterior probability of a win is below SURE / t
+RENEWED = 1.1  # values that depend on t are updated when t has grown by this factor
+_FINE = 2.0**30  # compared numbers are rounded to 1 / _FINE, so that the order of summation does not matter
 
 
 class Now:
-    """The results of the last steps."""
+    """Numbers that are kept between steps."""
 
     favourite: int  # the last Copeland candidate
-    due: int  # the step in which what depends on t is to be renewed
-    misfit: float  # the share of sure pairs that pooled win rates order wrongly
+    due: int  # the step of the next update of values that depend on t
+    misfit: float  # share of the pairs with a certain winner that pooled win rates order wrongly
 
 
 class State(NamedTuple):
@@ -74,14 +74,14 @@ class State(NamedTuple):
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
     prefer: FloatMatrix  # (K, K) the probability that arm i beats arm j, see `posterior`
     log_mass: FloatMatrix  # (K, K) see `posterior`
-    won: IntVector  # (K,) duels against any arm
-    met: IntVector  # (K,)
+    won: IntVector  # (K,) duels that the arm won against any arm
+    met: IntVector  # (K,) duels of the arm
     pooled: FloatVector  # (K,) the probability that the arm wins more than half of its duels
     pooled_mass: FloatVector  # (K,) ln C(met, won) / 2^met
     rate: FloatVector  # (K,) the mean of the pooled posterior
-    worst: FloatVector  # (K,) the smallest of the row of `prefer`, at most 1 / `MANY` counts
-    doubt: FloatVector  # (K,) one less the probability of being the winner; a better rate breaks ties
-    losses: IntVector  # (K,) rivals that the arm surely loses to
+    worst: FloatVector  # (K,) smallest probability of the row of `prefer`
+    doubt: FloatVector  # (K,) 1 minus the smallest of the probabilities; the win rate breaks ties
+    losses: IntVector  # (K,) number of rivals to which the arm certainly loses
     theta: FloatVector  # (K,) scratch: samples of the pooled posteriors
     now: Registers[Now]
 
@@ -97,7 +97,7 @@ def init(n_arms: int, horizon: int, params: NoParams) -> State:
 
 
 def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
-    """The champion and a challenger, or the challenger and a rival that tells more of it."""
+    """The champion and a challenger, or the challenger and a rival that gives more evidence."""
     if t >= state.now[0].due:
         renew(state, t)
     least = vector.smallest(state.doubt)
@@ -116,9 +116,10 @@ def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int,
 
 @kernel
 def best_challenger(state: State, champion: int, rng: Generator) -> int:
-    """Toss who challenges; return the challenger with the best win rate, now and then the one that met others least.
+    """Sample the challengers; return the challenger with the best win rate, or sometimes with the fewest duels.
 
-    Else an arm that began badly would never come before many that equal the champion. Of several it is one at random.
+    Without the second case, an arm with bad first duels would never play if many arms equal the champion. Ties are
+    broken at random.
     """
     best, found, ties, rarest = -inf, champion, 0, uniform(rng) < RAREST
     for k in range(state.rate.shape[0]):
@@ -135,7 +136,7 @@ def best_challenger(state: State, champion: int, rng: Generator) -> int:
 
 @kernel
 def unchecked_rival(state: State, champion: int, rng: Generator) -> int:
-    """Now and then return an arm that the champion is not known to beat, else the champion itself."""
+    """Return, at a low rate, an arm that the champion is not known to beat, otherwise the champion."""
     if uniform(rng) < CHECKS + MORE_CHECKS * state.now[0].misfit:
         rival = random_below(state.won.shape[0], rng)
         if state.prefer[rival, champion] >= CHECKED:
@@ -145,12 +146,12 @@ def unchecked_rival(state: State, champion: int, rng: Generator) -> int:
 
 @kernel
 def rival_to_try(state: State, champion: int, challenger: int, rng: Generator) -> int:
-    """Return a third arm: the one that beat the challenger most clearly, or by a sample of the pooled win rates."""
+    """Return a third arm: the arm that most clearly beat the challenger, or else has the largest sampled win rate."""
     best, found = -1.0, champion
     for k in range(state.won.shape[0]):
         if k != champion and k != challenger:
             value = draws.beta_draw(state.won[k] + 1.0, state.met[k] - state.won[k] + 1.0, rng)
-            if state.prefer[challenger, k] < 0.3:  # it lost at least once more than it won
+            if state.prefer[challenger, k] < 0.3:  # the challenger has more losses than wins
                 value = fine(2.0 - state.prefer[challenger, k])
             if value > best:
                 best, found = value, k
@@ -159,7 +160,7 @@ def rival_to_try(state: State, champion: int, challenger: int, rng: Generator) -
 
 @kernel
 def most_telling_rival(state: State, champion: int, challenger: int) -> int:
-    """Return the rival that gives most evidence against the challenger for its regret."""
+    """Return the rival whose duels give the most evidence against the challenger per regret."""
     own = gap(state.wins, champion, challenger)
     met = state.wins[champion, challenger] + state.wins[challenger, champion]
     share = (state.wins[challenger, champion] + 1.0) / (met + 2.0)
@@ -176,21 +177,21 @@ def most_telling_rival(state: State, champion: int, challenger: int) -> int:
 
 @kernel
 def gap(wins: IntMatrix, champion: int, arm: int) -> float:
-    """Return how much the champion is estimated to beat an arm by."""
+    """Return the estimated gap of an arm to the champion, at least `LEAST_GAP`."""
     met = wins[champion, arm] + wins[arm, champion]
     return larger(LEAST_GAP, (wins[champion, arm] + 1.0) / (met + 2.0) - 0.5)
 
 
 @kernel
 def copeland_candidate(state: State, rng: Generator) -> int:
-    """Of the arms with the fewest sure losses return the one that wins most of a sampled tournament."""
+    """Return the arm with the most wins in a sampled tournament, among the arms with the fewest certain losses."""
     n_arms, now = state.won.shape[0], state.now[0]
     least, fewest, ties, found, before = n_arms, n_arms, 0, now.favourite, now.favourite
     for i in range(n_arms):
         state.theta[i] = draws.beta_draw(state.won[i] + 1.0, state.met[i] - state.won[i] + 1.0, rng)
         least = min(least, state.losses[i])
     for place in range(-1, n_arms):
-        i = place if place >= 0 else before  # first: others are given up once they have lost more
+        i = place if place >= 0 else before  # `before` is first, so that arms with more losses are soon abandoned
         if place == before or state.losses[i] > least:
             continue
         lost = 0
@@ -211,7 +212,7 @@ def copeland_candidate(state: State, rng: Generator) -> int:
 
 @kernel
 def likeliest_to_beat(state: State, first: int, t: int, rng: Generator) -> int:
-    """Return the arm with the largest sample against the first, which has 1/2; none that surely wins is tried."""
+    """Return the arm with the largest sample against ``first``, if above 1/2; arms that certainly lose are skipped."""
     best, found = 0.5, first
     for k in range(state.won.shape[0]):
         if k != first and state.prefer[first, k] >= SURE / t:
@@ -226,14 +227,14 @@ def likeliest_to_beat(state: State, first: int, t: int, rng: Generator) -> int:
 
 @kernel
 def judged_by_own_duels(state: State, i: int, j: int, rng: Generator) -> bool:
-    """Return whether a pair is judged by its own duels, and not by those of each with all."""
+    """Return whether a pair is judged by its own duels instead of pooled win rates."""
     if state.wins[i, j] + state.wins[j, i] >= FEW:
         return True
     return uniform(rng) < OWN + MORE_OWN * state.now[0].misfit
 
 
 def update(state: State, params: NoParams, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Count; an arm against itself teaches nothing."""
+    """Count the duel; an arm against itself gives no information."""
     if outcome == 0:
         return
     winner, loser = (first, second) if outcome > 0 else (second, first)
@@ -248,7 +249,7 @@ def update(state: State, params: NoParams, t: int, first: int, second: int, outc
 
 @kernel
 def record_pooled(state: State, arm: int, outcome: int) -> None:
-    """Bring an arm's pooled probability up to date, as `record_posterior` does a pair's."""
+    """Update an arm's pooled probability, as `record_posterior` updates a pair's probability."""
     state.won[arm] += outcome
     state.met[arm] += 1
     met, won = state.met[arm], state.won[arm]
@@ -260,7 +261,7 @@ def record_pooled(state: State, arm: int, outcome: int) -> None:
 
 @kernel
 def judge(state: State, arm: int, t: int) -> None:
-    """Bring up to date what speaks against an arm."""
+    """Update the evidence against an arm as the Condorcet winner."""
     worst, losses = 1.0, 0
     for k in range(state.won.shape[0]):
         if k != arm:
@@ -273,13 +274,13 @@ def judge(state: State, arm: int, t: int) -> None:
 
 @kernel
 def fine(value: float) -> float:
-    """Round a number."""
+    """Round a number to a multiple of 1 / `_FINE`."""
     return float(int(value * _FINE + 0.5)) / _FINE
 
 
 @kernel
 def renew(state: State, t: int) -> None:
-    """Bring up to date what depends on t, and how well pooled win rates tell who beats whom."""
+    """Update the values that depend on t, and the share of pairs that pooled win rates order wrongly."""
     sure, wrong = 0, 0
     for i in range(state.won.shape[0]):
         judge(state, i, t)
@@ -293,7 +294,7 @@ def renew(state: State, t: int) -> None:
 
 
 def recommend(state: State, params: NoParams) -> int:
-    """The champion; without a Condorcet winner the arm that beats the most."""
+    """The champion, or without a Condorcet winner the arm that beats the most arms."""
     least = vector.smallest(state.doubt)
     if 1.0 - least < NO_WINNER:
         return most_victorious(state.wins)
@@ -306,6 +307,6 @@ register(
     assumes="nothing: a Condorcet winner, else Copeland winners",
     regret="not proven",
     cost="O(K); without a Condorcet winner up to K^2 coins",
-    where="of this package",
+    where="part of this package",
     for_sets="auto_sets",
 )

@@ -1,10 +1,11 @@
-"""Auto for sets: the policy to take where the problem is not known and sets of arms can be compared; no parameters.
+"""Auto for sets: the policy for problems with unknown properties in which sets of arms can be compared; no parameters.
 
-Self-Sparring of sets of five (`self_sparring`), with two departures. Copies of an arm in one list share its score, so
-where they disagree about a rival the outcome was a tie that a coin broke, and teaches nothing. And of the up to six
-pairs of copies of two arms three count: they are one observation, and all six too often ended with a wrong arm.
+The policy is Self-Sparring with sets of five (`self_sparring`), with two changes. Copies of an arm in one list share
+its score; if they disagree about a rival, a coin broke a tie, and the outcome is ignored. At most three of the up to
+six pairs of copies of two arms count, because they are one observation; with all six, runs too often end with a wrong
+arm.
 
-Made for this package, like `auto`. Nothing is proven.
+The policy is part of this package, like `auto`. No bound is proven.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ltr_duel.bandits.policies.self_sparring import recommend
 from ltr_duel.bandits.policy import register
 from ltr_duel.core import IntVector, NoParams, SignMatrix, kernel
 
-SIZE, COPIES = 5, 3  # arms of a set; pairs of copies of the same two arms that count
+SIZE, COPIES = 5, 3  # arms of a set; maximum number of pairs of copies of the same two arms that count
 
 
 class State(NamedTuple):
@@ -33,7 +34,7 @@ def init(n_arms: int, horizon: int, params: NoParams) -> State:
 
 
 def select(state: State, params: NoParams, t: int, slate: IntVector, rng: Generator) -> int:
-    """As many independent samples as there are places."""
+    """An independent sample for each position."""
     size = min(SIZE, state.boxes.good.shape[1])
     for place in range(size):
         slate[place] = advance(state.boxes, 0, t, rng)
@@ -43,7 +44,7 @@ def select(state: State, params: NoParams, t: int, slate: IntVector, rng: Genera
 def update(
     state: State, params: NoParams, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator
 ) -> None:
-    """One success and one failure for each pair of places; of pairs of copies only for the first few that agree."""
+    """One success and one failure for each pair of positions; for pairs of copies, see `is_counted`."""
     for a in range(size):
         for b in range(a + 1, size):
             if slate[a] == slate[b] or is_counted(slate, size, won, a, b):
@@ -54,7 +55,7 @@ def update(
 
 @kernel
 def is_counted(slate: IntVector, size: int, won: SignMatrix, first: int, second: int) -> bool:
-    """Return whether all copies of two arms have this outcome, and fewer than `COPIES` pairs of them come before."""
+    """Return whether all pairs of copies of two arms agree, and fewer than `COPIES` of them precede this pair."""
     before = 0
     for a in range(size):
         for b in range(a + 1, size):
@@ -74,5 +75,5 @@ register(
     regret="not proven",
     cost="O(K) coins, a few Beta draws",
     cite="sui2017multidueling",
-    where="IndSelfSparring with a departure",
+    where="IndSelfSparring with two changes",
 )

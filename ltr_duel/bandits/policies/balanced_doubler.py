@@ -1,20 +1,20 @@
-"""Balanced Doubler: Doubler that keeps what it learned, by averaging over epochs in which every arm was played.
+"""Balanced Doubler: Doubler that keeps rewards of earlier epochs, by averaging over epochs in which every arm played.
 
-An epoch's mean rewards share one opponent, so averages of epoch means are comparable between arms, as long as each arm
-has its plays in each epoch (the "hot start": m = K / Delta plays of each arm).
+All rewards of an epoch have the same opponent distribution, so averages of epoch means are comparable between arms if
+each arm plays in each epoch (the "hot start": m = K / Delta plays of each arm).
 
 Wolfenfeld, Dueling Bandits, Algorithm 11. Assumes utilities behind the preferences with a linear link, and that the gap
-Delta between the two best utilities is known: an oracle's knowledge. Needs no horizon. Regret O(log T) is claimed.
-A step costs O(K).
+Delta between the two best utilities is known, which is rarely the case. Needs no horizon. The paper claims regret
+O(log T). A step costs O(K).
 
-The paper leaves open how hot starts fit into short epochs. Here they are the first m K steps of their epoch, and epochs
-shorter than 2 m K are those of plain Doubler; the averages run over the epochs after that. Hot-start plays are not part
-of the multiset that the left player draws from. The UCB1 box of a plain epoch explores with 0.5, the default of
-`doubler`, whatever ``alpha``: that is the constant of Algorithm 11's index alone.
+The paper does not describe how hot starts fit into short epochs. Here a hot start is the first m K steps of its epoch,
+and epochs shorter than 2 m K are plain Doubler epochs; the averages run over the later epochs. Hot-start plays are not
+part of the multiset from which the left player draws. The UCB1 box of a plain epoch explores with 0.5, the default of
+`doubler`; ``alpha`` is only the constant of Algorithm 11's index.
 
-Wolfenfeld's own program has no plain epochs: it begins with the first epoch that has room, leaves the steps before it
-out of account, plays each arm min(ceil(|log2 Delta| / Delta^2), floor(K^2.5)) times in a hot start, and replaces the
-multiset only after an epoch that scored better than all before.
+Wolfenfeld's own program has no plain epochs: it begins with the first epoch that is long enough, ignores the steps
+before it, plays each arm min(ceil(|log2 Delta| / Delta^2), floor(K^2.5)) times in a hot start, and replaces the
+multiset only after an epoch that scored better than all earlier epochs.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class Params(NamedTuple):
 class Now:
     """The progress of the run."""
 
-    epochs: int  # balanced ones, this one included; 0 in a plain epoch
-    start: int  # the step that opened this epoch
+    epochs: int  # number of balanced epochs, this epoch included; 0 in a plain epoch
+    start: int  # first step of this epoch
     hot_start: int  # m K, the length of a hot start
     first: int  # first step of the first balanced epoch
 
@@ -65,12 +65,12 @@ class State(NamedTuple):
     past_width: FloatVector  # (K,) sum over finished balanced epochs of 1 / plays
     won: IntVector  # (K,) duels won on the right in this epoch
     plays: IntVector  # (K,) plays on the right in this epoch
-    opponent: Opponent  # hot starts are not among the right arms it counts
+    opponent: Opponent  # does not count the right arms of hot starts
     now: Registers[Now]
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """Nothing has been played."""
+    """No duel has been played."""
     hot_start = ceil(n_arms / params.gap) * n_arms
     first = 1 << (2 * hot_start - 1).bit_length()  # the first power of two that is at least 2 m K
     now = registers(Now, start=1, hot_start=hot_start, first=first)
@@ -80,7 +80,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """The opponent draws; the right player plays its hot start, or the largest index."""
+    """A draw of the opponent, against the arm of the hot start or the arm with the largest index."""
     now, n_arms = state.now[0], state.mean.shape[0]
     if starts_epoch(t):
         replace_members(state.opponent, rng)
@@ -96,7 +96,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 
 @kernel
 def begin_epoch(state: State, t: int) -> None:
-    """Keep what a balanced epoch has shown, and begin the next."""
+    """Add the results of a balanced epoch to the sums, and begin the next epoch."""
     now = state.now[0]
     for k in range(state.mean.shape[0]):
         if now.epochs > 0:
@@ -111,7 +111,7 @@ def begin_epoch(state: State, t: int) -> None:
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Average over the balanced epochs, or within the plain one."""
+    """Update the averages over the balanced epochs, or within a plain epoch."""
     now = state.now[0]
     state.won[second] += right_won(outcome, rng)
     state.plays[second] += 1
@@ -123,7 +123,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 
 def recommend(state: State, params: Params) -> int:
-    """The most frequent arm of the last full epoch (the paper names none)."""
+    """The most frequent arm of the last full epoch (the paper defines no recommendation)."""
     return most_frequent(state.opponent)
 
 

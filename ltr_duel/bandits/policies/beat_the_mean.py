@@ -1,16 +1,16 @@
-"""Beat the Mean: every arm plays the average of the remaining arms; the confidently worst one leaves.
+"""Beat the Mean: each arm plays the average of the remaining arms; the confidently worst arm is removed.
 
 Yue, Joachims. Beat the Mean Bandit. ICML 2011, Algorithms 1 to 3; comments give the lines of Algorithm 1. Assumes a
 total order with relaxed stochastic transitivity (factor gamma >= 1) and the triangle inequality.
 
 `beat_the_mean` (Algorithm 2) needs the horizon T, explores, then plays the survivor: regret O(gamma^7 K log T / gap).
-`beat_the_mean_pac` (Algorithm 3) needs none: it stops after O(K gamma^6 / epsilon^2 log(K / (epsilon delta))) duels
-with an arm that is within epsilon of the best with probability 1 - delta, and plays that arm from then on.
+`beat_the_mean_pac` (Algorithm 3) needs no horizon: after O(K gamma^6 / epsilon^2 log(K / (epsilon delta))) duels it
+selects an arm that is within epsilon of the best with probability 1 - delta, and plays this arm from then on.
 
-An arm meets the mean of all remaining arms, itself included (equation 3): a duel with itself is a coin, and counted.
-When an arm leaves, all duels recorded against it are taken back, so each pair's duels are kept. A step costs O(1)
-amortised: the arms of fewest duels wait in a list, and the test of line 16 looks at all arms only when bounds on the
-largest and the smallest mean allow it to succeed.
+An arm meets the mean of all remaining arms, itself included (equation 3); the outcome of a duel with itself is a coin,
+which is counted. When an arm is removed, all duels recorded against it are subtracted, which requires the counts of
+each pair. A step costs O(1) amortised: the arms with the fewest duels are stored in a list, and the test of line 16
+reads all arms only if it can succeed according to bounds on the largest and the smallest mean.
 """
 
 from __future__ import annotations
@@ -32,27 +32,27 @@ from ltr_duel.core import FloatVector, IntMatrix, IntVector, coin, kernel, rando
 class Params(NamedTuple):
     """Parameters of Beat the Mean with a horizon."""
 
-    gamma: float = 1.0  # how far stochastic transitivity may be violated
+    gamma: float = 1.0  # allowed violation of stochastic transitivity, 1 for none
 
 
 class PacParams(NamedTuple):
     """Parameters of Beat the Mean as a PAC algorithm."""
 
-    gamma: float = 1.0  # how far stochastic transitivity may be violated
-    epsilon: float = 0.1  # the answer may be this much worse than the best arm
+    gamma: float = 1.0  # allowed violation of stochastic transitivity, 1 for none
+    epsilon: float = 0.1  # the selected arm is at most this much worse than the best arm
     delta: float = 0.1  # ... except with this probability
 
 
 class Now:
     """The progress of the run."""
 
-    n_active: int  # remaining arms
+    n_active: int  # number of remaining arms
     n_waiting: int
     fewest: int  # n*, the fewest duels
     enough: int  # N
-    best: int  # the arm returned in line 23, or -1
-    low: float  # no mean is lower
-    high: float  # no mean is higher
+    best: int  # the arm of line 23, or -1
+    low: float  # lower bound of all means
+    high: float  # upper bound of all means
     radius: float  # c*
     factor: float  # c(n) = factor sqrt(level / n)
     level: float
@@ -61,17 +61,17 @@ class Now:
 class State(NamedTuple):
     """The state of Beat the Mean with K arms."""
 
-    duels: IntMatrix  # (K, 2 K) duels[b, 2 x]: recorded by b against x; duels[b, 2 x + 1]: those of them that b won
+    duels: IntMatrix  # (K, 2 K) duels[b, 2 x]: recorded by b against x; duels[b, 2 x + 1]: won by b against x
     n: IntVector  # (K,) duels recorded by each arm
-    wins: IntVector  # (K,) those it won
-    mean: FloatVector  # (K,) wins / n, 1/2 before the first
-    active: IntVector  # (K,) the first n_active: remaining arms, ascending
-    waiting: IntVector  # (K,) the first n_waiting: remaining arms with the fewest duels, not chosen since
+    wins: IntVector  # (K,) recorded duels that the arm won
+    mean: FloatVector  # (K,) wins / n, 1/2 before the first duel
+    active: IntVector  # (K,) the first n_active entries: remaining arms, ascending
+    waiting: IntVector  # (K,) the first n_waiting entries: remaining arms with the fewest duels
     now: Registers[Now]
 
 
 class PacState(State):
-    """The same, for the PAC algorithm."""
+    """The state of the PAC algorithm, with the same arrays."""
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
@@ -85,13 +85,13 @@ def sweep_init(n_arms: int, horizon: int, params: Params) -> SweepState:
 
 
 def _terms(n_arms: int, horizon: int, params: Params) -> dict[str, float]:
-    """Return N, infinite, and the radius of equation (4), or (9) if gamma = 1; delta = 1 / (2 T K)."""
+    """Return N, which is infinite, and the radius of equation (4), or (9) if gamma = 1; delta = 1 / (2 T K)."""
     factor = 1.0 if params.gamma == 1.0 else 3.0 * params.gamma**2
     return {"enough": NEVER, "factor": factor, "level": log(2.0 * horizon * n_arms)}
 
 
 def pac_init(n_arms: int, horizon: int, params: PacParams) -> PacState:
-    """Algorithm 3: T infinite."""
+    """Algorithm 3: T is infinite."""
     return PacState(*_arrays(n_arms, _pac_terms(n_arms, params)))
 
 
@@ -107,7 +107,7 @@ def _pac_terms(n_arms: int, params: PacParams) -> dict[str, float]:
 
 
 def pac_duels(n_arms: int, gamma: float, epsilon: float, delta: float) -> tuple[int, float]:
-    """Solve equation (8): N = ceil(36 gamma^6 / epsilon^2 ln(K^3 N / delta)), the least; return N and the logarithm."""
+    """Return the least N of equation (8), N = ceil(36 gamma^6 / epsilon^2 ln(K^3 N / delta)), and the logarithm."""
     enough, before = 1, 0
     level = 0.0
     while enough != before:
@@ -126,7 +126,7 @@ def _arrays(n_arms: int, terms: dict[str, float]) -> tuple[Any, ...]:
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """Lines 11 and 12; once it is known, the arm of line 23."""
+    """Lines 11 and 12, or the arm of line 23 once it is known."""
     now = state.now[0]
     if now.best >= 0:
         return now.best, now.best
@@ -165,7 +165,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 @kernel
 def find_fewest(state: State) -> None:
-    """Lines 7 and 8: bring n*, the arms that have so few duels, and c* up to date."""
+    """Lines 7 and 8: update n*, the list of arms with n* duels, and c*."""
     now = state.now[0]
     active, fewest, waiting = state.active[: now.n_active], state.n[state.active[0]], 0
     for arm in active:
@@ -180,7 +180,7 @@ def find_fewest(state: State) -> None:
 
 @kernel
 def find_range(state: State) -> None:
-    """Look up the smallest and the largest mean."""
+    """Set ``low`` and ``high`` to the smallest and the largest mean."""
     now, low, high = state.now[0], inf, -inf
     for arm in state.active[: now.n_active]:
         low = min(low, state.mean[arm])
@@ -190,7 +190,7 @@ def find_range(state: State) -> None:
 
 @kernel
 def remove_worst(state: State, rng: Generator) -> None:
-    """Lines 17 to 19, and what follows from them. ``low`` is exact here."""
+    """Lines 17 to 19, and the updates that follow. ``low`` is exact here."""
     now, ties = state.now[0], 0
     for arm in state.active[: now.n_active]:
         ties += state.mean[arm] == now.low
@@ -227,7 +227,7 @@ def recommend(state: State, params: Params) -> int:
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
-    """The arm of line 23 is played to the end; an arm that merely met itself as a part of the mean is not."""
+    """The arm of line 23 is played to the end, unlike an arm that met itself as a part of the mean."""
     return NEVER if state.now[0].best >= 0 else t
 
 

@@ -1,19 +1,19 @@
-"""Beat the Mean in whole sweeps: the same law as step by step, for horizons that single steps do not reach.
+"""Beat the Mean in whole sweeps: the same distribution as single steps, for horizons that are too long for them.
 
-Yue, Joachims. Beat the Mean Bandit. ICML 2011, Algorithm 1, whose lines the comments give; see `beat_the_mean`.
-Outcomes must be independent coins of a known matrix. Nothing is drawn before it matters:
+Yue, Joachims. Beat the Mean Bandit. ICML 2011, Algorithm 1; comments give its lines; see `beat_the_mean`.
+Outcomes must be independent coins of a known matrix. Random numbers are drawn only when they matter:
 
-- **Opponents.** The algorithm looks at the duels and wins of an arm, not at its opponents. Each opponent is uniform on
-  the remaining arms, so a duel is won with the mean probability over them. Given the outcome, and that it was not taken
-  back, the opponent is x with probability proportional to ``p[b, x]`` (won) or ``1 - p[b, x]`` (lost), independently
-  of all else. So duels against an arm are drawn when it leaves, all others at a checkpoint, and then they are fixed.
+- **Opponents.** The algorithm uses the duels and wins of an arm, but not its opponents. Each opponent is uniform on the
+  remaining arms, so a duel is won with the mean probability over these arms. For a duel that was not subtracted, the
+  opponent is x with probability proportional to ``p[b, x]`` (if won) or ``1 - p[b, x]`` (if lost), independently of
+  all else. So the duels against an arm are drawn when it is removed, and all other opponents at a checkpoint.
 - **Outcomes.** Duels of an arm are *open* while only their number is known. An arm with w wins and l losses drawn, and
-  at most n duels until some moment, has a mean from w / n to 1 - l / n until then. As long as the largest and the
-  smallest mean are sure to be closer than 2 c(n), all arms get duels, and nothing is drawn (`hop`). Else the outcomes
-  of those arms are drawn that may be the best or the worst (`draw_near`). Where it stays undecided, the arms are
-  served one by one, in random order, with the paper's test after each (`serve`).
+  at most n duels until some step, has a mean from w / n to 1 - l / n until then. While the largest and the smallest
+  mean are certain to be closer than 2 c(n), all arms get duels and no outcome is drawn (`hop`). Otherwise the outcomes
+  of the arms that may be the best or the worst are drawn (`draw_near`). If this does not decide, the arms are served
+  one by one, in random order, with the paper's test after each (`serve`).
 
-A run costs O(K^2) draws for its removals, and O(K^2) for each checkpoint while arms are left, however long it is.
+A run of any length costs O(K^2) draws for removals, and O(K^2) draws for each checkpoint before the last removal.
 """
 
 from __future__ import annotations
@@ -31,40 +31,40 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, draws,
 class Now:
     """The progress of the run."""
 
-    n_active: int  # remaining arms
+    n_active: int  # number of remaining arms
     enough: int  # N
     best: int  # the arm of line 23, or -1
     hop: int  # duels of each arm in the last hop
     factor: float  # c(n) = factor sqrt(level / n)
     level: float
-    low: float  # the smallest mean drawn
-    high: float  # the largest mean drawn
-    worst: float  # until the next sweep ends, the smallest mean is at most this
-    top: float  # until the next sweep ends, the largest mean is at least this
+    low: float  # the smallest mean of arms without open outcomes
+    high: float  # the largest mean of arms without open outcomes
+    worst: float  # upper bound of the smallest mean until the next sweep ends
+    top: float  # lower bound of the largest mean until the next sweep ends
 
 
 class SweepState(NamedTuple):
     """The recorded and the drawn duels of K arms."""
 
     n: IntVector  # (K,) duels recorded by each arm
-    drawn: IntMatrix  # (K, 2) lost and won ones; n less their sum is open
-    unnamed: IntMatrix  # (K, 2) those of `drawn` whose opponent is not drawn yet
-    named: IntMatrix  # (K, 2 K) lost to x in column 2 x, won in 2 x + 1: those whose opponent is
+    drawn: IntMatrix  # (K, 2) drawn losses and wins; the other duels are open
+    unnamed: IntMatrix  # (K, 2) duels of `drawn` whose opponent is not drawn yet
+    named: IntMatrix  # (K, 2 K) duels with a drawn opponent: lost to x in column 2 x, won in column 2 x + 1
     sum_p: FloatVector  # (K,) p[b, x], summed over the remaining arms x
-    active: IntVector  # (K,) the first n_active: remaining arms, ascending
+    active: IntVector  # (K,) the first n_active entries: remaining arms, ascending
     waiting: IntVector  # (K,) scratch: remaining arms with the fewest duels
     now: Registers[Now]
 
 
 class World(NamedTuple):
-    """The arguments of a sweep that stay the same."""
+    """The constant arguments of a sweep."""
 
     p: FloatMatrix  # (K, K) p[i, j] = Pr(arm i beats arm j)
     met: IntMatrix  # (K, K) duels of each pair so far
 
 
 class PacSweepState(SweepState):
-    """The same, for the PAC algorithm."""
+    """The state of the PAC algorithm, with the same arrays."""
 
 
 LOST, WON = 0, 1  # columns of `drawn` and `unnamed`
@@ -81,7 +81,7 @@ def sweep_arrays(n_arms: int, terms: dict[str, float]) -> tuple[Any, ...]:
 
 
 def sweep(state: SweepState, params: Any, p: FloatMatrix, t: int, until: int, met: IntMatrix, rng: Generator) -> int:
-    """Lines 10 to 23, until the step; then name all opponents."""
+    """Lines 10 to 23, up to step ``until``; then draw all opponents."""
     now, decisions, world = state.now[0], 0, World(p, met)
     if t == 1:
         for b in range(p.shape[0]):
@@ -107,7 +107,7 @@ def sweep(state: SweepState, params: Any, p: FloatMatrix, t: int, until: int, me
 
 @kernel
 def hop(state: SweepState, room: int) -> int:
-    """Give all arms the same number of duels, if nothing can happen on the way; return how many steps it took."""
+    """Raise all arms to the same number of duels if no arm can be removed on the way; return the number of steps."""
     now = state.now[0]
     fewest = fewest_duels(state)
     more = min(2 * now.hop, now.enough - fewest)
@@ -130,7 +130,7 @@ def hop(state: SweepState, room: int) -> int:
 
 @kernel
 def draw_near(state: SweepState, rng: Generator) -> None:
-    """Draw the open outcomes of all arms that may be the best or the worst before they have two duels more."""
+    """Draw the open outcomes of all arms that may be the best or the worst within their next two duels."""
     now, drawn = state.now[0], True
     while drawn:
         worst, top = inf, -inf
@@ -146,20 +146,20 @@ def draw_near(state: SweepState, rng: Generator) -> None:
 
 @kernel
 def is_open(state: SweepState, b: int) -> bool:
-    """Return whether some outcomes of an arm are not drawn."""
+    """Return whether an arm has open outcomes."""
     return state.n[b] > state.drawn[b, LOST] + state.drawn[b, WON]
 
 
 @kernel
 def is_near(state: SweepState, b: int) -> bool:
-    """Return whether an arm may be the worst or the best, or tie with it, before it has two duels more."""
+    """Return whether an arm may be the worst or the best, or tie with it, within its next two duels."""
     now, n = state.now[0], state.n[b] + 1
     return state.drawn[b, WON] / n <= now.worst or (n - state.drawn[b, LOST]) / n >= now.top
 
 
 @kernel
 def serve(state: SweepState, room: int, world: World, rng: Generator) -> int:
-    """Serve the arms of fewest duels, until one is removed or there is no room; arms not near draw no outcome."""
+    """Serve the arms with the fewest duels for ``room`` steps or until a removal; return the number of steps."""
     now = state.now[0]
     fewest, waiting = fewest_duels(state), 0
     for b in state.active[: now.n_active]:
@@ -185,7 +185,7 @@ def serve(state: SweepState, room: int, world: World, rng: Generator) -> int:
 
 @kernel
 def find_range(state: SweepState) -> None:
-    """Look up the smallest and the largest mean; an arm with open outcomes has neither."""
+    """Set ``low`` and ``high`` to the smallest and the largest mean of the arms without open outcomes."""
     now, low, high = state.now[0], inf, -inf
     for b in state.active[: now.n_active]:
         if not is_open(state, b):
@@ -224,7 +224,7 @@ def name_opponents(state: SweepState, b: int, world: World, rng: Generator) -> N
     """Draw the opponents of all duels of an arm from the remaining arms."""
     remaining = state.active[: state.now[0].n_active]
     for side in range(2):
-        while state.unnamed[b, side] > 0:  # twice at most: rounding may leave a few duels
+        while state.unnamed[b, side] > 0:  # at most two iterations: rounding may leave a few duels
             every = state.sum_p[b] if side == WON else len(remaining) - state.sum_p[b]
             for x in remaining:
                 if state.unnamed[b, side] == 0:
@@ -235,7 +235,7 @@ def name_opponents(state: SweepState, b: int, world: World, rng: Generator) -> N
 
 @kernel
 def name_against(state: SweepState, b: int, x: int, side: int, every: float, world: World, rng: Generator) -> int:
-    """Draw how many lost, or won, duels were against x; ``every`` adds up the chances of all. Return all known ones."""
+    """Draw the number of lost, or won, duels against x; ``every``: sum of all weights. Return the known number."""
     chance = world.p[b, x] if side == WON else 1.0 - world.p[b, x]
     new = draws.binomial_draw(state.unnamed[b, side], chance / every, rng)
     state.unnamed[b, side] -= new

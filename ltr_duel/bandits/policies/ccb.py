@@ -1,16 +1,16 @@
 """CCB: Copeland Confidence Bound.
 
-Plays an optimistic Copeland winner against an arm that may beat it, and remembers which arms can still be winners (B)
-and, for each of them, by which arms it is believed to be beaten (B^i), so that only few pairs have to be explored.
+Plays an optimistic Copeland winner against an arm that may beat it, and stores the arms that may still be winners (B)
+and, for each of these arms, the arms that are believed to beat it (B^i), so that only few pairs have to be explored.
 
 Zoghi, Karnin, Whiteson, de Rijke. Copeland Dueling Bandits. NIPS 2015, Algorithm 1; comments give its lines. Needs no
 Condorcet winner and no horizon. Regret O(K^2 + (C + L_C) K log T), with C Copeland winners that lose to L_C arms
 each.
 
-Line 14 does not say what to do when every arm of B^c is known to beat c, so that none is left to choose from. Here c
-then meets itself; the program of D-TS's authors (HuasenWu/DuelingBandits) chooses among all arms instead. In 200,000
-steps on Bradley-Terry, cyclic and sushi matrices of 5 to 16 arms it never came to that. Where B^c is empty, all arms
-take its place, there as here.
+Line 14 does not define the choice if every arm of B^c is known to beat c, so that no arm is left. Here c then meets
+itself; the program of D-TS's authors (HuasenWu/DuelingBandits) chooses among all arms instead. This case never occurred
+in 200,000 steps on Bradley-Terry, cyclic and sushi matrices of 5 to 16 arms. If B^c is empty, both programs choose
+among all arms.
 
 The sets change only when some u_ij crosses 1/2; lines 7 to 13 run only then, in O(K^2). Other steps
 cost O(K).
@@ -36,21 +36,21 @@ class Params(NamedTuple):
 
 
 class Crossings(NamedTuple):
-    """Which bounds lie below 1/2. A row is read again only when one of its pairs met, or time has reached `release`."""
+    """The bounds below 1/2. A row is read again only after a duel of one of its pairs, or when `release` is reached."""
 
-    below: IntMatrix  # (K, K) 1 where u_ij < 1/2, which is l_ji > 1/2
-    release: FloatVector  # (K,) the least doubt of the row that is below; -1 where the row must be read again
-    losses: IntVector  # (K,) row sums of `below`: K - 1 less the optimistic Copeland score
+    below: IntMatrix  # (K, K) 1 if u_ij < 1/2, which is equivalent to l_ji > 1/2
+    release: FloatVector  # (K,) smallest doubt of the entries below 1/2 in the row; -1 if the row must be read again
+    losses: IntVector  # (K,) row sums of `below`: K - 1 minus the optimistic Copeland score
     victories: IntVector  # (K,) column sums: the pessimistic Copeland score
 
 
 class Hypotheses(NamedTuple):
-    """Which arms may be Copeland winners, and which arms are believed to beat them."""
+    """The arms that may be Copeland winners, and the arms that are believed to beat them."""
 
     possible: IntVector  # (K,) 1 for the arms in B
     betters: IntMatrix  # (K, K) betters[i, j] is 1 for the arms j in B^i
     open_pairs: IntVector  # (K,) pairs (i, j) with j in B^i and 1/2 in [l_ij, u_ij]
-    limit: IntVector  # (1,) L_C, how many arms at most a Copeland winner loses to
+    limit: IntVector  # (1,) L_C, upper limit of the losses of a Copeland winner
 
 
 class State(NamedTuple):
@@ -88,7 +88,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 
 @kernel
 def refresh(crossings: Crossings, doubts: FloatMatrix, bonus: float) -> bool:
-    """Lines 7 and 8: bring `below` and its sums up to date; return whether anything changed."""
+    """Lines 7 and 8: update `below` and its sums; return whether anything changed."""
     n_arms, changed = doubts.shape[0], False
     for i in range(n_arms):
         if crossings.release[i] >= bonus:
@@ -155,7 +155,7 @@ def add_winner(hypotheses: Hypotheses, winner: int, losses: int, rng: Generator)
 
 @kernel
 def reset(hypotheses: Hypotheses) -> None:
-    """Set B, all B^i and L_C to what they were at first."""
+    """Set B, all B^i and L_C to their initial values."""
     hypotheses.possible[:] = 1
     hypotheses.betters[:] = 0
     hypotheses.limit[0] = hypotheses.possible.shape[0]
@@ -163,7 +163,7 @@ def reset(hypotheses: Hypotheses) -> None:
 
 @kernel
 def is_open(betters: IntMatrix, below: IntMatrix, i: int, j: int) -> int:
-    """Return 1 if j is in B^i and 1/2 lies within [l_ij, u_ij], so that neither u_ij nor u_ji is below it; else 0."""
+    """Return 1 if j is in B^i and 1/2 is in [l_ij, u_ij], that is, neither u_ij nor u_ji is below 1/2; else 0."""
     return betters[i, j] * (1 - below[i, j]) * (1 - below[j, i])
 
 
@@ -183,7 +183,7 @@ def open_pair(hypotheses: Hypotheses, below: IntMatrix, n: int) -> tuple[int, in
 
 @kernel
 def draw_winner(losses: IntVector, possible: IntVector, rng: Generator) -> int:
-    """Draw from the optimistic Copeland winners, two times of three from those in B alone if there are any."""
+    """Draw an optimistic Copeland winner, with probability 2/3 only from the winners in B, if there are any."""
     least, count, both = fewest(losses), 0, 0
     for i in range(losses.shape[0]):
         count += losses[i] == least
@@ -199,7 +199,7 @@ def draw_winner(losses: IntVector, possible: IntVector, rng: Generator) -> int:
 
 @kernel
 def best_rival(state: State, c: int, within: bool, scale: float, rng: Generator) -> int:
-    """Line 14: the largest u_jc with l_jc <= 1/2, within a non-empty B^c if asked for; never c if another arm ties."""
+    """Line 14: the arm with the largest u_jc and l_jc <= 1/2, in B^c if ``within`` and not empty; c loses all ties."""
     rate, width = state.rate[c], state.width[c]
     below, betters = state.crossings.below[c], state.hypotheses.betters[c]
     anywhere = 0 if within and betters.sum() > 0 else 1
@@ -231,7 +231,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 
 def recommend(state: State, params: Params) -> int:
-    """The arm that beats the most arms (the paper names none)."""
+    """The arm that beats the most arms (the paper defines no recommendation)."""
     return most_victorious(state.wins)
 
 

@@ -1,19 +1,19 @@
 """D-TS: Double Thompson Sampling, for Copeland winners.
 
-Of the arms that may, optimistically, beat the most others, the first is the one that does so in a sample from the
-posterior; the second is the arm that does best against the first in a fresh sample, among those not yet known to lose
-to it.
+The first arm is the arm that beats the most others in a posterior sample, among the arms that may, optimistically, beat
+the most others. The second arm has the best sample against the first arm, from a second posterior sample, among the
+arms that are not yet known to lose to the first arm.
 
 Wu, Liu. Double Thompson Sampling for Dueling Bandits. NIPS 2016 (arXiv 1604.07101), Algorithm 1; comments give its
 phases. Needs no Condorcet winner and no horizon. Regret O(K^2 log T), with a Condorcet winner O(K log T + K^2 log log
 T).
 
 `double_thompson` breaks ties of the first phase at random; `double_thompson_plus` (D-TS+) by the estimated regret
-that an arm will cost. The first phase of D-TS asks only on which side of 1/2 each sample falls, and only in the rows
-of candidates that may still win: coins do, many at a time (see `tournament`). The second phase draws the few samples
-that may be the largest (see `levels`). A step costs at most O(|candidates| K) coins. D-TS+ tosses a coin for each of
-the K (K - 1) / 2 pairs unless there is one candidate. Only the estimates need the values of the samples: they are
-drawn, given their side of 1/2, in the rows of tied candidates.
+of the tied arms. The first phase of D-TS depends only on whether each sample is above 1/2, and only in the rows of
+candidates that may still win, so coins suffice, many at a time (see `tournament`). The second phase draws the few
+samples that may be the largest (see `levels`). A step costs at most O(|candidates| K) coins. D-TS+ flips a coin for
+each of the K (K - 1) / 2 pairs unless there is one candidate. Only the regret estimates need the values of the samples:
+they are drawn, conditional on their side of 1/2, in the rows of tied candidates.
 """
 
 from __future__ import annotations
@@ -51,17 +51,17 @@ class Params(NamedTuple):
 class Known(NamedTuple):
     """The counts and posteriors of all pairs, and the optimistic Copeland scores.
 
-    Arm i is blocked by arm j while u_ij < 1/2, that is while its doubt (see `statistics`) exceeds alpha ln t. A duel
-    changes two doubts; as time passes, blocked entries come free, the lowest doubt of a row first. So a row is read
-    again only when one of its pairs met, or when time has reached its `release`.
+    Arm i is blocked by arm j while u_ij < 1/2, that is, while its doubt (see `statistics`) exceeds alpha ln t. A duel
+    changes two doubts; with time, blocked entries are released, the lowest doubt of a row first. So a row is read
+    again only after a duel of one of its pairs, or when time has reached its `release`.
     """
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
     doubts: FloatMatrix  # (K, K) doubts[i, j]: u_ij >= 1/2 while alpha ln t >= doubts[i, j]
     prefer: FloatMatrix  # (K, K) prefer[i, j] = Pr(theta_ij > 1/2), see `posterior`
     log_mass: FloatMatrix  # (K, K) see `posterior`
-    blocked: IntVector  # (K,) arms that block arm i: K - 1 less its optimistic Copeland score
-    release: FloatVector  # (K,) the least doubt of the row that blocks; -1 where the row must be read again
+    blocked: IntVector  # (K,) number of arms that block arm i: K - 1 minus its optimistic Copeland score
+    release: FloatVector  # (K,) smallest blocking doubt of the row; -1 if the row must be read again
 
 
 class State(NamedTuple):
@@ -70,7 +70,7 @@ class State(NamedTuple):
     known: Known
     levels: Levels  # row c: the samples of all others against arm c
     tournament: Tournament
-    last: IntVector  # (1,) the last first arm, which is likely to win the next tournament
+    last: IntVector  # (1,) the previous first arm, which is likely to win the next tournament
 
 
 class Sample(NamedTuple):
@@ -115,7 +115,7 @@ def nothing_known(n_arms: int) -> Known:
 
 
 def rivals(n_arms: int) -> Levels:
-    """Make the rows of all arms; none is its own rival."""
+    """Make the rows of all arms, in which no arm is its own rival."""
     levels = new_levels(n_arms, n_arms)
     for of_first in (levels.chance, levels.odds):
         np.fill_diagonal(of_first, 0)
@@ -137,7 +137,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 
 @kernel
 def refresh_scores(known: Known, bonus: float) -> None:
-    """Bring ``blocked[i] = #{j: u_ij < 1/2}`` up to date."""
+    """Update ``blocked[i] = #{j: u_ij < 1/2}``."""
     if vector.smallest(known.release) >= bonus:
         return
     for i in range(known.release.shape[0]):
@@ -148,7 +148,7 @@ def refresh_scores(known: Known, bonus: float) -> None:
 
 @kernel
 def candidates(blocked: IntVector) -> tuple[int, int]:
-    """Return how many arms have the largest optimistic Copeland score, and the first of them."""
+    """Return the number of arms with the largest optimistic Copeland score, and the first of these arms."""
     least, count, first = fewest(blocked), 0, 0
     for k in range(blocked.shape[0] - 1, -1, -1):
         if blocked[k] == least:
@@ -179,7 +179,7 @@ def update(
 
 @kernel
 def record_duel(known: Known, levels: Levels, tournament: Tournament, winner: int, loser: int) -> None:
-    """Count a duel, and bring what is known of the pair up to date."""
+    """Count a duel, and update the statistics of the pair."""
     record_win(known.wins, known.doubts, winner, loser)
     known.release[winner] = -1.0
     known.release[loser] = -1.0
@@ -204,7 +204,7 @@ def plus_select(state: PlusState, params: Params, t: int, rng: Generator) -> tup
 
 @kernel
 def toss_all(tournament: Tournament, prefer: FloatMatrix, ahead: IntMatrix, rng: Generator) -> None:
-    """Sample on which side of 1/2 each pair falls, and count the losses of all arms."""
+    """Sample the side of 1/2 for each pair, and count the losses of all arms."""
     open_tournament(tournament, prefer.shape[0])
     seed = new_seed(rng)
     for i in range(prefer.shape[0]):
@@ -222,7 +222,7 @@ def is_ahead(ahead: IntMatrix, i: int, j: int) -> bool:
 def cheapest_candidate(
     wins: IntMatrix, blocked: IntVector, lost: CountVector, sample: Sample, least: int, rng: Generator
 ) -> int:
-    """Return the candidate with the fewest losses in the sample; among equals, the lowest regret estimate decides."""
+    """Return the candidate with the fewest losses in the sample; ties are broken by the lowest regret estimate."""
     n_arms = blocked.shape[0]
     top, fewest, ties, chosen = n_arms, n_arms, 0, 0
     for k in range(n_arms):
@@ -247,7 +247,7 @@ def cheapest_candidate(
 
 @kernel
 def draw_row(wins: IntMatrix, sample: Sample, i: int, rng: Generator) -> None:
-    """Draw the samples of a tied candidate, each on its side of 1/2; pairs with an earlier candidate have theirs."""
+    """Draw the samples of a tied candidate, each on its side of 1/2, except for pairs with an earlier candidate."""
     for j in range(sample.cost.shape[0]):
         if j != i and (j > i or sample.cost[j] > 0.0):
             if is_ahead(sample.ahead, i, j):
@@ -270,7 +270,7 @@ def regret_estimate(lost: CountVector, theta: FloatVector, i: int, top: int) -> 
 
 
 def recommend(state: Any, params: Params) -> int:
-    """The arm that beats the most arms (the paper names none)."""
+    """The arm that beats the most arms (the paper defines no recommendation)."""
     return most_victorious(state.known.wins)
 
 

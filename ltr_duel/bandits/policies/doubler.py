@@ -1,15 +1,15 @@
-"""Doubler and its forms without reset: the left arm repeats what the right player did in the last epoch.
+"""Doubler and its variants without reset: the left arm is drawn from the right player's arms of the last epoch.
 
-Time is cut into epochs of 1, 2, 4, ... steps (2, 4, 8, ... in the survey's text). In an epoch the left arm is a uniform
-draw from the multiset of arms that the right player chose in the epoch before, so the right player faces a fixed
-opponent: an ordinary bandit.
+Time is divided into epochs of 1, 2, 4, ... steps (2, 4, 8, ... in the survey's text). In an epoch the left arm is a
+uniform draw from the multiset of arms that the right player chose in the previous epoch, so the right player has a
+fixed opponent and solves an ordinary bandit problem.
 
-`doubler` (Ailon, Karnin, Joachims, ICML 2014; Algorithm 8 of Wolfenfeld's survey) has a UCB1 box that starts anew in
-each epoch: regret O(K log^2 T). `improved_doubler` (Algorithm 9) keeps its box and corrects the feedback for the
-changing opponent by an estimate f of the opponent's utility: each epoch adds its share of wins less 1/2, as in the
-survey's box; the survey derives twice that. `thompson_doubler` (Algorithm 10, "unforgetful") keeps a
-Thompson box and does without the correction. All assume utilities behind the preferences and a linear link; none
-needs a horizon; the last two have no proven bound. A step costs O(K).
+`doubler` (Ailon, Karnin, Joachims, ICML 2014; Algorithm 8 of Wolfenfeld's survey) has a UCB1 box that is reset in each
+epoch: regret O(K log^2 T). `improved_doubler` (Algorithm 9) keeps its box and corrects the feedback for the changing
+opponent by an estimate f of the opponent's utility: each epoch adds its share of wins minus 1/2, as in the survey's
+box; the survey derives twice this amount. `thompson_doubler` (Algorithm 10, "unforgetful") keeps a Thompson box without
+the correction. All assume utilities behind the preferences and a linear link; none needs a horizon; the last two have
+no proven bound. A step costs O(K).
 
 Comments give the lines of Algorithms 8 and 9, counted from `input`.
 """
@@ -47,7 +47,7 @@ class Opponent(NamedTuple):
     """The left player: a uniform draw from the arms that the right player chose in the last epoch."""
 
     cumulative: IntVector  # (K,) running sum of the histogram of that multiset
-    chosen: IntVector  # (K,) right arms of this epoch
+    chosen: IntVector  # (K,) histogram of the right arms of this epoch
 
 
 class State(NamedTuple):
@@ -75,7 +75,7 @@ class ImprovedState(NamedTuple):
 class ThompsonState(NamedTuple):
     """The state of Thompson Doubler: a Thompson box over K arms, and the opponent."""
 
-    boxes: ThompsonBoxes  # one: duels that an arm won and lost on the right
+    boxes: ThompsonBoxes  # one box: wins and losses of each arm on the right
     opponent: Opponent
 
 
@@ -87,13 +87,13 @@ def new_opponent(n_arms: int) -> Opponent:
 
 @kernel
 def starts_epoch(t: int) -> bool:
-    """Return whether t opens an epoch; epoch p is the steps 2^(p-1) to 2^p - 1."""
+    """Return whether t is the first step of an epoch; epoch p consists of the steps 2^(p-1) to 2^p - 1."""
     return t & (t - 1) == 0
 
 
 @kernel
 def replace_members(opponent: Opponent, rng: Generator) -> None:
-    """Let the opponent draw from the arms chosen until now, and count anew; the first multiset is one random arm."""
+    """Replace the opponent's multiset by the arms of the last epoch; the first multiset is one random arm."""
     if opponent.chosen.sum() == 0:
         opponent.chosen[random_below(opponent.chosen.shape[0], rng)] = 1
     total = 0
@@ -142,7 +142,7 @@ def update(state: Any, params: Any, t: int, first: int, second: int, outcome: in
 
 
 def recommend(state: Any, params: Any) -> int:
-    """The most frequent arm of the last full epoch, the left player's belief (the paper names none)."""
+    """The most frequent arm of the left player's multiset (the paper defines no recommendation)."""
     return most_frequent(state.opponent)
 
 
@@ -166,7 +166,7 @@ def improved_select(state: ImprovedState, params: Params, t: int, rng: Generator
 def improved_update(
     state: ImprovedState, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator
 ) -> None:
-    """Lines 8 and 9: the box is fed b + f."""
+    """Lines 8 and 9: the feedback of the box is b + f."""
     now, won = state.now[0], right_won(outcome, rng)
     feedback(state.boxes, 0, second, won + now.utility)
     state.opponent.chosen[second] += 1

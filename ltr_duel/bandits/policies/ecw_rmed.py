@@ -1,17 +1,17 @@
 """ECW-RMED: Efficient Copeland Winners Relative Minimum Empirical Divergence.
 
-Plays each pair in the proportion that the (relaxed) regret lower bound asks for, computed from the estimates so far.
+Plays each pair in the proportion that the (relaxed) regret lower bound requires, computed from the current estimates.
 
 Komiyama, Honda, Nakagawa. Copeland Dueling Bandit Problem: Regret Lower Bound, Optimal Algorithm, and Computationally
 Efficient Algorithm. ICML 2016 (arXiv 1605.01677). Needs no Condorcet winner and no horizon; no pair may tie. Regret
-O(log T), within a relaxation of the lower bound; without the relaxation (CW-RMED) each step has a linear program with
-exponentially many constraints, which is not offered.
+O(log T), within a relaxation of the lower bound. The algorithm without the relaxation (CW-RMED) solves a linear program
+with exponentially many constraints in each step and is not implemented.
 
-With i* an estimated Copeland winner, L_i the arms that beat arm i and d_ij = d(phat_ij, 1/2), the relaxed constraints
-on q_ij = n_ij / ln t are: q_i*j d_i*j >= 1 for every j that i* beats; and for every other arm i, any L_i - L_i* + 1
-of the arms j that beat i, i* apart, have q_ij d_ij adding up to at least 1. Of an arm that fewer than L_i - L_i* + 1
-such arms beat nothing is asked: of none, if i* is a Condorcet winner. The cheapest q_ij are kept from step to step (see
-`plans`). A step costs O(K^2): all pairs are compared with the plan.
+With i* an estimated Copeland winner, L_i the number of arms that beat arm i and d_ij = d(phat_ij, 1/2), the relaxed
+constraints on q_ij = n_ij / ln t are: q_i*j d_i*j >= 1 for every j that i* beats; and for every other arm i, the sum of
+q_ij d_ij over any L_i - L_i* + 1 arms j other than i* that beat i is at least 1. If fewer such arms exist, arm i has no
+constraint; if i* is a Condorcet winner, this applies to every arm i. The cheapest q_ij are stored and updated (see
+`plans`). A step costs O(K^2), because all pairs are compared with the plan.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ class Params(NamedTuple):
 class Now:
     """The progress of the run."""
 
-    n_current: int  # pairs in L_C
-    place: int  # those of them played
-    n_following: int  # pairs in L_N
-    forced: int  # 1 if this duel is there because the pair is not known well enough
-    winner: int  # i* of the last plan, which meets itself; -1 before the first
+    n_current: int  # number of pairs in L_C
+    place: int  # number of these pairs that were played
+    n_following: int  # number of pairs in L_N
+    forced: int  # 1 if this duel is played because the pair is not known well enough
+    winner: int  # i* of the last plan, which meets itself; -1 before the first plan
 
 
 class State(NamedTuple):
@@ -60,11 +60,11 @@ class State(NamedTuple):
 
     estimates: Estimates
     plans: Plans
-    evidence: FloatVector  # (K,) scratch: what is being sorted
+    evidence: FloatVector  # (K,) scratch: evidence to sort
     order: IntVector  # (K,) scratch: arms in the order of their evidence
-    current: IntVector  # (K (K + 1) / 2,) the first n_current: L_C, pairs i <= j as i K + j
-    following: IntVector  # (K (K + 1) / 2,) the first n_following: L_N
-    free: FloatMatrix  # (K, K) n_ij of the pairs i <= j, infinity for those in L_R or L_N
+    current: IntVector  # (K (K + 1) / 2,) the first n_current entries: L_C, pairs i <= j as i K + j
+    following: IntVector  # (K (K + 1) / 2,) the first n_following entries: L_N
+    free: FloatMatrix  # (K, K) n_ij of the pairs i <= j, infinity for pairs in L_R or L_N
     now: Registers[Now]
 
 
@@ -81,7 +81,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """A pair that is not known well enough; else the next pair of L_C."""
+    """A pair that is not known well enough, otherwise the next pair of L_C."""
     now, n_arms = state.now[0], state.free.shape[0]
     pair = neglected_pair(state.estimates.wins, params.alpha, params.beta, t) if now.place == 0 else -1
     now.forced = pair >= 0
@@ -92,7 +92,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 
 @kernel
 def neglected_pair(wins: IntMatrix, alpha: float, beta: float, t: int) -> int:
-    """Return the first pair that met too rarely, or whose share is too near to 1/2; -1 if there is none."""
+    """Return the first pair that met too rarely, or whose share is too close to 1/2; -1 if no such pair exists."""
     n_arms = wins.shape[0]
     often = alpha * sqrt(log(t))
     near = beta / max(1.0, log(log(t))) if t > 2 else beta
@@ -105,7 +105,7 @@ def neglected_pair(wins: IntMatrix, alpha: float, beta: float, t: int) -> int:
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Count; plan the next pass."""
+    """Count the duel, and plan the next pass."""
     stale = state.plans.superiors.stale
     if outcome > 0:
         record(state.estimates, stale, first, second)
@@ -119,7 +119,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 @kernel
 def end_turn(state: State, first: int, second: int, log_t: float) -> None:
-    """The pair leaves L_R; the pairs that are to be played, and not in L_R, join L_N."""
+    """Remove the pair from L_R; add the pairs outside L_R that fall short of the plan to L_N."""
     now, wins, n_arms = state.now[0], state.estimates.wins, state.free.shape[0]
     state.free[min(first, second), max(first, second)] = wins[first, second] + wins[second, first]
     winner = confident_winner(state, log_t)
@@ -141,7 +141,7 @@ def end_turn(state: State, first: int, second: int, log_t: float) -> None:
 
 @kernel
 def falls_short(met: FloatVector, plan: FloatVector, log_t: float) -> bool:
-    """Return whether some pair met less often than planned."""
+    """Return whether a pair met less often than planned."""
     found = 0
     for k in range(met.shape[0]):  # without a branch, so that it is vectorised
         found += plan[k] * log_t > met[k]
@@ -171,9 +171,9 @@ def confident_winner(state: State, log_t: float) -> int:
 
 @kernel
 def confidence(state: State, winner: int, enough: float) -> float:
-    """Return the largest ln t for which n_ij d_ij fulfils the constraints, ln t in the place of 1.
+    """Return the largest ln t for which n_ij d_ij fulfils the constraints, with ln t instead of 1.
 
-    If that is less than ``enough``, something between the two may be returned.
+    If the largest ln t is less than ``enough``, a number between the two may be returned.
     """
     wins, divergence, losses = state.estimates.wins, state.estimates.divergence, state.estimates.losses
     limit = inf
@@ -195,7 +195,7 @@ def confidence(state: State, winner: int, enough: float) -> float:
 
 @kernel
 def sort_evidence(state: State, i: int, winner: int) -> None:
-    """Put the arms that seem to beat i, ``winner`` apart, into `order`, by n d."""
+    """Write the arms that seem to beat i, except ``winner``, into `order`, sorted by n d."""
     wins, divergence, size = state.estimates.wins, state.estimates.divergence, 0
     for j in range(wins.shape[0]):
         if j == winner or not beats(wins, j, i):
@@ -210,15 +210,15 @@ def sort_evidence(state: State, i: int, winner: int) -> None:
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
-    """A winner that is known well enough meets itself until a pair has to be played again."""
+    """A winner with enough evidence meets itself until a pair has to be played again."""
     return last_step_alone(state, params.alpha, t)
 
 
 @kernel
 def last_step_alone(state: State, alpha: float, t: int) -> int:
-    """Return the last step in which the winner is certain to be alone in L_C; t if it is not sure of that now.
+    """Return the last step in which the winner is certain to be alone in L_C; t if this is not certain now.
 
-    As t grows pairs come to be known too little by their number alone: the share that is too near to 1/2 shrinks.
+    Only the number of duels of a pair can become insufficient as t grows, because the margin around 1/2 shrinks.
     """
     wins, n_arms, log_t = state.estimates.wins, state.free.shape[0], max(1.0, log(t))
     if state.now[0].n_current != 1 or confident_winner(state, log_t) * (n_arms + 1) != state.current[0]:
@@ -231,7 +231,7 @@ def last_step_alone(state: State, alpha: float, t: int) -> int:
 
 
 def recommend(state: State, params: Params) -> int:
-    """The arm that meets itself, while it is an estimated Copeland winner; else the arm that beats the most arms."""
+    """The arm that meets itself, if it is an estimated Copeland winner; otherwise the arm that beats the most arms."""
     winner, losses = state.now[0].winner, state.estimates.losses
     if winner >= 0 and losses[winner] == fewest(losses):
         return winner
@@ -246,5 +246,5 @@ register(
     cost="O(K^2)",
     cite="komiyama2016copeland",
     where="ECW-RMED",
-    numbers=2,  # the arm that it plays is named; before, the first by number of several that beat the most arms
+    numbers=2,  # recommends the played arm; version 1 recommended the first of the arms that beat the most arms
 )

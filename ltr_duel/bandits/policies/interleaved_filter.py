@@ -1,15 +1,15 @@
-"""Interleaved Filter: one candidate meets all remaining rivals in turn, until one of them is confidently better.
+"""Interleaved Filter: one candidate meets all remaining rivals in turn, until a rival is confidently better.
 
-Yue, Broder, Kleinberg, Joachims. The K-armed Dueling Bandits Problem. JCSS 2012; Algorithm 1 of Wolfenfeld's survey,
-whose lines the comments give. Assumes a total order with strong stochastic transitivity and the triangle inequality,
+Yue, Broder, Kleinberg, Joachims. The K-armed Dueling Bandits Problem. JCSS 2012; Algorithm 1 of Wolfenfeld's survey;
+comments give its lines. Assumes a total order with strong stochastic transitivity and the triangle inequality,
 and a known horizon T. Regret O(K log T / gap) in expectation.
 
-With ``prune`` a candidate that is replaced takes all rivals with it that lost to it on average (Interleaved Filter 2 of
-the JCSS paper); without, only those that lost confidently (Interleaved Filter 1, and the survey's box). The confidence
-radius is ``radius_scale * sqrt(ln(1/delta) / n)`` with delta = 1 / (T K^2), as in the journal paper. (Beat the Mean's
-paper has delta = 1 / (2 T K) for it, a smaller radius.)
+With ``prune``, all rivals that lost to a candidate on average are removed when the candidate is replaced (Interleaved
+Filter 2 of the JCSS paper); without it, only rivals that lost confidently are removed (Interleaved Filter 1, and the
+survey's box). The confidence radius is ``radius_scale * sqrt(ln(1/delta) / n)`` with delta = 1 / (T K^2), as in the
+journal paper. (The paper on Beat the Mean uses delta = 1 / (2 T K), a smaller radius.)
 
-The survey asks for "q - c < 1/2" before pruning; q - c > 1/2 is meant. A step costs O(1), a sweep O(K) more.
+The survey prints the condition "q - c < 1/2" for pruning; q - c > 1/2 is meant. A step costs O(1), a sweep O(K) more.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from ltr_duel.core import FloatMatrix, IntMatrix, IntVector, draws, kernel, rand
 class Params(NamedTuple):
     """Parameters of Interleaved Filter."""
 
-    prune: bool = True  # a candidate that is replaced takes the rivals that it was beating with it
-    radius_scale: float = 1.0  # 1 as in the journal version, 2 as in the conference version
+    prune: bool = True  # whether rivals that a replaced candidate was beating are removed
+    radius_scale: float = 1.0  # 1 in the journal version, 2 in the conference version
 
 
 class Now:
@@ -38,15 +38,15 @@ class Now:
 
     candidate: int
     n_rivals: int
-    next: int  # place of the next rival in the sweep
-    sweeps: int  # sweeps of this candidate
+    next: int  # position of the next rival in the sweep
+    sweeps: int  # number of sweeps of this candidate
     log_delta: float  # ln(1 / delta)
 
 
 class State(NamedTuple):
     """The state of Interleaved Filter with K arms."""
 
-    rivals: IntVector  # (K,) the first n_rivals: arms that the candidate still has to face, in the order of a sweep
+    rivals: IntVector  # (K,) the first n_rivals entries: remaining rivals of the candidate, in the order of a sweep
     wins: IntVector  # (K,) wins[x]: duels that the candidate won against rival x
     now: Registers[Now]
 
@@ -58,7 +58,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """The candidate against the next rival; alone when none is left."""
+    """The candidate against the next rival, or alone if no rival is left."""
     if t == 1:
         choose_first(state, rng)
     now = state.now[0]
@@ -77,7 +77,7 @@ def choose_first(state: State, rng: Generator) -> None:
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Count; after a sweep, remove beaten rivals and perhaps replace the candidate."""
+    """Count the duel; after a sweep, remove beaten rivals and perhaps replace the candidate."""
     if outcome == 0:
         return
     now = state.now[0]
@@ -109,7 +109,7 @@ def end_sweep(state: State, radius_scale: float, prune: bool, rng: Generator) ->
     if prune:
         keep_rivals(state, n * 0.5)
     now.candidate = chosen  # line 11
-    state.wins[chosen] = n + 1  # line 12: it is no rival of its own
+    state.wins[chosen] = n + 1  # line 12: the new candidate is not its own rival
     keep_rivals(state, n + 0.5)
     for x in range(state.wins.shape[0]):  # line 13
         state.wins[x] = 0
@@ -118,7 +118,7 @@ def end_sweep(state: State, radius_scale: float, prune: bool, rng: Generator) ->
 
 @kernel
 def keep_rivals(state: State, limit: float) -> None:
-    """Keep the rivals against whom the candidate won at most ``limit`` times."""
+    """Keep the rivals against which the candidate won at most ``limit`` times."""
     now, left = state.now[0], 0
     for place in range(now.n_rivals):
         x = state.rivals[place]
@@ -139,7 +139,7 @@ def idle_until(state: State, params: Params, t: int) -> int:
 
 
 def sweep(state: State, params: Params, p: FloatMatrix, t: int, until: int, met: IntMatrix, rng: Generator) -> int:
-    """Take as many sweeps at once as are certain to remove no arm, else one."""
+    """Execute all sweeps at once that are certain to remove no arm, or else one sweep."""
     now, decisions = state.now[0], 0
     while t <= until:
         if t == 1:
@@ -169,11 +169,12 @@ def sweep(state: State, params: Params, p: FloatMatrix, t: int, until: int, met:
 
 @kernel
 def harmless_sweeps(state: State, radius_scale: float) -> int:
-    """Return how many further sweeps are certain to remove no arm, whatever their outcomes.
+    """Return the number of further sweeps that are certain to remove no arm, whatever their outcomes.
 
     After n sweeps a rival is removed, or is better, only if less than ``n / 2 - r sqrt(n)`` duels against it were lost,
-    or won, with r = ``radius_scale * sqrt(ln(1/delta))``. Both counts can only grow, and that bound is below 0 until it
-    grows too: so as long as it stays below the smallest count so far, no arm is removed. One sweep less, for rounding.
+    or won, with r = ``radius_scale * sqrt(ln(1/delta))``. Both counts can only grow, and the bound is negative until it
+    grows too. Therefore no arm is removed while the bound is below the smallest current count. One sweep is subtracted
+    because of rounding errors.
     """
     now = state.now[0]
     n, fewest = now.sweeps, now.sweeps

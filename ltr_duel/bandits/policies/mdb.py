@@ -1,7 +1,7 @@
 """MDB: Multi-Dueling Bandits.
 
-Compares whole sets of arms at once: as long as several arms may be the Condorcet winner, all arms that a wider bound
-still allows are compared together.
+Compares whole sets of arms at once: while several arms may be the Condorcet winner, all arms that a wider bound does
+not exclude are compared together.
 
 Brost, Seldin, Cox, Lioma. Multi-Dueling Bandits and Their Application to Online Ranker Evaluation. CIKM 2016
 (extended: arXiv 1608.06253), Algorithm 1; comments give its lines. Assumes a Condorcet winner; needs no horizon; no
@@ -27,7 +27,7 @@ class Params(NamedTuple):
     """Parameters of MDB."""
 
     alpha: float = 0.5  # width of the narrow bound u
-    beta: float = 1.5  # how much wider the bound v is, under the root
+    beta: float = 1.5  # factor under the root by which the bound v is wider
 
 
 class State(NamedTuple):
@@ -72,7 +72,7 @@ def update(state: State, params: Params, t: int, slate: IntVector, size: int, wo
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
-    """A single arm stays alone in E until the next arm's doubt is overcome."""
+    """An arm stays alone in E until the bound of another arm reaches 1/2."""
     narrow = params.alpha * log(t)
     nearest = np.inf
     for k in range(state.doubt.shape[0]):
@@ -82,7 +82,7 @@ def idle_until(state: State, params: Params, t: int) -> int:
 
 
 def recommend(state: State, params: Params) -> int:
-    """The arm that beats the most arms (the paper names none)."""
+    """The arm that beats the most arms (the paper defines no recommendation)."""
     return most_victorious(state.points)
 
 

@@ -1,14 +1,14 @@
-"""MergeDTS: double Thompson sampling within small batches of arms, which are thinned out and merged.
+"""MergeDTS: double Thompson sampling within small batches of arms; beaten arms are removed and batches merged.
 
 Li, Markov, de Rijke, Zoghi. MergeDTS: A Method for Effective Large-Scale Online Ranker Evaluation. ACM TOIS 2020 (arXiv
 1812.04412). Assumes a Condorcet winner and that few pairs tie; needs no horizon. Regret O(K log T) for alpha > 1/2;
 the paper's experiments found alpha = 0.8^6, C = 400,000 and batches of 16 to be best, which the theory does not
 cover.
 
-The first arm wins the most duels in a tournament sampled from the posterior (coins, see `posterior`); the second is
-the one that loses to it most surely in a second sample, so that it is eliminated soon. A batch of one arm joins the
-next. Time for the confidence bounds, ln(t + C), starts anew in each stage. A step costs O(batch^2) coins, many at a
-time, and few Beta draws (see `tournament` and `levels`).
+The first arm wins the most duels in a tournament sampled from the posterior (coins, see `posterior`); the second arm
+is the most likely loser against it in a second sample, so that it is eliminated soon. A batch of one arm joins the
+next batch. The time t in the confidence bounds, ln(t + C), restarts in each stage. A step costs O(batch^2) coins, many
+at a time, and few Beta draws (see `tournament` and `levels`).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Params(NamedTuple):
     """Parameters of MergeDTS."""
 
     alpha: float = 0.262144  # exploration, 0.8^6; the bound needs alpha > 1/2
-    batch: int = 16  # arms in a batch, at first
+    batch: int = 16  # initial number of arms in a batch
     head_start: float = 400_000.0  # C
 
 
@@ -57,24 +57,24 @@ class Turn:
 class State(NamedTuple):
     """The state of MergeDTS after some duels among K arms."""
 
-    wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j, and one
+    wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j, plus one
     doubts: FloatMatrix  # (K, K) doubts[i, j]: u_ij >= 1/2 while alpha ln(t + C) >= doubts[i, j]
     prefer: FloatMatrix  # (K, K) prefer[i, j] = Pr(theta_ij > 1/2), see `posterior`
     log_mass: FloatMatrix  # (K, K) see `posterior`
     levels: Levels  # row c: the samples of arm c against those of its batch
     batches: Batches
     tournament: Tournament
-    last: IntVector  # (K,) the place in each batch of who last won its tournament
-    doubtful: IntVector  # (K,) 1 for batches that changed or in which an arm may be beaten: others need not be searched
+    last: IntVector  # (K,) position in each batch of the last winner of its tournament
+    doubtful: IntVector  # (K,) 1 for batches that changed or in which an arm may be beaten; others are not searched
     turn: Registers[Turn]
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """Every arm has won once against every other."""
+    """Each arm has one win against each other arm."""
     tournament = new_tournament(n_arms, largest_batch(n_arms, params.batch))
     wins, doubts = np.ones((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms))
     levels, batches = new_levels(n_arms, n_arms), new_batches(n_arms, params.batch)
-    levels.patience[:] = -1  # they are for whole batches
+    levels.patience[:] = -1  # new levels are for whole batches
     last, doubtful, turn = np.zeros(n_arms, np.int64), np.ones(n_arms, np.int64), registers(Turn)
     return State(wins, doubts, *posterior_rows(n_arms), levels, batches, tournament, last, doubtful, turn)
 
@@ -106,7 +106,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 
 @kernel
 def join_next(batches: Batches, m: int) -> int:
-    """Join batch m with the next (the last one with the one before it); return the new batch."""
+    """Join batch m with the next batch (the last batch with the previous batch); return the new batch."""
     now = batches.now[0]
     m = min(m, now.count - 2)
     for k in range(m + 1, now.count):
@@ -117,7 +117,7 @@ def join_next(batches: Batches, m: int) -> int:
 
 @kernel
 def likely_loser(state: State, arms: IntVector, first: int, rng: Generator) -> int:
-    """Return the arm, not ``first``, against which its fresh sample is the largest."""
+    """Return the arm other than ``first`` against which the new sample of ``first`` is the largest."""
     levels, row = state.levels, state.tournament.row
     known = Posteriors(state.wins[first], state.wins[:, first], state.log_mass[first], 1)
     field = Field(arms, row, first, levels.no_doubts, 0.0)
@@ -127,7 +127,7 @@ def likely_loser(state: State, arms: IntVector, first: int, rng: Generator) -> i
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Count, and end the stage when it is due."""
+    """Count the duel, and end the stage if few enough arms remain."""
     if outcome != 0:
         winner, loser = (first, second) if outcome > 0 else (second, first)
         record_win(state.wins, state.doubts, winner, loser)
@@ -147,7 +147,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 @kernel
 def look_again(state: State) -> None:
-    """Take account of other batches, or of another time: what was found out about a batch is outdated."""
+    """Mark the stored results about batches as outdated, because batches or the time changed."""
     state.doubtful[:] = 1
     state.levels.patience[:] = -1
 

@@ -1,12 +1,12 @@
-"""MergeRUCB: RUCB within small batches of arms, which are thinned out and merged.
+"""MergeRUCB: RUCB within small batches of arms; beaten arms are removed and batches merged.
 
 Zoghi, Whiteson, de Rijke. MergeRUCB: A Method for Large-Scale Online Ranker Evaluation. WSDM 2015. Assumes a
 Condorcet winner and that few pairs tie; needs no horizon. Regret O(K log T), with large constants: its bounds use
 ln(t + C) with C = ((4 alpha - 1) K^2 / ((2 alpha - 1) delta))^(1 / (2 alpha - 1)), which starts near 15 for a hundred
 arms.
 
-As in the authors' program (Lerot) every arm starts with one win against every other, batches of one arm pass their
-turn, and a stage ends at K / 2^stage + 1 remaining arms. A step costs O(batch^2).
+As in the authors' program (Lerot), each arm starts with one win against each other arm, batches of one arm are skipped,
+and a stage ends at K / 2^stage + 1 remaining arms. A step costs O(batch^2).
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ class Params(NamedTuple):
     """Parameters of MergeRUCB."""
 
     alpha: float = 1.01  # exploration
-    batch: int = 4  # arms in a batch, at first
+    batch: int = 4  # initial number of arms in a batch
     delta: float = 0.01  # probability that the bounds fail after C steps
 
 
 class State(NamedTuple):
     """The state of MergeRUCB after some duels among K arms."""
 
-    wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j, and one
+    wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j, plus one
     doubts: FloatMatrix  # (K, K) doubts[i, j]: u_ij >= 1/2 while alpha ln(t + C) >= doubts[i, j]
     batches: Batches
     head_start: FloatVector  # (1,) C
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """Every arm has won once against every other."""
+    """Each arm has one win against each other arm."""
     odds = (4 * params.alpha - 1) * n_arms**2 / ((2 * params.alpha - 1) * params.delta)
     head_start = odds ** (1 / (2 * params.alpha - 1))
     wins, doubts = np.ones((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms))
@@ -74,7 +74,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 
 @kernel
 def strongest_rival(wins: IntMatrix, arms: IntVector, champion: int, bonus: float, rng: Generator) -> int:
-    """Return the arm, not the champion, with the largest u_jc; one of several at random."""
+    """Return the arm other than the champion with the largest u_jc; ties are broken at random."""
     best, ties, rival = -1.0, 0, champion
     for j in arms:
         u = bound_against(wins, j, champion, bonus)
@@ -102,7 +102,7 @@ def bound_against(wins: IntMatrix, j: int, champion: int, bonus: float) -> float
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Count, and end the stage when it is due."""
+    """Count the duel, and end the stage if few enough arms remain."""
     if outcome != 0:
         winner, loser = (first, second) if outcome > 0 else (second, first)
         record_win(state.wins, state.doubts, winner, loser)

@@ -4,10 +4,10 @@ Ailon, Karnin, Joachims. Reducing Dueling Bandits to Cardinal Bandits. ICML 2014
 behind the preferences and a linear link; needs no horizon. Regret O(K log T) asymptotically, with boxes whose
 exploration constant is at least max(3, 2 + ln K / ln ln T). A step costs O(K).
 
-``alpha`` is not the paper's constant. Here the width of a box is sqrt(alpha ln N / n), in the paper sqrt((alpha + 2) ln
-t / (2 n)): the paper's 3 is 2.5 here, and the default, 3, is the paper's 4: it explores more than the bound needs.
-Both public programs (HuasenWu/DuelingBandits, jkomiyama/duelingbanditlib) take 2.5 ln t / n; ``multisbm:alpha=2.5`` is
-what they compute, apart from ties, which they give to the first arm.
+``alpha`` is not the paper's constant. The width of a box is sqrt(alpha ln N / n) here, sqrt((alpha + 2) ln t / (2 n))
+in the paper, so the paper's 3 is 2.5 here. The default, 3, is the paper's 4 and explores more than the bound requires.
+Both public programs (HuasenWu/DuelingBandits, jkomiyama/duelingbanditlib) use 2.5 ln t / n, so they are equivalent to
+``multisbm:alpha=2.5``, except that the first arm wins ties.
 """
 
 from __future__ import annotations
@@ -31,16 +31,16 @@ class Params(NamedTuple):
 
 
 class State(NamedTuple):
-    """K UCB1 boxes over K arms, that of left arm x in row x."""
+    """K UCB1 boxes over K arms; the box of left arm x is in row x."""
 
     boxes: UcbBoxes
-    scale: FloatVector  # (K,) sqrt(alpha ln N) of the box, so that nothing has to wait for it when the box is next
-    left: IntVector  # (1,) the arm that the next duel has on its left
-    chosen: IntVector  # (K,) how often each arm was on the right
+    scale: FloatVector  # (K,) sqrt(alpha ln N) of the box, computed in advance to save time
+    left: IntVector  # (1,) the left arm of the next duel
+    chosen: IntVector  # (K,) number of duels with each arm on the right
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """Nothing has been played."""
+    """No duel has been played."""
     return State(
         ucb_boxes(n_arms, n_arms, params.alpha), np.zeros(n_arms), np.zeros(1, np.int64), np.zeros(n_arms, np.int64)
     )
@@ -64,7 +64,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 
 def recommend(state: State, params: Params) -> int:
-    """The arm chosen most often (the paper names none)."""
+    """The arm chosen most often (the paper defines no recommendation)."""
     return vector.first_most(state.chosen)
 
 

@@ -25,16 +25,16 @@ class State(NamedTuple):
 class SlateState(NamedTuple):
     """The outcomes of random slates."""
 
-    lead: IntMatrix  # (K, K) for i < j: comparisons in which arm i beat arm j, less those in which j beat i; else 0
+    lead: IntMatrix  # (K, K) for i < j: comparisons that arm i won against arm j, minus those that it lost; else 0
 
 
 def init(n_arms: int, horizon: int, params: NoParams) -> State:
-    """Nothing has been seen."""
+    """No outcome has been received."""
     return State(np.zeros((n_arms, n_arms), np.int64))
 
 
 def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
-    """Two different arms, uniformly; with one arm alone there is no choice."""
+    """Two different arms, uniformly; a single arm meets itself."""
     n_arms = state.wins.shape[0]
     if n_arms == 1:
         return 0, 0
@@ -49,7 +49,7 @@ def chance(state: State, params: NoParams, arms: IntVector) -> float:
 
 
 def update(state: Any, params: NoParams, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Count, for the recommendation alone."""
+    """Count the outcomes, which only the recommendation uses."""
     if outcome > 0:
         state.wins[first, second] += 1
     elif outcome < 0:
@@ -62,12 +62,12 @@ def recommend(state: State, params: NoParams) -> int:
 
 
 def slate_init(n_arms: int, horizon: int, params: NoParams) -> SlateState:
-    """Nothing has been seen."""
+    """No outcome has been received."""
     return SlateState(np.zeros((n_arms, n_arms), np.int64))
 
 
 def slate_select(state: SlateState, params: NoParams, t: int, slate: IntVector, rng: Generator) -> int:
-    """Each arm with probability 1/2; drawn again if that leaves none."""
+    """Each arm with probability 1/2; an empty set is drawn again."""
     size = 0
     while size == 0:
         for k in range(state.lead.shape[0]):
@@ -84,7 +84,7 @@ def slate_chance(state: SlateState, params: NoParams, arms: IntVector) -> float:
 def slate_update(
     state: SlateState, params: NoParams, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator
 ) -> None:
-    """Count, for the recommendation alone."""
+    """Count the outcomes, which only the recommendation uses."""
     for a in range(size):
         lead = state.lead[slate[a]]
         for b in range(a + 1, size):  # the slate is in ascending order
@@ -92,7 +92,7 @@ def slate_update(
 
 
 def slate_recommend(state: SlateState, params: NoParams) -> int:
-    """The arm that beats the most arms: i beats j > i if it leads, and j beats i if that is behind."""
+    """The arm that beats the most arms: for i < j, arm i beats j if ``lead`` is positive, and j beats i if negative."""
     return most_victorious(state.lead)
 
 

@@ -1,13 +1,13 @@
-"""RCS: Relative Confidence Sampling. As RUCB, but the champion is chosen by a sample from the posterior.
+"""RCS: Relative Confidence Sampling: RUCB with a champion that is chosen by a sample from the posterior.
 
 Zoghi, Whiteson, de Rijke, Munos. Relative Confidence Sampling for Efficient On-Line Ranker Evaluation. WSDM 2014;
-Algorithm 4 of Wolfenfeld's survey, whose lines the comments give, but for one: it prints U_xx <- 0, with which an arm
-never meets itself and regret is linear. Here U_xx is 1/2, as in RUCB's paper. Assumes a Condorcet winner; needs no
-horizon; no bound is proven.
+Algorithm 4 of Wolfenfeld's survey; comments give its lines. One line differs: the survey prints U_xx <- 0, with which
+an arm never meets itself and regret is linear. Here U_xx is 1/2, as in RUCB's paper. Assumes a Condorcet winner; needs
+no horizon; no bound is proven.
 
-Only the side of 1/2 matters of each theta_ij, so coins take the place of Beta draws (see `posterior`), and only those
-are tossed that decide whether an arm beats all others: a candidate walks along the arms until it loses, its victor
-walks on, and the last one is put against those that it has not met. At most 2 K coins; a step costs O(K).
+Only the side of 1/2 of each theta_ij matters, so coins replace Beta draws (see `posterior`). Only the coins that decide
+whether an arm beats all others are flipped: a candidate meets the arms in order until it loses, the winner continues,
+and the last winner meets the arms that it has not met. This takes at most 2 K coins; a step costs O(K).
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ class State(NamedTuple):
     width: FloatMatrix  # (K, K)
     prefer: FloatMatrix  # (K, K) prefer[i, j] = Pr(theta_ij > 1/2)
     log_mass: FloatMatrix  # (K, K) see `posterior`
-    chosen: IntVector  # (K,) how often each arm was champion
-    last: IntVector  # (1,) the last champion, from which the walk starts
+    chosen: IntVector  # (K,) number of steps in which each arm was champion
+    last: IntVector  # (1,) the last champion, the first candidate of the next tournament
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
@@ -61,9 +61,9 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 
 @kernel
 def beats_all(prefer: FloatMatrix, start: int, rng: Generator) -> int:
-    """Return the arm that beats all others in a sampled tournament, or -1. No pair is tossed twice."""
+    """Return the arm that beats all others in a sampled tournament, or -1. No pair is sampled twice."""
     n_arms = prefer.shape[0]
-    candidate, before, met = start, start, 0  # `candidate` beat `before` and all arms after place `met`
+    candidate, before, met = start, start, 0  # `candidate` beat `before` and all arms after number `met`
     for place in range(1, n_arms):
         arm = start + place
         if arm >= n_arms:

@@ -1,14 +1,14 @@
 """RMED1: Relative Minimum Empirical Divergence.
 
-Every arm whose losses do not yet rule it out as Condorcet winner is played once in each pass, against the arm that most
-looks like the winner, or, if it does not lose to that one, against the arm it loses to most. The evidence against an
-arm, I_i = sum over j with phat_ij <= 1/2 of n_ij d(phat_ij, 1/2), is how unlikely its losses are if it were the winner;
-d is the Kullback-Leibler divergence between two coins.
+Each arm that is not yet ruled out as Condorcet winner by its losses is played once in each pass, against the likeliest
+winner or, if the arm does not lose to this winner, against the arm to which it loses most. The evidence against an arm,
+I_i = sum over j with phat_ij <= 1/2 of n_ij d(phat_ij, 1/2), measures how unlikely its losses are if the arm is the
+winner; d is the Kullback-Leibler divergence between two coins.
 
 Komiyama, Honda, Kashima, Nakagawa. Regret Lower Bound and Optimal Algorithm in Dueling Bandit Problem. COLT 2015,
-Algorithms 1 and 2. Assumes a Condorcet winner; needs no horizon. Regret O(K log T) + O(K^(2 + c)); its rate is the
-lower bound where the winner is the strongest rival of every arm. f(K) = 0.3 K^1.01 as in the paper's experiments. See
-`rmed2` for its siblings.
+Algorithms 1 and 2. Assumes a Condorcet winner; needs no horizon. Regret O(K log T) + O(K^(2 + c)); its rate equals the
+lower bound if the winner is the strongest rival of every arm. f(K) = 0.3 K^1.01 as in the paper's experiments. `rmed2`
+contains RMED2 and RMED2FH.
 
 A step costs O(K): a duel changes one term of the evidence of two arms, and one scan finds the arms that join the next
 pass.
@@ -28,7 +28,7 @@ from ltr_duel.bandits.statistics import coin_divergence, last_step_before
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, inlined, kernel, vector
 
 ROUNDING = 1e-9
-RESUM = 1023  # a sum is taken anew after so many changes (a power of two, less one), against drift
+RESUM = 1023  # a sum is recomputed after this many changes (a power of two, minus one), against drift
 
 
 class Params(NamedTuple):
@@ -41,24 +41,24 @@ class Params(NamedTuple):
 class Now:
     """The progress of the run."""
 
-    rounds: int  # of initial duels left
-    first: int  # the next pair of initial duels; of RMED2 the next that may have met too rarely
+    rounds: int  # number of remaining rounds of initial duels
+    first: int  # the next pair of initial duels; in RMED2 the next pair that may have met too rarely
     second: int
-    n_current: int  # arms in L_C
-    place: int  # those of them played in this pass
-    n_following: int  # arms in L_N
+    n_current: int  # number of arms in L_C
+    place: int  # number of these arms that were played in this pass
+    n_following: int  # number of arms in L_N
     slack: float  # f(K)
-    forced: int  # of RMED2: 1 if this duel is there because the pair met too rarely
-    level: int  # of RMED2: all pairs have met so often
-    unset: int  # of RMED2FH: 1 until the rivals are fixed
+    forced: int  # RMED2: 1 if this duel is played because the pair met too rarely
+    level: int  # RMED2: number of duels that all pairs have had
+    unset: int  # RMED2FH: 1 until the rivals are fixed
 
 
 class Lists(NamedTuple):
-    """Which arms are played in this pass and in the next."""
+    """The arms of this pass and of the next pass."""
 
     pending: FloatVector  # (K,) I_i of the arms outside L_R and L_N, infinity for the others
-    current: IntVector  # (K,) the first n_current: L_C
-    following: IntVector  # (K,) the first n_following: L_N
+    current: IntVector  # (K,) the first n_current entries: L_C
+    following: IntVector  # (K,) the first n_following entries: L_N
 
 
 class State(NamedTuple):
@@ -68,20 +68,20 @@ class State(NamedTuple):
     share: FloatMatrix  # (K, K) share[i, j] = phat_ij; 1/2 before the first duel, 2 on the diagonal
     terms: FloatMatrix  # (K, K) n_ij d(phat_ij, 1/2) where phat_ij < 1/2, else 0
     evidence: FloatVector  # (K,) I_i, the row sums
-    losing: IntVector  # (K,) positive terms of the row
-    changes: IntVector  # (K,) of the row
+    losing: IntVector  # (K,) number of positive terms of the row
+    changes: IntVector  # (K,) number of changes of the row
     lists: Lists
     rival: IntVector  # (K,) the fixed b_l of RMED2FH
     now: Registers[Now]
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """L_C and L_R are all arms, L_N is empty; every pair is to meet once."""
+    """L_C and L_R contain all arms, L_N is empty; the initial duels compare each pair once."""
     return State(*rmed_arrays(n_arms, 1, params.scale * n_arms**params.power))
 
 
 def rmed_arrays(n_arms: int, rounds: int, slack: float) -> tuple[Any, ...]:
-    """Make the arrays of a state, for so many initial duels of each pair."""
+    """Make the arrays of a state, for ``rounds`` initial duels of each pair."""
     share = np.full((n_arms, n_arms), 0.5)
     np.fill_diagonal(share, 2.0)  # never the smallest of its row
     wins, terms, evidence = np.zeros((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms)), np.zeros(n_arms)
@@ -102,13 +102,13 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 
 @kernel
 def likely_winner(evidence: FloatVector, rng: Generator) -> int:
-    """Draw i*, the arm with the least evidence against it. Sums that differ by a rounding error tie."""
+    """Draw i*, an arm with the least evidence against it. Sums that differ by a rounding error are equal."""
     return vector.draw_up_to(evidence, vector.smallest(evidence) + ROUNDING, rng)
 
 
 @kernel
 def strongest_opponent(share: FloatMatrix, arm: int, winner: int, rng: Generator) -> int:
-    """RMED1's choice: i* if it beats the arm or no arm does, else the arm it loses to most."""
+    """Return RMED1's choice: i* if it beats the arm or no arm does, otherwise the arm to which ``arm`` loses most."""
     if share[arm, winner] <= 0.5:
         return winner
     least = vector.smallest(share[arm])
@@ -116,7 +116,7 @@ def strongest_opponent(share: FloatMatrix, arm: int, winner: int, rng: Generator
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Count, and find the arms that join the next pass."""
+    """Count the duel, and find the arms that join the next pass."""
     now = state.now[0]
     if outcome != 0:
         record_duel(state, first, second, outcome)
@@ -130,7 +130,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 @inlined
 def record_duel(state: State, first: int, second: int, outcome: int) -> None:
-    """Count a duel of two different arms, and bring the shares and the evidence of both up to date."""
+    """Count a duel of two different arms, and update the shares and the evidence of both."""
     winner, loser = (first, second) if outcome > 0 else (second, first)
     state.wins[winner, loser] += 1
     won, lost = state.wins[winner, loser], state.wins[loser, winner]
@@ -165,7 +165,7 @@ def set_term(state: State, i: int, j: int, term: float) -> None:
 
 @kernel
 def next_initial_pair(state: State) -> None:
-    """Go to the next of the pairs that meet at the beginning."""
+    """Advance to the next pair of the initial duels."""
     now, n_arms = state.now[0], state.share.shape[0]
     now.second += 1
     if now.second == n_arms:
@@ -178,7 +178,7 @@ def next_initial_pair(state: State) -> None:
 
 @inlined
 def end_turn(lists: Lists, evidence: FloatVector, now: Now, arm: int, log_t: float) -> None:
-    """The arm leaves L_R; arms outside L_R that are not ruled out join L_N; after the last turn L_N becomes L_C."""
+    """Remove the arm from L_R; add arms outside L_R that are not ruled out to L_N; L_N becomes L_C after the pass."""
     lists.pending[arm] = evidence[arm]
     limit = vector.smallest(evidence) + log_t + now.slack
     joined = now.n_following
@@ -193,12 +193,12 @@ def end_turn(lists: Lists, evidence: FloatVector, now: Now, arm: int, log_t: flo
 
 
 def recommend(state: State, params: Params) -> int:
-    """i*, the first of several."""
+    """i*, the arm with the least evidence against it; ties are broken by the lowest number."""
     return vector.nth_up_to(state.evidence, vector.smallest(state.evidence), 0)
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
-    """i* alone in L_C, losing to no arm, meets itself until another arm is no longer ruled out."""
+    """If i* is alone in L_C and loses to no arm, it meets itself until another arm is no longer ruled out."""
     return last_step_alone(state, t)
 
 
@@ -215,7 +215,7 @@ def last_step_alone(state: State, t: int) -> int:
 
 @kernel
 def smallest_or_inf(values: FloatVector) -> float:
-    """Return the smallest of some numbers, infinity if there are none."""
+    """Return the smallest of the numbers, or infinity for an empty array."""
     return vector.smallest(values) if values.shape[0] > 0 else inf
 
 

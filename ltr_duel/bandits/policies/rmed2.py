@@ -1,17 +1,17 @@
-"""RMED2 and RMED2FH: RMED with the opponent that is cheapest for ruling an arm out. Their rate is the lower bound.
+"""RMED2 and RMED2FH: RMED with the cheapest opponent for ruling out an arm. Their rate equals the lower bound.
 
 Komiyama, Honda, Kashima, Nakagawa. Regret Lower Bound and Optimal Algorithm in Dueling Bandit Problem. COLT 2015,
 Algorithms 1 and 2. Assume a Condorcet winner. The asymptotic regret is optimal, sum over i of min over j of (D_i +
 D_j) / (2 d(p_ij, 1/2)) times ln T.
 
-`rmed2` needs no horizon: before a pass it plays every pair that has met less than alpha ln ln t times. Only when that
-level passes an integer can there be such a pair, so it looks for them then alone. `rmed2fh` knows the horizon: it
-plays every pair alpha ln ln T times at first, and then fixes the opponents for good. A step costs O(K).
+`rmed2` needs no horizon: before a pass it plays every pair that has met less than alpha ln ln t times. Such a pair can
+exist only when this level exceeds another integer, so pairs are searched only then. `rmed2fh` requires the horizon: it
+first plays every pair alpha ln ln T times, and then fixes the opponents permanently. A step costs O(K).
 
-Of rivals that are equally cheap the first by number is taken, not one at random; the public programs
-(jkomiyama/duelingbanditlib by its authors, HuasenWu/DuelingBandits) do so too. Two estimated costs are equal only by
-chance, or when both gaps are 0. The authors' program also raises a numerator below 0.01 to 0.01; here, as in the
-paper, it is taken as it is, even if it is negative.
+Ties between equally cheap rivals are broken by the lowest number, not at random, as in the public programs
+(jkomiyama/duelingbanditlib by its authors, HuasenWu/DuelingBandits). Two estimated costs are equal only by chance, or
+if both gaps are 0. The authors' program also replaces a numerator below 0.01 by 0.01; here, as in the paper, the
+numerator is unchanged, even if it is negative.
 """
 
 from __future__ import annotations
@@ -49,22 +49,22 @@ class Rmed2State(State):
 
 
 class FixedState(State):
-    """As RMED1's, with the rivals fixed."""
+    """The state of RMED1, with fixed rivals."""
 
 
 def init(n_arms: int, horizon: int, params: Params) -> Rmed2State:
-    """Every pair is to meet once."""
+    """The initial duels compare each pair once."""
     return Rmed2State(*rmed_arrays(n_arms, 1, params.scale * n_arms**params.power))
 
 
 def fixed_init(n_arms: int, horizon: int, params: Params) -> FixedState:
-    """Every pair is to meet alpha ln ln T times."""
+    """The initial duels compare each pair alpha ln ln T times."""
     rounds = max(1, ceil(params.alpha * log(log(max(horizon, 3)))))
     return FixedState(*rmed_arrays(n_arms, rounds, params.scale * n_arms**params.power))
 
 
 def select(state: Rmed2State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """A pair that met too rarely; else the next arm of L_C, and its opponent."""
+    """A pair that met too rarely, otherwise the next arm of L_C and its opponent."""
     now = state.now[0]
     if now.rounds > 0:
         return now.first, now.second
@@ -104,7 +104,7 @@ def fix_rivals(state: State, rng: Generator) -> None:
 
 @kernel
 def level_at(alpha: float, t: int) -> int:
-    """Return how often every pair must have met in step t: n < alpha ln ln t is n < this."""
+    """Return the required number of duels of each pair in step t: n < alpha ln ln t exactly if n is below it."""
     if t < 3:
         return 0
     return int(ceil(alpha * log(log(t))))
@@ -112,9 +112,9 @@ def level_at(alpha: float, t: int) -> int:
 
 @kernel
 def find_neglected(state: State, alpha: float, t: int) -> bool:
-    """Move on to the next pair that met less than alpha ln ln t times; return whether there is one.
+    """Advance to the next pair that met less than alpha ln ln t times; return whether such a pair exists.
 
-    When a search from the first pair to the last has brought all pairs to a level, the level is remembered.
+    When a search from the first pair to the last finds no further pair, the level is stored as reached.
     """
     now, n_arms = state.now[0], state.share.shape[0]
     level = level_at(alpha, t)
@@ -139,7 +139,7 @@ def find_neglected(state: State, alpha: float, t: int) -> bool:
 
 @kernel
 def cheapest_rival(wins: IntMatrix, share: FloatMatrix, terms: FloatMatrix, arm: int, winner: int) -> int:
-    """Return b_l: least (D_l + D_j) / d+(phat_lj, 1/2), D being gaps to i*; -1 if the arm loses to none."""
+    """Return b_l, the rival with the least (D_l + D_j) / d+(phat_lj, 1/2), D: gaps to i*; -1 if no arm beats it."""
     best, rival = inf, -1
     own = share[winner, arm] - 0.5 if winner != arm else 0.0
     for j in range(share.shape[0]):
@@ -153,7 +153,7 @@ def cheapest_rival(wins: IntMatrix, share: FloatMatrix, terms: FloatMatrix, arm:
 
 @kernel
 def meets_rival(wins: IntMatrix, share: FloatMatrix, arm: int, winner: int, rival: int, t: int) -> bool:
-    """Return whether the arm meets its cheapest rival: while it has met i* often enough; else RMED1 chooses."""
+    """Return whether the arm has met i* often enough to meet its cheapest rival; otherwise RMED1 chooses."""
     if rival < 0 or share[arm, rival] > 0.5 or t < 3:
         return False
     met_winner = wins[arm, winner] + wins[winner, arm]
@@ -161,7 +161,7 @@ def meets_rival(wins: IntMatrix, share: FloatMatrix, arm: int, winner: int, riva
 
 
 def idle_until(state: Rmed2State, params: Params, t: int) -> int:
-    """As RMED1, and no pair is due before the level passes the next integer."""
+    """As in RMED1; no pair is due before the level exceeds the next integer."""
     alone = last_step_alone(state, t)
     if alone <= t:
         return t
@@ -170,7 +170,7 @@ def idle_until(state: Rmed2State, params: Params, t: int) -> int:
 
 @kernel
 def last_step_at_level(alpha: float, level: int) -> int:
-    """Return a step, as late as is safe, up to which alpha ln ln t stays at most ``level``."""
+    """Return the last step, minus a margin for rounding, up to which alpha ln ln t is at most ``level``."""
     return last_step_before(exp(min(level / alpha, 3.75)))  # ln ln of the largest 64-bit number is 3.77
 
 

@@ -1,7 +1,7 @@
-"""Round robin: all pairs in turn, and the arm that beats the most others in the end; the experiment without a bandit.
+"""Round robin: compares all pairs in turn and recommends the arm that beats the most others; not a bandit algorithm.
 
-Pair number t mod K (K - 1) / 2 is compared in step t. Nothing is learned on the way, so users see every arm equally
-often to the end: linear regret. A step costs O(1).
+Pair number t mod K (K - 1) / 2 is compared in step t. Choices do not depend on outcomes, so all arms are shown equally
+often throughout, and regret is linear. A step costs O(1).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class State(NamedTuple):
 
 
 def init(n_arms: int, horizon: int, params: NoParams) -> State:
-    """Nothing has been seen. One arm alone is a pair with itself."""
+    """No outcome has been received. A single arm is paired with itself."""
     first, second = np.triu_indices(n_arms, min(1, n_arms - 1))
     return State(first.astype(np.int64), second.astype(np.int64), np.zeros((n_arms, n_arms), np.int64))
 
@@ -38,7 +38,7 @@ def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int,
 
 
 def recommend(state: State, params: NoParams) -> int:
-    """The arm that beats the most arms; of several, the one that won the most comparisons."""
+    """The arm that beats the most arms; ties are broken by the number of comparisons won."""
     best, most, most_wins = 0, -1, -1
     for i in range(state.wins.shape[0]):
         beaten, wins = victories(state.wins, i), state.wins[i].sum()

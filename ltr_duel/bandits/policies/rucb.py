@@ -1,16 +1,16 @@
 """RUCB: Relative Upper Confidence Bound.
 
-Champion: any arm that no rival confidently beats. Challenger: the arm that, optimistically, does best against the
-champion.
+The champion is any arm that no rival confidently beats. The challenger is the arm with the largest optimistic bound
+against the champion.
 
 Zoghi, Whiteson, Munos, de Rijke. Relative Upper Confidence Bound for the K-Armed Dueling Bandit Problem. ICML 2014,
 Algorithm 1 (in the arXiv version's form, without the hypothesised best arm); comments give its lines.
-Assumes a Condorcet winner; needs no horizon. Regret O(K^2 log T). Two deviations: the arm to return is the one with
-the most wins over others that it has met (the paper's x/0 := 1 counts the others as beaten), and where figures of
-Wolfenfeld's survey run RUCB, U_xx is 1/2 and not the 0 of its box 3, with which regret is linear.
+Assumes a Condorcet winner; needs no horizon. Regret O(K^2 log T). Two deviations: the recommended arm is the arm that
+beats the most arms that it has met (the paper's x/0 := 1 counts unmet arms as beaten), and in reproductions of
+Wolfenfeld's survey U_xx is 1/2, because regret is linear with the 0 of the survey's box 3.
 
-A step costs O(K): the candidates follow from one threshold for each arm (`doubt`, see `statistics`), and the bounds of
-all arms against the champion from two stored rows, since u_jc = rate[c, j] + sqrt(alpha ln t) * width[c, j].
+A step costs O(K): one threshold for each arm determines the candidates (`doubt`, see `statistics`), and the bounds of
+all arms against the champion follow from two stored rows: u_jc = rate[c, j] + sqrt(alpha ln t) * width[c, j].
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, kernel, random_be
 class Params(NamedTuple):
     """Parameters of RUCB."""
 
-    alpha: float = 0.51  # exploration; the bound needs alpha > 1/2, less is for studies of sensitivity
-    prior_wins: int = 0  # duels that each arm has won against each other before the first (1 in Lerot)
+    alpha: float = 0.51  # exploration; the bound needs alpha > 1/2, smaller values are for sensitivity studies
+    prior_wins: int = 0  # initial wins of each arm against each other arm (1 in Lerot)
 
 
 class State(NamedTuple):
     """The state of RUCB after some duels among K arms."""
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
-    rate: FloatMatrix  # (K, K) rate[c, j]: share of duels with c that j won; 2 before the first, 1/2 on the diagonal
-    width: FloatMatrix  # (K, K) 1 / sqrt(duels of the pair); 0 before the first, and on the diagonal
+    rate: FloatMatrix  # (K, K) rate[c, j]: share of duels with c that j won; initially 2, 1/2 on the diagonal
+    width: FloatMatrix  # (K, K) 1 / sqrt(duels of the pair); 0 before the first duel and on the diagonal
     doubts: FloatMatrix  # (K, K) doubts[i, j]: u_ij >= 1/2 while alpha ln t >= doubts[i, j]
     doubt: FloatVector  # (K,)   row maxima: arm i is a candidate while alpha ln t >= doubt[i]
 
@@ -55,16 +55,16 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
     if candidates > 0:
         champion = vector.random_up_to(state.doubt, bonus, candidates, rng)  # line 5
     else:
-        champion = random_below(state.doubt.shape[0], rng)  # line 5, no such c
+        champion = random_below(state.doubt.shape[0], rng)  # line 5: no such c exists
     return champion, strongest_rival(state.rate, state.width, champion, sqrt(bonus), rng)
 
 
 @kernel
 def strongest_rival(rate: FloatMatrix, width: FloatMatrix, champion: int, scale: float, rng: Generator) -> int:
-    """Line 6: the arm with the largest u_jc, one of several at random, never the champion if another arm ties."""
+    """Line 6: the arm with the largest u_jc; ties are broken at random, and the champion loses all ties."""
     row, widths = rate[champion], width[champion]
     best = vector.highest(row, widths, scale)
-    among = best == 0.5  # then the champion, whose own bound is 1/2, is one of those
+    among = best == 0.5  # whether the champion, whose bound is 1/2, ties
     ties, first = vector.find_at(row, widths, scale, best)
     if ties == 1:
         return first
@@ -76,7 +76,7 @@ def strongest_rival(rate: FloatMatrix, width: FloatMatrix, champion: int, scale:
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Line 7, without a branch on the outcome: the processor would guess it wrong half of the time."""
+    """Line 7, without a branch on the outcome, which the processor would mispredict half of the time."""
     if outcome == 0:
         return
     state.wins[first, second] += outcome > 0
@@ -91,7 +91,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 @kernel
 def set_doubt(doubts: FloatMatrix, doubt: FloatVector, i: int, j: int, level: float) -> None:
-    """Change a doubt, and the maximum of its row; the row is read only if that maximum may have fallen."""
+    """Change a doubt, and update the maximum of its row; the row is read only if the maximum may have decreased."""
     before = doubts[i, j]
     doubts[i, j] = level
     if level >= doubt[i]:
@@ -101,7 +101,7 @@ def set_doubt(doubts: FloatMatrix, doubt: FloatVector, i: int, j: int, level: fl
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
-    """The champion meets itself while no rival's bound against it reaches 1/2.
+    """The champion meets itself while no rival's bound against the champion reaches 1/2.
 
     A rival becomes a candidate only after its bound against the champion has reached 1/2, so the first such crossing
     is also the first moment at which there can be a second candidate.
@@ -110,7 +110,7 @@ def idle_until(state: State, params: Params, t: int) -> int:
     candidates = vector.count_up_to(state.doubt, bonus)
     if candidates != 1:
         return t
-    last = candidates - 1  # for 0, written down, numba would compile one form more
+    last = candidates - 1  # 0; a literal 0 would be a further type for numba
     champion, nearest = vector.nth_up_to(state.doubt, bonus, last), np.inf
     for j in range(state.doubt.shape[0]):
         if j != champion:

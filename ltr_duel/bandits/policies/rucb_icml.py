@@ -1,7 +1,7 @@
 """RUCB with a hypothesised best arm: the form printed in the ICML proceedings.
 
-As `rucb`, and remembers as B the last arm that was the only candidate: while it stays a candidate it is champion half
-of the time. That takes K^2 out of the logarithmic term: regret O(K log T) + O(K^2).
+`rucb` with a hypothesised best arm B, the last arm that was the only candidate: while B remains a candidate, it is the
+champion half of the time. This removes K^2 from the logarithmic term: regret O(K log T) + O(K^2).
 
 Zoghi, Whiteson, Munos, de Rijke. Relative Upper Confidence Bound for the K-Armed Dueling Bandit Problem. ICML 2014.
 Assumes a Condorcet winner; needs no horizon. A step costs O(K).
@@ -22,9 +22,9 @@ from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, kernel
 
 
 class State(NamedTuple):
-    """The state of RUCB after some duels among K arms, and its hypothesis."""
+    """The state of RUCB after some duels among K arms, and the hypothesised best arm."""
 
-    wins: IntMatrix  # (K, K) these five as in `rucb`
+    wins: IntMatrix  # (K, K) this array and the next four are as in `rucb`
     rate: FloatMatrix  # (K, K)
     width: FloatMatrix  # (K, K)
     doubts: FloatMatrix  # (K, K)
@@ -60,7 +60,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 
 @kernel
 def another_candidate(doubt: FloatVector, bonus: float, candidates: int, best: int, rng: Generator) -> int:
-    """Draw from the candidates without ``best``, which is one of them."""
+    """Draw a candidate other than ``best``, which is a candidate."""
     n = random_below(candidates - 1, rng)
     arm = vector.nth_up_to(doubt, bonus, n)
     if arm < best:

@@ -1,11 +1,11 @@
-"""Condorcet SAVAGE: all pairs meet equally often; an arm that one rival confidently beats leaves with all its pairs.
+"""Condorcet SAVAGE: all pairs meet equally often; an arm is removed once one rival confidently beats it.
 
 Urvoy, Clerot, Feraud, Naamane. Generic Exploration and K-armed Voting Bandits. ICML 2013, with the Condorcet test.
 Assumes a Condorcet winner and a known horizon T; regret O(K^2 log T). The confidence radius is sqrt(ln(K (K - 1) T^2)
-/ (2 n)), that is delta = 1 / T and eta = K (K - 1) T. (The box of Wolfenfeld's survey is garbled, and not followed.)
+/ (2 n)), that is, delta = 1 / T and eta = K (K - 1) T. (The box in Wolfenfeld's survey is garbled and not used.)
 
-"The pair with the fewest duels, ties broken at random" means sweeps over the remaining pairs in random order, so all
-pairs met equally often when a sweep ends, and one radius serves a whole sweep. A step costs O(1) amortised.
+"The pair with the fewest duels, ties broken at random" results in sweeps over the remaining pairs in random order, so
+all pairs have met equally often when a sweep ends, and a sweep has one radius. A step costs O(1) amortised.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from ltr_duel.core import IntMatrix, IntVector, NoParams, kernel, random_below, 
 class Now:
     """The progress of the run."""
 
-    n_pairs: int  # remaining pairs
-    n_left: int  # those of them that this sweep has left
-    sweeps: int  # finished sweeps
+    n_pairs: int  # number of remaining pairs
+    n_left: int  # number of these pairs that have not met in this sweep
+    sweeps: int  # number of finished sweeps
     log_delta: float  # ln(eta / delta)
 
 
@@ -35,13 +35,13 @@ class State(NamedTuple):
     """The state of SAVAGE with K arms."""
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels that arm i won against arm j
-    victories: IntVector  # (K,) duels that each arm won; -1 for arms that left
-    pairs: IntVector  # (K (K - 1) / 2,) the first n_pairs: i K + j of remaining pairs i < j, n_left of them first
+    victories: IntVector  # (K,) duels that each arm won; -1 for removed arms
+    pairs: IntVector  # (K (K - 1) / 2,) the first n_pairs entries: i K + j of remaining pairs i < j, unmet pairs first
     now: Registers[Now]
 
 
 def init(n_arms: int, horizon: int, params: NoParams) -> State:
-    """All arms, all pairs. The logarithm is taken factor by factor: the product overflows."""
+    """All arms, all pairs. The logarithm is computed factor by factor, because the product overflows."""
     i, j = np.triu_indices(n_arms, 1)
     log_delta = log(n_arms * max(n_arms - 1, 1)) + 2 * log(horizon)
     now = registers(Now, n_pairs=i.size, n_left=i.size, log_delta=log_delta)
@@ -50,7 +50,7 @@ def init(n_arms: int, horizon: int, params: NoParams) -> State:
 
 
 def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
-    """A random pair among those that met least often; the last arm alone when no pair is left."""
+    """A random pair among the pairs with the fewest duels, or the last arm alone if no pair is left."""
     now = state.now[0]
     if now.n_pairs == 0:
         winner = vector.first_most(state.victories)
@@ -66,7 +66,7 @@ def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int,
 
 
 def update(state: State, params: NoParams, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Count, and drop an arm that its rival confidently beats."""
+    """Count the duel, and remove an arm that the rival confidently beats."""
     if outcome == 0:
         return
     now = state.now[0]

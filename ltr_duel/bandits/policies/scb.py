@@ -1,25 +1,25 @@
 """SCB: Scalable Copeland Bandits.
 
-An arm's reward is whether it beats a random other arm; which of two arms is better is found out once, by as many
-duels as that takes. A best-arm identification with divergence bounds on these rewards finds the Copeland winner; it
-is then played until the round ends, and everything begins anew in a round whose length is the square of the last one.
+An arm's reward is whether it beats a random other arm; the better arm of a pair is determined once, by as many duels
+as necessary. Best-arm identification with divergence bounds on these rewards finds the Copeland winner, which is then
+played until the round ends. Each round restarts from an empty state, and its length is the square of the last length.
 
 Zoghi, Karnin, Whiteson, de Rijke. Copeland Dueling Bandits. NIPS 2015, Algorithms 2 to 4. Needs no Condorcet winner
 and no horizon. Regret O(K log K log T) in its leading term. Round r has 2^(2^r) steps and failure probability delta =
 ln T_r / T_r.
 
 Both tests use the level ln(4 n k / delta) + 2 ln ln n after n observations, with k = K for rewards and k = K^2 for
-pairs; the paper leaves the one for pairs open. When all pairs of the remaining arms are settled, the scores are
-known, and the round decides. A step costs O(1) amortised while a pair is being settled. The program of D-TS's authors
-(HuasenWu/DuelingBandits) begins with a round of 1,000 steps, counts steps in place of n in both levels, and leaves
-delta out of them.
+pairs; the paper does not define the level for pairs. When all pairs of the remaining arms are settled, the scores are
+known, and the winner is chosen. A step costs O(1) amortised while a pair is being settled. The program of D-TS's
+authors (HuasenWu/DuelingBandits) begins with a round of 1,000 steps, and its levels count steps instead of n and omit
+delta.
 
-The paper names no recommendation. Here it is the arm found in the running round; a round that has not found one yet
-recommends the arm that beats the most arms in it, the winner of the last round being forgotten with everything else. So
-accuracy falls when a round begins, and is no measure of what the last round knew.
+The paper defines no recommendation. Here the recommendation is the arm found in the current round or, before an arm is
+found, the arm that beats the most arms in this round, because the winner of the last round is discarded. Accuracy
+therefore falls when a round begins, and does not measure the accuracy of the last round.
 
-A pair that ties is excluded by assumption: it is never settled, and a round that meets it may spend all its steps on
-it. What SCB does on a matrix with a tie, such as that of arXiv, shows this and nothing about SCB.
+SCB assumes that no pair ties: a tied pair is never settled, and a round may spend all its steps on the pair. Results of
+SCB on a matrix with a tie, such as the matrix of arXiv, show only this effect.
 """
 
 from __future__ import annotations
@@ -40,29 +40,29 @@ from ltr_duel.core import IntMatrix, IntVector, NoParams, kernel, random_below, 
 class Now:
     """The progress of the round."""
 
-    n_alive: int  # remaining arms
-    place: int  # of the next one in the sweep
-    sweeps: int  # finished sweeps
-    first: int  # the pair being settled; -1 if there is none
+    n_alive: int  # number of remaining arms
+    place: int  # position of the next arm in the sweep
+    sweeps: int  # number of finished sweeps
+    first: int  # the pair being settled; -1 if no pair is being settled
     second: int
     start: int  # first step of the round
-    length: int  # of the round
-    best: int  # the arm found, or -1
+    length: int  # number of steps of the round
+    best: int  # the winner found in this round, or -1
 
 
 class State(NamedTuple):
     """The state of SCB in a round, with K arms."""
 
     wins: IntMatrix  # (K, K) wins[i, j]: duels of this round that arm i won against arm j
-    settled: IntMatrix  # (K, K) +1 where i is known to beat j, -1 where it is known to lose, 0 where that is open
-    unsettled: IntVector  # (K,) open pairs of each arm
-    alive: IntVector  # (K,) the first n_alive: the remaining arms
-    rewards: IntVector  # (K,) how often each remaining arm beat its random opponent
+    settled: IntMatrix  # (K, K) +1 if i is known to beat j, -1 if i is known to lose to j, 0 if the pair is not settled
+    unsettled: IntVector  # (K,) number of unsettled pairs of each arm
+    alive: IntVector  # (K,) the first n_alive entries: the remaining arms
+    rewards: IntVector  # (K,) wins of each remaining arm against random opponents
     now: Registers[Now]
 
 
 def init(n_arms: int, horizon: int, params: NoParams) -> State:
-    """Before the first round."""
+    """The state before the first round."""
     wins, settled = np.zeros((2, n_arms, n_arms), np.int64)
     unsettled, alive, rewards = np.zeros((3, n_arms), np.int64)
     now = registers(Now, first=-1, second=-1, length=1, best=-1)
@@ -70,7 +70,7 @@ def init(n_arms: int, horizon: int, params: NoParams) -> State:
 
 
 def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
-    """The pair being settled, or the arm found."""
+    """The pair being settled, or the winner of this round if it is known."""
     now = state.now[0]
     if t - now.start >= now.length:
         begin_round(state, t, rng)
@@ -83,7 +83,7 @@ def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int,
 
 @kernel
 def begin_round(state: State, t: int, rng: Generator) -> None:
-    """Forget everything; the first round has 4 steps. The sweeps of a round go through the arms in a random order."""
+    """Reset the state; the first round has 4 steps. All sweeps of a round use the same random order of the arms."""
     now, n_arms = state.now[0], state.alive.shape[0]
     state.wins[:] = 0
     state.settled[:] = 0
@@ -137,7 +137,7 @@ def best_settled(state: State, rng: Generator) -> int:
 
 @kernel
 def reward(state: State, arm: int, won: bool) -> None:
-    """Count a reward; after a sweep, drop the arms whose upper bound lies below the best lower bound."""
+    """Count a reward; after a sweep, remove the arms whose upper bound is below the best lower bound."""
     now = state.now[0]
     state.rewards[arm] += won
     now.place += 1
@@ -204,7 +204,7 @@ def update(state: State, params: NoParams, t: int, first: int, second: int, outc
 
 
 def recommend(state: State, params: NoParams) -> int:
-    """The arm found in this round; before that the one that beat the most arms in it."""
+    """The winner found in this round, or before that the arm that beats the most arms in this round."""
     now = state.now[0]
     if now.best >= 0:
         return now.best
@@ -212,7 +212,7 @@ def recommend(state: State, params: NoParams) -> int:
 
 
 def idle_until(state: State, params: NoParams, t: int) -> int:
-    """The arm found is played until the round ends."""
+    """The winner is played until the round ends."""
     now = state.now[0]
     if now.length == NEVER:
         return NEVER

@@ -1,10 +1,10 @@
-"""Self-Sparring: one Thompson sampler; as many independent samples as there are places, all of them compared.
+"""Self-Sparring: one Thompson sampler draws an independent sample for each position; the sampled arms are compared.
 
 Sui, Zhuang, Burdick, Yue. Multi-dueling Bandits with Dependent Arms. UAI 2017, Algorithm 2 (IndSelfSparring). Assumes
 an approximately linear order of the arms; needs no horizon. Asymptotically no regret; no finite bound is proven.
 
-`self_sparring` compares two arms, `multi_self_sparring` a slate of m. An arm may be sampled more than once: against
-itself it wins and loses. A step costs O(m K) coins and few Beta draws.
+`self_sparring` compares two arms, `multi_self_sparring` a slate of m arms. An arm may be sampled more than once; an arm
+against itself counts as one win and one loss. A step costs O(m K) coins and few Beta draws.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ltr_duel.core import IntVector, NoParams, SignMatrix
 class SlateParams(NamedTuple):
     """Parameters of Self-Sparring of slates."""
 
-    size: int = 5  # arms in a slate; all of them where there are fewer
+    size: int = 5  # number of arms in a slate, at most K
 
 
 class State(NamedTuple):
@@ -31,7 +31,7 @@ class State(NamedTuple):
 
 
 class SlateState(State):
-    """The same, for slates."""
+    """The state for slates, with the same box."""
 
 
 def init(n_arms: int, horizon: int, params: NoParams) -> State:
@@ -51,14 +51,14 @@ def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int,
 
 
 def update(state: State, params: NoParams, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """One success, one failure; both for an arm that met itself."""
+    """One success and one failure; an arm that met itself gets both."""
     winner, loser = (first, second) if outcome > 0 else (second, first)
     feedback(state.boxes, 0, winner, 1)
     feedback(state.boxes, 0, loser, 0)
 
 
 def slate_select(state: SlateState, params: SlateParams, t: int, slate: IntVector, rng: Generator) -> int:
-    """As many independent samples as there are places."""
+    """An independent sample for each position."""
     size = min(params.size, state.boxes.good.shape[1])
     for place in range(size):
         slate[place] = advance(state.boxes, 0, t, rng)
@@ -68,7 +68,7 @@ def slate_select(state: SlateState, params: SlateParams, t: int, slate: IntVecto
 def slate_update(
     state: SlateState, params: SlateParams, t: int, slate: IntVector, size: int, won: SignMatrix, rng: Generator
 ) -> None:
-    """One success and one failure for each pair of places."""
+    """One success and one failure for each pair of positions."""
     for a in range(size):
         for b in range(a + 1, size):
             winner, loser = (slate[a], slate[b]) if won[a, b] > 0 else (slate[b], slate[a])
@@ -77,7 +77,7 @@ def slate_update(
 
 
 def recommend(state: State, params: Any) -> int:
-    """The arm that was compared most often (the paper names none)."""
+    """The arm that was compared most often (the paper defines no recommendation)."""
     return most_played(state.boxes, 0)
 
 

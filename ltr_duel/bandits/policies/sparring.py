@@ -1,11 +1,11 @@
-"""Sparring: two bandits choose one arm each, and every duel rewards the one whose arm won.
+"""Sparring: two bandits choose one arm each, and a duel rewards the bandit whose arm won.
 
 Ailon, Karnin, Joachims. Reducing Dueling Bandits to Cardinal Bandits. ICML 2014; as Algorithms 6 (any box) and 7
 (Thompson boxes) of Wolfenfeld's survey. Assumes utilities behind the preferences (a linear or similar link); needs no
-horizon. The regret is conjectured, not proven, to be that of the two boxes together.
+horizon. The regret is conjectured, not proven, to be the sum of the regrets of the two boxes.
 
 `sparring` has UCB1 boxes, `thompson_sparring` Thompson boxes, `exp3_sparring` Exp3 boxes (for adversarial preferences;
-the mixing rate sqrt(K ln K / max(t, 10^4)) needs no horizon). A step costs O(K) for each box; Thompson boxes toss a
+the mixing rate sqrt(K ln K / max(t, 10^4)) needs no horizon). A step costs O(K) for each box; Thompson boxes flip a
 coin for each arm, many at a time, and draw few Beta samples (see `levels`).
 """
 
@@ -41,7 +41,7 @@ class Params(NamedTuple):
 class Exp3Params(NamedTuple):
     """Parameters of sparring with Exp3 boxes."""
 
-    settle: int = 10_000  # until this step the mixing rate stays what it is there
+    settle: int = 10_000  # the mixing rate is constant up to this step
 
 
 class State(NamedTuple):
@@ -63,7 +63,7 @@ class Exp3State(NamedTuple):
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """Nothing has been played."""
+    """No duel has been played."""
     return State(ucb_boxes(2, n_arms, params.alpha))
 
 
@@ -84,7 +84,7 @@ def select(state: Any, params: Any, t: int, rng: Generator) -> tuple[int, int]:
 
 
 def update(state: Any, params: Any, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Reward 1 for the box whose arm won; a coin where both chose the same arm."""
+    """Reward 1 for the box whose arm won; a coin decides if both boxes chose the same arm."""
     won = right_won(outcome, rng)
     feedback(state.boxes, LEFT, first, 1 - won)
     feedback(state.boxes, RIGHT, second, won)
@@ -92,19 +92,19 @@ def update(state: Any, params: Any, t: int, first: int, second: int, outcome: in
 
 @kernel
 def right_won(outcome: int, rng: Generator) -> int:
-    """Return the survey's b: 1 if the right arm won, else 0; a coin for an arm against itself."""
+    """Return the survey's b: 1 if the right arm won, else 0; a coin decides for an arm against itself."""
     if outcome == 0:
         outcome = coin(rng)
     return 1 if outcome < 0 else 0
 
 
 def recommend(state: Any, params: Any) -> int:
-    """The arm that the right box played most (the papers name none)."""
+    """The arm that the right box played most (the papers define no recommendation)."""
     return most_played(state.boxes, RIGHT)
 
 
 def exp3_chance(state: Exp3State, params: Exp3Params, arms: IntVector) -> float:
-    """One arm by each box, either way round; the boxes draw independently."""
+    """Each box draws one of the arms independently, in either order."""
     share, low, high = state.boxes.share, arms[0], arms[-1]
     chance = share[LEFT, low] * share[RIGHT, high]
     if high > low:

@@ -1,17 +1,17 @@
-"""Versatile-DB: both arms are drawn from Tsallis-INF; good for random and for adversarial preferences alike.
+"""Versatile-DB: both arms are drawn from Tsallis-INF; good for both random and adversarial preferences.
 
 Saha, Gaillard. Versatile Dueling Bandits: Best-of-both-World Analyses for Learning from Relative Preferences. ICML
 2022, after Zimmert and Seldin's Tsallis-INF (JMLR 2021). Assumes a Condorcet winner for the bound O(sum log T / D_i),
-nothing for O(sqrt(K T)); needs no horizon. A step costs O(K), with some Newton steps.
+nothing for O(sqrt(K T)); needs no horizon. A step costs O(K) for each of a few Newton steps.
 
-The distribution is p_i = 4 / (eta_t (Lhat_i - x))^2 with x such that it sums to 1 and eta_t = 4 / sqrt(t). Both
+The distribution is p_i = 4 / (eta_t (Lhat_i - x))^2 with eta_t = 4 / sqrt(t) and x such that the p_i sum to 1. Both
 players share one Lhat: each adds half of its reduced-variance estimate, b_i + [i played] (loss - b_i) / p_i for every
-arm i, with b_i = 1/2 where p_i >= eta_t^2 and 0 elsewhere.
+arm i, with b_i = 1/2 if p_i >= eta_t^2 and 0 otherwise.
 
-Departures. The paper's Algorithm 3 has two learners, one for each side, that see their own losses; its Remark 2 allows
-a single one for both sides, and that is the one here: each duel teaches it twice. A public implementation
-(stephen-huan/dueling-bandit) offers both and adds b_i to the arm that was played alone; here it is added to all arms,
-as in Zimmert and Seldin's estimator.
+Differences from the paper: Algorithm 3 has two learners, one for each side, with separate losses; Remark 2 allows a
+single learner for both sides, which is implemented here and updated twice in each duel. A public implementation
+(stephen-huan/dueling-bandit) offers both and adds b_i only to the played arm; here b_i is added to all arms, as in
+Zimmert and Seldin's estimator.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class State(NamedTuple):
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """No losses yet."""
+    """No duel has been played."""
     loss, share = np.zeros((2, n_arms))
     return State(loss, share, np.full(1, -1e9), np.zeros(n_arms, np.int64))
 
@@ -64,11 +64,11 @@ def chance(state: State, params: Params, arms: IntVector) -> float:
 
 @kernel
 def normalise(state: State, eta: float) -> None:
-    """Find p_t. The sum is convex and rises in x, so Newton's method comes down to the root from above."""
+    """Compute p_t. The sum is convex and increases in x, so Newton's method converges to the root from above."""
     low = vector.smallest(state.loss)
-    highest = low - 2.0 / eta  # there the best arm alone has probability 1
+    highest = low - 2.0 / eta  # at this x the best arm alone has probability 1
     x = min(state.normaliser[0], highest)
-    x = max(x, low - 2.0 * sqrt(state.loss.shape[0]) / eta)  # there the sum is at most 1
+    x = max(x, low - 2.0 * sqrt(state.loss.shape[0]) / eta)  # at this x the sum is at most 1
     for _ in range(100):
         total, slope = 0.0, 0.0
         for k in range(state.loss.shape[0]):
@@ -83,8 +83,8 @@ def normalise(state: State, eta: float) -> None:
 
 
 def update(state: State, params: Params, t: int, first: int, second: int, outcome: int, rng: Generator) -> None:
-    """Half of the estimate of each player."""
-    lost = float(right_won(outcome, rng))  # of the left player
+    """Add half of the estimate of each player."""
+    lost = float(right_won(outcome, rng))  # loss of the left player
     level = params.rate * params.rate / t
     for k in range(state.loss.shape[0]):
         if state.share[k] >= level:
@@ -98,7 +98,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 
 def recommend(state: State, params: Params) -> int:
-    """The arm played most (the paper names none)."""
+    """The arm played most (the paper defines no recommendation)."""
     return vector.first_most(state.plays)
 
 

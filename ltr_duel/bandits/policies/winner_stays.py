@@ -1,12 +1,12 @@
-"""Winner Stays: the arm that is most duels ahead meets the next; the winner stays.
+"""Winner Stays: the arm with the largest lead in duels meets the next arm; the winner stays.
 
 Chen, Frazier. Dueling Bandits with Weak Regret. ICML 2017, Algorithms 1 (WS-W) and 2 (WS-S). Assume a Condorcet
 winner; need no horizon. `winner_stays` has weak regret O(K^2), with a total order O(K log K), whatever T;
 `winner_stays_strong` plays the winner of its round number l against itself for beta^l steps: strong regret O(K^2 + K
 log T).
 
-A round ends when one arm is l (K - 1) duels ahead and all others l behind; each iteration is a gambler's ruin between
-two arms, which the tie rule (the arms of the last duel come first) brings about by itself. A step costs O(K).
+A round ends when one arm is l (K - 1) duels ahead and all other arms are l duels behind. Each iteration is a gambler's
+ruin between two arms, which follows from the tie rule (the arms of the last duel come first). A step costs O(K).
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ class StrongParams(NamedTuple):
 class Now:
     """The progress of the run."""
 
-    first: int  # the arms of the last duel, -1 before it
+    first: int  # the arms of the last duel, -1 before the first duel
     second: int
-    number: int  # of the round, 1, 2, ...
+    number: int  # number of the round, 1, 2, ...
     until: int  # last step in which the winner of the last round is exploited
 
 
 class State(NamedTuple):
     """The state of Winner Stays with K arms."""
 
-    ahead: IntVector  # (K,) duels won less duels lost
+    ahead: IntVector  # (K,) duels won minus duels lost
     now: Registers[Now]
 
 
 class StrongState(State):
-    """The same, for strong regret."""
+    """The state for strong regret, with the same arrays."""
 
 
 def init(n_arms: int, horizon: int, params: NoParams) -> State:
@@ -60,13 +60,13 @@ def strong_init(n_arms: int, horizon: int, params: StrongParams) -> StrongState:
 
 
 def select(state: State, params: NoParams, t: int, rng: Generator) -> tuple[int, int]:
-    """The arm that is most ahead, and the next one."""
+    """The arm with the largest lead, and the next arm."""
     return leaders(state, rng)
 
 
 @kernel
 def leaders(state: State, rng: Generator) -> tuple[int, int]:
-    """Return the arm that is most ahead, and the next one."""
+    """Return the arm with the largest lead, and the next arm."""
     first = most_ahead(state, -1, rng)
     if state.ahead.shape[0] == 1:
         return first, first
@@ -75,7 +75,7 @@ def leaders(state: State, rng: Generator) -> tuple[int, int]:
 
 @kernel
 def most_ahead(state: State, without: int, rng: Generator) -> int:
-    """Return the arm that is most ahead; of several an arm of the last duel, else one at random."""
+    """Return the arm with the largest lead; ties are broken by the last duel, then at random."""
     best, ties = NEVER, 0
     for k in range(state.ahead.shape[0]):
         if k != without and (ties == 0 or state.ahead[k] > best):
@@ -109,7 +109,7 @@ def record(state: State, first: int, second: int, outcome: int) -> None:
 
 
 def strong_select(state: StrongState, params: StrongParams, t: int, rng: Generator) -> tuple[int, int]:
-    """The winner of the round alone while its exploitation lasts, else as for weak regret."""
+    """The winner of the round alone during its exploitation, otherwise as for weak regret."""
     if t <= state.now[0].until:
         best = vector.first_most(state.ahead)
         return best, best
@@ -119,7 +119,7 @@ def strong_select(state: StrongState, params: StrongParams, t: int, rng: Generat
 def strong_update(
     state: StrongState, params: StrongParams, t: int, first: int, second: int, outcome: int, rng: Generator
 ) -> None:
-    """Count; see whether the round is over."""
+    """Count the duel, and end the round if it is decided."""
     if outcome == 0:
         return
     record(state, first, second, outcome)
@@ -132,7 +132,7 @@ def strong_update(
 
 
 def recommend(state: State, params: Any) -> int:
-    """The arm that is most ahead."""
+    """The arm with the largest lead."""
     return vector.first_most(state.ahead)
 
 

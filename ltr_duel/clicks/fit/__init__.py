@@ -1,5 +1,6 @@
 """Click models fitted to sessions of real users: maximum likelihood, held-out likelihood, tables for simulation.
 
-All models here are one walk down a list: each place is reached or not, a place that is reached is clicked with some
-probability, and after it the user goes on with another one. They differ in what these probabilities depend on.
+In all models users walk down a list: each position is reached or not, a reached position is clicked with some
+probability, and then the user continues with another probability. The models differ in the parameters of these
+probabilities.
 """

@@ -1,4 +1,4 @@
-"""Fit click models to sessions, and take a table for simulations from one: `fit_clicks`."""
+"""`fit_clicks`: fit a click model to sessions; a fitted model can be converted to a table for simulations."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from ltr_duel.clicks.model import ClickModel
 from ltr_duel.core import FloatVector, InputError, IntVector
 from ltr_duel.core import errors as core_errors
 
-_LISTED = 20  # values in words
+_LISTED = 20  # maximum number of values that are listed
 CLUSTERS = ("user", "query", "both")
 
 
 class Estimates(NamedTuple):
-    """Some parameters with their standard errors (nan where the sessions do not tell)."""
+    """Some parameters with their standard errors (nan if the sessions do not determine them)."""
 
     values: FloatVector
     errors: FloatVector
@@ -35,10 +35,10 @@ class Estimates(NamedTuple):
 class FittedClicks:
     """A click model that was fitted to sessions.
 
-    errors: standard errors of ``fit.theta``, robust to ``cluster`` (see `fit_clicks`); nan where they are unknown.
+    errors: standard errors of ``fit.theta``, robust to ``cluster`` (see `fit_clicks`); nan if they are unknown.
     users: number of independent users; 0 if sessions count as independent.
     graded: whether items are relevance grades.
-    train, test: figures on the sessions it was fitted to, and on held-out sessions (None without any).
+    train, test: scores on the sessions used for fitting, and on held-out sessions (None if no session is held out).
     """
 
     form: Form
@@ -52,7 +52,7 @@ class FittedClicks:
 
     @property
     def blocks(self) -> dict[str, Estimates]:
-        """The parameters by what they mean: of items, of places, shared by all."""
+        """The parameters, keyed by meaning: parameters of items, of positions, and shared parameters."""
         layout, form = self.fit.layout, self.form
         cuts = {"attraction": (0, layout.satisfaction)}
         if form.satisfies:
@@ -65,11 +65,11 @@ class FittedClicks:
 
     @property
     def has_table(self) -> bool:
-        """Whether there are click and stop probabilities by grade, and attention by place alone."""
+        """Whether clicks and stops depend only on the grade, and attention only on the position."""
         return self.graded and self.form.by_place in ("", "attention")
 
     def lines(self) -> Iterator[str]:
-        """Yield the parameters in words: value and standard error by grade, by place, or shared."""
+        """Yield lines with the parameters: value and standard error by grade, by position, or shared."""
         for name, (values, errors) in self.blocks.items():
             if len(values) > _LISTED or (not self.graded and name in ("attraction", "satisfaction")):
                 yield f"{name}: {len(values):,} values, mean {values.mean():.3f}"
@@ -78,18 +78,18 @@ class FittedClicks:
                 f"{value:.3f}" if np.isnan(error) else f"{value:.3f} ± {error:.3f}"
                 for value, error in zip(values, errors, strict=True)
             ]
-            of = "by grade " if name in ("attraction", "satisfaction") else "by place " if len(values) > 1 else ""
+            of = "by grade " if name in ("attraction", "satisfaction") else "by position " if len(values) > 1 else ""
             yield f"{name} {of}".strip() + ": " + ", ".join(cells)
 
     def draw_clicks(self, item: IntVector, ptr: IntVector, rng: Generator) -> NDArray[np.bool_]:
-        """Draw clicks on lists of its items, none longer than the longest list it was fitted to.
+        """Draw clicks on lists of items, which may be as long as the longest list used for fitting.
 
         Parameters
         ----------
         item : ndarray of int64
-            Of each place of all lists.
+            The item at each position of all lists.
         ptr : ndarray of int64, shape (lists + 1,)
-            List n has the places ``ptr[n]:ptr[n + 1]``.
+            List n has the positions ``ptr[n]:ptr[n + 1]``.
         rng : numpy.random.Generator
 
         Returns
@@ -101,16 +101,16 @@ class FittedClicks:
         return click
 
     def model(self, name: str = "fitted") -> ClickModel:
-        """Return the model as simulations take it.
+        """Return the model as a table for simulations.
 
-        Raises `InputError` if items are documents, or the form has no such table.
+        Raises `InputError` if items are documents, or the form cannot be written as a table.
         """
         if not self.graded:
-            raise InputError(f"{self.form.name} was fitted by document: a table for simulations needs relevance grades")
+            raise InputError(f"{self.form.name} was fitted by document; a table for simulations requires grades")
         if not self.has_table:
             raise InputError(
-                f"{self.form.name} cannot be written as a table of grades and places:"
-                f" '{self.form.by_place}' depends on more; take {', '.join(TABLES)}"
+                f"{self.form.name} cannot be written as a table of grades and positions:"
+                f" '{self.form.by_place}' depends on more than the position; use {', '.join(TABLES)}"
             )
         blocks = {name: np.clip(one.values, 0.0, None) for name, one in self.blocks.items()}
         click, notice = blocks["attraction"], blocks.get("attention", np.ones(1))
@@ -156,24 +156,24 @@ def fit_clicks(
     Parameters
     ----------
     sessions : Sessions
-        What users were shown and what they clicked.
+        The shown lists and the clicks.
     model : {"pbm", "cascade", "dcm", "dbn", "sdbn", "ubm", "ccm", "table"}
         Position-based, cascade, dependent, dynamic Bayesian network and its simple form, user browsing, click chain;
-        ``table`` is the simple DBN with attention by place, which is the model of `ClickModel`.
+        ``table`` is the simple DBN with attention by position, which is the model of `ClickModel`.
     held_out : Sessions, optional
-        Sessions to judge it by.
+        Sessions for evaluating the model.
     iterations : int
-        At most so many steps; all probabilities begin at 0.5.
+        Maximum number of steps; all probabilities begin at 0.5.
     tolerance : float
-        End when a step gains less log-likelihood for each session.
+        The fit ends when a step increases the log-likelihood per session by less than this.
     smoothing : float
-        So many observations of a success, and as many of a failure, are added for each parameter: the mode under a
+        Number of successes, and of failures, added to the trials of each parameter: the mode under a
         Beta(1 + smoothing, 1 + smoothing) prior. 0 for plain maximum likelihood.
     cluster : {"user", "query", "both"}
-        What standard errors are about: other users with these queries, other queries with these users, or both. Of
-        parameters by document, which belong to one query each, only the first.
+        The population of the standard errors: other users with these queries, other queries with these users, or both.
+        Parameters by document, which belong to one query each, allow only "user".
     errors : bool
-        Whether to compute standard errors, about half of the work; nan without them.
+        Whether to compute standard errors, which takes about half of the time; otherwise they are nan.
 
     Returns
     -------
@@ -182,7 +182,7 @@ def fit_clicks(
     Raises
     ------
     InputError
-        If there is no such model, a setting is out of its range, or nothing can be learned from the sessions.
+        If the model does not exist, a setting is out of range, or the sessions do not determine any parameter.
 
     Examples
     --------
@@ -204,7 +204,7 @@ def fit_clicks(
     check_sessions(sessions)
     if held_out is not None and held_out.number and held_out.places > sessions.places:
         raise InputError(
-            f"a list that is held out has {held_out.places} places, the longest to fit has {sessions.places}"
+            f"a held-out list has {held_out.places} positions, the longest list to fit only {sessions.places}"
         )
     form = FORMS[model]
     fit = fit_by_em(form, sessions, iterations, tolerance, smoothing)

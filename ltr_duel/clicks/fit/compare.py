@@ -1,4 +1,4 @@
-"""Comparison of fitted models: which one predicts held-out sessions best, and the behaviour of its users."""
+"""Comparison of fitted models: their predictions of held-out sessions, and the behaviour of their users."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from ltr_duel.clicks.model import CLICK_MODELS, ClickModel, click_model, users_o
 from ltr_duel.core import InputError, errors
 
 _BESIDE = ("perfect", "navigational", "informational")
-_FEW_USERS = 20  # an error that rests on fewer is too small
-_PLACES = 10  # shown of a table
+_FEW_USERS = 20  # standard errors that are based on fewer users are too small
+_PLACES = 10  # number of positions shown in a table
 
 
 def fit_click_models(
     sessions: Sessions, models: Sequence[str] = (), *, train: float = 0.75, **settings: Any
 ) -> list[FittedClicks]:
-    """Fit click models, by default all, to a share of the sessions (``train``), and judge them by the others.
+    """Fit click models, by default all, to a share of the sessions (``train``), and evaluate them on the others.
 
-    Of the others, sessions count whose query occurs in the first. Raises `InputError` as `fit_clicks` does, or if no
-    session is left to judge by.
+    The other sessions are used if their query occurs among the first. Raises `InputError` as `fit_clicks` does, or if
+    no session is left for the evaluation.
     """
     for name in models:
         errors.require_one_of("click model to fit", name, FORMS)
@@ -34,31 +34,31 @@ def fit_click_models(
     first, rest = sessions.split(train)
     if train < 1 and not rest.number:
         raise InputError(
-            f"no session is left to judge by: {sessions.number:,} sessions, {first.number:,} of them to fit to,"
-            " and none of the others has a query of these; --train 1 judges by none"
+            f"no session is left for the evaluation: of {sessions.number:,} sessions, {first.number:,} are used to fit,"
+            " and no other session has a query of these; use --train 1 to skip the evaluation"
         )
     names = dict.fromkeys(models or FORMS)
     return [fit_clicks(first, name, held_out=rest, **settings) for name in names]
 
 
 def best_fit(fits: Sequence[FittedClicks], *, table: bool = False) -> FittedClicks:
-    """Return the model with the best log-likelihood on held-out sessions (without any, on those it was fitted to).
+    """Return the model with the best log-likelihood on held-out sessions, or else on the sessions used for fitting.
 
-    table: only among the models that simulations can use. Raises `InputError` if there is none.
+    table: whether to consider only models for simulations. Raises `InputError` if no model is left.
     """
     among = [one for one in fits if one.has_table or not table]
     if not among:
         if fits and not fits[0].graded:
-            raise InputError("models fitted by document have no table for simulations: a log with grades is needed")
-        raise InputError(f"no fitted model has a table of grades and places; fit {', '.join(TABLES)}")
+            raise InputError("models fitted by document have no table for simulations; it requires a log with grades")
+        raise InputError(f"no fitted model has a table of grades and positions; fit {', '.join(TABLES)}")
     return max(among, key=lambda one: (one.test or one.train).log_likelihood)
 
 
 def fit_lines(sessions: Sessions, fits: Sequence[FittedClicks]) -> Iterator[str]:
-    """Yield what models were fitted to and judged by, in words."""
+    """Yield lines that describe the sessions used for fitting and for evaluation."""
     one = fits[0]
     items = f"{sessions.items:,} relevance grades" if sessions.graded else f"{sessions.items:,} documents of queries"
-    yield f"{sessions.number:,} sessions, {sessions.click.sum():,} clicks, up to {sessions.places} places, {items}"
+    yield f"{sessions.number:,} sessions, {sessions.click.sum():,} clicks, up to {sessions.places} positions, {items}"
     held_out = f"; {one.test.sessions:,} held out" if one.test else "; none held out"
     yield f"fitted to {one.train.sessions:,}{held_out}"
     users = f"{one.users:,} users" if one.users else "session (no user is known)"
@@ -66,15 +66,15 @@ def fit_lines(sessions: Sessions, fits: Sequence[FittedClicks]) -> Iterator[str]
     by = {"user": users, "query": f"{queries:,} queries", "both": f"{users} and {queries:,} queries"}[one.cluster]
     few = (0 < one.users < _FEW_USERS and one.cluster != "query") or (queries < _FEW_USERS and one.cluster != "user")
     if one.cluster == "user" and not one.users:
-        yield "standard errors take sessions for independent of each other: no user is known"
+        yield "standard errors assume that sessions are independent, because no user is known"
     else:
-        yield f"standard errors are clustered by {by}" + ", too few to be believed" * few
+        yield f"standard errors are clustered by {by}" + ", too few to be reliable" * few
     if one.cluster == "user" and one.graded:
-        yield "they are about these queries; documents of one grade differ between queries: see --cluster both"
+        yield "they apply to these queries; documents of one grade differ between queries: see --cluster both"
 
 
 def fits_table(fits: Sequence[FittedClicks]) -> pd.DataFrame:
-    """Return a table of text: each model's size, log-likelihood and perplexity."""
+    """Return a table of strings: each model's size, log-likelihood and perplexity."""
     rows = []
     for one in fits:
         held = one.test
@@ -94,7 +94,7 @@ def fits_table(fits: Sequence[FittedClicks]) -> pd.DataFrame:
 
 
 def places_table(fits: Sequence[FittedClicks]) -> pd.DataFrame:
-    """Return a table of text: the held-out perplexity of each place."""
+    """Return a table of strings: the held-out perplexity of each position."""
     rows = []
     for one in fits:
         by_place = (one.test or one.train).by_place[:_PLACES]
@@ -103,9 +103,9 @@ def places_table(fits: Sequence[FittedClicks]) -> pd.DataFrame:
 
 
 def models_table(names: Sequence[str]) -> pd.DataFrame:
-    """Return a table of text: the probabilities of click models (files of fitted models, or names).
+    """Return a table of strings: the probabilities of click models (files of fitted models, or names).
 
-    Perfect, navigational and informational users stand beside them. Raises `InputError` for an unknown model or file.
+    Perfect, navigational and informational users are added. Raises `InputError` for an unknown model or file.
     """
     chosen = [CLICK_MODELS.configure(name) for name in dict.fromkeys((*names, *_BESIDE))]
     grades = max(chosen[0].component.tables)
@@ -120,12 +120,12 @@ def models_table(names: Sequence[str]) -> pd.DataFrame:
 
 
 def _column(model: ClickModel, places: int) -> dict[str, float]:
-    """Return the probabilities of a model by what they mean."""
+    """Return the probabilities of a model, keyed by their descriptions."""
     users = users_of(model, places)
     tables = {
         "click, grade {}": (users.p_click, 0),
         "stop after a click, grade {}": (users.p_stop, 0),
         "stop without a click, grade {}": (users.p_leave, 0),
-        "attention, place {}": (users.attention, 1),
+        "attention, position {}": (users.attention, 1),
     }
     return {name.format(n): value for name, (values, first) in tables.items() for n, value in enumerate(values, first)}

@@ -1,4 +1,4 @@
-"""Expectation maximisation: entries of all sessions are summed and divided until the likelihood converges."""
+"""Expectation maximisation: expected successes are divided by expected trials until the likelihood converges."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Fit(NamedTuple):
     layout: Layout
     asked: FloatVector  # expected number of trials of each parameter
     iterations: int
-    reference: int  # the cell of attention that all others are relative to; -1 for none
+    reference: int  # the attention cell to which all other cells are relative; -1 for none
 
 
 def fit_by_em(form: Form, sessions: Sessions, iterations: int, tolerance: float, smoothing: float) -> Fit:
@@ -57,7 +57,7 @@ def divided(true: FloatVector, asked: FloatVector, smoothing: float) -> FloatVec
 
 
 def _scale(model: Model, sessions: Sessions) -> int:
-    """Make the attention of the cell with most clicks 1; only products of attention and attraction are known."""
+    """Set the attention of the cell with most clicks to 1; only products of attention and attraction are identified."""
     theta, layout = model.theta, model.layout
     clicks = np.zeros(layout.size)
     count_cells(model, lists_of(sessions), clicks)
@@ -70,7 +70,7 @@ def _scale(model: Model, sessions: Sessions) -> int:
 
 @kernel
 def add_entries(model: Model, lists: Lists, work: Work, true: FloatVector, asked: FloatVector) -> float:
-    """Add the entries of all sessions, each as often as it occurs; return the log-likelihood."""
+    """Add the entries of all sessions, weighted by their frequency; return the log-likelihood."""
     whole = 0.0
     for s in range(lists.ptr.shape[0] - 1):
         count, likelihood = session_entries(model, lists, s, work)
@@ -84,7 +84,7 @@ def add_entries(model: Model, lists: Lists, work: Work, true: FloatVector, asked
 
 @kernel
 def count_cascade(lists: Lists, true: FloatVector, asked: FloatVector) -> None:
-    """Count how often each item was examined and clicked; the users of the cascade stop at their first click."""
+    """Count examinations and clicks of each item; users of the cascade model stop at their first click."""
     for s in range(lists.ptr.shape[0] - 1):
         for k in range(lists.ptr[s], lists.ptr[s + 1]):
             asked[lists.item[k]] += 1.0

@@ -1,12 +1,13 @@
-"""Standard errors of fitted parameters that hold although users return, or the model is only approximate.
+"""Standard errors of fitted parameters that are valid if users return or the model is only approximate.
 
 The sandwich of Liang and Zeger (Biometrika 1986): the score, which is the derivative of the log-likelihood, is summed
-over the sessions of each user; users are independent of each other. Where no user is known, sessions are. The
-variance of these sums stands between two inverses of the observed curvature of the log-likelihood. Only for independent
-sessions of users who behave exactly like the model are both equal, and the inverse is enough.
+over the sessions of each user, because users are independent. If no user is known, sessions count as independent. The
+variance of these sums is multiplied on both sides by the inverse of the observed curvature of the log-likelihood. For
+independent sessions of users who behave exactly like the model, variance and curvature are equal, and the inverse alone
+would be sufficient.
 
 Errors by users apply to other users with the same queries. Documents of one grade are not equally attractive, so other
-queries give other parameters; errors by queries, or by both, cover them.
+queries have other parameters; errors by queries, or by both, include this variation.
 """
 
 from __future__ import annotations
@@ -22,23 +23,23 @@ from ltr_duel.clicks.fit.sessions import Sessions
 from ltr_duel.clicks.fit.walk import TINY, Lists, Model, Work, lists_of, session_entries, work_for
 from ltr_duel.core import FloatMatrix, FloatVector, IntVector, kernel
 
-MOST_PARAMETERS = 1000  # of which the curvature is inverted
-_SINGULAR = 1e-9  # of the largest eigenvalue
-_STEP = 1e-5  # of the distance of a parameter from 0 or 1
+MOST_PARAMETERS = 1000  # maximum number of parameters for which the curvature is inverted
+_SINGULAR = 1e-9  # threshold for eigenvalues, as a share of the largest eigenvalue
+_STEP = 1e-5  # step size, as a share of the distance of a parameter from 0 or 1
 
 
 class Errors(NamedTuple):
     """Standard errors of all parameters, and the number of independent users."""
 
-    values: FloatVector  # nan if the sessions do not determine it
-    users: int  # that are independent; 0 where sessions are
+    values: FloatVector  # nan if the sessions do not determine the error
+    users: int  # number of independent users; 0 if sessions count as independent
 
 
 class Scores(NamedTuple):
-    """The score of some sessions: zeros but for the parameters that they touch."""
+    """The score of some sessions, which is zero except for the parameters that they touch."""
 
     values: FloatVector  # (parameters,)
-    touched: IntVector  # (parameters,) their numbers, ``size`` of them
+    touched: IntVector  # (parameters,) numbers of the touched parameters, the first ``size`` entries
     is_touched: NDArray[np.bool_]  # (parameters,)
 
 
@@ -48,8 +49,8 @@ def standard_errors(form: Form, fit: Fit, sessions: Sessions, cluster: str = "us
     Parameters without trials, or at the border of 0..1, have no error. With too many parameters (one for each
     document), or with a single user or query, all are nan.
 
-    cluster: {"user", "query", "both"}; what other sessions would share: the queries, with other users; the users, with
-        other queries; or neither.
+    cluster: {"user", "query", "both"}: errors for other users with the same queries, for other queries with the same
+        users, or for other users and queries.
     """
     n, user = fit.layout.size, sessions.user
     errors = np.full(n, np.nan)
@@ -81,7 +82,7 @@ def standard_errors(form: Form, fit: Fit, sessions: Sessions, cluster: str = "us
     by_query = variance(sessions.query, queries) if cluster != "user" else None
     if by_user is None or by_query is None:
         found = by_query if by_user is None else by_user
-    else:  # as for means, see `ltr_duel.logs.clusters.two_way`
+    else:  # two-way clusters, as for means in `ltr_duel.logs.clusters.two_way`
         cells = None if of_users is None else _cells(of_users, sessions.query)
         by_cell = variance(cells, sessions.number if cells is None else int(cells.max()) + 1)
         found = np.maximum(by_user + by_query - by_cell, np.maximum(by_user, by_query))
@@ -134,9 +135,9 @@ def clear(scores: Scores, size: int) -> None:
 def add_curvature(
     model: Model, lists: Lists, inside: NDArray[np.bool_], work: Work, scores: Scores, curvature: FloatMatrix
 ) -> None:
-    """Add the second derivatives of all sessions' log-likelihoods, negated: differences of scores a small step apart.
+    """Add the negated second derivatives of all sessions' log-likelihoods, by finite differences of scores.
 
-    A session touches few of the parameters, so a step is tried with these only; ``theta`` is as before in the end.
+    A session touches few parameters, so only these are varied; ``theta`` is restored afterwards.
     """
     theta = model.theta
     for s in range(lists.ptr.shape[0] - 1):
@@ -163,7 +164,7 @@ def add_curvature(
 def add_spread(
     model: Model, lists: Lists, cluster: IntVector, order: IntVector, work: Work, scores: Scores, spread: FloatMatrix
 ) -> None:
-    """Add the square of each cluster's score; sessions come in the ``order`` that puts those of a cluster together."""
+    """Add the square of each cluster's score; ``order`` sorts the sessions by cluster."""
     size = 0
     for o in range(order.shape[0]):
         s = order[o]

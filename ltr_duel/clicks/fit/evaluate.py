@@ -1,4 +1,4 @@
-"""How well a fitted model predicts held-out sessions."""
+"""Scores of a fitted model's predictions of held-out sessions."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from ltr_duel.core import FloatVector, kernel
 
 
 class Score(NamedTuple):
-    """Figures on held-out sessions.
+    """The scores of a model on held-out sessions.
 
-    by_place: shape (places,); 2 to the mean of -log2 Pr(click or not), without the clicks above, for each place.
+    by_place: shape (places,); 2 to the mean of -log2 Pr(click or not) at each position, not given the clicks above.
     """
 
-    log_likelihood: float  # the mean over sessions of the mean over places of log Pr(click or not | clicks above)
-    perplexity: float  # the mean over places of `by_place`; 1 for an oracle, 2 for a coin
+    log_likelihood: float  # mean over sessions of the mean over positions of log Pr(click or not | clicks above)
+    perplexity: float  # mean of `by_place`; 1 for an oracle, 2 for a coin
     by_place: FloatVector
     sessions: int
 
 
 def score(model: Model, sessions: Sessions) -> Score:
-    """Return the figures of a model."""
+    """Return the scores of a model."""
     bits, shown, chances = np.zeros((3, model.layout.places))
     product = np.ones(model.layout.places)
     likelihood = add_likelihoods(model, lists_of(sessions), chances, product, bits, shown)
@@ -38,8 +38,8 @@ def score(model: Model, sessions: Sessions) -> Score:
 def add_likelihoods(
     model: Model, lists: Lists, chances: FloatVector, product: FloatVector, bits: FloatVector, shown: FloatVector
 ) -> float:
-    """Add the bits of each place; return the sum over sessions of the mean log-likelihood of a place."""
-    whole = 0.0  # logarithms cost more than all the rest, so they are taken of products
+    """Add the bits of each position; return the sum over sessions of the mean log-likelihood of a position."""
+    whole = 0.0  # logarithms cost more than all the rest, so products are accumulated first
     for s in range(lists.ptr.shape[0] - 1):
         start, n = lists.ptr[s], lists.ptr[s + 1] - lists.ptr[s]
         click_chances(model, lists, s, chances)
@@ -56,8 +56,8 @@ def add_likelihoods(
 
 @kernel
 def log_likelihood(model: Model, lists: Lists, s: int) -> float:
-    """Return the log-likelihood of a session's clicks; one that cannot be has probability TINY given those above."""
-    on, off, last, mean = 1.0, 0.0, -1, 0.0  # probability of the clicks so far and that the user goes on, or does not
+    """Return the log-likelihood of a session's clicks; an impossible event has probability TINY."""
+    on, off, last, mean = 1.0, 0.0, -1, 0.0  # joint probability of the clicks so far and of going on, or stopping
     start = lists.ptr[s]
     for k in range(lists.ptr[s + 1] - start):
         attract, notice, after_click, after_skip = step(model, lists.item[start + k], k, last)
@@ -76,12 +76,12 @@ def log_likelihood(model: Model, lists: Lists, s: int) -> float:
 
 @kernel
 def click_chances(model: Model, lists: Lists, s: int, chances: FloatVector) -> None:
-    """Write the probability to click each place of session s, whatever was clicked above."""
+    """Write the probability of a click at each position of session s, not given the clicks above."""
     start, n = lists.ptr[s], lists.ptr[s + 1] - lists.ptr[s]
     if model.form == UBM:
         for k in range(n):
             chances[k] = 0.0
-        for last in range(-1, n):  # the click before: its probability times that of none between
+        for last in range(-1, n):  # sum over the previous click: Pr(click at last) Pr(none in between)
             between = 1.0 if last < 0 else chances[last]
             for k in range(last + 1, n):
                 attract, notice, _, _ = step(model, lists.item[start + k], k, last)

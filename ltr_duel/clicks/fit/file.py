@@ -1,4 +1,4 @@
-"""The file of a fitted click model: JSON, written by `save_clicks`, read wherever a click model is named."""
+"""The JSON file of a fitted click model, which `save_clicks` writes; its path is accepted as a click model's name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ltr_duel.clicks.model import ClickFamily, ClickModel
 from ltr_duel.core import InputError, files
 
 FORMAT = "ltr-duel click model 1"
-_LARGEST = 1 << 22  # bytes
+_LARGEST = 1 << 22  # maximum size in bytes
 _TABLES = ("click", "stop", "leave", "attention")
 
 
@@ -51,14 +51,14 @@ def _errors_by(fitted: FittedClicks) -> str:
 
 
 def check_clicks_path(path: Path) -> None:
-    """Refuse a path that could not be read again as the name of a click model's file.
+    """Raise `InputError` for a path that could not be read as the name of a click model's file.
 
-    Raises `InputError` if it does not end with .json, or holds a character that parts a click model's parameters.
+    The path must end with .json and contain no character that separates a click model's parameters.
     """
     if path.suffix != ".json":
-        raise InputError(f"{path}: the name of a click model's file ends with .json")
+        raise InputError(f"{path}: the name of a click model's file must end with .json")
     if set(str(path)) & set(":#"):
-        raise InputError(f"{path}: the name of a click model's file may not hold ':' or '#'")
+        raise InputError(f"{path}: the name of a click model's file must not contain ':' or '#'")
 
 
 def _figures(score: Any) -> dict[str, Any] | None:
@@ -73,26 +73,26 @@ def _figures(score: Any) -> dict[str, Any] | None:
 
 
 def read_family(path: Path, name: str) -> ClickFamily:
-    """Read the file of a fitted click model as a component of that name.
+    """Read the file of a fitted click model as a component with the given name.
 
-    Raises `InputError` if it is not such a file, or its numbers are no probabilities.
+    Raises `InputError` if the path is not such a file, or its numbers are not probabilities.
     """
     try:
         if path.stat().st_size > _LARGEST:
-            raise InputError(f"{path}: too large for the file of a click model ({_LARGEST >> 20} MB at most)")
+            raise InputError(f"{path}: too large for the file of a click model (at most {_LARGEST >> 20} MB)")
         about = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from None
     except (ValueError, RecursionError):
-        raise InputError(f"{path}: not the JSON file of a click model, or cut short") from None
+        raise InputError(f"{path}: not the JSON file of a click model, or truncated") from None
     if not isinstance(about, dict) or about.get("format") != FORMAT:
         raise InputError(f"{path}: not the file of a click model: 'format' must be '{FORMAT}'")
     tables = {key: _probabilities(path, key, about.get(key, [])) for key in _TABLES}
     click, stop = tables["click"], tables["stop"]
     if len(click) < 2:
-        raise InputError(f"{path}: 'click' must hold a probability for each of 2 or more grades")
+        raise InputError(f"{path}: 'click' must contain a probability for each of 2 or more grades")
     if not all(tables["attention"] or (1.0,)):
-        raise InputError(f"{path}: 'attention' must be above 0 at each place")
+        raise InputError(f"{path}: 'attention' must be above 0 at each position")
     try:
         ClickModel(name, click, stop, p_leave=tables["leave"], p_notice=tables["attention"])
     except InputError as error:
@@ -120,7 +120,7 @@ def _probabilities(path: Path, key: str, values: Any) -> tuple[float, ...]:
 
 
 def _errors_in(about: dict[str, Any], tables: dict[str, tuple[float, ...]]) -> dict[str, tuple[float, ...]]:
-    """Return the standard errors of the tables; 0 where none is stated. A stop is 1 - (going on) (1 - satisfaction)."""
+    """Return the standard errors of the tables; 0 for missing errors. A stop is 1 - (going on) (1 - satisfaction)."""
     stated = about.get("errors")
     known = {
         name: [error if isinstance(error, int | float) and 0 <= error < 1 else 0.0 for error in errors]

@@ -1,7 +1,7 @@
-"""The click models that can be fitted, and where their parameters lie in one vector.
+"""The click models that can be fitted, and the layout of their parameters in one vector.
 
-The vector holds the attractiveness of each item (a query's document, or a relevance grade), then the satisfaction of
-each item, what depends on places, and what all places share; a model has some of them.
+The vector contains the attractiveness of each item (a query's document, or a relevance grade), then the satisfaction of
+each item, the parameters of positions, and the shared parameters; each model has some of these blocks.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Form(NamedTuple):
     name: str
     code: int
     satisfies: bool  # a probability for each item to be satisfied after a click
-    by_place: str  # what depends on the place: "", "attention", "attention, last click" or "going on"
+    by_place: str  # parameters of positions: "", "attention", "attention, last click" or "going on"
     shared: tuple[str, ...]
     cite: str
 
@@ -46,23 +46,23 @@ FORMS: Final = {
             ("going on, no click", "going on, irrelevant click", "going on, relevant click"),
             "Guo et al., WWW 2009",
         ),
-        Form("table", TABLE, True, "attention", (), "sdbn with attention by place"),
+        Form("table", TABLE, True, "attention", (), "sdbn with attention by position"),
     )
 }
 
 
 class Layout(NamedTuple):
-    """Where the blocks of a parameter vector begin; the first one, attractiveness, at 0."""
+    """The starts of the blocks of a parameter vector; the first block, attractiveness, starts at 0."""
 
     satisfaction: int
     place: int
     shared: int
     size: int
-    places: int  # of the longest list
+    places: int  # number of positions of the longest list
 
 
 def layout_of(form: Form, items: int, places: int) -> Layout:
-    """Return the layout for that many items, and lists of up to so many places."""
+    """Return the layout for ``items`` items, and lists of up to ``places`` positions."""
     satisfaction = items
     place = satisfaction + items * form.satisfies
     cells = {"": 0, "attention, last click": places * places}.get(form.by_place, places)

@@ -1,4 +1,4 @@
-"""Sessions as arrays: lists that were shown, what each place held, and what was clicked."""
+"""Sessions as arrays: the shown lists, the item at each position, and the clicks."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Sessions(NamedTuple):
-    """Lists that were shown, with their clicks.
+    """The shown lists with their clicks.
 
-    Session s holds the places ``ptr[s]`` to ``ptr[s + 1] - 1``.
+    Session s has the positions ``ptr[s]`` to ``ptr[s + 1] - 1``.
 
     Parameters
     ----------
     ptr : ndarray of int64, shape (sessions + 1,)
-    item : ndarray of int64, shape (places of all sessions,)
-        What stood there: the number of a query's document, or a relevance grade; below ``items``.
-    click : ndarray of bool, shape (places of all sessions,)
+    item : ndarray of int64, shape (positions of all sessions,)
+        The item at the position: the number of a query's document, or a relevance grade; below ``items``.
+    click : ndarray of bool, shape (positions of all sessions,)
     query : ndarray of int64, shape (sessions,)
         Number of the query.
     items : int
     graded : bool
         Whether items are relevance grades.
     user : ndarray of int64, shape (sessions,), optional
-        Number of the user, -1 where he is not known. Standard errors take sessions of one user for related.
+        Number of the user, -1 if the user is unknown. Standard errors allow for dependent sessions of one user.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class Sessions(NamedTuple):
 
     @property
     def number(self) -> int:
-        """How many sessions there are."""
+        """Number of sessions."""
         return len(self.ptr) - 1
 
     @property
@@ -66,7 +66,7 @@ class Sessions(NamedTuple):
         return Sessions(ptr, self.item[inside], self.click[inside], self.query[chosen], self.items, self.graded, user)
 
     def grouped(self) -> tuple[Sessions, FloatVector]:
-        """Return the different sessions (same items and clicks), and how often each occurs; query and user are lost."""
+        """Return the distinct sessions (by items and clicks), without query and user, and their frequencies."""
         sizes = np.diff(self.ptr)
         keys = sizes.astype(np.uint64)
         code = (2 * self.item + self.click).astype(np.uint64)
@@ -77,35 +77,37 @@ class Sessions(NamedTuple):
         _, first, inverse, counts = np.unique(keys, return_index=True, return_inverse=True, return_counts=True)
         twin = np.repeat(self.ptr[:-1][first][inverse] - self.ptr[:-1], sizes) + np.arange(len(code))
         if (sizes[first][inverse] != sizes).any() or (code[np.minimum(twin, len(code) - 1)] != code).any():
-            return self, np.ones(self.number)  # two sessions have the same key by chance
+            return self, np.ones(self.number)  # two different sessions have the same key by chance
         chosen = np.zeros(self.number, np.bool_)
         chosen[first] = True
         return self._replace(user=None).kept(chosen), counts[np.argsort(first)].astype(np.float64)
 
     def split(self, share: float) -> tuple[Sessions, Sessions]:
-        """Return the first share of the sessions, and of the others those with a query that occurs in the first."""
+        """Return the first ``share`` of the sessions, and the other sessions whose queries occur in the first."""
         first = np.arange(self.number) < int(self.number * share)
         known = np.isin(self.query, self.query[first])
         return self.kept(first), self.kept(~first & known)
 
 
 def check_sessions(sessions: Sessions) -> None:
-    """Refuse sessions that nothing can be learned from, or whose arrays do not fit together.
+    """Raise `InputError` for sessions that determine no parameter, or whose arrays are inconsistent.
 
-    Raises `InputError` with one sentence.
+    The message is one sentence.
     """
     ptr, item, click, query, items, _, user = sessions
     fit = len(ptr) >= 1 and ptr[0] == 0 and ptr[-1] == len(item) == len(click) and len(query) == len(ptr) - 1
     fit = fit and (user is None or len(user) == len(query))
     if not fit or (np.diff(ptr) < 1).any():
-        raise InputError("sessions: the arrays do not fit together, or a list is empty")
+        raise InputError("sessions: the arrays are inconsistent, or a list is empty")
     if sessions.number == 0:
         raise InputError("there is no session to fit click models to")
     if item.min() < 0 or item.max() >= items:
         raise InputError(f"sessions: an item is not in 0..{items - 1}")
     if sessions.places > _MOST_PLACES:
-        raise InputError(f"a list of {sessions.places:,} places is too long to fit click models to ({_MOST_PLACES:,})")
+        raise InputError(
+            f"a list has {sessions.places:,} positions; click models are fitted to at most {_MOST_PLACES:,}"
+        )
     if not click.any():
         raise InputError("no session has a click: click models cannot be fitted")
     if sessions.places == 1:
-        raise InputError("every list holds one document: nothing is known of places or of what users do after a click")
+        raise InputError("every list has one document, so positions and the behaviour after a click are not observed")

@@ -1,9 +1,9 @@
 """One session as a walk down its list: its likelihood, and the expectations of its hidden events given its clicks.
 
-A place is reached or not. Given that it is, the document is noticed with probability ``notice`` and then clicked with
-probability ``attract``; the user goes on with ``after_click`` or ``after_skip``. A session yields a short list of
-entries (parameter, expected successes ``true``, expected trials ``asked``), given its clicks. EM divides their sums,
-and the score of a parameter t is ``(true - t * asked) / (t * (1 - t))`` (Fisher).
+A position is reached or not. If it is reached, the document is noticed with probability ``notice`` and then clicked
+with probability ``attract``; the user goes on with probability ``after_click`` or ``after_skip``. A session yields a
+short list of entries (parameter, expected successes ``true``, expected trials ``asked``), given its clicks. EM divides
+the sums of successes and trials; the score of a parameter t is ``(true - t * asked) / (t * (1 - t))`` (Fisher).
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from ltr_duel.clicks.fit.sessions import Sessions
 from ltr_duel.core import FloatVector, IntVector, inlined, kernel, uniform
 
 TINY = 1e-6  # the probability of an event that is impossible under a model
-SMALL = 1e-200  # of a product of probabilities, before its logarithm is taken
-PER_PLACE = 3  # entries that a place has at most
+SMALL = 1e-200  # lower limit of a product of probabilities, below which its logarithm is taken
+PER_PLACE = 3  # maximum number of entries of a position
 
 
 class Model(NamedTuple):
-    """A click model with its parameters, in kernels."""
+    """A click model with its parameters, for kernels."""
 
-    form: int  # its number
+    form: int  # number of the form
     theta: FloatVector
     layout: Layout
 
@@ -37,13 +37,13 @@ class Lists(NamedTuple):
     ptr: IntVector
     item: IntVector
     click: NDArray[np.bool_]
-    weight: FloatVector  # how often each session occurs
+    weight: FloatVector  # frequency of each session
 
 
 class Work(NamedTuple):
     """Scratch memory for one session, and its entries."""
 
-    reached: FloatVector  # (places + 1,) probability to be reached, given the clicks above
+    reached: FloatVector  # (places + 1,) probability that the position is reached, given the clicks above
     rest: FloatVector  # (places + 1,) probability of no click from here on, if reached
     which: IntVector  # (PER_PLACE * places,) parameter of each entry
     true: FloatVector
@@ -51,19 +51,19 @@ class Work(NamedTuple):
 
 
 def lists_of(sessions: Sessions, weight: FloatVector | None = None) -> Lists:
-    """Return sessions as kernels take them, each of them once without a weight."""
+    """Return the arrays of sessions for kernels; the default weight is 1."""
     return Lists(*sessions[:3], np.ones(sessions.number) if weight is None else weight)
 
 
 def work_for(places: int) -> Work:
-    """Return scratch memory for lists of up to so many places."""
+    """Return scratch memory for lists of up to ``places`` positions."""
     n = PER_PLACE * places
     return Work(np.empty(places + 1), np.empty(places + 1), np.empty(n, np.int64), np.empty(n), np.empty(n))
 
 
 @kernel
 def attention_cell(model: Model, k: int, last: int) -> int:
-    """Return the parameter of the attention at place k after a click at ``last`` (-1: none)."""
+    """Return the parameter of the attention at position k after a click at ``last`` (-1: none)."""
     layout = model.layout
     if model.form == UBM:
         return layout.place + k * layout.places + (last if last >= 0 else layout.places - 1)
@@ -72,7 +72,7 @@ def attention_cell(model: Model, k: int, last: int) -> int:
 
 @kernel
 def step(model: Model, item: int, k: int, last: int) -> tuple[float, float, float, float]:
-    """Return attract, notice, after_click and after_skip of an item at place k, the last click being at ``last``."""
+    """Return attract, notice, after_click and after_skip of an item at position k after a click at ``last``."""
     form, theta, layout = model.form, model.theta, model.layout
     attract, notice, after_click, after_skip = theta[item], 1.0, 1.0, 1.0
     if form in (PBM, UBM, TABLE):
@@ -94,7 +94,7 @@ def step(model: Model, item: int, k: int, last: int) -> tuple[float, float, floa
 
 @kernel
 def session_entries(model: Model, lists: Lists, s: int, work: Work) -> tuple[int, float]:
-    """Write the entries of session s; return how many, and its log-likelihood."""
+    """Write the entries of session s; return their number and the log-likelihood of the session."""
     form, theta, layout = model.form, model.theta, model.layout
     start, n = lists.ptr[s], lists.ptr[s + 1] - lists.ptr[s]
     reached, rest = work.reached, work.rest
@@ -104,7 +104,7 @@ def session_entries(model: Model, lists: Lists, s: int, work: Work) -> tuple[int
     for k in range(n):
         i, clicked, ends = lists.item[start + k], lists.click[start + k], k == n - 1
         attract, notice, after_click, after_skip = step(model, i, k, last)
-        there = 1.0  # probability that the place was reached, given all clicks
+        there = 1.0  # probability that the position was reached, given all clicks
         if k > final and reached[k] < 1.0:
             there = reached[k] * rest[k] / (reached[k] * rest[k] + 1.0 - reached[k])
         go_on = after_click if clicked else after_skip
@@ -113,7 +113,7 @@ def session_entries(model: Model, lists: Lists, s: int, work: Work) -> tuple[int
             went_on = go_on * rest[k + 1] / (go_on * rest[k + 1] + 1.0 - go_on)
         missed = 0.0 if clicked else there / (1.0 - attract * notice)
         if form == CCM and clicked and not ends:
-            on, off = 1.0, 0.0  # probability of the clicks below if the user went on, and if not
+            on, off = 1.0, 0.0  # probability of the clicks below if the user went on, or stopped
             if k == final:
                 on, off = rest[k + 1], 1.0
             after = after_click * on + (1.0 - after_click) * off
@@ -150,7 +150,7 @@ def session_entries(model: Model, lists: Lists, s: int, work: Work) -> tuple[int
 
 @kernel
 def walk_down(model: Model, lists: Lists, s: int, work: Work) -> tuple[float, int]:
-    """Fill ``reached``; return the log-likelihood of session s and the position of its last click, -1 if none."""
+    """Fill ``reached``; return the log-likelihood of session s and the position of its last click, or -1."""
     start, reached = lists.ptr[s], work.reached
     likelihood, product, last = 0.0, 1.0, -1
     reached[0] = 1.0

@@ -1,1 +1,1 @@
-"""The click models of the literature; a page registers its own."""
+"""The click models of the literature; each module registers its models."""

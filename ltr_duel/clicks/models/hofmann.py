@@ -1,4 +1,4 @@
-"""Five kinds of users, from clicks that follow the grades to clicks at random.
+"""Five kinds of users, from clicks that follow the grades to random clicks.
 
 Two and three grades: Hofmann, Whiteson, de Rijke. A Probabilistic Method for Inferring Preferences from Clicks. CIKM
 2011, Table 2, and Lerot's configurations. Five grades: Hofmann, Whiteson, de Rijke. Fidelity, Soundness, and Efficiency

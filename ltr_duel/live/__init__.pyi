@@ -19,7 +19,7 @@ from .settings import default_outcome as default_outcome
 from .settings import read_settings as read_settings
 from .settings import settings_text as settings_text
 from .settings import write_settings as write_settings
-from .state import State as State
+from .state import LiveState as LiveState
 from .switches import Switch as Switch
 from .switches import Switched as Switched
 from .switches import Switches as Switches

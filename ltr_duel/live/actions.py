@@ -45,7 +45,7 @@ from ltr_duel.live.rows import (
     write_ids,
 )
 from ltr_duel.live.settings import Settings
-from ltr_duel.live.store import PageRow, Store
+from ltr_duel.live.store import LiveStore, PageRow
 from ltr_duel.live.switches import Switch, Switches, completed, switched
 from ltr_duel.live.tokens import NO_PAGE, Claim, Keys, Marks
 from ltr_duel.live.turns import Key
@@ -59,7 +59,7 @@ _coin: Any = interpreted(coin)
 class Actions:
     """Change store and memory together; a call that raises `InputError` has changed neither."""
 
-    def __init__(self, settings: Settings, store: Store, keys: Keys, mark: str, steps: Steps) -> None:
+    def __init__(self, settings: Settings, store: LiveStore, keys: Keys, mark: str, steps: Steps) -> None:
         self.memory, self._steps = Memory(settings, store, steps), steps
         self._settings, self._store = settings, store
         self.marks = Marks(store, keys, mark, self.memory.pages)

@@ -19,7 +19,7 @@ from ltr_duel.live.calls import Decide, ExpiredError, Record
 from ltr_duel.live.rows import read_ids
 from ltr_duel.live.schema import BEFORE, NAMELESS
 from ltr_duel.live.settings import Settings
-from ltr_duel.live.store import Store
+from ltr_duel.live.store import LiveStore
 
 CLICK = "click"
 _LONGEST_TEXT = 10_000  # characters of a query, or of a user
@@ -149,7 +149,7 @@ class Outcome(NamedTuple):
 class Outcomes:
     """Read reports and store their outcomes."""
 
-    def __init__(self, settings: Settings, store: Store) -> None:
+    def __init__(self, settings: Settings, store: LiveStore) -> None:
         self._settings, self._store = settings, store
 
     def read(self, page: int, call: Record) -> tuple[Iterable[Hashable], list[Outcome]]:

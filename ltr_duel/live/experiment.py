@@ -13,7 +13,7 @@ from ltr_duel.live.calls import Decide, Decision, Drop, Record, Recorded, StoreE
 from ltr_duel.live.opening import open_store
 from ltr_duel.live.running import Running
 from ltr_duel.live.settings import Settings
-from ltr_duel.live.state import State, known_of, state_of
+from ltr_duel.live.state import LiveState, known_of, state_of
 from ltr_duel.live.switches import Switch, Switches
 from ltr_duel.live.tokens import Keys
 
@@ -247,7 +247,7 @@ class Experiment(Running):
             left = left - some if some == wanted else 0
         return closed
 
-    def state(self) -> State:
+    def state(self) -> LiveState:
         """Return the state of the experiment."""
         with self._lock:
             memory = self._ready().memory

@@ -15,7 +15,7 @@ from ltr_duel.core import FloatVector, IntMatrix, IntVector
 from ltr_duel.live.rows import ALONE, Event, Snapshot
 from ltr_duel.live.schema import BEFORE
 from ltr_duel.live.settings import Settings
-from ltr_duel.live.store import Store
+from ltr_duel.live.store import LiveStore
 from ltr_duel.live.switches import Switches, left_of, switches_of
 from ltr_duel.live.turns import MOST_HELD, Key, Turns, kept_turns, live_policy, live_streams, policy_without
 from ltr_duel.logs import Sequences
@@ -128,7 +128,7 @@ class Tally:
 class Memory:
     """The latest snapshot, and all later events."""
 
-    def __init__(self, settings: Settings, store: Store, steps: Steps) -> None:
+    def __init__(self, settings: Settings, store: LiveStore, steps: Steps) -> None:
         self._settings, self._store, self._steps = settings, store, steps
         n_arms = len(settings.rankers)
         streams = live_streams(settings)

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from ltr_duel.core import InputError, arguments, digest, errors, interpreted, machine, places, sources
 from ltr_duel.live.calls import StoreError
 from ltr_duel.live.settings import Settings, default_outcome, kept_settings, settings_text
-from ltr_duel.live.store import Store
+from ltr_duel.live.store import LiveStore
 from ltr_duel.live.switches import switches_of
 
 CODE, ACCEPTED = "code", "accepted code"  # keys in a store
@@ -28,7 +28,7 @@ _MAY_CHANGE = ("margin", "deadline", "late_days", "context", "keep_days", "stick
 class Opened(NamedTuple):
     """An open store of an experiment."""
 
-    store: Store
+    store: LiveStore
     settings: Settings
     users: Users
     accepted: dict[str, Any] | None  # the change of code that was accepted: ``at``, ``before`` and ``now``
@@ -46,7 +46,7 @@ def open_store(
         new = replace(settings, seed=seed, outcome=settings.outcome or default_outcome(settings))
         text, name = settings_text(new), secrets.token_hex(16)
         about = {"settings": text, "experiment": name, "started": at}
-    store = Store(path, about)
+    store = LiveStore(path, about)
     try:
         with store.reading():
             kept = kept_settings(store.about("settings"), path)
@@ -99,7 +99,7 @@ def _code_of(settings: Settings) -> dict[str, Any]:
 
 
 def _continue_with_code(
-    store: Store, settings: Settings, place: Path, at: float, *, accept: bool
+    store: LiveStore, settings: Settings, place: Path, at: float, *, accept: bool
 ) -> dict[str, Any] | None:
     """Record the installed code; return the event (``at``, ``before``, ``now``) if other code was accepted."""
     said, now = store.about(CODE), _code_of(settings)
@@ -142,7 +142,7 @@ def require_own_key(about: Mapping[str, Any], key: bytes, place: Path) -> None:
 class Users:
     """Convert users to their stored form: hashed with a key, or unchanged if the key is empty; None: unknown key."""
 
-    def __init__(self, store: Store, key: bytes | None, place: Path) -> None:
+    def __init__(self, store: LiveStore, key: bytes | None, place: Path) -> None:
         kept = store.about(_USER_KEY)
         self._key, self._hidden = key or b"", key is None and kept not in (None, _GIVEN)
         if key is None:

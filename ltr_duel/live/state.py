@@ -24,7 +24,7 @@ _FORGOT = (
 )
 
 
-class State(NamedTuple):
+class LiveState(NamedTuple):
     """The state of a live experiment of K rankers; matrices compare the row with the column.
 
     Examples
@@ -108,7 +108,7 @@ def known_of(memory: Memory) -> Known:
     return Known(tally, counts, turns.asked, turns.recommended, memory.switches, switched, memory.forgot)
 
 
-def state_of(settings: Settings, started: float, known: Known) -> State:
+def state_of(settings: Settings, started: float, known: Known) -> LiveState:
     """Compute the state."""
     tally, names = known.tally, settings.rankers
     pairs = RunningComparison(names, tally.pairs, tally.sequences(), known.counts.compared, len(tally.pairs))
@@ -131,8 +131,8 @@ def state_of(settings: Settings, started: float, known: Known) -> State:
     first_wins = _matrix(tally.pairs, first_won, first_lost)
     probability = np.zeros(len(names))
     probability[rows] = beats_all(first_wins[np.ix_(rows, rows)])
-    counts = {name: value for name, value in known.counts._asdict().items() if name in State._fields}
-    return State(
+    counts = {name: value for name, value in known.counts._asdict().items() if name in LiveState._fields}
+    return LiveState(
         **counts,
         **{name: getattr(settings, name) for name in _OF_SETTINGS},
         started=started,

@@ -30,7 +30,7 @@ class PageRow(NamedTuple):
     depth: int  # number of documents, from the top, that the user has seen
 
 
-class Store(Transactions):
+class LiveStore(Transactions):
     """The rows of an open store."""
 
     def add_page(self, row: PageRow, expires: int, seen: bytes | None) -> None:

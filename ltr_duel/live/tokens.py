@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 from ltr_duel.core import InputError, arguments, errors, files, places
 from ltr_duel.live.calls import TokenError
-from ltr_duel.live.store import Store
+from ltr_duel.live.store import LiveStore
 
 KEYS_VARIABLE = "LTR_DUEL_LIVE_KEYS"
 NO_PAGE = 0  # page number in tokens of pages outside of the experiment, whose clicks are not counted
@@ -228,7 +228,7 @@ def _make_secret(path: Path) -> None:
 class Marks:
     """The marks of pages; each mark applies from one page number on. ``pages`` is the number of the last page."""
 
-    def __init__(self, store: Store, keys: Keys, own: str, pages: int) -> None:
+    def __init__(self, store: LiveStore, keys: Keys, own: str, pages: int) -> None:
         self._store, self._keys, self._own, self._pages = store, keys, own, pages
         self._experiment = bytes.fromhex(store.about("experiment"))
         self._from: list[tuple[int, str]] = [(page, mark) for page, mark in json.loads(store.about(_MARKS) or "[]")]

@@ -15,7 +15,7 @@ from ltr_duel.live.memory import Memory
 from ltr_duel.live.rows import DAMAGED, read_ids, read_key
 from ltr_duel.live.schema import FORGOT
 from ltr_duel.live.settings import Settings
-from ltr_duel.live.store import Store
+from ltr_duel.live.store import LiveStore
 from ltr_duel.live.switches import ENDED, PAUSED, RUNS, WINNER, Switches, side_of
 from ltr_duel.live.tokens import NO_PAGE, Marks
 from ltr_duel.live.turns import Key
@@ -100,7 +100,7 @@ class Drafts:
     observation with the clicks on all its parts, and repeats change neither the policy nor the intervals.
     """
 
-    def __init__(self, settings: Settings, store: Store, marks: Marks, memory: Memory) -> None:
+    def __init__(self, settings: Settings, store: LiveStore, marks: Marks, memory: Memory) -> None:
         self._settings, self._store, self._marks, self._memory = settings, store, marks, memory
         self.recall()
 

@@ -12,7 +12,7 @@ __all__ = [
     "Ranker",
     "RankerKind",
     "Rankings",
-    "Run",
+    "RunFile",
     "evaluate_rankers",
     "feature_rankers",
     "measure_by_query",

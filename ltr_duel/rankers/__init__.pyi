@@ -13,7 +13,7 @@ from .pooled import pool_runs as pool_runs
 from .rankings import Rankings as Rankings
 from .rankings import inverse as inverse
 from .rankings import require_rankings as require_rankings
-from .runs import Run as Run
+from .runs import RunFile as RunFile
 from .runs import read_runs as read_runs
 from .runs import run_rankers as run_rankers
 from .scores import rankings_from_scores as rankings_from_scores

@@ -20,7 +20,7 @@ import pandas as pd
 from ltr_duel.core import InputError, errors
 from ltr_duel.core import digest as core_digest
 from ltr_duel.data import Dataset, usual_grades
-from ltr_duel.rankers.runs import Line, Run, document_rows, lines_of, matched, words_of
+from ltr_duel.rankers.runs import Line, RunFile, document_rows, lines_of, matched, words_of
 from ltr_duel.rankers.sources import RANKER_KINDS
 
 
@@ -28,7 +28,7 @@ class Pool(NamedTuple):
     """A pooled corpus, and its runs."""
 
     dataset: Dataset  # without features
-    runs: dict[str, Run]  # for `run_rankers`
+    runs: dict[str, RunFile]  # for `run_rankers`
     unjudged: int  # number of documents without a judgement; their grade is 0
     left_out: int  # number of queries without a judgement, or for which no run retrieves a document
     negative: int  # number of documents with a negative grade, which becomes 0
@@ -138,7 +138,7 @@ def pool_named(path: str, words: Iterable[str], *, folder: str | Path = "", read
     return pool_runs(Path(folder) / file, runs)
 
 
-def _run(label: str, given: Any, lines: list[Line], places: dict[str, dict[str, int]], documents: int) -> Run:
+def _run(label: str, given: Any, lines: list[Line], places: dict[str, dict[str, int]], documents: int) -> RunFile:
     if isinstance(given, str | Path):
         return matched(Path(given), core_digest.sha256_file(Path(given)), lines, places, documents)
     return matched(Path(label), _digest([line[1:] for line in lines]), lines, places, documents)

@@ -34,7 +34,7 @@ Places = dict[str, dict[str, int]]  # query id -> document id -> row
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class RunFile:
     """One run file, matched to a corpus.
 
     Parameters
@@ -56,7 +56,7 @@ class Run:
 
     Examples
     --------
-    >>> run = Run(Path("bm25.run"), "ab12", np.array([2.5, np.nan]), 3, 1, 1, 0, 2)
+    >>> run = RunFile(Path("bm25.run"), "ab12", np.array([2.5, np.nan]), 3, 1, 1, 0, 2)
     >>> print(run.report)
     bm25.run: 3 lines retrieve 1 of 2 documents, for 1 queries; not in the corpus: 0 queries and, of known queries,
     2 documents
@@ -96,7 +96,7 @@ class Run:
         )
 
 
-def read_runs(paths: Sequence[str | Path], dataset: Dataset) -> list[Run]:
+def read_runs(paths: Sequence[str | Path], dataset: Dataset) -> list[RunFile]:
     r"""Read run files, plain or gzipped (recognised by the first bytes).
 
     Parameters
@@ -107,7 +107,7 @@ def read_runs(paths: Sequence[str | Path], dataset: Dataset) -> list[Run]:
 
     Returns
     -------
-    list of Run
+    list of RunFile
 
     Raises
     ------
@@ -138,7 +138,7 @@ def read_runs(paths: Sequence[str | Path], dataset: Dataset) -> list[Run]:
 
 def run_rankers(
     dataset: Dataset,
-    runs: Sequence[Run] | Mapping[str, Run],
+    runs: Sequence[RunFile] | Mapping[str, RunFile],
     *,
     ties: TieRule = "fixed_random",
     seed: int = 0,
@@ -149,7 +149,7 @@ def run_rankers(
     Parameters
     ----------
     dataset : Dataset
-    runs : sequence of Run, or mapping of str to Run
+    runs : sequence of RunFile, or mapping of str to RunFile
         Results of `read_runs` on the same corpus. In a sequence, rankers have the names of their files, without ``.gz``
         and one more suffix.
     ties, seed, jobs
@@ -169,7 +169,7 @@ def run_rankers(
     --------
     >>> from ltr_duel.data import make_corpus
     >>> dataset = make_corpus(queries=4, documents=6, features=10)
-    >>> run = Run(Path("bm25.run.gz"), "ab12", np.full(dataset.n_docs, np.nan), 0, 0, 0, 0, 0)
+    >>> run = RunFile(Path("bm25.run.gz"), "ab12", np.full(dataset.n_docs, np.nan), 0, 0, 0, 0, 0)
     >>> run_rankers(dataset, [run]).names
     ('bm25',)
     """
@@ -177,7 +177,7 @@ def run_rankers(
     arguments.require_type("runs", runs, Mapping, Sequence)
     named = list(runs.items() if isinstance(runs, Mapping) else ((getattr(run, "name", ""), run) for run in runs))
     for _, run in named:
-        arguments.require_type("each run", run, Run)
+        arguments.require_type("each run", run, RunFile)
     for name, run in named:
         if len(run.scores) != dataset.n_docs:
             raise InputError(
@@ -190,7 +190,7 @@ def run_rankers(
     return replace(rankings, provenance={**rankings.provenance, "runs": about})
 
 
-def matched(path: Path, digest: str, lines: Iterable[Line], places: Places, documents: int) -> Run:
+def matched(path: Path, digest: str, lines: Iterable[Line], places: Places, documents: int) -> RunFile:
     """Match the lines of a run, from a file or another source, to a corpus."""
     scores = np.full(documents, np.nan)
     strange: set[str] = set()
@@ -212,7 +212,7 @@ def matched(path: Path, digest: str, lines: Iterable[Line], places: Places, docu
             scores[row] = score
             found.add(query)
     retrieved = int((~np.isnan(scores)).sum())
-    return Run(path, digest, scores, count, retrieved, len(found), len(strange), unknown)
+    return RunFile(path, digest, scores, count, retrieved, len(found), len(strange), unknown)
 
 
 def lines_of(path: Path) -> Iterator[Line]:

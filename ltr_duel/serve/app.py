@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, PlainTextResponse, Response
 
 from ltr_duel.core import InputError
-from ltr_duel.live import Decide, Experiment, Record, State, StoreError
+from ltr_duel.live import Decide, Experiment, LiveState, Record, StoreError
 from ltr_duel.serve.events import EventLog
 from ltr_duel.serve.gate import Endpoint, Gate, Refusal
 from ltr_duel.serve.keys import VARIABLE, ApiKeys, authorization
@@ -34,11 +34,11 @@ _EVERY = 1.0  # seconds between checks for expired pages
 _DAILY = 86_400.0  # seconds between checks for pages to forget
 
 
-def _as_json(state: State) -> bytes:
+def _as_json(state: LiveState) -> bytes:
     return json.dumps(state.to_json(), ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def _as_page(state: State) -> bytes:
+def _as_page(state: LiveState) -> bytes:
     return experiment_page(state).encode()
 
 
@@ -61,7 +61,7 @@ class _Service:
         self._help = help_page(self._described)
         self._warned: dict[str, float] = {"clock": experiment.delay}  # time without a service is not reported
         self._repeats = Repeats(self._ask)
-        self._making, self._made = asyncio.Lock(), dict[Callable[[State], bytes], tuple[State, bytes]]()
+        self._making, self._made = asyncio.Lock(), dict[Callable[[LiveState], bytes], tuple[LiveState, bytes]]()
 
     async def decide(self, request: Request) -> Response:
         body = await read_body(request, self._settings)
@@ -139,7 +139,7 @@ class _Service:
         page = await self._from_state(_as_page)
         return HTMLResponse(page, headers={"content-security-policy": _NO_LOADING, **again})
 
-    async def _from_state(self, make: Callable[[State], bytes]) -> bytes:
+    async def _from_state(self, make: Callable[[LiveState], bytes]) -> bytes:
         """Return the state as formatted by ``make``, which runs once for each state, in a thread."""
         async with self._making:
             state, made = await self.worker.state(), self._made.get(make)

@@ -13,7 +13,7 @@ import numpy as np
 from ltr_duel.analysis import render_page
 from ltr_duel.bandits import POLICIES
 from ltr_duel.core import machine
-from ltr_duel.live import Settings, State, Switched
+from ltr_duel.live import LiveState, Settings, Switched
 from ltr_duel.serve.settings import ServiceSettings
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -63,7 +63,7 @@ def help_page(described: dict[str, Any]) -> str:
     return render_page(_TEMPLATES / "help.html", title=described["info"]["title"], addresses=addresses, refused=refused)
 
 
-def experiment_page(state: State) -> str:
+def experiment_page(state: LiveState) -> str:
     """Return the page of an experiment as HTML."""
     order = sorted(range(len(state.rankers)), key=lambda k: -float(state.exposure[k]))
     shown = order[:_MOST]
@@ -85,7 +85,7 @@ def experiment_page(state: State) -> str:
     )
 
 
-def _lines(state: State) -> list[str]:
+def _lines(state: LiveState) -> list[str]:
     """Return sentences about the leading ranker."""
     if not state.compared:
         return []
@@ -101,7 +101,7 @@ def _lines(state: State) -> list[str]:
     return [*lines, state.note] if state.note else lines
 
 
-def _facts(state: State) -> dict[str, str]:
+def _facts(state: LiveState) -> dict[str, str]:
     to_go, bound = state.impressions_to_go, state.regret_bound
     more = "unknown" if to_go else "none"
     if 0 < to_go <= 1000 * state.compared:  # above this limit, the sentence contains no number either
@@ -129,7 +129,7 @@ def _facts(state: State) -> dict[str, str]:
     }
 
 
-def _first_pages(state: State) -> float:
+def _first_pages(state: LiveState) -> float:
     """Return the share of the outcomes that count, because they belong to the user's first page of the pair."""
     first, all_of_them = (
         float(won.sum() + tied.sum() / 2)
@@ -146,7 +146,7 @@ def _use(one: Switched) -> tuple[str, str]:
     return at, f"{switch.what}{value.rstrip()}{by}, after page {one.page:,}"
 
 
-def _ranker(state: State, k: int) -> dict[str, str | float]:
+def _ranker(state: LiveState, k: int) -> dict[str, str | float]:
     """Return a row of the table of pulls, with the length of its bar in percent."""
     pulls, exposure = int(state.pulls[k]), float(state.exposure[k])
     return {
@@ -158,7 +158,7 @@ def _ranker(state: State, k: int) -> dict[str, str | float]:
     }
 
 
-def _cell(state: State, i: int, j: int) -> dict[str, str]:
+def _cell(state: LiveState, i: int, j: int) -> dict[str, str]:
     """Return the result of the row's ranker against the column's ranker."""
     if i == j:
         return {"kind": "same", "mean": "", "interval": "", "counts": ""}

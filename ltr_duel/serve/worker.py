@@ -8,7 +8,7 @@ from collections import deque
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from ltr_duel.live import BusyError, Decide, Decision, Drop, Experiment, Record, State, StoreError, Switch
+from ltr_duel.live import BusyError, Decide, Decision, Drop, Experiment, LiveState, Record, StoreError, Switch
 from ltr_duel.serve.events import EventLog
 from ltr_duel.serve.metrics import Metrics
 
@@ -29,7 +29,7 @@ class Worker:
         self._waiting: deque[tuple[_Call, asyncio.Future[Any]]] = deque()
         self._runs: asyncio.Task[None] | None = None
         self._looks = ThreadPoolExecutor(1, "state")
-        self._state: asyncio.Future[State] | None = None
+        self._state: asyncio.Future[LiveState] | None = None
         self.broken = ""  # error of the last transaction, or empty
         self._began = math.inf  # loop time at which the current transaction began
         self._state_ends = 0.0  # loop time at which the state becomes outdated
@@ -46,7 +46,7 @@ class Worker:
             self._runs = asyncio.create_task(self._work())
         return await future
 
-    async def state(self) -> State:
+    async def state(self) -> LiveState:
         """Return the latest state, or a new state if it is outdated or a switch was used since."""
         loop = asyncio.get_running_loop()
         while True:
@@ -54,7 +54,7 @@ class Worker:
             is_old = began > self._state_ends or switches != self._state_of
             if self._state is None or (self._state.done() and is_old):
 
-                def made(_: asyncio.Future[State], began: float = began) -> None:
+                def made(_: asyncio.Future[LiveState], began: float = began) -> None:
                     self._state_ends = loop.time() + max(_STATE_LASTS, _PAUSE * (loop.time() - began))
 
                 self._state = loop.run_in_executor(self._looks, self._experiment.state)

@@ -104,7 +104,7 @@ CASES = [
     called("evaluate(5)", lambda: evaluate_rankers(5), "rankings must be a Rankings, not 5"),
     called("read_runs('x')", lambda: read_runs("x", corpus()), "paths of runs must be a list or tuple, not 'x'"),
     called("run_rankers(5)", lambda: run_rankers(corpus(), 5), "runs must be a Mapping or Sequence, not 5"),
-    called("run_rankers([5])", lambda: run_rankers(corpus(), [5]), "each run must be a Run, not 5"),
+    called("run_rankers([5])", lambda: run_rankers(corpus(), [5]), "each run must be a RunFile, not 5"),
     called("pool_runs(5, 5)", lambda: pool_runs(5, 5), "runs must be a mapping of names to runs, not 5"),
     called("run_experiment('x')", lambda: run_experiment("x", "o"), "the result of make_plan, must be a Plan, not 'x'"),
     called("gaps(5)", lambda: gaps(5), "the matrix must be a PreferenceMatrix, not 5"),

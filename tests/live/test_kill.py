@@ -80,7 +80,7 @@ def survive(folder, times, monkeypatch):
             assert time.perf_counter() - start < 5
             state = experiment.state().to_json()
             with monkeypatch.context() as patch:  # all that is in the file, without the snapshot
-                patch.setattr("ltr_duel.live.store.Store.snapshot", lambda self: None)
+                patch.setattr("ltr_duel.live.store.LiveStore.snapshot", lambda self: None)
                 afresh = Memory(experiment.settings, experiment._store, experiment._steps)
             known = experiment._actions.memory
             assert afresh.turns.waiting() == known.turns.waiting() and afresh.turns.asked == known.turns.asked

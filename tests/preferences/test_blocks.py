@@ -73,7 +73,7 @@ def test_workers_pieces_company_and_shares_change_nothing(rankings, tmp_path, mo
 
 def test_what_the_store_knows_is_not_counted_again(rankings, tmp_path, monkeypatch):
     first = estimate_preferences(rankings, comparisons=4000, store=tmp_path / "parts")
-    monkeypatch.setattr(work, "Worker", None)  # would fail if called
+    monkeypatch.setattr(work, "BlockWorker", None)  # would fail if called
     again = estimate_preferences(rankings, comparisons=4000, store=tmp_path / "parts")
     assert again.p.tobytes() == first.p.tobytes()
     with pytest.raises(TypeError):

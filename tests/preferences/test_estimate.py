@@ -105,7 +105,7 @@ def test_an_upgrade_of_the_libraries_keeps_what_was_counted(earlier, tmp_path, m
     extended = extend_preferences(before, rankings, comparisons=300)
     at_once = estimate_preferences(rankings, comparisons=300, **how)
     assert extended.p.tobytes() == at_once.p.tobytes() and extended.provenance == at_once.provenance
-    monkeypatch.setattr(sampling, "Worker", None)  # would fail if called
+    monkeypatch.setattr(sampling, "BlockWorker", None)  # would fail if called
     assert estimate_preferences(rankings, comparisons=100, store=tmp_path, **how).p.tobytes() == before.p.tobytes()
 
 

@@ -61,7 +61,7 @@ class Piece(NamedTuple):
     end: IntVector
 
 
-class Worker:
+class BlockWorker:
     """Counts comparisons in one thread, with scratch arrays that are allocated once.
 
     taken: corrections, shape (K, n_queries), or (0, 0) for none; their difference is subtracted from outcomes.

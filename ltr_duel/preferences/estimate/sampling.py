@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from ltr_duel.core import InputError, IntMatrix, IntVector, files, parallel, places
-from ltr_duel.preferences.estimate.blocks import NOTHING, Piece, Worker
+from ltr_duel.preferences.estimate.blocks import NOTHING, BlockWorker, Piece
 from ltr_duel.preferences.estimate.control import taken_off
 from ltr_duel.preferences.estimate.integrated import open_evaluator
 from ltr_duel.preferences.estimate.settings import Settings
@@ -117,7 +117,7 @@ class PairSampler:
         if known is not None:
             return known
         if not hasattr(self._local, "worker"):
-            self._local.worker = Worker(self.settings, open_evaluator(self.settings), self._taken)
+            self._local.worker = BlockWorker(self.settings, open_evaluator(self.settings), self._taken)
         rows: IntMatrix = self._local.worker.count(piece)
         if self._store:
             self._store.put(piece, rows)

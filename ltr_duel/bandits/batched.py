@@ -37,7 +37,7 @@ from ltr_duel.bandits.recorder import (
     pass_checkpoint,
 )
 from ltr_duel.bandits.state import Registers, registers
-from ltr_duel.core import IntMatrix, IntVector, Streams, kernel, require_memory
+from ltr_duel.core import IntMatrix, IntVector, Streams, host, kernel
 
 BATCH_NUMBERS = 1  # numbers version of the choices of batches (`ltr_duel.core.numbering`)
 
@@ -81,7 +81,7 @@ class Late(NamedTuple):
 def new_late(n_arms: int, batch: int, delay: int, *, slates: bool, in_turn: bool) -> Late:
     """Return an empty ring. Raises `InputError` if there is not enough memory for the ring."""
     room = batch + delay
-    require_memory(
+    host.require_memory(
         f"{room:,} comparisons whose outcomes are not known", 8 * room * (3 + slates * n_arms * (1 + n_arms / 8))
     )
     first, second, outcome = np.zeros((3, room), np.int64)

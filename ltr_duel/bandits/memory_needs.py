@@ -11,7 +11,7 @@ from typing import Any
 
 from ltr_duel.bandits.policy import Policy
 from ltr_duel.bandits.state import arrays_in
-from ltr_duel.core import require_memory
+from ltr_duel.core import host
 
 FEW = 256  # up to this number of arms the memory is not checked
 _STEP = 32  # rows are padded to a multiple of this number of arms
@@ -25,7 +25,7 @@ def require_room(
         return
     at_once = f" in {runs} runs at once" if runs > 1 else ""
     size = runs * run_bytes(policy, params, n_arms, horizon=horizon, in_sweeps=in_sweeps)
-    require_memory(f"policy '{policy.name}' with {n_arms:,} arms{at_once}", size)
+    host.require_memory(f"policy '{policy.name}' with {n_arms:,} arms{at_once}", size)
 
 
 def run_bytes(policy: Policy, params: Any, n_arms: int, *, horizon: int = 0, in_sweeps: bool = False) -> int:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ltr_duel.core import FloatMatrix, IntVector, SignMatrix, Streams, dispatched, implement, require_memory, uniform
+from ltr_duel.core import FloatMatrix, IntVector, SignMatrix, Streams, dispatched, host, implement, uniform
 
 _ROWS = 64  # rows copied at a time, so that the temporary array stays small
 
@@ -85,7 +85,7 @@ def relabelled(oracle: Any, order: IntVector, room: FloatMatrix | None = None) -
     """
     if isinstance(oracle, MatrixOracle):
         if room is None:
-            require_memory(f"a copy of the matrix of {len(order):,} arms", oracle.p.nbytes)
+            host.require_memory(f"a copy of the matrix of {len(order):,} arms", oracle.p.nbytes)
             room = np.empty(oracle.p.shape)
         for begin in range(0, len(order), _ROWS):
             room[begin : begin + _ROWS] = oracle.p.take(order[begin : begin + _ROWS], 0).take(order, 1)

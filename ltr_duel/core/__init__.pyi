@@ -115,10 +115,8 @@ from .errors import unknown_name as unknown_name
 from .files import replacing as replacing
 from .files import replacing_files as replacing_files
 from .files import replacing_folder as replacing_folder
-from .host import is_loopback as is_loopback
 from .host import process_identity as process_identity
 from .host import processor as processor
-from .host import require_memory as require_memory
 from .host import still_runs as still_runs
 from .host import system as system
 from .host import total_memory as total_memory

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ltr_duel.core import FloatMatrix, InputError, IntMatrix, errors, handed_over, require_memory
+from ltr_duel.core import FloatMatrix, InputError, IntMatrix, errors, handed_over, host
 
 _BLOCK = 2**20  # entries that are checked together
 SUM_TOLERANCE = 1e-9  # largest difference between p + p.T and 1
@@ -78,7 +78,7 @@ def require_probabilities(p: FloatMatrix, names: tuple[str, ...]) -> None:
 
 def require_room(size: int, squares: int) -> None:
     """Raise if there is not enough memory for ``squares`` matrices of ``size`` rankers."""
-    require_memory(f"a preference matrix of {size:,} rankers", 8.0 * squares * size**2)
+    host.require_memory(f"a preference matrix of {size:,} rankers", 8.0 * squares * size**2)
 
 
 def _real(name: str, given: NDArray[Any]) -> FloatMatrix:

@@ -6,7 +6,7 @@ import asyncio
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from ltr_duel.core import InputError, errors, is_loopback, places
+from ltr_duel.core import InputError, errors, places
 
 _LONGEST = 10_000_000  # bytes of an answer
 _LONGEST_WAIT = 60.0  # seconds for a connection or an answer
@@ -31,21 +31,21 @@ def address_of(url: str, *, allow_remote: bool = False) -> Address:
     """Read a URL. Raises `InputError` if the form is invalid, or for another machine without ``allow_remote``."""
     try:
         parts = urlsplit(url)
-        host, port = parts.hostname, parts.port
+        name, port = parts.hostname, parts.port
     except ValueError:
-        host = port = None
+        name = port = None
     if (
-        not host
+        not name
         or parts.scheme not in ("http", "https")
         or parts.username
         or parts[2:] not in (("", "", ""), ("/", "", ""))
     ):
         raise InputError(f"the address of a service must have the form http://127.0.0.1:8080, not {errors.shown(url)}")
     tls = parts.scheme == "https"
-    address = Address("127.0.0.1" if host == "localhost" and not tls else host, port or (443 if tls else 80), tls)
-    if not is_loopback(address.host) and not allow_remote:
+    address = Address("127.0.0.1" if name == "localhost" and not tls else name, port or (443 if tls else 80), tls)
+    if not host.is_loopback(address.host) and not allow_remote:
         raise InputError(
-            f"{host} is another machine, where simulated users would be counted as real users (--allow-remote)"
+            f"{name} is another machine, where simulated users would be counted as real users (--allow-remote)"
         )
     return address
 
@@ -56,8 +56,8 @@ class Connection:
     def __init__(self, address: Address, api_key: str = "") -> None:
         self._address = address
         key = f"authorization: Bearer {api_key}\r\n" if api_key else ""
-        host = f"[{address.host}]" if ":" in address.host else address.host
-        self._head = f"host: {host}:{address.port}\r\n{key}content-type: application/json\r\n"
+        name = f"[{address.host}]" if ":" in address.host else address.host
+        self._head = f"host: {name}:{address.port}\r\n{key}content-type: application/json\r\n"
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def post(self, path: str, body: bytes) -> Answer:

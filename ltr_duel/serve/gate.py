@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Router
 from starlette.types import Message, Receive, Scope, Send
 
-from ltr_duel.core import InputError, is_loopback
+from ltr_duel.core import InputError
 from ltr_duel.live import BusyError, ExpiredError, StoreError, TokenError, UsedError
 from ltr_duel.serve.events import EventLog
 from ltr_duel.serve.keys import ApiKeys, authorization
@@ -191,10 +191,10 @@ async def _refuse(refusal: Refusal, scope: Scope, receive: Receive, send: Send) 
     await send({"type": "http.response.body", "body": b""})
 
 
-def _is_local(host: bytes) -> bool:
+def _is_local(header: bytes) -> bool:
     """Whether a header ``Host`` names the loopback address or localhost."""
-    name = host.decode("latin-1").lower()
-    return is_loopback(name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0])
+    name = header.decode("latin-1").lower()
+    return host.is_loopback(name[1:].partition("]")[0] if name.startswith("[") else name.partition(":")[0])
 
 
 class Several:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ltr_duel.core import InputError, is_loopback, schema
+from ltr_duel.core import InputError, host, schema
 
 LOGGED = ("all", "errors", "none")
 
@@ -39,7 +39,7 @@ class ServiceSettings:
     @property
     def loopback(self) -> bool:
         """Whether only this machine can reach the service."""
-        return is_loopback(self.host)
+        return host.is_loopback(self.host)
 
 
 def service_settings(given: Mapping[str, Any], where: str) -> ServiceSettings:

@@ -12,7 +12,7 @@ import ltr_duel.core.host as host
 from ltr_duel.bandits import POLICIES, LivePolicy, Run
 from ltr_duel.bandits.memory_needs import run_bytes
 from ltr_duel.bandits.state import arrays_in
-from ltr_duel.core import InputError, require_memory
+from ltr_duel.core import InputError, host
 from ltr_duel.preferences import PreferenceMatrix
 from ltr_duel.preferences.synthetic import equal_gaps, from_utilities
 from ltr_duel.simulation import FromMatrix, simulate
@@ -61,7 +61,7 @@ def test_where_nothing_is_known_nothing_is_refused(monkeypatch):
 
     monkeypatch.setattr("psutil.virtual_memory", refused)
     monkeypatch.setattr(host, "PROC", Path("nowhere"))
-    require_memory("a lot", 10**18)
+    host.require_memory("a lot", 10**18)
 
 
 def test_this_system_reports_what_is_free():

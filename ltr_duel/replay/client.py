@@ -6,7 +6,7 @@ import asyncio
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
-from ltr_duel.core import InputError, errors, places
+from ltr_duel.core import InputError, errors, host, places
 
 _LONGEST = 10_000_000  # bytes of an answer
 _LONGEST_WAIT = 60.0  # seconds for a connection or an answer

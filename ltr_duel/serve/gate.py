@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Router
 from starlette.types import Message, Receive, Scope, Send
 
-from ltr_duel.core import InputError
+from ltr_duel.core import InputError, host
 from ltr_duel.live import BusyError, ExpiredError, StoreError, TokenError, UsedError
 from ltr_duel.serve.events import EventLog
 from ltr_duel.serve.keys import ApiKeys, authorization

@@ -8,7 +8,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-import ltr_duel.core.host as host
 from ltr_duel.bandits import POLICIES, LivePolicy, Run
 from ltr_duel.bandits.memory_needs import run_bytes
 from ltr_duel.bandits.state import arrays_in

@@ -155,7 +155,8 @@ def live_drivers(store: Store) -> list[dict[str, Any]]:
             with suppress(InputError, OSError):  # a damaged or removed file counts as no driver
                 about = read_record(path, "a driver", _ABOUT)
                 beat = path.with_suffix(_LEASE).stat().st_mtime
-                if _is_held(_lease(store, path.name)) and _now(store) - beat < SILENT:
+                here = about["host"] == socket.gethostname()  # its process exists, even if it is paused
+                if _is_held(_lease(store, path.name)) and (here or _now(store) - beat < SILENT):
                     found.append(about)
     return found
 

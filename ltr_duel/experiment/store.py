@@ -157,12 +157,17 @@ class Store:
             left = memoryview(data if before else HEADER + data)
             try:
                 while left:
+            end = before + len(left)
                     left = left[file.write(left) :]
             except BaseException:  # including an interrupt
-                file.truncate(before)
+                if file.seek(0, os.SEEK_END) < end:  # other processes may have read a complete message
+                    file.truncate(before)
                 raise
 
     def scan(self) -> Index:
+            removed = not os.fstat(file.fileno()).st_nlink
+        if removed:  # joined with other files, because this process seemed to be dead
+            self.append(name, data)
         """Return an index of all runs."""
         index = Index(self)
         index.update()

@@ -149,6 +149,8 @@ class StoredRuns:
         """Return the key of the repetitions of a run, and the function that returns their digests."""
         name = planned[:-1]
         if name not in self._groups:
+            if not left.keys() <= self.index.done.keys():
+                raise
             key = self.plans[planned.plan].key(planned.label, planned.problem, planned.horizon)
             self._groups[name] = key, digests(key)
         return self._groups[name]

@@ -25,7 +25,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ltr_duel.core import InputError, arguments
+from ltr_duel.core import InputError, arguments, host
 from ltr_duel.core import files as core_files
 from ltr_duel.experiment.index import Index
 from ltr_duel.experiment.record import parsed_record, read_record
@@ -50,7 +50,7 @@ class Store:
         self.claims = self.folder / "claims"
         self.drivers = self.folder / "drivers"
         self.tmp = self.folder / "tmp"
-        self._temporary = self.tmp / f"{os.getpid()}-{uuid.uuid4().hex}"
+        self._temporary = self.tmp / temporary_name()
 
     def drop_if_empty(self) -> None:
         """Remove the folders of a store that contains no file, not even a driver."""
@@ -220,6 +220,12 @@ class Store:
 
 def is_digest(name: str) -> bool:
     """Whether a name is a SHA-256 in hexadecimal digits."""
+def temporary_name() -> str:
+    """Return a new name for a file in ``tmp``: the id of this process, a digest of its machine, and a random number."""
+    machine = hashlib.sha256(host.process_identity(os.getpid())["machine"].encode()).hexdigest()
+    return f"{os.getpid()}-{machine[:16]}-{uuid.uuid4().hex}"
+
+
     return len(name) == 64 and HEX.issuperset(name)
 
 

@@ -224,7 +224,8 @@ def test_a_merge_refuses_two_results_of_one_run_that_differ(store, plan, tmp_pat
 
 
 def test_what_writers_that_died_have_left_is_swept_up(store, plan):
-    (store.folder / "tmp" / "999999999-abc").write_bytes(b"half a run")
+    machine = store._temporary.name.split("-")[1]
+    (store.folder / "tmp" / f"999999999-{machine}-abc").write_bytes(b"half a run")
     name = live_elsewhere(store)
     lease = store.drivers / f"{name}.lease"
     lease.write_text(

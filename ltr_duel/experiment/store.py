@@ -53,12 +53,14 @@ class Store:
         self._temporary = self.tmp / temporary_name()
 
     def drop_if_empty(self) -> None:
-        """Remove the folders of a store that contains no file, not even a driver."""
-        if not self.folder.is_dir() or any(path.is_file() for path in self.folder.rglob("*")):
+        """Remove the folders of a store that contains no file, not even a driver, except for its lock."""
+        lock = self.folder / "drivers.lock"
+        if not self.folder.is_dir() or any(path.is_file() and path != lock for path in self.folder.rglob("*")):
             return
         with suppress(OSError):  # another process may begin to use them
-            for folder in sorted(self.folder.rglob("*"), reverse=True):
+            for folder in sorted(set(self.folder.rglob("*")) - {lock}, reverse=True):
                 folder.rmdir()
+            lock.unlink(missing_ok=True)
             self.folder.rmdir()
 
     def prepare(self) -> None:
@@ -155,19 +157,19 @@ class Store:
         with self._said(path := self.place("runs", name)), open(path, "ab", buffering=0) as file:
             before = file.seek(0, os.SEEK_END)
             left = memoryview(data if before else HEADER + data)
+            end = before + len(left)
             try:
                 while left:
-            end = before + len(left)
                     left = left[file.write(left) :]
             except BaseException:  # including an interrupt
                 if file.seek(0, os.SEEK_END) < end:  # other processes may have read a complete message
                     file.truncate(before)
                 raise
-
-    def scan(self) -> Index:
             removed = not os.fstat(file.fileno()).st_nlink
         if removed:  # joined with other files, because this process seemed to be dead
             self.append(name, data)
+
+    def scan(self) -> Index:
         """Return an index of all runs."""
         index = Index(self)
         index.update()
@@ -218,14 +220,14 @@ class Store:
         }
 
 
-def is_digest(name: str) -> bool:
-    """Whether a name is a SHA-256 in hexadecimal digits."""
 def temporary_name() -> str:
     """Return a new name for a file in ``tmp``: the id of this process, a digest of its machine, and a random number."""
     machine = hashlib.sha256(host.process_identity(os.getpid())["machine"].encode()).hexdigest()
     return f"{os.getpid()}-{machine[:16]}-{uuid.uuid4().hex}"
 
 
+def is_digest(name: str) -> bool:
+    """Whether a name is a SHA-256 in hexadecimal digits."""
     return len(name) == 64 and HEX.issuperset(name)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pyarrow as pa
 
 from ltr_duel.core import InputError
-from ltr_duel.experiment.runs_file import HEX, SCHEMA, SUFFIX, Gap, Message, decode_batch, find_messages
+from ltr_duel.experiment.runs_file import HEX, SCHEMA, SUFFIX, Message, decode_batch, find_messages
 
 if TYPE_CHECKING:
     from ltr_duel.experiment.store import Store
@@ -40,6 +41,7 @@ class Index:
         self.lost = False  # whether a file has disappeared because it was joined with others
         self._store = store
         self._ends: dict[str, int] = {}  # position up to which each file has been read
+        self._gaps: dict[str, list[str]] = {}  # damaged bytes of each file
         self._closed: set[str] = set()  # files of ended processes, read completely
 
     def generation(self, digest: str) -> int:
@@ -52,9 +54,10 @@ class Index:
 
     def update(self, but: str = "") -> None:
         """Read the messages written since the last update, except those in the file ``but``."""
+        names = sorted(os.listdir(self._store.runs))  # before the drivers, so that each of these files has its driver
         alive = set(os.listdir(self._store.drivers)) if self._store.drivers.is_dir() else set()
         self.foreign = []
-        for name in sorted(os.listdir(self._store.runs)):
+        for name in names:
             if name in self._closed or name == but:
                 continue
             stem, _, suffix = name.partition(".")
@@ -66,15 +69,19 @@ class Index:
                 except OSError as error:
                     why = error.strerror or "not an ordinary file"
                     self.broken[name] = f"{self._store.runs / name}: cannot be read: {why}"
-            else:
+                except (InputError, MemoryError) as error:
+                    raise type(error)(f"{self._store.runs / name}: {error}") from None
+            elif not name.startswith(".nfs"):  # NFS keeps a removed file under such a name while it is open
                 self.foreign.append(name)
 
     def _follow(self, name: str, *, growing: bool) -> None:
         """Continue reading one file."""
         path, end = self._store.place("runs", name), self._ends.get(name, 0)
-        size = os.stat(path).st_size
-        if size > end:
-            with pa.OSFile(path, "rb") as file:
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            raise OSError("not an ordinary file")  # opening a pipe would wait
+        with pa.OSFile(path, "rb") as file:  # opened before its size is read, which NFS may have cached
+            size = file.size()
+            if size > end:
                 for one in find_messages(file, size, end):
                     if isinstance(one, Message):
                         self._add(one, name)
@@ -82,15 +89,14 @@ class Index:
                     elif one.torn or (growing and one.stop == size):
                         break  # an incomplete message, which may still be completed
                     else:
-                        self._damaged(name, one)
+                        self._gaps.setdefault(name, []).append(f"bytes {one.start:,} to {one.stop:,}")
                         end = one.stop
         self._ends[name], self.sizes[name] = end, size
+        self.broken.pop(name, None)  # it could not be read before
+        if name in self._gaps:
+            self.broken[name] = f"{path}: damaged: {', '.join(self._gaps[name])} are not runs"
         if not growing:
             self._closed.add(name)
-
-    def _damaged(self, name: str, gap: Gap) -> None:
-        what = f"bytes {gap.start:,} to {gap.stop:,} are not runs"
-        self.broken[name] = f"{self._store.runs / name}: damaged: {what}"
 
     def _add(self, message: Message, name: str) -> None:
         for row, (digest, generation) in enumerate(zip(message.runs, message.generations, strict=True)):

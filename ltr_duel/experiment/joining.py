@@ -5,18 +5,19 @@ from __future__ import annotations
 import os
 import uuid
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
-from ltr_duel.core import InputError
+from ltr_duel.core import InputError, files
 from ltr_duel.experiment.counts import Counts, counts_of, same_counts
 from ltr_duel.experiment.leases import live_drivers, locked
 from ltr_duel.experiment.plan_file import read_plans
 from ltr_duel.experiment.runs_file import SCHEMA, SUFFIX, write_batches
-from ltr_duel.experiment.store import Store
+from ltr_duel.experiment.store import Store, StoreFullError
 from ltr_duel.experiment.stored_runs import StoredRuns
 
 MANY = 64  # number of files at which small files are joined
@@ -38,21 +39,25 @@ def join(store: Store, names: Collection[str]) -> None:
     """Replace several files by one file, with the newest row of each run; bytes that are not runs are dropped.
 
     Files of live processes are left as they are. If this process is killed here, runs are stored twice, which is
-    harmless; processes that are reading a removed file read the index again.
+    harmless; processes that are reading a removed file read the index again. If the disk is full, no file is joined.
     """
     if not names:
         return
-    with locked(store):
+    with suppress(StoreFullError), locked(store):
         alive = {driver["id"] + SUFFIX for driver in live_drivers(store)}
         runs = StoredRuns(store, ())
-        chosen = {name for name in names if name in runs.index.sizes} - alive
+        sizes = runs.index.sizes  # of this index; reading runs may make another one
+        chosen = {name for name in names if name in sizes} - alive
         digests = [digest for digest, place in runs.index.done.items() if place.file in chosen]
         if digests:
             with store.writing(store.place("runs", uuid.uuid4().hex + SUFFIX)) as file:
                 write_batches(file, (rows for _, rows in runs.batches(digests)))
+                file.flush()
+                os.fsync(file.fileno())
+            files.sync_folder(store.runs)
         for name in chosen:
             path = store.place("runs", name)
-            if os.stat(path).st_size == runs.index.sizes[name]:  # nothing was appended meanwhile
+            if os.stat(path).st_size == sizes[name]:  # nothing was appended meanwhile
                 store.remove(path)
 
 

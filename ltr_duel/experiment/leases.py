@@ -27,7 +27,7 @@ from filelock import FileLock, SoftFileLease, Timeout
 from ltr_duel.core import InputError, places
 from ltr_duel.experiment.record import NUMBER, Fields, read_record
 from ltr_duel.experiment.runs_file import HEX
-from ltr_duel.experiment.store import Store, StoreFullError
+from ltr_duel.experiment.store import Store, StoreFullError, temporary_name
 
 _BEAT = 5.0
 SILENT = 60.0  # seconds without a renewal after which a driver on another machine counts as dead
@@ -43,14 +43,14 @@ class Driver:
 
     def __init__(self, store: Store, about: dict[str, Any]) -> None:
         self.store, self.id = store, uuid.uuid4().hex
-        self._about, self._ended, self._claiming = about, False, threading.Lock()
+        identity = {"id": self.id, "host": socket.gethostname(), "pid": os.getpid(), "began": time.time()}
+        self._about = json.dumps(about | identity).encode()
+        self._ended, self._claiming = False, threading.Lock()
         self._lock, self._mine = locked(store), set[str]()
         self._peers: dict[str, SoftFileLease] = {}  # by id; each object measures the time without a renewal
 
     def __enter__(self) -> Self:
-        identity = {"id": self.id, "host": socket.gethostname(), "pid": os.getpid(), "began": time.time()}
-        with self._lock:
-            self.store.write(self.store.place("drivers", self.id), json.dumps(self._about | identity).encode())
+        with self._lock, self._said():
             self._hold()
             self._sweep()
         return self
@@ -103,12 +103,20 @@ class Driver:
         self.store.remove(self._place(digest, self.id))
         self._mine.discard(digest)
 
-    def _hold(self, lost: object = None) -> None:
-        """Acquire the lease, again if another machine has removed it."""
-        with self._claiming, suppress(Timeout, OSError):
-            if not self._ended:
-                self._lease = _lease(self.store, self.id, self._hold)
-                self._lease.acquire()
+    def _hold(self) -> None:
+        """Write the file of this driver and acquire its lease."""
+        Store(self.store.folder).write(self.store.place("drivers", self.id), self._about)  # perhaps in another thread
+        self._lease = _lease(self.store, self.id, self._hold_again)
+        self._lease.acquire()
+
+    def _hold_again(self, lost: object) -> None:
+        """Acquire the lease after another machine has removed it; its thread tries until it succeeds."""
+        while not self._ended:
+            with suppress(InputError, OSError), self._claiming:
+                if not self._ended:
+                    self._hold()
+                return
+            time.sleep(_BEAT)
 
     def _lives(self, owner: str) -> bool:
         """Whether a driver holds its lease."""
@@ -123,11 +131,12 @@ class Driver:
         for digest, owner in _owners(self.store).items():
             if not lives(owner):
                 self.store.remove(self._place(digest, owner))
-        hour_ago, running = time.time() - 3600, set(map(str, psutil.pids()))
+        hour_ago, running = _now(self.store) - 3600, set(map(str, psutil.pids()))
+        machine = temporary_name().split("-")[1]
         for path in self.store.tmp.iterdir():
-            pid = path.name.partition("-")[0]
+            pid, _, rest = path.name.partition("-")
             with suppress(FileNotFoundError):  # another driver has finished writing it
-                if path.stat().st_mtime < hour_ago or pid not in running:
+                if path.stat().st_mtime < hour_ago or (rest.startswith(machine) and pid not in running):
                     path.unlink()
 
 
@@ -155,14 +164,15 @@ def live_drivers(store: Store) -> list[dict[str, Any]]:
             with suppress(InputError, OSError):  # a damaged or removed file counts as no driver
                 about = read_record(path, "a driver", _ABOUT)
                 beat = path.with_suffix(_LEASE).stat().st_mtime
-                if _is_held(_lease(store, path.name)) and _now(store) - beat < SILENT:
+                here = about["host"] == socket.gethostname()  # its process exists, even if it is paused
+                if _is_held(_lease(store, path.name)) and (here or _now(store) - beat < SILENT):
                     found.append(about)
     return found
 
 
 def _now(store: Store) -> float:
     """Return the time of the clock that dates files, which may belong to another machine."""
-    path = store.tmp / f"{os.getpid()}-clock-{uuid.uuid4().hex}"
+    path = store.tmp / temporary_name()
     try:
         path.touch()
         now = path.stat().st_mtime

@@ -9,6 +9,7 @@ message, reading continues at the next sound message.
 from __future__ import annotations
 
 import hashlib
+import re
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, BinaryIO, NamedTuple
@@ -36,13 +37,13 @@ SCHEMA = pa.schema(
     ],
     {
         "format": FORMAT,
-        "run": "SHA-256 of the run's key; its row in plans/*.parquet says which run it is",
-        "generation": "of several rows of one run the one with the highest number counts",
+        "run": "SHA-256 of the run's key; plans/*.parquet contain the components of the key",
+        "generation": "if a run has several rows, the row with the highest generation counts",
         "finished": "seconds since 1970",
         "origin": "origins/<origin>.json: experiment, program, libraries, machine",
-        "steps": "rows t, recommended, outcomes, then pulls, best and worst of each arm; in each row the difference"
-        " between a checkpoint and the one before it",
-        "exposure": "of each arm at each checkpoint, row by row of checkpoints; null: half of the pulls",
+        "steps": "rows t, recommended, outcomes, then pulls, best and worst of each arm; each row contains the"
+        " differences between consecutive checkpoints",
+        "exposure": "exposure of each arm, one checkpoint after another; null if it is half of the pulls",
     },
 )
 HEADER = SCHEMA.serialize().to_pybytes()
@@ -125,19 +126,24 @@ def _joined(batches: Sequence[pa.RecordBatch]) -> bytes:
 def decode_batch(raw: bytes, columns: Sequence[str] = tuple(SCHEMA.names)) -> pa.RecordBatch:
     """Return columns of a batch from its message.
 
-    Raises `InputError` with a part of a sentence if the checksum does not match, or the message is not a batch of runs.
+    Raises `InputError` with a part of a sentence if the checksum does not match, or the message is not a batch of runs,
+    and `MemoryError` if too little memory is free.
     """
     if not _is_sound(raw):
         raise InputError("the checksum of its batch does not match")
     fields = [SCHEMA.get_field_index(name) for name in columns]
     options = pa.ipc.IpcReadOptions(included_fields=fields, use_threads=False)
     try:
-        host.require_memory("its batch", _expanded(raw))
+        host.require_memory("a batch of runs", _expanded(raw))
         batch = pa.ipc.open_stream(pa.py_buffer(HEADER + raw), options=options).read_next_batch()
         batch.validate(full=True)
+    except (InputError, MemoryError) as error:  # the batch may be sound
+        raise MemoryError(str(error)) from None
     except (pa.ArrowException, OSError, ValueError, IndexError, struct.error) as error:
         raise InputError(f"its batch cannot be decoded: {(str(error).splitlines() or [''])[0]}") from None
-    if any(column.null_count for column, field in zip(batch, batch.schema, strict=True) if not field.nullable):
+    required = [column for column, field in zip(batch, batch.schema, strict=True) if not field.nullable]
+    values = [column.flatten() for column in batch if isinstance(column, pa.ListArray)]
+    if any(column.null_count for column in required + values):
         raise InputError("its batch has missing values")
     return batch
 
@@ -147,6 +153,8 @@ def find_messages(file: pa.NativeFile, size: int, start: int = 0) -> Iterator[Me
 
     size: the number of bytes to read; another process may be appending more.
     start: the offset of a message.
+
+    Raises `InputError` if another version has written the file, and `MemoryError` if too little memory is free.
     """
     here = start
     while here < size:
@@ -157,6 +165,8 @@ def find_messages(file: pa.NativeFile, size: int, start: int = 0) -> Iterator[Me
             here += message.size
             continue
         rest = _read(file, here, size - here)
+        if here == 0:
+            _require_format(rest)
         found = _next_message(file, rest, here)
         begun = rest.startswith(_CONTINUED) or _CONTINUED.startswith(rest)
         yield Gap(here, found, torn=found == size and not end and (begun or not any(rest)))
@@ -166,23 +176,33 @@ def find_messages(file: pa.NativeFile, size: int, start: int = 0) -> Iterator[Me
 def _end(file: pa.NativeFile, offset: int, size: int) -> int:
     """Return the end of the message at an offset, or 0 if there is no complete message."""
     try:
-        file.seek(offset)
-        pa.ipc.read_message(file)
-        return int(file.tell()) if file.tell() <= size else 0
-    except (pa.ArrowException, EOFError, OSError, ValueError):
+        begun, count = struct.unpack("<4si", _read(file, offset, 8))
+        metadata = _read(file, offset + 8, count) if begun == _CONTINUED and 0 < count <= size else b""
+        body = _field(metadata, _target(metadata, 0), 3)
+        end = offset + 8 + count + int(struct.unpack_from("<Q", metadata, body)[0] if body else 0)
+    except struct.error:
         return 0
+    return end if end <= size else 0
 
 
 def _message(file: pa.NativeFile, offset: int, end: int) -> Message | None:
     """Return the message at an offset, or None if it is not sound. The schema, at the beginning, has no runs."""
     raw = _read(file, offset, end - offset)
     try:
-        if offset == 0 and pa.ipc.read_schema(pa.py_buffer(raw)).equals(SCHEMA, check_metadata=True):
+        schema = pa.ipc.read_schema(pa.py_buffer(raw)) if offset == 0 else None
+        if schema and schema.equals(SCHEMA) and (schema.metadata or {}).get(b"format") == FORMAT.encode():
             return Message(offset, len(raw), [], [])
         batch = decode_batch(raw, _INDEXED)
     except (InputError, pa.ArrowException, OSError, ValueError):
         return None
     return Message(offset, len(raw), batch["run"].to_pylist(), batch["generation"].to_pylist())
+
+
+def _require_format(data: bytes) -> None:
+    """Raise an error if the batches of a file, not only its damaged schema, have the format of another version."""
+    found = re.search(rb"(ltr_duel\.runs/\d+) sha256:", data)
+    if found and found[1] != FORMAT.encode():
+        raise InputError(f"its format is {found[1].decode()!r}: another version of ltr-duel has written it")
 
 
 def _next_message(file: pa.NativeFile, rest: bytes, offset: int) -> int:

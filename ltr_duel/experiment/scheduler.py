@@ -165,7 +165,9 @@ class Scheduler:
                     if self.left:
                         time.sleep(_POLL)
                         progress.tick()
-            join(self.store, self._join)
+            if self._join:
+                join(self.store, self._join)
+                self.damaged |= self.store.scan().broken
         except KeyboardInterrupt:
             interrupted = True
         except (SchedulerGoneError, StoreFullError, WorkersDiedError) as error:
@@ -198,8 +200,8 @@ class Scheduler:
                     self._pace.learn(self._underway[outcome.digest], outcome.seconds)
                     progress.done(outcome.decisions)
                 if len(waiting) >= _TOGETHER or time.monotonic() - kept > _LATEST:
-                    some, waiting, kept = waiting, [], time.monotonic()
-                    self._keep(some, driver)
+                    self._keep(waiting, driver)
+                    kept = time.monotonic()
         finally:  # also after an interrupt
             self._keep(waiting, driver)
 
@@ -250,9 +252,12 @@ class Scheduler:
                 self._todo[run.number] = 0
             yield done or failed
 
-    def _keep(self, outcomes: Sequence[Outcome], driver: Driver) -> None:
-        """Store runs in the driver's file and each failure in a separate file, then release the claims."""
-        runs = [self._underway.pop(outcome.digest) for outcome in outcomes]
+    def _keep(self, outcomes: list[Outcome], driver: Driver) -> None:
+        """Store runs in the driver's file and each failure in a separate file, then release the claims.
+
+        Stored outcomes are removed from the list, so after an interrupt the others can still be stored.
+        """
+        runs = [self._underway[outcome.digest] for outcome in outcomes]
         rows, now = [], time.time()
         for run, outcome in zip(runs, outcomes, strict=True):
             if outcome.counts is None:
@@ -263,7 +268,8 @@ class Scheduler:
                 rows.append(Row(run.digest, *about, *outcome.counts))
         if rows:
             self.store.append(driver.id + SUFFIX, encode_rows(rows))
-        for run, outcome in zip(runs, outcomes, strict=True):
+        for run, outcome in zip(runs, tuple(outcomes), strict=True):
+            del outcomes[0], self._underway[run.digest]
             if outcome.counts is None:
                 self.failed.add(run.digest)
             else:

@@ -25,7 +25,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from ltr_duel.core import InputError, arguments
+from ltr_duel.core import InputError, arguments, host
 from ltr_duel.core import files as core_files
 from ltr_duel.experiment.index import Index
 from ltr_duel.experiment.record import parsed_record, read_record
@@ -50,15 +50,17 @@ class Store:
         self.claims = self.folder / "claims"
         self.drivers = self.folder / "drivers"
         self.tmp = self.folder / "tmp"
-        self._temporary = self.tmp / f"{os.getpid()}-{uuid.uuid4().hex}"
+        self._temporary = self.tmp / temporary_name()
 
     def drop_if_empty(self) -> None:
-        """Remove the folders of a store that contains no file, not even a driver."""
-        if not self.folder.is_dir() or any(path.is_file() for path in self.folder.rglob("*")):
+        """Remove the folders of a store that contains no file, not even a driver, except for its lock."""
+        lock = self.folder / "drivers.lock"
+        if not self.folder.is_dir() or any(path.is_file() and path != lock for path in self.folder.rglob("*")):
             return
         with suppress(OSError):  # another process may begin to use them
-            for folder in sorted(self.folder.rglob("*"), reverse=True):
+            for folder in sorted(set(self.folder.rglob("*")) - {lock}, reverse=True):
                 folder.rmdir()
+            lock.unlink(missing_ok=True)
             self.folder.rmdir()
 
     def prepare(self) -> None:
@@ -155,12 +157,17 @@ class Store:
         with self._said(path := self.place("runs", name)), open(path, "ab", buffering=0) as file:
             before = file.seek(0, os.SEEK_END)
             left = memoryview(data if before else HEADER + data)
+            end = before + len(left)
             try:
                 while left:
                     left = left[file.write(left) :]
             except BaseException:  # including an interrupt
-                file.truncate(before)
+                if file.seek(0, os.SEEK_END) < end:  # other processes may have read a complete message
+                    file.truncate(before)
                 raise
+            removed = not os.fstat(file.fileno()).st_nlink
+        if removed:  # joined with other files, because this process seemed to be dead
+            self.append(name, data)
 
     def scan(self) -> Index:
         """Return an index of all runs."""
@@ -211,6 +218,12 @@ class Store:
         return {
             path.stem: read_record(path, "the record of a failed run", _FAILURE) for path in self.files(self.failed)
         }
+
+
+def temporary_name() -> str:
+    """Return a new name for a file in ``tmp``: the id of this process, a digest of its machine, and a random number."""
+    machine = hashlib.sha256(host.process_identity(os.getpid())["machine"].encode()).hexdigest()
+    return f"{os.getpid()}-{machine[:16]}-{uuid.uuid4().hex}"
 
 
 def is_digest(name: str) -> bool:

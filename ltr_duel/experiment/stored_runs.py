@@ -110,12 +110,18 @@ class StoredRuns:
         """Return the digest of another repetition of a planned run."""
         return self._group(planned)[1](repetition)
 
+    def row(self, digest: str) -> pa.RecordBatch:
+        """Return the row of a run. Raises `InputError` if the run is damaged or not finished."""
+        if digest not in self.index.done:
+            raise InputError(f"{self.store.folder}: the run {digest} is not finished")
+        ((_, row),) = self.batches([digest])
+        return row
+
     def manifest(self, digest: str) -> dict[str, Any]:
-        """Return the origin and the cost of a run. Raises `InputError` if the run is damaged or not planned."""
+        """Return the origin and the cost of a run. Raises `InputError` if it is damaged, unplanned or unfinished."""
         if digest not in self.planned:
             raise InputError(f"{self.store.folder}: no plan here contains the run {digest}")
-        ((_, rows),) = self.batches([digest])
-        planned, (row,) = self.planned[digest], rows.select(_FACTS).to_pylist()
+        planned, (row,) = self.planned[digest], self.row(digest).select(_FACTS).to_pylist()
         about = self.plans[planned.plan].about
         problem, seconds, decisions = about["problems"][planned.problem], row["seconds"], row["decisions"]
         return {
@@ -143,6 +149,8 @@ class StoredRuns:
                     del left[digest]
         except InputError:  # another process has joined files, so the runs are in a new file
             self.index = self.store.scan()
+            if not left.keys() <= self.index.done.keys():
+                raise
             yield from self.index.batches(left, columns)
 
     def _group(self, planned: Planned) -> tuple[dict[str, Any], Callable[[int], str]]:

@@ -112,10 +112,9 @@ def _repeat(stored: StoredRuns, plan: Plan, wanted: Collection[str]) -> Iterator
         left.discard(run.digest)
         outcome = execute(plan.task(run))
         why = ""
-        ((_, rows),) = stored.batches([run.digest])
         if outcome.counts is None:
             why = f"{run.digest}: failed when repeated ({outcome.error})"
-        elif not same_counts(outcome.counts, counts_of(rows, 0)):
+        elif not same_counts(outcome.counts, counts_of(stored.row(run.digest), 0)):
             where = f"{run.label}, horizon {run.horizon}, repetition {run.repetition}"
             why = f"{run.digest}: different counts when repeated ({where})"
         yield run.digest, why

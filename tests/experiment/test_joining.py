@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import errno
+import io
+import os
 import shutil
+from pathlib import Path
 
 import pytest
 
+from ltr_duel.core import InputError
 from ltr_duel.experiment.backends.backend import Backend
+from ltr_duel.experiment.index import Index
 from ltr_duel.experiment.joining import MANY, join, join_if_many
 from ltr_duel.experiment.leases import Driver
 from ltr_duel.experiment.plan import Shard
@@ -14,7 +20,7 @@ from ltr_duel.experiment.results import StudyResults
 from ltr_duel.experiment.run import run_experiment
 from ltr_duel.experiment.store import Store
 from ltr_duel.experiment.verify import verify_store
-from tests.experiment.conftest import damage, matrix_spec, plan_of, results_of, runs_in
+from tests.experiment.conftest import add_row, damage, matrix_spec, plan_of, results_of, row_of, runs_in
 
 ONE = Backend(jobs=1)
 
@@ -110,4 +116,60 @@ def test_results_are_read_though_files_are_joined_meanwhile(store):
 def test_few_files_are_left_as_they_are(store):
     before = files(store)
     join_if_many(store)
+    assert files(store) == before
+
+
+def test_the_file_of_a_paused_process_on_this_machine_is_left_alone(store):
+    before, row = files(store), row_of(store.folder, runs_in(store.folder)[0])
+    with Driver(store, {"jobs": 1, "backend": "threads"}) as driver:
+        add_row(store.folder, row, name=f"{driver.id}.arrows", generation=1)
+        os.utime(store.drivers / f"{driver.id}.lease", (1e9, 1e9))
+        join(store, files(store))
+        assert f"{driver.id}.arrows" in files(store) and not files(store) & before
+
+
+def test_runs_are_appended_again_if_their_file_was_removed_meanwhile(store, monkeypatch):
+    row = row_of(store.folder, runs_in(store.folder)[0])
+
+    def opened(path, *how, **more):
+        monkeypatch.undo()
+        file = io.FileIO(path, "ab")
+        Path(path).unlink()
+        return file
+
+    monkeypatch.setattr("ltr_duel.experiment.store.open", opened, raising=False)
+    add_row(store.folder, row, run="ab" * 32)
+    assert "ab" * 32 in store.scan().done
+
+
+def test_runs_that_are_appended_while_files_are_joined_are_kept(store, monkeypatch):
+    row, name = row_of(store.folder, runs_in(store.folder)[0]), min(files(store))
+    batches = Index.batches
+
+    def fails_once(self, *given):
+        monkeypatch.setattr(Index, "batches", batches)
+        add_row(store.folder, row, name=name, run="ab" * 32)
+        raise InputError("cannot be read")
+
+    monkeypatch.setattr(Index, "batches", fails_once)
+    join(store, files(store))
+    assert len(store.scan().done) == 10
+
+
+def test_the_new_file_is_on_the_disk_before_the_old_ones_are_removed(store, monkeypatch):
+    done: list[str] = []
+    sync, remove = os.fsync, Store.remove
+    monkeypatch.setattr(os, "fsync", lambda handle: (done.append("sync"), sync(handle)))
+    monkeypatch.setattr(Store, "remove", lambda self, path: (done.append("remove"), remove(self, path)))
+    join(store, files(store))
+    assert done == ["sync", "sync", "remove", "remove", "remove"]
+
+
+def test_files_are_not_joined_on_a_full_disk(store, monkeypatch):
+    def full(*given):
+        raise OSError(errno.ENOSPC, "full")
+
+    before = files(store)
+    monkeypatch.setattr("ltr_duel.experiment.joining.write_batches", full)
+    join(store, before)
     assert files(store) == before

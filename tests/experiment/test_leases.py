@@ -79,3 +79,43 @@ def test_a_claim_that_cannot_be_made_says_why(store, monkeypatch):
         monkeypatch.setattr(leases, "open", full, raising=False)
         with pytest.raises(StoreFullError):
             driver.claim(["cd" * 32])
+
+
+def test_a_driver_that_was_swept_away_appears_again_also_if_that_fails_once(store, monkeypatch):
+    monkeypatch.setattr(leases, "_BEAT", 0.02)
+    acquire, failures = leases.SoftFileLease.acquire, [OSError(errno.EIO, "no answer")]
+
+    def acquired(self, *given, **how):
+        if how.pop("fails", True) and failures and self.lock_file.endswith(f"{driver.id}.lease"):
+            raise failures.pop()
+        return acquire(self, *given, **how)
+
+    with Driver(store, ABOUT) as driver:
+        monkeypatch.setattr(leases.SoftFileLease, "acquire", acquired)
+        for path in store.drivers.iterdir():
+            path.unlink()
+        for _ in range(100):
+            if not failures and (store.drivers / driver.id).exists() and ids(store) == [driver.id]:
+                break
+            time.sleep(0.02)
+        assert ids(store) == [driver.id]
+    assert not any(store.drivers.iterdir())
+
+
+def test_a_driver_does_not_start_without_a_lease(store, monkeypatch):
+    def fails(self, *given, **how):
+        raise OSError(errno.EIO, "no answer")
+
+    monkeypatch.setattr(leases.SoftFileLease, "acquire", fails)
+    with pytest.raises(InputError, match="store: a run cannot be claimed: Input/output error"), Driver(store, ABOUT):
+        raise AssertionError("it runs without a lease")
+
+
+def test_what_other_machines_are_writing_is_not_swept_up_for_an_hour(store):
+    _, machine, rest = store._temporary.name.split("-")
+    dead, elsewhere, old = (store.tmp / f"999999999-{name}-{rest}" for name in (machine, "elsewhere", "long_ago"))
+    for path in (dead, elsewhere, old):
+        path.touch()
+    os.utime(old, (time.time() - 4000,) * 2)
+    with Driver(store, ABOUT):
+        assert list(store.tmp.iterdir()) == [elsewhere]

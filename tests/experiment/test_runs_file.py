@@ -109,9 +109,9 @@ def test_a_message_that_claims_to_expand_to_more_than_the_memory_is_refused_befo
     (raw,) = made(1)
     for size in (2**40, 2**62):
         forged = forge(raw, size)
-        with pytest.raises(InputError, match=r"its batch cannot be decoded: its batch needs [\d,.]+ GB of memory"):
-            decode_batch(forged)
-        assert isinstance(found(HEADER + forged)[0], Gap)
+        for read in (decode_batch, lambda raw: found(HEADER + raw)):
+            with pytest.raises(MemoryError, match=r"a batch of runs needs [\d,.]+ GB of memory"):
+                read(forged)
 
 
 def forge(raw, size):
@@ -135,7 +135,7 @@ def test_metadata_of_any_bytes_are_refused_by_a_sentence():
         hurt[at : at + 64] = hashlib.sha256(hurt).hexdigest().encode()
         try:
             decode_batch(bytes(hurt))
-        except InputError as error:
+        except (InputError, MemoryError) as error:
             assert "\n" not in str(error)
 
 
@@ -161,3 +161,28 @@ def test_a_run_is_read_as_it_was_written(share):
     assert read.decisions == run.decisions
     for name in (*counts, "exposure", "checkpoints", "recommended", "outcomes"):
         np.testing.assert_array_equal(getattr(read, name), getattr(written, name))
+
+
+def test_too_little_free_memory_is_no_damage(monkeypatch):
+    monkeypatch.setattr("ltr_duel.core.host._SMALL", 0)
+    monkeypatch.setattr("ltr_duel.core.host.free_memory", lambda: 10)
+    with pytest.raises(MemoryError, match="GB of memory"):
+        found(HEADER + made(1)[0])
+
+
+def test_a_null_among_the_values_of_a_run_is_refused():
+    row = Row("0" * 64, 0, 0, 0.1, 1e9, "0" * 64, 5, 1, [1, None, 1], None)
+    with pytest.raises(InputError, match="missing values"):
+        decode_batch(encode_rows([row]))
+
+
+def test_a_file_is_sound_whatever_its_metadata_explain():
+    messages = made(2)
+    header = SCHEMA.with_metadata({"format": runs_file.FORMAT, "finished": "in other words"}).serialize().to_pybytes()
+    assert len(found(header + b"".join(messages))) == 2
+
+
+def test_a_file_of_another_format_is_reported_as_another_version():
+    data = (HEADER + b"".join(made(2))).replace(b"ltr_duel.runs/1", b"ltr_duel.runs/2")
+    with pytest.raises(InputError, match=r"'ltr_duel\.runs/2': another version"):
+        found(data)

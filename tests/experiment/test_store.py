@@ -20,6 +20,7 @@ from filelock._identity import host_name
 
 from ltr_duel.core.errors import InputError
 from ltr_duel.experiment.backends.backend import Backend
+from ltr_duel.experiment.index import Index
 from ltr_duel.experiment.joining import merge_stores
 from ltr_duel.experiment.leases import Driver, claimed
 from ltr_duel.experiment.plan_file import read_plan, write_plan
@@ -224,7 +225,8 @@ def test_a_merge_refuses_two_results_of_one_run_that_differ(store, plan, tmp_pat
 
 
 def test_what_writers_that_died_have_left_is_swept_up(store, plan):
-    (store.folder / "tmp" / "999999999-abc").write_bytes(b"half a run")
+    machine = store._temporary.name.split("-")[1]
+    (store.folder / "tmp" / f"999999999-{machine}-abc").write_bytes(b"half a run")
     name = live_elsewhere(store)
     lease = store.drivers / f"{name}.lease"
     lease.write_text(
@@ -446,7 +448,83 @@ def test_a_store_with_nothing_in_it_is_dropped_and_no_other(tmp_path):
     empty, used = Store(tmp_path / "empty"), Store(tmp_path / "used")
     for one in (empty, used):
         one.prepare()
+        with Driver(one, ABOUT):
+            pass
     used.write(used.place("runs", "a.json"), b"{}")
     for one in (empty, used, Store(tmp_path / "absent")):
         one.drop_if_empty()
     assert [path.name for path in tmp_path.iterdir()] == ["used"] and used.tmp.is_dir()
+
+
+def test_finished_runs_are_kept_if_storing_them_is_interrupted(plan, tmp_path, apart, monkeypatch):
+    append = Store.append
+
+    def interrupted(self, name, data):
+        monkeypatch.setattr(Store, "append", append)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Store, "append", interrupted)
+    report = run_experiment(plan, tmp_path / "new", backend=ONE)
+    assert report.interrupted and report.done == len(runs_in(tmp_path / "new")) == 1
+
+
+def test_an_interrupt_after_the_last_byte_of_a_batch_keeps_the_batch(store, monkeypatch):
+    class Interrupted(io.FileIO):
+        def write(self, data):
+            super().write(data)
+            raise KeyboardInterrupt
+
+    message = encode_rows([row_of(store.folder, runs_in(store.folder)[0])._replace(run="ab" * 32)])
+    monkeypatch.setattr("ltr_duel.experiment.store.open", lambda *args, **kw: Interrupted(*args), raising=False)
+    with pytest.raises(KeyboardInterrupt):
+        store.append(segment(store).name, message)
+    assert "ab" * 32 in store.scan().done
+
+
+def test_a_run_without_enough_memory_to_read_the_store_changes_nothing(store, plan, monkeypatch):
+    monkeypatch.setattr("ltr_duel.core.host._SMALL", 0)
+    monkeypatch.setattr("ltr_duel.core.host.free_memory", lambda: 10)
+    before = segment(store).read_bytes()
+    with pytest.raises(MemoryError, match=r"arrows: .*GB of memory"):
+        run_experiment(plan, store.folder, backend=ONE, retry=True)
+    assert segment(store).read_bytes() == before
+
+
+def test_a_planned_run_that_is_not_finished_has_no_manifest(store):
+    path = segment(store)
+    last = runs_in(store.folder)[-1]
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(InputError, match=f"the run {last} is not finished"):
+        StudyResults(store.folder).manifest(last)
+
+
+def test_a_driver_that_starts_while_a_store_is_listed_is_followed(store, monkeypatch):
+    row, name, listdir = row_of(store.folder, runs_in(store.folder)[0]), "ab" * 16, os.listdir
+
+    def started(folder):
+        found = listdir(folder)
+        if not (store.drivers / name).exists():
+            (store.drivers / name).touch()
+            add_row(store.folder, row, name=f"{name}.arrows", run="1" * 64)
+        return found
+
+    index = Index(store)
+    monkeypatch.setattr(os, "listdir", started)
+    index.update()
+    add_row(store.folder, row, name=f"{name}.arrows", run="2" * 64)
+    index.update()
+    assert {"1" * 64, "2" * 64} <= index.done.keys()
+
+
+def test_all_damaged_bytes_of_a_file_are_named_and_an_error_that_passes_is_forgotten(store, monkeypatch):
+    digests = runs_in(store.folder)
+    for digest in (digests[1], digests[3]):
+        damage(store.folder, digest)
+    index = Index(store)
+    monkeypatch.setattr(Store, "place", lambda *given: "/proc/self/mem/x")
+    index.update()
+    assert "cannot be read" in index.broken[segment(store).name]
+    monkeypatch.undo()
+    index.update()
+    (why,) = index.broken.values()
+    assert why.count(" to ") == 2 and "cannot be read" not in why

@@ -72,7 +72,7 @@ class Settings:
         Seed of all random streams. A new store samples a seed if none is given. The seed and all earlier outcomes
         predict the lists, so keep the store private.
     deadline : float
-        Seconds after which a page is counted as seen without clicks.
+        Seconds after which a page is closed with the clicks reported so far, or as seen without clicks.
     credit : str
         The kind of outcome that credits rankers.
     late_days : float

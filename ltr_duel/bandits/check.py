@@ -48,7 +48,7 @@ def check_policy(policy: Policy | str) -> None:
     >>> from ltr_duel.bandits import POLICIES
     >>> check_policy(replace(POLICIES["random"], assumes=""))
     Traceback (most recent call last):
-    ltr_duel.bandits.policy.PolicyError: policy 'random' does not state what it assumes, or where it comes from
+    ltr_duel.bandits.policy.PolicyError: policy 'random' needs assumes= and a source, cite= or where=, in register(...)
     """
     _check(
         POLICIES.configure(policy),
@@ -89,7 +89,7 @@ def check_shape(given: components.Configured[Policy]) -> None:
     """The policy has a description, and ``init`` returns its ``State``: arrays without Python objects or NaN."""
     label, policy, params = given
     stated = policy.assumes and (policy.cite or policy.where)
-    _demand(bool(stated), label, "does not state what it assumes, or where it comes from")
+    _demand(bool(stated), label, "needs assumes= and a source, cite= or where=, in register(...)")
     for n_arms in (1, 2, 5):
         state = policy.init(n_arms, 100 if policy.needs_horizon else 0, params)
         _demand(isinstance(state, policy.state), label, f"init returns {type(state).__name__}, not its State")

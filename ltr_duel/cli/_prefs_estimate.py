@@ -71,7 +71,7 @@ def goal_options(command: Callable[..., None]) -> Callable[..., None]:
 @options.clicks()
 @options.method("Method of comparing two rankers.")
 @click.option(
-    "--outcome", default="", show_default="the method's unbiased rule; for probabilistic: marginal_bernoulli",
+    "--outcome", default="", show_default="marginal_bernoulli for probabilistic, else the method's first rule",
     help="Rule that decides the winner from the clicks.",
 )  # fmt: skip
 @click.option(
@@ -177,12 +177,16 @@ def _save(matrix: preferences.PreferenceMatrix, out: Path, parts: Path) -> None:
 
 
 def rule_sentence(matrix: preferences.PreferenceMatrix) -> str:
-    """Return the outcome rule of an estimated matrix, and whether it is the default; "" if it is unknown."""
+    """Return the outcome rule of an estimated matrix, and whether it is the default; "" if it is unknown.
+
+    The default is called unbiased only if the method declares it as its unbiased rule.
+    """
     rule, method = matrix.provenance.get("outcome"), interleaving.METHODS.get(str(matrix.provenance.get("method")))
     if not rule:
         return ""
-    default = " (unbiased, the default)" if method is not None and rule == method.research_outcome else ""
-    return f"outcome rule: {rule}{default}"
+    if method is None or rule != method.research_outcome:
+        return f"outcome rule: {rule}"
+    return f"outcome rule: {rule} ({'unbiased, ' * (rule == method.unbiased)}the default)"
 
 
 def _forget(parts: Path) -> None:

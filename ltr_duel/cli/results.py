@@ -22,6 +22,11 @@ if TYPE_CHECKING:
 _FORMAT = click.Choice(("png", "pdf", "svg"), case_sensitive=False)
 _BAND = click.Choice(("quantiles", "standard error", "sd", "range", "none"))
 
+_NEEDED = {  # for regrets that do not follow from the matrix
+    "ndcg": 'a corpus with answers = "live", and "ndcg" among the regrets of the experiment',
+    "utility": "utilities: [[utilities]] in the experiment",
+}
+
 
 @click.command(cls=Command)
 @click.argument("folder", type=PATH)
@@ -114,17 +119,24 @@ def _defined(results: experiment.StudyResults, summary: pd.DataFrame) -> pd.Data
 
 def _explained(results: experiment.StudyResults, summary: pd.DataFrame, regret: str) -> pd.DataFrame:
     """Return the summary, and print why a requested regret is undefined on some problems."""
-    if problems := _undecided(results, summary):
+    if regret in _NEEDED:
+        problems, why = _undefined(summary), f"undefined, because it needs {_NEEDED[regret]}"
+    else:
+        problems, why = _undecided(results, summary), "undefined without a Condorcet winner; use --regret copeland"
+    if problems:
         label = columns.regret_label(columns.regret_column(regret))
-        why = "undefined without a Condorcet winner; use --regret copeland"
         click.echo(f"{label} on {', '.join(problems)}: {why}", err=True)
     return summary
 
 
+def _undefined(summary: pd.DataFrame) -> list[str]:
+    """Return the problems on which the regret is undefined."""
+    return list(dict.fromkeys(summary.loc[summary["mean"].isna(), columns.PROBLEM].astype(str)))
+
+
 def _undecided(results: experiment.StudyResults, summary: pd.DataFrame) -> list[str]:
     """Return the problems on which the regret is undefined because there is no Condorcet winner."""
-    problems = dict.fromkeys(summary.loc[summary["mean"].isna(), columns.PROBLEM].astype(str))
-    return [one for one in problems if results.matrix(one).condorcet_winner is None]
+    return [one for one in _undefined(summary) if results.matrix(one).condorcet_winner is None]
 
 
 def _differ_in_size(runs: pd.DataFrame) -> bool:

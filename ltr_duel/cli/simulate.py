@@ -24,7 +24,7 @@ from ltr_duel.core import InputError, files, several
 @options.method("Method of comparing two rankers.")
 @click.option(
     "--outcome", default="",
-    help="Rule that decides the winner.  [default: the method's unbiased rule; for --log its first rule]",
+    help="Rule that decides the winner.  [default: as prefs estimate; for --log the method's first rule]",
 )  # fmt: skip
 @click.option(
     "--slates", default="sosm", show_default=True, shell_complete=method_names, help="Method of comparing sets."

@@ -169,10 +169,14 @@ class Actions:
     def _closed(self, claim: Claim, now: float) -> InputError | None:
         """Return the reason why clicks of a page are no longer counted; None if it is open."""
         if self.memory.is_over(claim.page, claim.expires, now):
-            return ExpiredError("the deadline of the page has passed: it was closed with the clicks reported before")
+            return ExpiredError(
+                "the deadline of the page has passed: it was closed with the clicks reported before, if any"
+            )
         if claim.page not in self.memory.waiting:
             if self._store.has_gathered(claim.page):
-                return ExpiredError("the page was closed early (too many open pages), with the clicks reported before")
+                return ExpiredError(
+                    "the page was closed early (too many open pages), with the clicks reported before, if any"
+                )
             return UsedError("the clicks of the page were counted already")
         if claim.expires != self.memory.waiting[claim.page][0]:
             raise TokenError("the token belongs to another page with the same number")
@@ -213,7 +217,7 @@ class Actions:
             raise StoreError("the row of the user cannot be read from the store") from None
 
     def _close_first(self, now: float) -> int:
-        """Close the page whose deadline is the earliest, with the clicks reported before; return its number."""
+        """Close the page whose deadline is the earliest, with the clicks reported before, if any; return its number."""
         _, page = self.memory.first_due() or (0, 0)
         try:
             self._close(page, None, now)

@@ -57,8 +57,9 @@ class Settings:
     method : str
         The comparison method, for pairs or sets, as the policy requires.
     outcome : str
-        The outcome rule. If it is empty, a store keeps its rule, and a new store uses the rule of simulations, which
-        is unbiased under random clicks if the method has such a rule. Only one rule applies to sets of rankers.
+        The outcome rule. If it is empty, a store keeps its rule, and a new store uses the default of simulations:
+        ``marginal_bernoulli`` for pairs and probabilistic interleave, else the method's first rule. Only one rule
+        applies to sets of rankers.
     top : int
         Number of documents shown, 1 to 1,000.
     horizon : int
@@ -71,7 +72,7 @@ class Settings:
         Seed of all random streams. A new store samples a seed if none is given. The seed and all earlier outcomes
         predict the lists, so keep the store private.
     deadline : float
-        Seconds after which a page is counted as seen without clicks.
+        Seconds after which a page is closed with the clicks reported so far, or as seen without clicks.
     credit : str
         The kind of outcome that credits rankers.
     late_days : float

@@ -51,13 +51,17 @@ def require_columns(where: str | Path, have: Sequence[str], kind: str) -> None:
     ]
     if missing:
         columns, them = ("columns", "them") if len(missing) > 1 else ("column", "it")
-        given = ", ".join([*have[:_NAMED], *["..."] * (len(have) > _NAMED)]) or "none"
         raise InputError(
             errors.in_one_line(
-                f"{where} has no {columns} {errors.listed(missing)} (it has {given}): rename {them}, or map {them} with"
-                f" --source; see docs/logs.md{_UBI * (set(have) >= _RECORDS)}"
+                f"{where} has no {columns} {errors.listed(missing)} (it has {first_names(have)}): rename {them}, or"
+                f" map {them} with --source; see docs/logs.md{_UBI * (set(have) >= _RECORDS)}"
             )
         )
+
+
+def first_names(have: Sequence[str]) -> str:
+    """Return the first columns as a list for a message; "none" if there are no columns."""
+    return ", ".join([*have[:_NAMED], *["..."] * (len(have) > _NAMED)]) or "none"
 
 
 def typed(engine: Engine, raw: str, types: dict[str, str] = LOG) -> str:

@@ -8,6 +8,7 @@ a list. They may contain a condition ``where``, and must contain the source of t
 from __future__ import annotations
 
 import difflib
+import re
 import tomllib
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -16,12 +17,14 @@ from typing import Any
 from ltr_duel.core import InputError, errors
 from ltr_duel.logs.aligned import Numbered, numbered_files, numbered_table
 from ltr_duel.logs.attribution import EVENT, EXPOSURE
-from ltr_duel.logs.columns import EVENTS, NEEDED, require_columns, typed
+from ltr_duel.logs.columns import EVENTS, NEEDED, first_names, require_columns, typed
 from ltr_duel.logs.engine import Engine, named, quoted
 from ltr_duel.logs.files import Found, files_of, format_of
 
 _ITEM = ("item", "position", "owner")  # columns of exposures with one row per item
 _WHERE = ("file", "table", "where")
+_ADDED = ("ltr_line", "ltr_file")  # columns that the package adds to the columns of a file
+_ABSENT = re.compile(r'Binder Error: Referenced column "(.*)" not found in FROM clause!?')  # DuckDB's message
 _OWNED = {"owners", "owner", "rankings", "page"}  # columns that give the owner of an item
 
 
@@ -118,9 +121,22 @@ class Part:
                 if not key:
                     break
                 value = self.where if key == "where" else self.columns[key]
-                raise InputError(f"{self._path}: [{self.name}] {key} = {value!r}: {_first_line(error)}") from None
+                reason = self._without_column(_first_line(error), make)
+                raise InputError(f"{self._path}: [{self.name}] {key} = {value!r}: {reason}") from None
         file = f"{self._path}: [{self.name}] file = '{self.file}'" if self._named else self.file
         raise InputError(f"{file}: cannot be read as {self.name}: {sentence}") from None
+
+    def _without_column(self, sentence: str, make: Callable[[dict[str, str], str], Any]) -> str:
+        """Return the engine's sentence, or for an absent column a sentence with the columns of the file or table."""
+        absent = _ABSENT.fullmatch(sentence)
+        if not absent:
+            return sentence
+        found = make({}, "")  # of files the columns, of a connection a table
+        place, columns = (self.table, found.columns) if hasattr(found, "columns") else (self.file, found)
+        have = [column for column in columns if column not in _ADDED]
+        near = difflib.get_close_matches(absent[1], have, n=1)
+        hint = f"; did you mean '{near[0]}'?" if near else ""
+        return errors.in_one_line(f"{place} has no column '{absent[1]}'{hint} (it has {first_names(have)})")
 
 
 def select(columns: dict[str, Any], where: str, source: str) -> str:
@@ -148,7 +164,7 @@ def create_relation(engine: Engine, part: Part) -> tuple[Callable[[int], Found],
         part.add_context(described({}, ""))
     found = part.tried(described)
     if not part.columns:
-        have = [column for column in found if column not in ("ltr_line", "ltr_file")]
+        have = [column for column in found if column not in _ADDED]
         empty = read == "read_json" and have == ["json"]  # DuckDB's column name for a file without objects
         require_columns(part.file, [] if empty else have, part.name)
         part.columns = {column: named(column) for column in found if column in part.legal}

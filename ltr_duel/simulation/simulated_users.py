@@ -85,8 +85,8 @@ class Live(OracleSource):
     pairs : str or Method
         Method that compares two rankers, optionally with parameters.
     outcome : str
-        Outcome rule of this method, which must return a winner or a tie; a fair coin breaks ties. By default the rule
-        that is unbiased under random clicks: ``marginal_bernoulli`` for probabilistic interleave.
+        Outcome rule of this method, which must return a winner or a tie; a fair coin breaks ties. The default
+        is ``marginal_bernoulli`` for probabilistic interleave, else the method's first rule.
     slates : str or Method
         Method that compares sets of rankers.
     ties : {"coin", "half"}

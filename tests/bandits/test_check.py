@@ -135,7 +135,7 @@ BROKEN = {
     "whatever the seed": {"select": lambda state, params, t, rng: (0, 0)},
     "finds the winner": {"recommend": lambda state, params: np.argmin(state.wins)},
     "by their number": {"select": fond_of_the_first},
-    "or where it comes from": {"where": ""},
+    r"needs assumes= and a source, cite= or where=, in register\(\.\.\.\)$": {"where": ""},
     "2000.0 standard errors": {"select": sure_of_the_first_two},
 }
 

@@ -93,6 +93,10 @@ def test_each_table_names_the_regrets_of_its_rows_and_those_that_are_not_defined
     assert "circle: undefined without a Condorcet winner; use --regret copeland" in answer.err
     assert answer.err.count("undefined without a") == 1
     assert latex.read_text().count("circle: No Condorcet winner: no ranker beats all others.") == 2
+    answer = ltr_duel("results", out, "--regret", "ndcg", "--regret", "utility")
+    assert 'NDCG regret on m, circle: undefined, because it needs a corpus with answers = "live"' in answer.err
+    assert "utility regret on m, circle: undefined, because it needs utilities" in answer.err
+    assert "undefined without" not in answer.err
     said = ltr_duel("results", out, "--methods").out
     assert "average regret and Copeland regret at the horizon; without a Condorcet winner (circle), Copeland" in said
 

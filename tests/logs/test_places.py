@@ -155,11 +155,18 @@ OWNERLESS = "impression = 'impression'\nquery = 'query'\nrankers = ['old', 'new'
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("[exposures]\n{ok}time = 'tme'", "[exposures] time = 'tme': Binder Error: "),
-        ("[exposures]\n{ok}time = 'time'\nwhere = 'event = 3'", "[exposures] where = 'event = 3': Binder Error: "),
+        (
+            "[exposures]\n{ok}time = 'tme'",
+            "[exposures] time = 'tme': {path} has no column 'tme'; did you mean 'time'? (it has ",
+        ),
+        (
+            "[exposures]\n{ok}time = 'time'\nwhere = 'event = 3'",
+            "[exposures] where = 'event = 3': {path} has no column 'event' (it has ",
+        ),
+        ("[exposures]\n{ok}time = 'time + nothing('", "[exposures] time = 'time + nothing(': Parser Error: "),
         (
             "[exposures]\n{ok}time = 'time'\n[events]\n{ok2}position = 'place'",
-            "[events] position = 'place': Binder Error: ",
+            "[events] position = 'place': {path} has no column 'place' (it has ",
         ),
         ("[exposures]\nquery = 'query'", "[exposures] must map impression: impression = "),
         ("[exposures]\n{ok}time = 'time'\n[events]\nposition = 'place'", "[events] must map impression or user: impre"),
@@ -181,7 +188,7 @@ def test_what_does_not_fit_in_a_mapping_is_named_by_file_and_key(tmp_path, text,
         compared(path, source=mapping, events=path)
     sentence = str(error.value)
     if says:
-        assert sentence.startswith(f"{mapping}: {says}")
+        assert sentence.startswith(f"{mapping}: {says.replace('{path}', str(path))}")
     else:
         assert sentence == f"no section of {mapping} 'exposure'; did you mean 'exposures'? (exposures, events)"
 

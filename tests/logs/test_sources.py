@@ -261,7 +261,10 @@ def test_ubi_positions_count_from_where_their_application_begins(tmp_path):
         ("[events]\ncolour = 'x'", r"m\.toml: .events. maps 'colour', which is not a column of a log \(impress"),
         ("[exposures]\ntime = 't'", "must map impression"),
         ("[exposures", "not a mapping: "),
-        ("[exposures]\nimpression = 'a'\ntime = 'b'\nquery = 'c'", "m.toml: .exposures. impression = 'a': Binder"),
+        (
+            "[exposures]\nimpression = 'a'\ntime = 'b'\nquery = 'c'",
+            "m.toml: .exposures. impression = 'a': .*parquet has no column 'a' .it has ",
+        ),
     ],
 )
 def test_a_mapping_that_does_not_fit_is_said(tmp_path, text, says):

@@ -54,8 +54,8 @@ def estimate_preferences(
         Name of a click model, or a custom table.
     method, outcome : str
         The method that compares two rankers, and the rule that determines the winner (see `ltr_duel.interleaving`). The
-        default rule is unbiased under random clicks: ``marginal_bernoulli`` for probabilistic interleave, for which the
-        papers used ``marginal_sign``.
+        default rule is ``marginal_bernoulli`` for probabilistic interleave, for which the papers used the biased
+        ``marginal_sign``; else the method's first rule, which need not be unbiased under random clicks.
     comparisons : int, optional
         Number of comparisons of each pair, at least 2; by default 1,000, or 4,000 without variance reduction. If a
         variance reduction makes groups of 2 or 4 lists, the number is rounded up to whole groups, at least two. With

@@ -109,7 +109,9 @@ def test_a_page_gives_no_number_of_pages_to_go_where_its_sentence_gives_none(tmp
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", said.body.decode()))
     assert "too few to say for how long" in text and "pages to go unknown" in text
     assert state.to_json()["impressions_to_go"] is None
-    far = state._replace(pages=50, compared=50, impressions_to_go=50_001.0)  # "more than a thousand times as many"
+    far = state._replace(
+        pages=50, compared=50, impressions_to_go=50_001.0
+    )  # "more than 1,000 times the present number"
     assert _facts(far)["pages to go"] == "unknown"
 
 

@@ -533,7 +533,13 @@ def test_what_is_decided(tmp_path):
 def test_how_long_to_go_on_is_not_said_where_few_users_made_the_log(tmp_path):
     """One user with 9 of 10 impressions: as much as 1.2 users of equal weight."""
     row = {"shown": ["x", "y"], "rankers": ["a", "b"], "owners": [0, 1]}
-    for heavy, said in ((9, "go on: too few users so far, or too large a share"), (0, None)):
+    for heavy, said in (
+        (
+            9,
+            "go on: too few users so far, or too large a share of the log from a few of them, to project for how long.",
+        ),
+        (0, None),
+    ):
         users = ["heavy" if k % 10 < heavy else k // 2 for k in range(300)]
         rows = [row | {"clicks": [1, 1, 2][k % 3 : k % 3 + 1], "user": user} for k, user in enumerate(users)]
         found = compare_log(ClickLog(write(tmp_path, rows)))

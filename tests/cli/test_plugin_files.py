@@ -80,7 +80,7 @@ def test_only_what_the_file_adds_is_counted_even_if_it_is_the_first_to_look(tmp_
         ("def (", "SyntaxError"),
         ("raise SystemExit", "SystemExit"),
         (CLICKS.format(name="perfect"), "a click model named 'perfect' already exists; choose a different name"),
-        (CLICKS.format(name="good") + CLICKS.format(name="good"), "there is a click model 'good' already"),
+        (CLICKS.format(name="good") + CLICKS.format(name="good"), "a click model named 'good' already exists"),
         (
             "from ltr_duel.interleaving import register\nregister(__name__)",
             "defines neither draw and credit, nor State and init",

@@ -527,7 +527,7 @@ def test_what_is_decided(tmp_path):
     assert short.verdict == "go on" and 30 < short.more < 1000 and sentence.startswith("go on: about ")
     crowd, _ = decided([[1], [1], [2]] * 200, rankers=("a", "b", "c", "d"))
     assert crowd.low < clear.low  # pairs that are still to come share the error
-    assert "a thousand times" in decided([[1], [2]] * 100)[1]
+    assert "1,000 times the present number" in decided([[1], [2]] * 100)[1]
 
 
 def test_how_long_to_go_on_is_not_said_where_few_users_made_the_log(tmp_path):
@@ -636,7 +636,7 @@ def test_too_few_are_those_of_which_there_are_too_few(tmp_path):
         turn = {"query": "user", "user": "query"} if turned else {}
         both = [{turn.get(name, name): value for name, value in row.items()} for row in rows]
         found = compare_log(ClickLog(write(tmp_path, both)), bootstrap=0, cluster="both")
-        assert f"go on: the {said} so far are too few" in stopping_sentence(found, stopping_decisions(found))
+        assert f"go on: too few {said} so far" in stopping_sentence(found, stopping_decisions(found))
 
 
 def test_where_few_queries_hide_what_their_impressions_show_the_way_to_see_it_is_named(tmp_path):

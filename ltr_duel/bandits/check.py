@@ -1,7 +1,7 @@
 """`check_policy`: test the contract of policies.
 
 The tests of this package call `check_policy` for every policy; call it for your own policy. It simulates short runs on
-small matrices in the simulation loop. A policy that passes keeps the contract, but its regret may still be high.
+small matrices in the simulation loop. A policy that passes satisfies the contract, but its regret may still be high.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LAW_STEPS = 40
 
 
 def check_policy(policy: Policy | str) -> None:
-    """Check that a policy keeps the contract in the module `ltr_duel.bandits.hooks`.
+    """Check that a policy satisfies the contract in the module `ltr_duel.bandits.hooks`.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ from ltr_duel.bandits.state import in_one_piece
 from ltr_duel.core import IntMatrix, IntVector, SignMatrix, kernel
 
 Arms = tuple[int, ...]
-Outcome = tuple[Arms, bytes]  # one byte, +1 or -1, for each pair of the arms, in order; empty for an arm alone
+Outcome = tuple[Arms, bytes]  # one byte, +1 or -1, for each pair of the arms, in order; empty for a single arm
 _MANY = 200  # number of comparisons from which compiled code saves more time than loading it takes
 
 

@@ -32,7 +32,10 @@ class Player(NamedTuple):
         return tuple(slate[: max(0, self.policy.select(state, self.params, t, slate, rng))].tolist())
 
     def tell(self, state: Any, t: int, arms: Sequence[int], signs: NDArray[np.int8], rng: np.random.Generator) -> None:
-        """Update the state with the signs of the pairs a < b of the arms, in order, or with 0 for an arm alone."""
+        """Update the state with one sign for each pair of positions a < b in ``arms``, row by row.
+
+        The sign is +1 if the arm at a won, -1 if it lost, 0 for an arm against itself; a single arm has no sign.
+        """
         if self.policy.feedback == "duel":
             self.policy.update(state, self.params, t, *arms, int(signs[0]) if len(signs) else 0, rng)
             return
@@ -111,14 +114,16 @@ class LivePolicy:
         if not self._asked:
             asked = self._player.choose(self._state, self._t, self._rng)
             if len(asked) not in self._sizes(self._n_arms)[1:]:
-                raise PolicyError(f"policy '{self._label}' chooses {len(asked)} arms in step {self._t:,}")
+                raise PolicyError(
+                    f"policy '{self._label}' chooses an invalid number of arms, {len(asked)}, in step {self._t:,}"
+                )
             for arm in asked:
                 self._require_arm("chooses", arm)
             self._asked = asked
         return tuple(map(self._order.item, self._asked))
 
     def chance(self) -> float | None:
-        """Return the probability with which the policy chose these arms, in any order, given all earlier outcomes.
+        """Return the probability, given all outcomes so far, that the policy chooses the arms of `ask`, in any order.
 
         Returns None if the policy does not compute it.
         """
@@ -134,8 +139,9 @@ class LivePolicy:
         Parameters
         ----------
         outcome : int or array
-            For two arms: +1 if the first won, -1 if it lost (break ties by a coin); omit the outcome for an arm alone
-            or against itself. For a slate of m arms: an (m, m) array; entry [a, b] is this sign for all a < b.
+            For two arms: +1 if the first won, -1 if it lost (break ties by a coin); omit it for a single arm or for an
+            arm against itself. For a slate of m arms: an (m, m) array; for a < b, entry [a, b] is +1 if the slate's
+            arm a won against its arm b, and -1 if it lost.
 
         Raises
         ------
@@ -154,7 +160,10 @@ class LivePolicy:
         elif size > 1:
             upper = np.triu_indices(size, 1)
             if value.shape != (size, size) or not np.isin(value[upper], (1, -1)).all():
-                raise InputError(f"the outcome of a slate of {size} arms must be a table of +1 and -1 for each pair")
+                raise InputError(
+                    f"the outcome of a slate of {size} arms must be a square array of this size,"
+                    " with +1 or -1 above the diagonal"
+                )
             signs = value[upper]
         else:
             signs = np.zeros(0)
@@ -243,14 +252,16 @@ class LivePolicy:
             for name, fits in (
                 ("order", order.shape == (n_arms,) and set(order.tolist()) == set(range(n_arms))),
                 ("asked", asked.ndim == 1 and asked.dtype.kind == "i" and len(asked) in self._sizes(n_arms)),
-                ("the arms of asked", set(asked.ravel().tolist()) <= set(range(n_arms))),
+                ("asked arms", set(asked.ravel().tolist()) <= set(range(n_arms))),
                 ("t", arrays["t"].shape == (1,) and arrays["t"][0] >= 1),
                 ("rng", rng.shape == (4,) and rng.dtype == np.uint64),
             )
             if not fits
         ]
         if wrong:
-            raise InputError(f"this is not a snapshot of policy '{self._label}' for {n_arms} arms: {', '.join(wrong)}")
+            raise InputError(
+                f"this is not a snapshot of policy '{self._label}' for {n_arms} arms; invalid: {', '.join(wrong)}"
+            )
         return n_arms
 
     def _sizes(self, n_arms: int) -> Sequence[int]:
@@ -258,7 +269,7 @@ class LivePolicy:
         return (0, 2) if self._policy.feedback == "duel" else range(n_arms + 1)
 
     def _require_own(self, arrays: Mapping[str, NDArray[Any]], accept_new_code: bool) -> None:
-        """Raise `InputError` if the snapshot belongs to another policy or another numbers version."""
+        """Raise `InputError` if the snapshot belongs to a different policy or a different numbers version."""
         name, numbers = str(arrays["policy"][0]), int(arrays["numbers"][0])
         own = self._policy
         if name != own.name:

@@ -36,7 +36,7 @@ class Recorder(NamedTuple):
     exposure: FloatMatrix  # (C, K) impressions of each arm: 1/s for each step in a slate of s arms
     recommended: IntVector  # (C,) the policy's recommendation at the checkpoint
     best: IntMatrix  # (C, K) steps in which the arm was the best of its slate, in the order of ``place``
-    worst: IntMatrix  # (C, K) steps in which the arm was the worst of its slate; an arm alone is best and worst
+    worst: IntMatrix  # (C, K) steps in which the arm was the worst of its slate; a single arm is best and worst
     outcomes: IntVector  # (C,) number of outcomes: comparisons of two different arms
     pulls_now: IntVector  # (K,) pulls, best, worst and outcomes up to the current step
     best_now: IntVector  # (K,)

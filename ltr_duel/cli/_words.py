@@ -46,7 +46,7 @@ class Command(click.Command):
 
 
 class Commands(click.Group):
-    """A group that suggests the nearest command for a misspelt one, and lists commands with whole sentences."""
+    """A group that suggests the nearest command for a misspelt one, and lists commands with complete sentences."""
 
     command_class = Command
 

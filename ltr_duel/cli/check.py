@@ -1,4 +1,4 @@
-"""``ltr-duel check``: test whether your own components keep the contracts."""
+"""``ltr-duel check``: test whether custom components satisfy their contracts."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ltr_duel.core import InputError, components, plugins
 def command(file: Path) -> None:
     """Check all components that the plug-in FILE registers: policies, methods, click models, corpora, kinds of rankers.
 
-    Exit code: 0 all components keep the contract of their kind; 1 some break it; 2 the file cannot be loaded.
+    Exit code: 0 all components satisfy the contract of their kind; 1 some break it; 2 the file cannot be loaded.
     """
     plugin = plugins.load_plugin(file)  # also loads the registries of all kinds
     registries = {registry.kind: registry for registry in components.REGISTRIES}
@@ -25,7 +25,7 @@ def command(file: Path) -> None:
     for kind, name in plugin.components:
         try:
             registries[kind].check(name)
-            click.echo(f"{kind} '{name}' keeps the contract")
+            click.echo(f"{kind} '{name}' satisfies the contract")
         except InputError as error:
             click.echo(str(error))
             broken = True

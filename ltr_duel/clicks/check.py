@@ -14,7 +14,7 @@ _FAR = 6.0  # standard errors; a larger deviation is not chance
 
 
 def check_click_model(model: str | ClickFamily) -> None:
-    """Test that a click model keeps the contract.
+    """Test that a click model satisfies the contract.
 
     Each table has at least two grades, and one click and one stop probability for each grade; click probabilities do
     not decrease with the grade; and simulated users click at the rates of the closed form, with each stop rule and

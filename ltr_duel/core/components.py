@@ -1,7 +1,8 @@
-"""Components: policies, comparison methods, click models, corpora, kinds of rankers. Each is defined in one file.
+"""Components: policies, comparison methods, click models, corpora, kinds of rankers.
 
-This file also registers the component: it is a module of the package of its kind, a plug-in file that the user names
-(`load_plugin`), or a module that an installed package declares under the entry point group ``ltr_duel.plugins``.
+Each component is defined in one file, which also registers it. The file is a module in the package for its kind, a
+plug-in file that the user names (`load_plugin`), or a module that an installed package declares under the entry point
+group ``ltr_duel.plugins``.
 """
 
 from __future__ import annotations
@@ -94,23 +95,23 @@ class Configured(NamedTuple, Generic[Item]):
 class Registry(Generic[Item]):
     """The components of one kind, by name.
 
-    Most built-in components have the name of their module; a look-up then imports only that module. Any other look-up,
-    or a list of the names, imports all modules of the kind's package and the modules of installed plug-ins.
+    Most built-in components have the same name as their module, so looking one up imports only that module. Any other
+    look-up, or a list of the names, imports all modules of the kind's package and the modules of installed plug-ins.
 
     Parameters
     ----------
     kind : str
-        Name of an item in error messages, for example ``"policy"``.
+        Word for a component of this kind in error messages, for example ``"policy"``.
     package : str
-        The package whose modules register items, for example ``"ltr_duel.bandits.policies"``.
+        The package whose modules register components, for example ``"ltr_duel.bandits.policies"``.
     bind : callable, optional
-        Called with each item before it is first used.
+        Called with each component before it is first used.
     check : str
-        Location of the function that tests whether an item keeps the contract of its kind:
+        Location of the function that tests whether a component satisfies the contract of its kind:
         ``"ltr_duel.bandits.check:check_policy"``.
     files : tuple of str, optional
-        A suffix, and the location of a function that makes a component from a file: users may then type the name of
-        such a file instead of a component. The label ends with a digest of the file, ``users.json#1f0c8a93``, and is
+        A suffix, and the location of a function that makes a component from a file: users may then type a file
+        name instead of a component's name. The label ends with a digest of the file, ``users.json#1f0c8a93``, and is
         valid only for that content.
 
     Examples
@@ -147,17 +148,17 @@ class Registry(Generic[Item]):
             If a component of that name exists.
         """
         if self._found(item.name):
-            raise InputError(f"there is a {self.kind} '{item.name}' already; give yours another name")
+            raise InputError(f"a {self.kind} named '{item.name}' already exists; choose a different name")
         self._bind(item)
         self._items[item.name] = item
         return item
 
     def remove(self, name: str) -> None:
-        """Remove a component, for example of a faulty plug-in."""
+        """Remove a component, for example one from a faulty plug-in."""
         del self._items[name]
 
     def check(self, item: str | Item) -> None:
-        """Test that a component keeps the contract of its kind.
+        """Test that a component satisfies the contract of its kind.
 
         Raises
         ------
@@ -174,7 +175,7 @@ class Registry(Generic[Item]):
     def __getitem__(self, name: str) -> Item:
         """Return the component called ``name``; an unknown name raises `InputError` with the valid names."""
         if name not in self:
-            own = f"a {self.kind} of your own needs --plugin FILE (in Python: load_plugin)"
+            own = f"for a custom {self.kind}, use --plugin FILE (in Python: load_plugin)"
             raise unknown_name(self.kind, name, self.names(), otherwise=own)
         return self._items[name]
 
@@ -190,7 +191,7 @@ class Registry(Generic[Item]):
         return self._found(name) or name in self.names()
 
     def _found(self, name: str) -> bool:
-        """Return whether the component is registered, after the import of a module with its name."""
+        """Return whether a component is registered; import the module of that name first, if there is one."""
         if name not in self._items and not self._complete and name in self._modules():
             importlib.import_module(f"{self._package}.{name}")
         return name in self._items
@@ -199,7 +200,7 @@ class Registry(Generic[Item]):
         return (self[name] for name in self.names())
 
     def configure(self, text: str | Item) -> Configured[Item]:
-        """Parse ``name`` or ``name:key=value,key=value``, or return a component itself with its defaults.
+        """Parse ``name`` or ``name:key=value,key=value``, or accept a component object with its default parameters.
 
         A component given as an object need not be registered.
 
@@ -244,7 +245,7 @@ class Registry(Generic[Item]):
             found = sha256_file(Path(path))[:8]
         except (OSError, ValueError) as error:
             why = getattr(error, "strerror", None) or error
-            raise InputError(f"{path}: {why}; a {self.kind} is given by its name or its file") from None
+            raise InputError(f"{path}: {why}; give the name of a {self.kind} or the path of its file") from None
         if digest and digest != found:
             raise InputError(f"{path} is not the expected file: its digest is {found}, not {digest}")
         made: Item = pkgutil.resolve_name(self._files[1])(Path(path), f"{path}#{found}")
@@ -297,7 +298,7 @@ class Registry(Generic[Item]):
 
 
 def page_parts(page: str, names: Iterable[str]) -> dict[str, Any]:
-    """Return the definitions of these names in a module, and ``name``, the stem of the module's file."""
+    """Return a module's definitions of the given names, and the stem of its file name under the key ``name``."""
     defined = vars(sys.modules[page])
     return {"name": Path(defined.get("__file__", "")).stem} | {name: defined[name] for name in names if name in defined}
 

@@ -30,7 +30,7 @@ def versions_of(libraries: Iterable[str]) -> dict[str, str | None]:
 def plain_compiler_wanted() -> bool:
     """Return whether ``LTR_DUEL_COMPILER`` is ``plain``: kernels without undocumented options of the compiler.
 
-    Raises `InputError` if the variable has another value.
+    Raises `InputError` if the variable has a different value.
     """
     wanted = os.environ.get("LTR_DUEL_COMPILER", "")
     if wanted not in ("", "plain"):

@@ -140,7 +140,7 @@ def open_problem(folder: str) -> OpenProblem:
     except (InputError, OSError, ValueError, TypeError, KeyError, IndexError, AttributeError, EOFError) as error:
         raise _damaged(path, (str(error).strip().splitlines() or [""])[0]) from None
     if _digest(oracle, matrix) != path.name:
-        raise _damaged(path, "its content has another digest")
+        raise _damaged(path, "its content has a different digest")
     return OpenProblem(oracle, matrix, places(matrix))
 
 

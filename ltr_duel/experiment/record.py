@@ -16,7 +16,7 @@ NUMBER = (int, float)
 def checked_record(given: Any, fields: Fields) -> dict[str, Any]:
     """Return a value if it is a dictionary with these fields, each of its type.
 
-    Raises `InputError` otherwise, with a part of a sentence that is printed in brackets after the name of the file.
+    Raises `InputError` otherwise; the caller prints its message in brackets after the name of the file.
     """
     if not isinstance(given, dict):
         raise InputError("not a JSON object")
@@ -29,7 +29,7 @@ def checked_record(given: Any, fields: Fields) -> dict[str, Any]:
 
 
 def parsed_record(content: bytes | str, fields: Fields) -> dict[str, Any]:
-    """Parse JSON and check it by `checked_record`. Raises `InputError` with a part of a sentence."""
+    """Parse JSON and check it by `checked_record`. Raises `InputError` in the same way."""
     try:
         given = json.loads(content)
     except (ValueError, RecursionError):
@@ -40,7 +40,7 @@ def parsed_record(content: bytes | str, fields: Fields) -> dict[str, Any]:
 def read_record(path: Path, what: str, fields: Fields) -> dict[str, Any]:
     """Read a JSON file with these fields; error messages call the file ``what``.
 
-    Raises `InputError` with a whole sentence if the file cannot be read or has other content.
+    Raises `InputError`, with a complete message, if the file cannot be read or has other content.
     """
     try:
         return parsed_record(path.read_bytes(), fields)

@@ -275,7 +275,7 @@ class StudyResults:
             self._stored.refuse(f"{self._store.runs}: run {digest}: damaged: it was removed during the reading")
 
     def _require_keys(self, wanted: pd.DataFrame, matrix: PreferenceMatrix) -> None:
-        """Raise an error if the digest of a run does not match its key, or a run was measured by another matrix."""
+        """Raise an error if the digest of a run does not match its key, or a run was measured by a different matrix."""
         measured, columns = matrix.digest, (wanted[name].tolist() for name in Planned._fields)
         for digest, *run in zip(wanted["digest"], *columns, strict=True):
             planned = Planned(*run)

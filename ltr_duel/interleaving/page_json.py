@@ -69,7 +69,7 @@ def read_page(text: str) -> Stored:
     if not isinstance(given, dict) or type(given.get("version")) is not int:
         raise InputError("not a page: the text was not written by Page.to_json")
     if given["version"] != VERSION:
-        raise InputError(f"the page has another version; only version {VERSION} can be read")
+        raise InputError(f"the page has a different version; only version {VERSION} can be read")
     if set(given) != set(Stored._fields):
         raise InputError("not a page: the keys differ from the keys that Page.to_json writes")
     stored = Stored(**given)

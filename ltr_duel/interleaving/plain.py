@@ -141,7 +141,7 @@ class Page:
         Raises
         ------
         InputError
-            If the text is not a valid page, or has another version.
+            If the text is not a valid page, or has a different version.
         """
         stored = read_page(text)
         orders = np.array(stored.orders, np.int16)

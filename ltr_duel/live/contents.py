@@ -44,7 +44,7 @@ def _require_unicode(what: str, text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise InputError(f"{what} is not valid Unicode: it contains half a character") from None
+        raise InputError(f"{what} is not valid Unicode: it contains an unpaired surrogate") from None
 
 
 def require_ids(name: str, ids: Any) -> None:

@@ -135,7 +135,7 @@ def require_own_key(about: Mapping[str, Any], key: bytes, place: Path) -> None:
     if about.get(_USER_KEY) not in (None, _fingerprint(about["experiment"], key)):
         if not key:
             raise InputError(f"{place}: users are stored as hashes: pass --user-key-file with the key of the service")
-        how = "unhashed, without a key" if about[_USER_KEY] == _GIVEN else "as hashes by another key"
+        how = "unhashed, without a key" if about[_USER_KEY] == _GIVEN else "as hashes by a different key"
         raise InputError(f"{place}: users are stored {how} (user_key_file)")
 
 
@@ -149,7 +149,7 @@ class Users:
             return
         fingerprint = _fingerprint(store.about("experiment"), key)
         if kept not in (None, fingerprint) and store.has_users():
-            how = "are stored unhashed" if kept == _GIVEN else "are hashed by another key"
+            how = "are stored unhashed" if kept == _GIVEN else "are hashed by a different key"
             raise InputError(
                 f"{place}: the users in this store {how}, so each user would be counted again;"
                 " pass the original key (user_key_file), or use another store"

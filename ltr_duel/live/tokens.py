@@ -57,7 +57,7 @@ class Keys(Mapping[str, bytes]):
     Raises
     ------
     InputError
-        If there is no key, or an id or secret has another form. No message contains a secret.
+        If there is no key, or an id or secret has the wrong form. No message contains a secret.
 
     Examples
     --------

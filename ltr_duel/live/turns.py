@@ -9,8 +9,9 @@ of its path is the same as without delay: Joulani, György, Szepesvári. Online 
 
 A page with a single arm, or an arm against itself, has no outcome, so the policy steps when the page is shown.
 
-When an arm is dropped, a new policy for the remaining arms receives all outcomes of their pages from the first page on,
-by the same rule. So its path has the distribution of a policy that never had the dropped arm.
+When an arm is dropped, a new policy is made for the remaining arms. By the same rule, it receives the outcomes of all
+pages, from the first one on, that showed only remaining arms. So its path has the same distribution as the path of a
+policy that never had the dropped arm.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ from ltr_duel.core import InputError, IntVector, Streams, interpreted, shuffle, 
 from ltr_duel.live.settings import Settings
 from ltr_duel.simulation import RunKey, run_order, run_streams
 
-Key = tuple[int, ...]  # arms in the order of the policy
-MOST_HELD = 10_000  # further outcomes are discarded, whoever wins, so the distribution of the path is unchanged
+Key = tuple[int, ...]  # arms, in the order in which the policy requested them
+MOST_HELD = 10_000  # further outcomes are discarded, whichever ranker wins, so the path keeps its distribution
 
 
 def _key(settings: Settings) -> RunKey:
@@ -38,17 +39,17 @@ def _key(settings: Settings) -> RunKey:
 
 
 def live_streams(settings: Settings) -> Streams:
-    """Return the random streams of this repetition."""
+    """Return the random streams of the first repetition of a simulation with this policy and seed."""
     return run_streams(_key(settings))
 
 
 def live_order(settings: Settings) -> IntVector:
-    """Return the order in which the policy of this repetition numbers the rankers."""
+    """Return the order in which the policy numbers the rankers in the first repetition of such a simulation."""
     return run_order(_key(settings), len(settings.rankers))
 
 
 def live_policy(settings: Settings) -> LivePolicy:
-    """Make the policy of settings; without a seed, use seed 0.
+    """Make the policy that the settings name; without a seed, use seed 0.
 
     Random numbers and ranker order are the same as in the first repetition of a simulation with the same seed, so the
     same outcomes lead to the same path.
@@ -73,7 +74,7 @@ def live_policy(settings: Settings) -> LivePolicy:
 
 
 class Turns:
-    """A policy and the outcomes held for it; arm k of the policy is arm ``left[k]``, by default k.
+    """A policy and the outcomes held for it; arm k of the policy is ranker ``left[k]``, by default ranker k.
 
     With ``order = "shown"``, outcomes are held until all earlier pages of the same rankers are closed.
     """
@@ -96,7 +97,10 @@ class Turns:
         return self.left[self.policy.recommend()]
 
     def is_alone(self, key: Key) -> bool:
-        """Whether the page compares nothing; an arm that is in a set twice is compared with itself."""
+        """Return whether a page has nothing to compare: it shows one arm, or a pair of the same arm.
+
+        A set that contains an arm twice is still a comparison.
+        """
         return len(key) == 1 or (not self._slates and key[0] == key[1])
 
     def opened(self, page: int, key: Key) -> None:
@@ -182,7 +186,7 @@ def kept_turns(settings: Settings, arrays: Mapping[str, NDArray[Any]], lines: st
     policy = LivePolicy.restore(settings.policy, arrays, accept_new_code=True)  # checked when the store was opened
     left = tuple(arrays["left"].tolist())
     if arrays["pulls"].shape != (len(settings.rankers),) or int(arrays["n_arms"][0]) != len(left):
-        raise InputError("the snapshot has another number of rankers")
+        raise InputError("the snapshot has a different number of rankers")
     if not set(left) <= set(range(len(settings.rankers))):
         raise InputError("the snapshot contains rankers that do not exist")
     turns = Turns(settings, policy, left)

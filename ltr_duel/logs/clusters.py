@@ -28,7 +28,7 @@ class Means(NamedTuple):
 
     mean: FloatVector
     error: FloatVector  # standard error; infinite if one cluster has all outcomes
-    freedom: FloatVector  # degrees of freedom: the equivalent number of equal clusters, minus one
+    freedom: FloatVector  # degrees of freedom: the effective number of clusters, minus one
 
     @classmethod
     def joined(cls, parts: Iterable[Means]) -> Means:

@@ -27,7 +27,7 @@ _STEPS = (1, 10, 60, 600, 3600, 6 * 3600, 86400, 7 * 86400, 28 * 86400, 364 * 86
 _MOST = 64  # maximum number of looks
 CHANGED = "users or rankers changed"
 _LEVEL = 0.05
-_FEWEST = 20.0  # minimum number of effective clusters
+_FEWEST = 20.0  # minimum effective number of clusters
 _ADDED = ("n", "total", "square", "won", "lost", "ones", "minus")  # sums of each cluster
 
 

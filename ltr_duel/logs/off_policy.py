@@ -93,7 +93,7 @@ def weigh_outcomes(
     Raises
     ------
     InputError
-        If the rankers are not in the log, the log has another method, or more lines are bad than may be skipped.
+        If the rankers are not in the log, the log has a different method, or more lines are bad than may be skipped.
 
     Examples
     --------

@@ -53,7 +53,7 @@ def lack_of_memory(limit: int) -> str:
     """Return an error message on lack of memory, with a remedy."""
     free = host.free_memory()
     return (
-        f"DuckDB needs more memory than its limit, {limit / 1e9:.2g} GB ({free / 1e9:.2g} GB are free):"
+        f"DuckDB needs more memory than its limit, {limit / 1e9:.2g} GB ({free / 1e9:.2g} GB is free):"
         f" set {VARIABLE}, such as {VARIABLE}={2 * limit / 1e9:.2g}GB"
     )
 
@@ -63,5 +63,5 @@ def lack_of_disk(folder: str) -> str:
     place = Path(folder).parent
     return (
         f"DuckDB writes data that exceed its memory limit to disk, and {place} is full"
-        f" ({shutil.disk_usage(place).free / 1e9:.2g} GB are free): set TMPDIR to a folder on another disk"
+        f" ({shutil.disk_usage(place).free / 1e9:.2g} GB is free): set TMPDIR to a folder on another disk"
     )

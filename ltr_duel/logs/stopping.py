@@ -16,7 +16,7 @@ from ltr_duel.logs.looks import CHANGED, days_to_a_whole_week
 from ltr_duel.logs.sequential import Clustered, Observed
 from ltr_duel.logs.sums import Sequences
 
-FEWEST = 20.0  # minimum number of impressions, or of equivalent clusters of equal size, for a projection
+FEWEST = 20.0  # minimum number of impressions, or effective number of clusters, for a projection
 
 
 class RunningComparison(NamedTuple):
@@ -40,11 +40,13 @@ class StoppingDecision(NamedTuple):
     mean: float  # mean outcome of the observations so far
     low: float  # confidence sequence of the mean
     high: float
-    e_value: float  # e-value of "there is no difference"
+    e_value: float  # e-value against the hypothesis of no difference
     more: float  # expected further impressions of the log until a decision, if the mean persists; inf: never
     more_to_win: float = np.inf  # like `more`, until the ranker with the higher mean wins
-    independent: float = np.inf  # observations, or equivalent clusters of equal size, behind the mean
-    per_user: float = np.nan  # mean outcome of users' first impressions so far, if ``mean`` is over impressions
+    independent: float = np.inf  # observations in the mean, or effective number of clusters
+    per_user: float = (
+        np.nan
+    )  # mean of users' first impressions if ``mean`` is over impressions, by users alone; else NaN
     per_user_low: float = np.nan  # confidence sequence of this mean
     per_user_high: float = np.nan
 
@@ -62,15 +64,15 @@ def stopping_decisions(
     ----------
     found : LogComparison or RunningComparison
         If the log is clustered by users or queries (or both), every impression counts, with clustered errors (see
-        `Clustered`); by users alone, the mean of their first impressions is added. If it is clustered by impressions,
-        or if each cluster has one outcome, all impressions count as independent. For a running comparison, the
-        observations of its sequences count.
+        `Clustered`). If it is clustered by users only, each decision also has the mean of the users' first impressions.
+        If it is clustered by impressions, or if each cluster has one outcome, all impressions count as independent. A
+        running comparison counts the observations in its sequences.
     confidence : float
         Probability that all intervals hold at all times, so that no decision on a pair, and no winner against all
         others, is ever wrong; above 0 and below 1.
     margin : float
-        Largest mean outcome, of either sign, that does not matter: the verdict is "no difference" once the mean is
-        shown to be smaller. 0: never.
+        Largest absolute mean outcome that does not matter. The verdict is "no difference" once the absolute mean is
+        shown to be smaller; with 0, it is never "no difference".
     tuned_at : float
         See `confidence_sequence`; it must be the same at every look.
 
@@ -105,7 +107,7 @@ def stopping_decisions(
     same = ~(won | lost) & (-margin < now.low) & (now.high < margin)
 
     def further(asked: NDArray[np.bool_], margin: float) -> FloatVector:
-        """Return the further impressions that the marked pairs need; 0 for the others."""
+        """Return the number of further impressions that each marked pair needs; 0 for the others."""
         rows, more = np.flatnonzero(asked), np.zeros(len(n))
         more[rows] = (seen.of(rows).further(confidence, found.tests, margin, tuned_at) - 1) * max(found.impressions, 1)
         return more
@@ -136,7 +138,7 @@ def _seen(found: LogComparison | RunningComparison) -> tuple[Clustered | Observe
 def outcomes_go_together(found: LogComparison) -> bool:
     """Return whether the clustered test of all impressions applies: some user (or query) has several outcomes.
 
-    False if earlier outcomes chose the rankers, because then only the sequence of users' first impressions is valid.
+    False if a policy chose rankers by earlier outcomes: then only the sequence of users' first impressions is valid.
     """
     if found.cluster == "impression" or "policies" in found.provenance:
         return False
@@ -144,7 +146,7 @@ def outcomes_go_together(found: LogComparison) -> bool:
 
 
 def impressions_to_go(names: Sequence[str], decisions: Sequence[StoppingDecision]) -> tuple[float, str]:
-    """Return the further impressions until the experiment may stop, if means persist, and the winner at that time.
+    """Return the further impressions until the experiment may stop if means persist, and the winner then.
 
     The experiment may stop once a ranker wins against all others, or every pair is decided. Infinity: never, or too few
     observations to project.
@@ -154,7 +156,7 @@ def impressions_to_go(names: Sequence[str], decisions: Sequence[StoppingDecision
 
 
 def projected(names: Sequence[str], decisions: Sequence[StoppingDecision]) -> tuple[float, str]:
-    """Return the result of `impressions_to_go` for any number of observations."""
+    """Like `impressions_to_go`, but without a minimum number of observations."""
     met_all = len(decisions) == len(names) * (len(names) - 1) // 2  # no projection for pairs without impressions
     ways = [(max((one.more for one in decisions), default=np.inf) if met_all else np.inf, "")]
     for name in names:
@@ -166,7 +168,7 @@ def projected(names: Sequence[str], decisions: Sequence[StoppingDecision]) -> tu
 
 
 def too_few(winner: str, decisions: Sequence[StoppingDecision]) -> bool:
-    """Return whether an open pair that the decision needs has too few observations for a projection."""
+    """Return whether an open pair on which the decision depends has too few observations for a projection."""
     needed = [one for one in decisions if one.verdict == "go on" and (not winner or winner in one[:2])]
     return any(one.independent < FEWEST for one in needed)
 
@@ -183,12 +185,12 @@ def stopping_sentence(
     missing = days_to_wait(found, any_time=any_time)
     if missing and not sentence.startswith("go on"):
         wait = f"{missing:.0f} day{'s' if missing >= 1.5 else ''}"
-        return f"wait {wait} for the week to be complete; --any-time decides now, and the result would be: {sentence}"
+        return f"wait {wait} until the week is complete; with --any-time, the present result is: {sentence}"
     return sentence
 
 
 def days_to_wait(found: LogComparison | RunningComparison, *, any_time: bool) -> float:
-    """Return the days until the week is complete, for which decisions wait; 0 for none."""
+    """Return the number of days that a decision must wait until the week is complete; 0 if it need not wait."""
     if any_time or not isinstance(found, LogComparison):
         return 0.0
     return days_to_a_whole_week((found.provenance["last"] - found.provenance["first"]) / 86_400)
@@ -210,25 +212,28 @@ def _sentence(found: LogComparison | RunningComparison, decisions: list[Stopping
     if too_few(winner, decisions):
         if isinstance(found, LogComparison) and outcomes_go_together(found):
             queries = _queries_limit(found, lambda one: one.freedom)
-            who, more = ("queries", "; other queries are needed") if queries else ("users", "")
-            return f"go on: the {who} so far are too few, or too unequal, to say for how long{more}."
-        return f"go on: the {what} so far are too few to say for how long."
+            who, more = ("queries", "; more different queries are needed") if queries else ("users", "")
+            return (
+                f"go on: too few {who} so far, or too large a share of the log from a few of them,"
+                f" to project for how long{more}."
+            )
+        return f"go on: too few {what} so far to project for how long."
     if np.isinf(further) or further > 1000 * found.impressions:
-        return f"go on: more than a thousand times as many {what} as there are{_of_pairs(decisions)}."
+        return f"go on: the decision needs more than 1,000 times the present number of {what}{_of_pairs(decisions)}."
     until = f" until {winner} wins against all others" if winner and len(decisions) > 1 else ""
     if what == "queries":
-        until = f", with as many impressions each as these have,{until}"
+        until = f", each with as many impressions as the present queries have,{until}"
     about, stay = f"{further * each:,.0f} further {what}", "the means stay"
     if isinstance(found, LogComparison) and found.adaptive:  # a policy changes the shares
-        about, stay = f"{about} of the log, all pairs together,", "the means and the pairs' shares of the log stay"
+        about, stay = f"{about} in the log, over all pairs,", "the means and the pairs' shares of the log stay"
     about = f"{about}{until}".removesuffix(",")
     return f"go on: about {about}, if {stay} as they are{_of_pairs(decisions)}."
 
 
 def to_go_in(found: LogComparison | RunningComparison) -> tuple[str, float]:
-    """Return the unit of a projection, and its number per impression: queries if they limit the precision."""
+    """Return the unit of a projection (queries if they limit the precision), and the number of units per impression."""
     if not isinstance(found, LogComparison):
-        return "comparisons", 1.0  # a live page may compare no rankers
+        return "comparisons", 1.0  # not pages, because a live page may have nothing to compare
     if outcomes_go_together(found) and _queries_limit(found, lambda one: -one.error):
         return "queries", found.provenance["queries"] / max(found.impressions, 1)
     return "impressions", 1.0
@@ -249,12 +254,12 @@ def _of_pairs(decisions: Sequence[StoppingDecision]) -> str:
 
 
 def change_seen(found: LogComparison | RunningComparison, winner: str) -> str:
-    """Return a clause on the rivals against whom the winner's mean drifted, by the warnings; "" if there are none."""
+    """Return a clause on the rivals against which, by the warnings, the winner's mean drifted; "" if there are none."""
     notes = found.warnings if isinstance(found, LogComparison) else []
     drifted = [note.partition(": ")[0] for note in notes if note.endswith(CHANGED)]
     rivals = [one for one in found.names if {f"{one} against {winner}", f"{winner} against {one}"} & set(drifted)]
     against = f" against {', '.join(rivals)}" if len(found.names) > 2 else ""
-    return f"that mean{against} changed while the log grew (see the note), and may change again." if rivals else ""
+    return f"the mean{against} changed while the log grew (see the note), and may change again." if rivals else ""
 
 
 def _by_what(found: LogComparison | RunningComparison, winner: str, decisions: Sequence[StoppingDecision]) -> str:
@@ -266,16 +271,25 @@ def _by_what(found: LogComparison | RunningComparison, winner: str, decisions: S
     met = dict(_over_users(one, winner) for one in decisions if winner in one[:2])
     if any(high < 0 for _, _, high in met.values()):
         behind = "behind" if len(met) == 1 else "behind some ranker"
-        said = f"So far its mean outcome over impressions is ahead; per user, by first impressions, it is {behind}"
+        said = (
+            "So far its mean outcome over impressions is ahead;"
+            f" the mean over users, from their first impressions only, is {behind}"
+        )
         return f"{said}; {changed}" if changed else f"{said}."
     if any(mean < 0 for mean, _, _ in met.values()):
-        return f"So far its mean outcome over impressions is ahead; per user it is not shown to be; {later}"
+        return (
+            "So far its mean outcome over impressions is ahead;"
+            f" the mean over users is not ahead of every rival; {later}"
+        )
     if unsure := {rival: ends for rival, ends in met.items() if ends[1] <= 0 <= ends[2]}:
         each = ", ".join(
-            f"{f'against {rival} ' * (len(met) > 1)}{mean:+.3f}, not yet certain ({low:+.3f} to {high:+.3f})"
+            f"{f'against {rival} ' * (len(met) > 1)}{mean:+.3f} ({low:+.3f} to {high:+.3f})"
             for rival, (mean, low, high) in unsure.items()
         )
-        return f"So far its mean outcome over impressions is ahead; over users {each}; {later}"
+        return (
+            "So far its mean outcome over impressions is ahead;"
+            f" the mean over users is not yet certain: {each}; {later}"
+        )
     return f"So far its mean outcome over impressions is ahead, and over users too; {later}"
 
 

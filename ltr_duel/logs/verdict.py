@@ -25,9 +25,9 @@ class Evidence(NamedTuple):
 
     found: LogComparison  # comparison by the primary outcome
     confidence: float
-    decisions: list[StoppingDecision] | None = None  # decisions at any time; None for one look
+    decisions: list[StoppingDecision] | None = None  # valid at every look; None for a single planned look
     margin: float = 0.0
-    any_time: bool = False  # whether to decide before the last week is complete
+    any_time: bool = False  # whether decisions may be made before the week is complete
     findings: Sequence[Finding] | None = None  # None if nothing was checked
     guards: Sequence[Guardrail] = ()
     beside: Sequence[Beside] = ()
@@ -42,10 +42,10 @@ class Decision(NamedTuple):
 
 
 def decision_of(evidence: Evidence) -> Decision:
-    """Decide by the checks, the primary outcome, the guardrails and the days of the week.
+    """Decide from the checks, the primary outcome, the guardrails, and whether the week is complete.
 
-    If a check fails, or a guardrail of the winner is broken, no pair is decided; decided pairs wait until the week is
-    complete.
+    No pair is decided if a check fails or a guardrail of the winner is broken. Otherwise, sequential decisions are
+    reported as "wait" until the week is complete, unless ``any_time`` is set.
     """
     winner, found, sentence = _by_outcome(evidence)
     guards = [one for one in evidence.guards if one.ahead == winner]
@@ -75,7 +75,7 @@ def decision_of(evidence: Evidence) -> Decision:
 
 
 def _words(ahead: str, decided: bool, *, waits: bool, harmed: bool) -> str:
-    """Return the verdict on a pair; without a ranker ahead, a decided pair has no difference."""
+    """Return the verdict on a pair. A decided pair in which no ranker is ahead is reported as "no difference"."""
     if not decided:
         return "open"
     if ahead and harmed:
@@ -102,14 +102,12 @@ def _by_outcome(evidence: Evidence) -> tuple[str, list[tuple[str, bool]], str]:
         return winner, [(one.winner, one.verdict != "go on") for one in evidence.decisions], sentence
     better, winner = found.better, found.winner
     p = f"p {'< 1e-12' if found.p_corrected.max() < 1e-12 else f'= {found.p_corrected.max():.3g}'}"
-    decided = (
-        p if len(found.pairs) == 1 else f"{len(better) - better.count('')} of {len(found.pairs)} pairs are decided"
-    )
+    decided = p if len(found.pairs) == 1 else f"pairs decided: {len(better) - better.count('')} of {len(found.pairs)}"
     others = f"against each of the {len(found.names) - 1} others " if len(found.names) > 2 else ""
     said = f"{winner} wins {others}" if winner else f"no ranker is shown to win {others}"
     planned = "Valid for one planned look; use --stop-at to look repeatedly"
     unseen = "" if winner else never_shown(found.names, found.named_pairs)
     changed = change_seen(found, winner) if winner else ""
-    changed = f"Its mean outcome is ahead over the whole log; {changed}" * bool(changed)
+    changed = f"The mean outcome of the winner is ahead over the whole log; {changed}" * bool(changed)
     sentence = " ".join(filter(None, [f"At this look {said}({decided}). {planned}.", unseen, changed]))
     return winner, [(name, bool(name)) for name in better], sentence

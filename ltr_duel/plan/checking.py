@@ -31,10 +31,10 @@ def _kept(out: Path, version: int | str) -> Path:
 
 
 def keep_plan(plan: LivePlan, out: Path, keys: Keys) -> Path:
-    """Write a plan to a file and to a second file named by its version, which is returned and never overwritten."""
+    """Write a plan to ``out`` and to a second file, named by version, for no other plan; return the second file."""
     kept, text = _kept(out, plan.version), plan.to_json(keys)
     if kept.exists() and json.loads(kept.read_text("utf-8"))["plan"] != json.loads(text)["plan"]:
-        raise InputError(f"{kept}: another plan {plan.version} exists and may be in use; set --version")
+        raise InputError(f"{kept}: a different plan {plan.version} exists and may be in use; set --version")
     files.write_text(kept, text)
     files.write_text(out, text)
     return kept
@@ -49,12 +49,12 @@ def kept_plans(out: Path, keys: Keys) -> dict[int, LivePlan]:
 def check_plans(log: ClickLog, plans: Mapping[int, LivePlan], settings: Settings) -> list[str]:
     """Return sentences about rows of a log that do not fit these plans, and about failed checks of the log.
 
-    The log must count its bad lines (``skip_bad=None``).
+    Open the log with ``skip_bad=None``, so that its bad lines are counted.
     """
     said = [line for line in finding_lines(_failed(log, settings)) if line]
     if lost := log.bad.count - log.bad.repeated:
         said.append(f"{several(lost, 'line')} cannot be used; the first: {log.bad.sentences[0]}")
-    wrong: dict[str, list[int]] = {}  # line numbers; finding a row by its number is a query
+    wrong: dict[str, list[int]] = {}  # line numbers; only the first is resolved to a row, by a query
     shown: dict[int, Counter[tuple[str, ...]]] = {}
     for batch in log.batches(_COLUMNS):
         table = batch.table.to_pydict()
@@ -73,9 +73,9 @@ def check_plans(log: ClickLog, plans: Mapping[int, LivePlan], settings: Settings
 
 
 def _failed(log: ClickLog, settings: Settings) -> list[Finding]:
-    """Return the failed checks, except for checks that logs of plans may fail.
+    """Return the failed checks, except the checks that fail for sound logs of plans.
 
-    Pages of a single ranker have no row, and a page that is shown again is the same impression.
+    These fail because pages with a single ranker are not logged, and a page shown again has the same impression id.
     """
     found = check_log(log, settings.rankers)
     sound = (*_SOUND, *(_OF_REPEATS if log.bad.repeated else ()))
@@ -103,15 +103,15 @@ def _complaint(
     rankers: list[str] | None, propensity: float | None,
 ) -> str:  # fmt: skip
     if not re.fullmatch(ID, impression):
-        return "an impression that belongs to no plan"
+        return "rows with an impression that belongs to no plan"
     version = impression.partition("-")[0]
     plan = plans.get(int(version))
     if plan is None:
-        return f"shown by plan {version}, whose file is missing"
+        return f"rows shown by plan {version}, whose file is missing"
     if plan.rankers(user or "", query) != tuple(rankers or ()) or plan.impression(user or "", query) != impression:
-        return f"differs from the page that plan {version} shows this user for this query"
+        return f"rows that differ from the page of plan {version} for their user and query"
     if propensity is None or abs(propensity - plan.propensity(rankers or ())) > 1e-12:
-        return f"propensities that differ from plan {version}"
+        return f"rows with propensities that differ from plan {version}"
     if time < plan.at - _SLACK or (plan.until and time >= plan.until + _SLACK):
-        return f"shown outside the time of plan {version}"
+        return f"rows shown outside the period of plan {version}"
     return ""

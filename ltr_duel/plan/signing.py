@@ -42,7 +42,7 @@ def verified(text: str, keys: Keys, place: str) -> dict[str, Any]:
     if not hmac.compare_digest(_signature(keys[key], plan).encode(), signature.encode("utf-8", "replace")):
         raise InputError(f"{place}: changed since it was signed by key '{key}'")
     if plan.get("format") != FORMAT:
-        raise InputError(f"{place}: a plan of another format: {errors.shown(plan.get('format'))}, not '{FORMAT}'")
+        raise InputError(f"{place}: a plan of a different format: {errors.shown(plan.get('format'))}, not '{FORMAT}'")
     try:
         fields = {name: plan[name] for name in (*FIELDS, "sets")}
         _require_legal(fields, [(tuple(one["rankers"]), one["draws"]) for one in fields["sets"]])

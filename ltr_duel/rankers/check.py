@@ -1,4 +1,4 @@
-"""Test that a kind of rankers keeps its contract: `check_ranker_kind`."""
+"""Test that a kind of rankers satisfies its contract: `check_ranker_kind`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ltr_duel.rankers.sources import RANKER_KINDS, RankerKind, require_rankers, 
 
 
 def check_ranker_kind(kind: str | RankerKind) -> None:
-    """Test that a kind of rankers keeps the contract, on a small corpus and the file written by its ``example``.
+    """Test that a kind of rankers satisfies the contract, on a small corpus and the file written by its ``example``.
 
     Rankers have different names. Scores are floats, one for each document; at least one score is finite and no score is
     plus infinity. The description of a ranker is JSON and names the kind. Opening again gives equal rankers.

@@ -50,8 +50,8 @@ def model_rankers(
     Raises
     ------
     InputError
-        If there is no model, a model was fitted on another number of features, or scores are not one finite number for
-        each document.
+        If there is no model, a model was fitted on a different number of features, or scores are not one finite number
+        for each document.
 
     Examples
     --------
@@ -122,7 +122,7 @@ def predicted(model: str, predict: Predict, dataset: Dataset) -> NDArray[np.floa
 
 
 def check_features(model: str, trained: int, dataset: Dataset) -> None:
-    """Raise `InputError` if a model was trained on another number of features."""
+    """Raise `InputError` if a model was trained on a different number of features."""
     if trained != dataset.n_features:
         raise InputError(f"{model} was trained on {trained:,} features; {dataset.name} has {dataset.n_features:,}")
 

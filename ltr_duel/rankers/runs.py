@@ -3,8 +3,8 @@
     qid Q0 docid rank score tag
 
 Documents are matched by query id and document id. As in trec_eval, only the score determines the order (highest first);
-the rank is ignored. The lines of a query must be adjacent: otherwise two runs, or two retrievals of a query, were
-written to the file, which is an error. Retrieved documents that are not in the corpus are counted, reported and left
+the rank is ignored. The lines of a query must be adjacent: if they are not, the file contains two runs, or two
+retrievals of a query, which is an error. Retrieved documents that are not in the corpus are counted, reported and left
 out. Documents that a run does not retrieve are ranked after all retrieved documents, in the order of the tie rule.
 """
 
@@ -52,14 +52,14 @@ class RunFile:
     unknown_queries : int
         Number of queries of the run that are not in the corpus.
     unknown_documents : int
-        Number of lines with a query of the corpus whose document is not a document of this query.
+        Number of lines whose query is in the corpus but whose document is not one of the query's documents.
 
     Examples
     --------
     >>> run = RunFile(Path("bm25.run"), "ab12", np.array([2.5, np.nan]), 3, 1, 1, 0, 2)
     >>> print(run.report)
-    bm25.run: 3 lines retrieve 1 of 2 documents, for 1 queries; not in the corpus: 0 queries and, of known queries,
-    2 documents
+    bm25.run: 3 lines retrieve 1 of 2 documents, for 1 queries; not in the corpus: 0 queries, and 2 documents
+    of queries that are in the corpus
     """
 
     path: Path
@@ -73,7 +73,7 @@ class RunFile:
 
     @property
     def name(self) -> str:
-        """Name of the run's ranker: the file name without ``.gz`` and one more suffix."""
+        """Name of the run's ranker: the file name without ``.gz``, if any, and without the suffix before it."""
         return Path(self.path.name.removesuffix(".gz")).stem
 
     @property
@@ -91,8 +91,8 @@ class RunFile:
         """Description of the matched documents, in one sentence."""
         return (
             f"{self.path}: {self.lines:,} lines retrieve {self.retrieved:,} of {len(self.scores):,} documents, for"
-            f" {self.queries:,} queries; not in the corpus: {self.unknown_queries:,} queries and, of known queries,"
-            f" {self.unknown_documents:,} documents"
+            f" {self.queries:,} queries; not in the corpus: {self.unknown_queries:,} queries, and"
+            f" {self.unknown_documents:,} documents of queries that are in the corpus"
         )
 
 
@@ -114,7 +114,7 @@ def read_runs(paths: Sequence[str | Path], dataset: Dataset) -> list[RunFile]:
     InputError
         If the corpus has no document ids, a file is missing or damaged, a line does not have six words or a finite
         score, a document is retrieved twice for a query, or the lines of a query are not adjacent; the message
-        names file and line.
+        names the file and the line.
 
     Examples
     --------
@@ -150,8 +150,8 @@ def run_rankers(
     ----------
     dataset : Dataset
     runs : sequence of RunFile, or mapping of str to RunFile
-        Results of `read_runs` on the same corpus. In a sequence, rankers have the names of their files, without ``.gz``
-        and one more suffix.
+        Results of `read_runs` on the same corpus. In a sequence, rankers have the names of their files, without
+        ``.gz``, if any, and without the suffix before it.
     ties, seed, jobs
         As for `feature_rankers`.
 
@@ -163,7 +163,7 @@ def run_rankers(
     Raises
     ------
     InputError
-        If a run was read for another corpus, two runs have the same name, or there is no run.
+        If a run was read for a different corpus, two runs have the same name, or there is no run.
 
     Examples
     --------
@@ -242,7 +242,7 @@ def lines_of(path: Path) -> Iterator[Line]:
 
 
 def words_of(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield line number and words of each nonempty line of a text file, plain or gzipped."""
+    """Yield the line number and the words of each nonempty line of a text file, plain or gzipped."""
     with files.reading(path, "a run file") as raw:
         for number, line in enumerate(gzip.GzipFile(fileobj=raw) if files.is_gzipped(raw) else raw, 1):
             if words := line.decode("utf-8", "surrogateescape").split():

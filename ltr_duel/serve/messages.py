@@ -20,10 +20,10 @@ _SWITCHES = {"pause": (), "resume": (), "winner": ("ranker",), "share": ("share"
 
 
 def read_object(body: bytes) -> dict[str, Any]:
-    """Read a JSON object in UTF-8. Raises `InputError` for anything else, a repeated key, or half a character."""
+    """Read a JSON object in UTF-8. Raises `InputError` for other input, a repeated key, or an unpaired surrogate."""
     try:
         given = json.loads(body.decode("utf-8"), object_pairs_hook=_once, parse_constant=_no_constant)
-        if rb"\ud" in body or rb"\uD" in body:  # may be half of a surrogate pair
+        if rb"\ud" in body or rb"\uD" in body:  # may be an unpaired surrogate
             json.dumps(given, ensure_ascii=False).encode()
     except InputError:
         raise
@@ -43,9 +43,9 @@ def read_decide(
     needed: Collection[str] | None = None,
     dropped: Collection[str] = (),
 ) -> Decide:
-    """Check a search; the lists of ``needed`` rankers, by default of all rankers, are required.
+    """Check a search request; the lists of ``needed`` rankers, by default of all rankers, are required.
 
-    All lists are checked, required or not, except for the lists of dropped rankers.
+    All lists are checked, required or not; the list of a dropped ranker may be empty or contain a document twice.
     """
     _require_keys(given, ("query", "rankings"), ("user", "offset", "limit", "token", "context"))
     query, user, rankings = given["query"], given.get("user", ""), given["rankings"]
@@ -90,7 +90,7 @@ def read_record(given: dict[str, Any], limits: ServiceSettings) -> Record:
 
 
 def read_events(given: dict[str, Any], limits: ServiceSettings) -> Record:
-    """Check outcomes of a page, which may be closed."""
+    """Check the events of a page, which may be reported after the page is closed."""
     _require_keys(given, ("token", "events"), ())
     _require_text("'token'", given["token"], _LONGEST_TOKEN)
     _require_outcomes("'events'", given["events"], limits)
@@ -100,7 +100,7 @@ def read_events(given: dict[str, Any], limits: ServiceSettings) -> Record:
 
 
 def read_switch(given: dict[str, Any], by: str) -> Switch:
-    """Check the use of a switch; ``by`` is the name of the key."""
+    """Check a request to operate a switch; ``by`` is the name of the API key that authorised the request."""
     what = given.get("switch", "pause")
     for name in ("switch", "ranker"):
         _require_text(f"'{name}'", given.get(name, ""), _LONGEST_TOKEN, least=0)
@@ -119,7 +119,7 @@ def _require_keys(given: dict[str, Any], needed: tuple[str, ...], more: tuple[st
             raise InputError(f"the key '{key}' is missing")
     for key in given:
         if key not in needed and key not in more:
-            raise InputError(f"there is no key {errors.shown(key)} ({', '.join((*needed, *more))})")
+            raise InputError(f"unknown key {errors.shown(key)}; valid keys: {', '.join((*needed, *more))}")
 
 
 def _require_text(what: str, given: Any, longest: int, *, least: int = 1) -> None:
@@ -140,12 +140,13 @@ def _require_ids(what: str, given: Any, limits: ServiceSettings) -> None:
     for one in given:
         if (len(one) > limits.longest_text) if isinstance(one, str) else (abs(one) > _LARGEST_ID):
             raise InputError(
-                f"{what} has an id that is too long: at most {limits.longest_text:,} characters, or 63 bits"
+                f"{what} has an id that is too long; a string may have at most {limits.longest_text:,} characters,"
+                " a number at most 63 bits"
             )
 
 
 def _require_outcomes(what: str, given: Any, limits: ServiceSettings) -> None:
-    """Check ids and the documents of objects; the experiment checks the other keys of objects."""
+    """Check document ids, plain or in the key 'document' of objects; the experiment checks the other keys."""
     if not isinstance(given, list):
         raise InputError(f"{what} must be a list of document ids or of objects, not {_named(given)}")
     plain = [one.get("document", "") if isinstance(one, dict) else one for one in given]

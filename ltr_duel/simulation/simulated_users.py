@@ -99,7 +99,7 @@ class Live(OracleSource):
     Raises
     ------
     InputError
-        If a name is unknown, or the click model has another number of grades than the corpus.
+        If a name is unknown, or the click model and the corpus have different numbers of grades.
 
     Examples
     --------

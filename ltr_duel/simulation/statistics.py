@@ -78,7 +78,7 @@ def with_correct(frame: pd.DataFrame, winner: str | None) -> pd.DataFrame:
 
 
 def identification_time(run: pd.DataFrame, winner: str | None) -> float:
-    """Return the first checkpoint from which on the winner is recommended; infinity if the last row has another arm."""
+    """Return the first checkpoint from which on the winner is recommended; infinity if the last row differs."""
     wrong = np.flatnonzero((run[columns.RECOMMENDED] != winner).to_numpy())
     times = run[columns.T].to_numpy()
     if len(wrong) == 0:

@@ -1,4 +1,4 @@
-"""Every registered policy keeps the contract and simulates, and policies that break the contract are detected."""
+"""Every registered policy satisfies the contract and simulates, and policies that break the contract are detected."""
 
 import random
 import re
@@ -332,11 +332,11 @@ def test_a_wrong_set_ends_a_run_in_the_step_in_which_it_is_chosen(compiled, late
 def test_a_live_policy_refuses_what_is_no_arm():
     for select, sentence in (
         (lambda state, params, t, rng: (0, -1), "chooses arm -1 of 4 in step 1"),
-        (lambda state, params, t, rng: (0, 1, 2), "chooses 3 arms in step 1"),
+        (lambda state, params, t, rng: (0, 1, 2), "chooses an invalid number of arms, 3, in step 1"),
     ):
         with pytest.raises(PolicyError, match=f"^policy 'mine' {sentence}$"):
             LivePolicy(broken(select=select), 4).ask()
-    with pytest.raises(PolicyError, match=r"^policy 'mine' chooses 0 arms in step 1$"):
+    with pytest.raises(PolicyError, match=r"^policy 'mine' chooses an invalid number of arms, 0, in step 1$"):
         LivePolicy(broken_slate(lambda state, params, t, slate, rng: -1), 4).ask()
     with pytest.raises(PolicyError, match=r"^policy 'mine' recommends arm 4 of 4 in step 1$"):
         LivePolicy(broken(recommend=lambda state, params: 4), 4).recommend()

@@ -111,7 +111,7 @@ def test_an_edited_file_is_compiled_anew(load):
         ("def (", "SyntaxError"),
         (TEXT.replace("def recommend", "def recomend"), r"policy 'wrong': there is no 'recommend' in .*wrong.py"),
         (TEXT.replace("t, rng):", "t):", 1), r"select takes \(state, params, t, rng\), not \(state, params, t\)"),
-        (TEXT.replace("(__name__", "(__name__, name='rucb'"), "there is a policy 'rucb' already"),
+        (TEXT.replace("(__name__", "(__name__, name='rucb'"), "a policy named 'rucb' already exists"),
     ],
 )
 def test_a_file_without_a_policy_is_refused(tmp_path, text, sentence):

@@ -84,8 +84,8 @@ def test_check_goes_on_after_a_bad_line(tmp_path: Path) -> None:
     assert isinstance(result.exception, InputError)
     for sentence in (
         "a.txt:2:11: feature value 'x'",
-        "a.txt:3: the last feature is 1, but on the first line 2",
-        "a.txt:4: query '1' appears again",
+        "a.txt:3: the last feature is 1, but it is 2 on the first line",
+        "a.txt:4: query '1' appears again after other queries; the lines of a query must be adjacent",
         "a.txt:4: label 0.5 is not a whole number",
     ):
         assert sentence in result.output

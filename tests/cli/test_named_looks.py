@@ -42,7 +42,7 @@ def test_a_look_at_a_whole_week_decides_though_the_log_goes_on_within_one(ltr_du
     """Seventeen days: without planned looks the decision waits; with planned looks it is the decision of day 14."""
     log_of(tmp_path / "log.jsonl", *drawn(3000, 17, -0.2))
     words = ["logs", "compare", tmp_path / "log.jsonl", "--no-checks", "--stop-at", ".95"]
-    assert ltr_duel(*words).out.splitlines()[-1].startswith("wait 4 days for the week to be complete")
+    assert ltr_duel(*words).out.splitlines()[-1].startswith("wait 4 days until the week is complete")
     for given, by in ((["--looks", "14"], "day 14"), (["--looks", "10,21"], "day 10"), (["--looks", "17"], "")):
         answer = ltr_duel(*words, *given)
         assert (answer.code == 2) if not by else f"stop: new wins, by the look at {by} " in answer.out, given

@@ -79,8 +79,8 @@ def test_only_what_the_file_adds_is_counted_even_if_it_is_the_first_to_look(tmp_
         ("import no_such_thing", "ModuleNotFoundError"),
         ("def (", "SyntaxError"),
         ("raise SystemExit", "SystemExit"),
-        (CLICKS.format(name="perfect"), "there is a click model 'perfect' already; give yours another name"),
-        (CLICKS.format(name="good") + CLICKS.format(name="good"), "there is a click model 'good' already"),
+        (CLICKS.format(name="perfect"), "a click model named 'perfect' already exists; choose a different name"),
+        (CLICKS.format(name="good") + CLICKS.format(name="good"), "a click model named 'good' already exists"),
         (
             "from ltr_duel.interleaving import register\nregister(__name__)",
             "defines neither draw and credit, nor State and init",
@@ -136,7 +136,7 @@ def test_check_says_line_by_line_what_keeps_its_contract(write, ltr_duel):
     answer = ltr_duel("check", write("models", good + bad))
     assert answer.code == 1
     assert answer.out.splitlines() == [
-        "click model 'better' keeps the contract",
+        "click model 'better' satisfies the contract",
         "click model 'worse', 2 grades: a better document is clicked less: (0.8, 0.1)",
     ]
     assert ltr_duel("check", write("good", CLICKS.format(name="alone"))).code == 0
@@ -188,7 +188,7 @@ def test_a_copy_of_a_known_file_keeps_its_own_place(write, tmp_path):
 def test_check_is_the_first_command_of_a_process(write):
     file = write("first", CLICKS.format(name="alone_first"))
     command = [sys.executable, "-m", "ltr_duel.cli.main", "check", str(file)]
-    assert "keeps the contract" in subprocess.check_output(command, text=True)
+    assert "satisfies the contract" in subprocess.check_output(command, text=True)
 
 
 KIND = """
@@ -209,7 +209,7 @@ RANKER_KINDS.add(RankerKind(name="mine", open=open_mine, takes=TAKES))
 @pytest.mark.parametrize(
     ("scores", "names", "takes", "said"),
     [
-        ("np.zeros(size)", "('a', 'b')", "''", "kind of ranker 'mine' keeps the contract"),
+        ("np.zeros(size)", "('a', 'b')", "''", "kind of ranker 'mine' satisfies the contract"),
         ("np.zeros(size)", "('a', 'a')", "''", "two rankers have the same name: ['a', 'a']"),
         ("np.zeros(size)", "()", "''", "open does not return a list of Ranker"),
         ("np.zeros(size - 1)", "('a',)", "''", "not one per document"),

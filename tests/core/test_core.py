@@ -314,7 +314,7 @@ def test_registries_name_the_legal_names():
     assert registry["one"] is one and "two" not in registry and list(registry) == [one]
     with pytest.raises(InputError, match=r"no thing 'on'; did you mean 'one'\? \(one\)"):
         registry["on"]
-    with pytest.raises(InputError, match="there is a thing 'one' already"):
+    with pytest.raises(InputError, match="a thing named 'one' already exists"):
         registry.add(Component(name="one"))
 
 

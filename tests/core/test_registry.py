@@ -54,7 +54,7 @@ def test_a_name_that_is_a_module_imports_that_alone(things):
 
 
 def test_a_name_like_no_other_may_be_one_of_a_plugin(things):
-    with pytest.raises(InputError, match=r"no thing 'mine'; \(.*\); a thing of your own needs --plugin FILE"):
+    with pytest.raises(InputError, match=r"no thing 'mine'; \(.*\); for a custom thing, use --plugin FILE"):
         things["mine"]
     with pytest.raises(InputError, match=r"did you mean 'stool'\? \(bench, lamp, outside, stool\)$"):
         things["stol"]
@@ -73,7 +73,7 @@ def test_a_module_without_a_component_of_its_name_is_no_name(things, name):
 
 
 def test_a_name_of_a_module_is_taken_before_that_is_imported(things):
-    with pytest.raises(InputError, match="there is a thing 'lamp' already"):
+    with pytest.raises(InputError, match="a thing named 'lamp' already exists"):
         things.add(Component(name="lamp"))
     mine = things.add(Component(name="mine"))
     assert things["mine"] is mine and imported() == ["lamp"]

@@ -351,7 +351,7 @@ PLUGINS = [
     plugin("a folder", "mine.py: there is no such plug-in file", lambda path: path.mkdir()),
     plugin("a pipe", "mine.py: there is no such plug-in file", lambda path: __import__("os").mkfifo(path)),
     plugin("a circle of links", "mine.py: ", lambda path: path.symlink_to(path)),
-    plugin("a taken name", "mine.py: there is a policy 'rucb' already; give yours another name",
+    plugin("a taken name", "mine.py: a policy named 'rucb' already exists; choose a different name",
            "from ltr_duel.bandits import POLICIES\nPOLICIES.add(POLICIES['rucb'])\n"),
     typed("check absent.py", "absent.py: there is no such plug-in file"),
     typed("check folder", "folder: there is no such plug-in file"),

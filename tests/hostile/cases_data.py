@@ -176,7 +176,7 @@ COMMANDS = [
     typed(f"data info {'x' * 300}", "File name too long"),
     typed("data info /dev/null", "/dev/null: this is neither a file nor a folder"),
     typed("data convert null.txt", "feature 1 is NULL; .*--fill"),
-    typed("data convert a.txt --memory 1", "MB is too little"),
+    typed("data convert a.txt --memory 1", "MB is too small"),
     typed("data convert a.txt --memory nan", "--memory must be a number of megabytes above 0, not nan"),
     typed("data convert a.txt --memory 1e999", "--memory must be a number of megabytes above 0, not inf"),
     typed("data convert a.txt --corpus mq200", "no corpus 'mq200'; did you mean 'mq2008'"),

@@ -219,7 +219,7 @@ CASES = [
     called("names in a text", lambda: PreferenceMatrix(FAIR, "ab"), "must be a list of strings, not 'ab'"),
     called("names of None", lambda: PreferenceMatrix(FAIR, None), "must be a list of strings, not None"),
     called("names of lists", lambda: PreferenceMatrix(FAIR, [["a"], ["b"]]), "one line of text, not a list"),
-    called("a name of half a character", lambda: PreferenceMatrix(FAIR, ("\ud800", "b")), r"not '\\ud800'"),
+    called("a name of an unpaired surrogate", lambda: PreferenceMatrix(FAIR, ("\ud800", "b")), r"not '\\ud800'"),
     called("errors of None", lambda: PreferenceMatrix(FAIR, standard_error=None), "must have the shape of p"),
     called("counts of halves", lambda: PreferenceMatrix(FAIR, comparisons=np.full((2, 2), 1.5)), "whole numbers"),
     called("counts of 10^30", lambda: PreferenceMatrix(FAIR, comparisons=[[0, 10**30], [10**30, 0]]), "not object"),

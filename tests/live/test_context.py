@@ -52,7 +52,7 @@ def test_a_log_without_a_context_has_no_further_column(tmp_path):
         ({"colour": "red"}, "define no context 'colour' \\(device, locale\\)"),
         ({"device": 5}, "must be a string"),
         ({"device": "x" * 101}, "at most 100 characters"),
-        ({"device": "\ud800"}, "half a character"),
+        ({"device": "\ud800"}, "an unpaired surrogate"),
         ("phone", "is a mapping"),
     ],
 )

@@ -161,7 +161,7 @@ WRONG = [
     ("q", every([True, 2]), "", "not True"),
     ("q", every(["a", float("nan")]), "", "not nan"),
     ("q", every([["a"]]), "", "not a list"),
-    ("q", every(["\ud800"]), "", "half a character"),
+    ("q", every(["\ud800"]), "", "an unpaired surrogate"),
     ("\ud800", RANKINGS, "", "the query is not valid Unicode"),
     ("q" * 10_001, RANKINGS, "", "at most 10,000 characters"),
     (7, RANKINGS, "", "the query must be a string, not 7"),

@@ -155,7 +155,7 @@ def test_outcomes_come_for_as_many_days_as_the_settings_say_and_clicks_until_the
         ({"kind": "cart", "value": "1"}, "'value' of an outcome"),
         ({"kind": "cart", "id": 5}, "'id' of an outcome"),
         ({"kind": "cart", "id": "x" * 101}, "'id' of an outcome"),
-        ({"kind": "cart", "id": "\ud800"}, "half a character"),
+        ({"kind": "cart", "id": "\ud800"}, "an unpaired surrogate"),
         ({"kind": "cart", "document": "none"}, "is not on the page"),
         ({"kind": "cart", "document": ["doc1"]}, "is not on the page"),
         ({"kind": "cart", "user": "ann"}, "no key 'user'"),

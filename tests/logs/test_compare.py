@@ -391,14 +391,16 @@ def test_users_who_come_often_decide_the_mean_over_impressions_and_the_answer_na
     sentence = stopping_sentence(found, decisions)
     assert sentence.startswith("stop: B wins. So far its mean outcome over impressions is ahead")
     assert decision.per_user_low < 0 < decision.per_user_high  # users alone do not decide
-    assert ("per user it is not shown to be" in sentence) == (decision.per_user > 0) and "is behind" not in sentence
+    assert ("the mean over users is not ahead of every rival" in sentence) == (
+        decision.per_user > 0
+    ) and "is behind" not in sentence
     ahead = [decision._replace(per_user=-0.02, per_user_low=-0.05, per_user_high=0.01)]  # for A, the first ranker
-    unsure = "over users +0.020, not yet certain (-0.010 to +0.050); a later change"
+    unsure = "the mean over users is not yet certain: +0.020 (-0.010 to +0.050); a later change"
     assert unsure in stopping_sentence(found, ahead) and "over users too" not in stopping_sentence(found, ahead)
     certain = [ahead[0]._replace(per_user_high=-0.01)]
     assert "ahead, and over users too; a later change" in stopping_sentence(found, certain)
     sure = [decision._replace(per_user_low=0.01)]
-    assert stopping_sentence(found, sure).endswith("is ahead; per user, by first impressions, it is behind.")
+    assert stopping_sentence(found, sure).endswith("the mean over users, from their first impressions only, is behind.")
 
 
 def test_a_decision_waits_for_the_week_to_be_whole(tmp_path):
@@ -419,7 +421,7 @@ def test_a_novelty_that_wears_off_is_noted_and_a_steady_mean_is_not(tmp_path):
         assert len([one for one in found.warnings if "users or rankers changed" in one]) == notes
         sentences = stopping_sentence(found, stopping_decisions(found)), *decision_of(Evidence(found, 0.95)).lines
         for sentence in sentences:
-            assert "A wins" in sentence and ("that mean changed while the log grew" in sentence) == bool(notes)
+            assert "A wins" in sentence and ("; the mean changed while the log grew" in sentence) == bool(notes)
             assert "is not ruled out" not in sentence or not notes
 
 
@@ -478,7 +480,7 @@ def test_how_long_to_go_on_is_not_said_after_a_handful_of_impressions(n):
     decisions = stopping_decisions(found, 0.999999)
     assert np.isinf(impressions_to_go(found.names, decisions)[0]) == (n < 20), "sentence and number agree"
     said = stopping_sentence(found, decisions)
-    assert said.startswith("go on: about" if n == 20 else "go on: the comparisons so far are too few to say")
+    assert said.startswith("go on: about" if n == 20 else "go on: too few comparisons so far to project")
 
 
 def test_users_decide_the_cluster_wherever_in_the_log_they_are(tmp_path):
@@ -525,13 +527,19 @@ def test_what_is_decided(tmp_path):
     assert short.verdict == "go on" and 30 < short.more < 1000 and sentence.startswith("go on: about ")
     crowd, _ = decided([[1], [1], [2]] * 200, rankers=("a", "b", "c", "d"))
     assert crowd.low < clear.low  # pairs that are still to come share the error
-    assert "a thousand times" in decided([[1], [2]] * 100)[1]
+    assert "1,000 times the present number" in decided([[1], [2]] * 100)[1]
 
 
 def test_how_long_to_go_on_is_not_said_where_few_users_made_the_log(tmp_path):
     """One user with 9 of 10 impressions: as much as 1.2 users of equal weight."""
     row = {"shown": ["x", "y"], "rankers": ["a", "b"], "owners": [0, 1]}
-    for heavy, said in ((9, "go on: the users so far are too few, or too unequal, to say for how long."), (0, None)):
+    for heavy, said in (
+        (
+            9,
+            "go on: too few users so far, or too large a share of the log from a few of them, to project for how long.",
+        ),
+        (0, None),
+    ):
         users = ["heavy" if k % 10 < heavy else k // 2 for k in range(300)]
         rows = [row | {"clicks": [1, 1, 2][k % 3 : k % 3 + 1], "user": user} for k, user in enumerate(users)]
         found = compare_log(ClickLog(write(tmp_path, rows)))
@@ -610,7 +618,10 @@ def test_where_errors_rest_on_queries_further_ones_are_needed_however_often_the_
         said.append(stopping_sentence(found, decisions))
         if limits == "query":
             (further,) = table["queries to go"]
-            assert f"go on: about {further} further queries, with as many impressions each as these have" in said[-1]
+            assert (
+                f"go on: about {further} further queries, each with as many impressions as the present queries have"
+                in said[-1]
+            )
     if limits == "query":
         few, many = (int(one.split()[3]) for one in said)
         assert many == pytest.approx(few, rel=0.2)
@@ -625,7 +636,7 @@ def test_too_few_are_those_of_which_there_are_too_few(tmp_path):
         turn = {"query": "user", "user": "query"} if turned else {}
         both = [{turn.get(name, name): value for name, value in row.items()} for row in rows]
         found = compare_log(ClickLog(write(tmp_path, both)), bootstrap=0, cluster="both")
-        assert f"go on: the {said} so far are too few" in stopping_sentence(found, stopping_decisions(found))
+        assert f"go on: too few {said} so far" in stopping_sentence(found, stopping_decisions(found))
 
 
 def test_where_few_queries_hide_what_their_impressions_show_the_way_to_see_it_is_named(tmp_path):

@@ -64,7 +64,7 @@ def test_impressions_to_go_of_a_log_of_a_policy_are_those_of_the_log_at_its_shar
     y = outcomes(42, 26, 60)
     for given, says in (({}, " further impressions, if the means stay as they are."), (
         {"policy": ["rucb"] * len(y)},
-        " of the log, all pairs together, if the means and the pairs' shares of the log stay as they are.",
+        " in the log, over all pairs, if the means and the pairs' shares of the log stay as they are.",
     )):  # fmt: skip
         found = compare_log(log_of(tmp_path / "log.jsonl", y, **given))
         assert stopping_sentence(found, stopping_decisions(found)).endswith(says)

@@ -79,7 +79,7 @@ def test_too_little_memory_is_named_with_the_limit_and_the_variable_and_the_quer
         engine.execute("CREATE TABLE t AS SELECT list(range) AS l FROM range(5000000)")
     said = str(caught.value)
     assert said.startswith("DuckDB needs more memory than its limit, 0.64 GB (")
-    assert said.endswith(" GB are free): set LTR_DUEL_LOGS_MEMORY, such as LTR_DUEL_LOGS_MEMORY=1.3GB")
+    assert said.endswith(" GB is free): set LTR_DUEL_LOGS_MEMORY, such as LTR_DUEL_LOGS_MEMORY=1.3GB")
     assert "CREATE TABLE t AS" in caplog.text and "Out of Memory" in caplog.text
 
 

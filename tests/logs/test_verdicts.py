@@ -111,9 +111,9 @@ def test_the_table_and_the_last_line_are_one_verdict(comparisons, stop, any_time
         ("undecided", {"stop": True, "checks": "failed"}, ["no decision"], "no decision: 1 check "),
         ("tied", {"stop": True}, ["no difference"], "no difference: "),
         ("few users", {"stop": True}, ["open"], "go on: "),
-        ("within a week", {"stop": True}, ["wait: A ahead"], "wait 4 days for the week to be complete"),
+        ("within a week", {"stop": True}, ["wait: A ahead"], "wait 4 days until the week is complete"),
         ("within a week", {"stop": True, "any_time": True}, ["A wins"], "stop: A wins. "),
-        ("tied within a week", {"stop": True}, ["wait: no difference"], "wait 4 days for the week to be complete"),
+        ("tied within a week", {"stop": True}, ["wait: no difference"], "wait 4 days until the week is complete"),
         ("three", {"stop": True}, ["A wins", "A wins", "no difference"], "stop: A wins against each of the 2 others"),
         ("three", {"stop": True, "guards": "broken"}, ["no decision"] * 3, "no decision: A is ahead"),
         (

@@ -174,9 +174,9 @@ def test_a_log_that_did_not_follow_its_plans_is_found(loop, tmp_path):
     plans[3] = replace(plans[3], at=plans[3].at + 1800)
     said = check_plans(log_of(made), plans, made.settings)
     assert [one.partition(":")[0] for one in said if "fails" not in one] == [
-        "differs from the page that plan 1 shows this user for this query",
-        "shown by plan 2, whose file is missing",
-        "shown outside the time of plan 3",
+        "rows that differ from the page of plan 1 for their user and query",
+        "rows shown by plan 2, whose file is missing",
+        "rows shown outside the period of plan 3",
     ]
     first = [one.rpartition("/")[2] for one in said if "fails" not in one]
     assert first == ["1-0.parquet:1", "2-0.parquet:1", "3-1.parquet:1"]

@@ -116,11 +116,11 @@ def test_comparisons_of_another_numbers_version_are_not_mixed(name, tmp_path, mo
     assert "numbers" not in before.provenance
     with monkeypatch.context() as patch:
         patch.setitem(settings.NUMBERS, name, 2)
-        with pytest.raises(InputError, match=f"with another numbers version of {name}; different"):
+        with pytest.raises(InputError, match=f"with a different numbers version of {name}; different"):
             extend_preferences(before, rankings, comparisons=200)
         later = estimate_preferences(rankings, store=tmp_path, **how)
     assert later.provenance["numbers"] == {name: 2} and len(list(tmp_path.iterdir())) == 2
-    with pytest.raises(InputError, match=f"with another numbers version of {name}; they"):
+    with pytest.raises(InputError, match=f"with a different numbers version of {name}; different"):
         extend_preferences(later, rankings, comparisons=200)
 
 

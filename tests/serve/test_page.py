@@ -107,9 +107,11 @@ def test_of_pages_of_users_who_return_only_those_that_count_are_to_go_by_new_use
 def test_a_page_gives_no_number_of_pages_to_go_where_its_sentence_gives_none(tmp_path):
     said, state = page_of(tmp_path, pages=20)
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", said.body.decode()))
-    assert "too few to say for how long" in text and "pages to go unknown" in text
+    assert "so far to project for how long" in text and "pages to go unknown" in text
     assert state.to_json()["impressions_to_go"] is None
-    far = state._replace(pages=50, compared=50, impressions_to_go=50_001.0)  # "more than a thousand times as many"
+    far = state._replace(
+        pages=50, compared=50, impressions_to_go=50_001.0
+    )  # "more than 1,000 times the present number"
     assert _facts(far)["pages to go"] == "unknown"
 
 

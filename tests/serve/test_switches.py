@@ -73,7 +73,7 @@ def test_without_keys_no_request_uses_a_switch(tmp_path):
         ({}, "the key 'switch' is missing"),
         ({"switch": "stop"}, "no switch 'stop'"),
         ({"switch": 5}, "must be a string"),
-        ({"switch": "pause", "ranker": "dense"}, "there is no key 'ranker'"),
+        ({"switch": "pause", "ranker": "dense"}, "unknown key 'ranker'"),
         ({"switch": "Winner", "ranker": "dense"}, "no switch 'Winner'; did you mean 'winner'?"),
         ({"switch": "drop"}, "the key 'ranker' is missing"),
         ({"switch": "drop", "ranker": "bm25"}, "is the incumbent"),

@@ -73,7 +73,7 @@ register(
     any_order=True,
     assumes="an approximately linear order of the arms",
     regret="not proven",
-    cost="O(K) coins, a few Beta draws",
+    cost="O(K) coin flips, a few Beta draws",
     cite="sui2017multidueling",
     where="IndSelfSparring with two changes",
 )

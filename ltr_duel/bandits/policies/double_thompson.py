@@ -281,7 +281,7 @@ _FACTS: dict[str, Any] = {
     "regret": "O(K^2 log T); with a Condorcet winner O(K log T + K^2 log log T)",
     "cite": "wu2016double",
 }
-register(__name__, cost="O(|candidates| K) coins, a few Beta draws", where="D-TS", **_FACTS)
+register(__name__, cost="O(|candidates| K) coin flips, a few Beta draws", where="D-TS", **_FACTS)
 register(
     __name__,
     name="double_thompson_plus",

@@ -212,5 +212,5 @@ register(
     regret="not proven",
     cite="wolfenfeld_dueling",
     where="Algorithm 10",
-    **_FACTS | {"cost": "O(K): K coins, a few Beta draws"},
+    **_FACTS | {"cost": "O(K): K coin flips, a few Beta draws"},
 )

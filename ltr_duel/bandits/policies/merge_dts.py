@@ -2,13 +2,13 @@
 
 Li, Markov, de Rijke, Zoghi. MergeDTS: A Method for Effective Large-Scale Online Ranker Evaluation. ACM TOIS 2020 (arXiv
 1812.04412). Assumes a Condorcet winner and that few pairs tie; needs no horizon. Regret O(K log T) for alpha > 1/2;
-the paper's experiments found alpha = 0.8^6, C = 400,000 and batches of 16 to be best, which the theory does not
-cover.
+in the paper's experiments, alpha = 0.8^6, C = 400,000 and batches of 16 were best; the theory does not cover this
+alpha.
 
-The first arm wins the most duels in a tournament sampled from the posterior (coins, see `posterior`); the second arm
-is the most likely loser against it in a second sample, so that it is eliminated soon. A batch of one arm joins the
-next batch. The time t in the confidence bounds, ln(t + C), restarts in each stage. A step costs O(batch^2) coins, many
-at a time, and few Beta draws (see `tournament` and `levels`).
+The first arm wins the most duels in a tournament sampled from the posterior (by coins, see `posterior`). The second
+arm is the arm against which a second sample of the first arm is largest, so that a beaten arm is eliminated soon. A
+batch of one arm joins the next batch. The time t in the confidence bounds, ln(t + C), restarts in each stage. A step
+costs O(batch^2) coin flips, many of them computed at once, and a few Beta draws (see `tournament` and `levels`).
 """
 
 from __future__ import annotations
@@ -61,11 +61,11 @@ class State(NamedTuple):
     doubts: FloatMatrix  # (K, K) doubts[i, j]: u_ij >= 1/2 while alpha ln(t + C) >= doubts[i, j]
     prefer: FloatMatrix  # (K, K) prefer[i, j] = Pr(theta_ij > 1/2), see `posterior`
     log_mass: FloatMatrix  # (K, K) see `posterior`
-    levels: Levels  # row c: the samples of arm c against those of its batch
+    levels: Levels  # row c: samples of arm c against the other arms of its batch
     batches: Batches
     tournament: Tournament
-    last: IntVector  # (K,) position in each batch of the last winner of its tournament
-    doubtful: IntVector  # (K,) 1 for batches that changed or in which an arm may be beaten; others are not searched
+    last: IntVector  # (K,) for each batch: position within the batch of the winner of its last tournament
+    doubtful: IntVector  # (K,) 1 if the batch changed or may contain a beaten arm; only these are searched
     turn: Registers[Turn]
 
 
@@ -74,7 +74,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
     tournament = new_tournament(n_arms, largest_batch(n_arms, params.batch))
     wins, doubts = np.ones((n_arms, n_arms), np.int64), np.zeros((n_arms, n_arms))
     levels, batches = new_levels(n_arms, n_arms), new_batches(n_arms, params.batch)
-    levels.patience[:] = -1  # new levels are for whole batches
+    levels.patience[:] = -1  # negative: each row's level is set on first use, for its whole batch
     last, doubtful, turn = np.zeros(n_arms, np.int64), np.ones(n_arms, np.int64), registers(Turn)
     return State(wins, doubts, *posterior_rows(n_arms), levels, batches, tournament, last, doubtful, turn)
 
@@ -147,7 +147,7 @@ def update(state: State, params: Params, t: int, first: int, second: int, outcom
 
 @kernel
 def look_again(state: State) -> None:
-    """Mark the stored results about batches as outdated, because batches or the time changed."""
+    """Mark the stored results about batches as outdated, because a batch changed or a new stage restarted t."""
     state.doubtful[:] = 1
     state.levels.patience[:] = -1
 
@@ -159,7 +159,7 @@ register(
     limits={"alpha": (0.0, None), "batch": (2, None), "head_start": (1.0, None)},
     assumes="a Condorcet winner, few ties between arms",
     regret="O(K log T) for alpha > 1/2",
-    cost="O(1) in K, O(batch^2) coins, a few Beta draws",
+    cost="O(1) in K, O(batch^2) coin flips, a few Beta draws",
     cite="li2020mergedts",
     where="Algorithm 1",
 )

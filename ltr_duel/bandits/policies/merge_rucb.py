@@ -58,7 +58,7 @@ def init(n_arms: int, horizon: int, params: Params) -> State:
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """A random arm of the batch whose turn it is, and its most optimistic rival there."""
+    """A random arm of the batch whose turn it is, and the rival there with the largest optimistic bound."""
     batches = state.batches
     if t == 1:
         shuffle(batches.arms, rng)

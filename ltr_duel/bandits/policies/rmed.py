@@ -1,17 +1,19 @@
 """RMED1: Relative Minimum Empirical Divergence.
 
-Each arm that is not yet ruled out as Condorcet winner by its losses is played once in each pass, against the likeliest
-winner or, if the arm does not lose to this winner, against the arm to which it loses most. The evidence against an arm,
-I_i = sum over j with phat_ij <= 1/2 of n_ij d(phat_ij, 1/2), measures how unlikely its losses are if the arm is the
-winner; d is the Kullback-Leibler divergence between two coins.
+In each pass, RMED1 plays each arm that its losses do not yet rule out as the Condorcet winner. The opponent is the
+likeliest winner i*. If the arm beats i* in most of their duels (or is i*), the opponent is the arm to which it loses
+most; if it beats every arm, the opponent is i* all the same.
+
+The evidence against an arm, I_i = sum over j with phat_ij <= 1/2 of n_ij d(phat_ij, 1/2), measures how unlikely its
+losses are if the arm is the winner; d is the Kullback-Leibler divergence between two coins.
 
 Komiyama, Honda, Kashima, Nakagawa. Regret Lower Bound and Optimal Algorithm in Dueling Bandit Problem. COLT 2015,
 Algorithms 1 and 2. Assumes a Condorcet winner; needs no horizon. Regret O(K log T) + O(K^(2 + c)); its rate equals the
 lower bound if the winner is the strongest rival of every arm. f(K) = 0.3 K^1.01 as in the paper's experiments. `rmed2`
 contains RMED2 and RMED2FH.
 
-A step costs O(K): a duel changes one term of the evidence of two arms, and one scan finds the arms that join the next
-pass.
+A step costs O(K): a duel changes one term in the evidence of each of its two arms, and one scan finds the arms that
+join the next pass.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from ltr_duel.bandits.statistics import coin_divergence, last_step_before
 from ltr_duel.core import FloatMatrix, FloatVector, IntMatrix, IntVector, inlined, kernel, vector
 
 ROUNDING = 1e-9
-RESUM = 1023  # a sum is recomputed after this many changes (a power of two, minus one), against drift
+RESUM = 1023  # mask, a power of two minus one: a sum is recomputed every RESUM + 1 changes, to limit rounding drift
 
 
 class Params(NamedTuple):
@@ -42,21 +44,21 @@ class Now:
     """The progress of the run."""
 
     rounds: int  # number of remaining rounds of initial duels
-    first: int  # the next pair of initial duels; in RMED2 the next pair that may have met too rarely
+    first: int  # the next pair of initial duels; after them, in RMED2, the next pair to check for too few duels
     second: int
     n_current: int  # number of arms in L_C
     place: int  # number of these arms that were played in this pass
     n_following: int  # number of arms in L_N
     slack: float  # f(K)
     forced: int  # RMED2: 1 if this duel is played because the pair met too rarely
-    level: int  # RMED2: number of duels that all pairs have had
+    level: int  # RMED2: number of duels that every pair is known to have reached
     unset: int  # RMED2FH: 1 until the rivals are fixed
 
 
 class Lists(NamedTuple):
     """The arms of this pass and of the next pass."""
 
-    pending: FloatVector  # (K,) I_i of the arms outside L_R and L_N, infinity for the others
+    pending: FloatVector  # (K,) I_i of the arms in neither L_R (still to play in this pass) nor L_N; else infinity
     current: IntVector  # (K,) the first n_current entries: L_C
     following: IntVector  # (K,) the first n_following entries: L_N
 
@@ -102,13 +104,16 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 
 @kernel
 def likely_winner(evidence: FloatVector, rng: Generator) -> int:
-    """Draw i*, an arm with the least evidence against it. Sums that differ by a rounding error are equal."""
+    """Draw i*, an arm with the least evidence against it. Sums within a rounding error are treated as equal."""
     return vector.draw_up_to(evidence, vector.smallest(evidence) + ROUNDING, rng)
 
 
 @kernel
 def strongest_opponent(share: FloatMatrix, arm: int, winner: int, rng: Generator) -> int:
-    """Return RMED1's choice: i* if it beats the arm or no arm does, otherwise the arm to which ``arm`` loses most."""
+    """Return RMED1's opponent of ``arm``: i*, or the arm against which ``arm`` won the smallest share.
+
+    It is i* if ``arm`` won at most half of their duels, or more than half against every arm.
+    """
     if share[arm, winner] <= 0.5:
         return winner
     least = vector.smallest(share[arm])
@@ -178,7 +183,10 @@ def next_initial_pair(state: State) -> None:
 
 @inlined
 def end_turn(lists: Lists, evidence: FloatVector, now: Now, arm: int, log_t: float) -> None:
-    """Remove the arm from L_R; add arms outside L_R that are not ruled out to L_N; L_N becomes L_C after the pass."""
+    """Remove the arm from L_R. Add to L_N each arm outside L_R that is not ruled out.
+
+    After the last arm of the pass, L_N becomes L_C.
+    """
     lists.pending[arm] = evidence[arm]
     limit = vector.smallest(evidence) + log_t + now.slack
     joined = now.n_following
@@ -198,7 +206,7 @@ def recommend(state: State, params: Params) -> int:
 
 
 def idle_until(state: State, params: Params, t: int) -> int:
-    """If i* is alone in L_C and loses to no arm, it meets itself until another arm is no longer ruled out."""
+    """If i* is the only arm in L_C and loses to no arm, it plays itself until another arm joins L_N."""
     return last_step_alone(state, t)
 
 

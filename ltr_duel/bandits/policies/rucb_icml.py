@@ -1,7 +1,8 @@
 """RUCB with a hypothesised best arm: the form printed in the ICML proceedings.
 
-`rucb` with a hypothesised best arm B, the last arm that was the only candidate: while B remains a candidate, it is the
-champion half of the time. This removes K^2 from the logarithmic term: regret O(K log T) + O(K^2).
+`rucb` with a hypothesised best arm B: the last arm that was the only candidate. While B is one of several candidates,
+it is the champion with probability 1/2; otherwise another candidate is drawn. This removes K^2 from the logarithmic
+term: regret O(K log T) + O(K^2).
 
 Zoghi, Whiteson, Munos, de Rijke. Relative Upper Confidence Bound for the K-Armed Dueling Bandit Problem. ICML 2014.
 Assumes a Condorcet winner; needs no horizon. A step costs O(K).
@@ -29,16 +30,19 @@ class State(NamedTuple):
     width: FloatMatrix  # (K, K)
     doubts: FloatMatrix  # (K, K)
     doubt: FloatVector  # (K,)
-    best: IntVector  # (1,) the arm in B, or -1
+    best: IntVector  # (1,) the arm B, or -1 if there is none
 
 
 def init(n_arms: int, horizon: int, params: Params) -> State:
-    """No duel has been played, and B is empty."""
+    """No duel has been played, and there is no B."""
     return State(*bound_rows(n_arms, params.prior_wins), np.zeros(n_arms), np.full(1, -1))
 
 
 def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, int]:
-    """The hypothesised best arm or another candidate, and its most optimistic rival."""
+    """The champion, and the rival with the largest optimistic bound against it.
+
+    The champion is B or another candidate; if there is no candidate, it is a random arm.
+    """
     bonus = params.alpha * log(t)
     candidates = vector.count_up_to(state.doubt, bonus)
     best = state.best[0]
@@ -60,7 +64,7 @@ def select(state: State, params: Params, t: int, rng: Generator) -> tuple[int, i
 
 @kernel
 def another_candidate(doubt: FloatVector, bonus: float, candidates: int, best: int, rng: Generator) -> int:
-    """Draw a candidate other than ``best``, which is a candidate."""
+    """Draw one of the other candidates; ``best`` must be a candidate."""
     n = random_below(candidates - 1, rng)
     arm = vector.nth_up_to(doubt, bonus, n)
     if arm < best:

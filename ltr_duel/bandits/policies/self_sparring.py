@@ -88,12 +88,12 @@ _FACTS: dict[str, Any] = {
     "cite": "sui2017multidueling",
     "where": "IndSelfSparring",
 }
-register(__name__, cost="O(K): 2K coins, a few Beta draws", **_FACTS)
+register(__name__, cost="O(K): 2K coin flips, a few Beta draws", **_FACTS)
 register(
     __name__,
     name="multi_self_sparring",
     prefix="slate",
     limits={"size": (2, None)},
-    cost="O(size K) coins, a few Beta draws",
+    cost="O(size K) coin flips, a few Beta draws",
     **_FACTS,
 )

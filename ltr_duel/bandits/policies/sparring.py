@@ -130,7 +130,7 @@ register(
     any_order=True,
     assumes="utilities behind the preferences",
     regret="conjectured: that of two Thompson samplers",
-    cost="O(K): 2K coins, a few Beta draws",
+    cost="O(K): 2K coin flips, a few Beta draws",
     cite="wolfenfeld_dueling,ailon2014reducing",
     where="Algorithm 7",
 )

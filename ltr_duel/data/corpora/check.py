@@ -78,7 +78,11 @@ class _Seen:
         if queries:
             for row, _, query in parsed.queries():
                 if query != self._last_query and query in self.queries:
-                    self._note(numbers[row], f"query '{query.decode('utf-8', 'replace')}' appears again")
+                    self._note(
+                        numbers[row],
+                        f"query '{query.decode('utf-8', 'replace')}' appears again after other queries; the lines of a"
+                        " query must be adjacent",
+                    )
                 self.queries.add(query)
                 self._last_query = query
         if not decimals:
@@ -88,7 +92,7 @@ class _Seen:
             last = parsed.lines.width
             self._width = self._width or int(last[0])
             for row in np.flatnonzero(last != self._width)[:MOST_ERRORS].tolist():
-                self._note(numbers[row], f"the last feature is {last[row]}, but on the first line {self._width}")
+                self._note(numbers[row], f"the last feature is {last[row]}, but it is {self._width} on the first line")
         if parsed.state.code != DONE and len(self.errors) < MOST_ERRORS:
             self.errors.append(str(parse_error(self._file, parsed.text, lines_before, parsed.state, self._first_id)))
 
@@ -115,8 +119,9 @@ def expected_digests(file: Path, corpus: str | None = None) -> dict[str, str]:
 def count_problems(reports: Sequence[FileReport], corpus: str | None = None) -> list[str]:
     """Compare the sums over the files of a whole corpus with its published numbers.
 
-    Without ``corpus``, the comparison is made only for three files (the parts of a fold) or five (test parts) that are
-    all published files of one corpus. Returns a sentence for each number that differs.
+    Without ``corpus``, the numbers are compared only if the reports are of three files (the parts of a fold) or five
+    files (the test parts), and all are published files of the same corpus. Returns a sentence for each number that
+    differs.
     """
     names = {place.split(" ")[0] for report in reports for place in report.known_as}
     whole = len(reports) in (3, 5) and all(report.known_as for report in reports) and len(names) == 1
@@ -160,7 +165,10 @@ def _pieces(chunk: Chunk, rules: Rules, lines_before: int) -> Iterator[tuple[Par
 
 
 class _Digests:
-    """The digests under which a file may be published: digests of its bytes, and of its text with either line end."""
+    """The digests under which a file may be published: digests of its bytes and of its uncompressed text.
+
+    Git digests are also computed for the text with LF line ends.
+    """
 
     def __init__(self, file: Path, limit: int | None) -> None:
         self._limit = limit
@@ -178,7 +186,7 @@ class _Digests:
         self._returns += text.count(RETURN)
 
     def known_as(self) -> tuple[str, ...]:
-        """Return the published files, as "corpus path", with one of the digests; called after the last chunk."""
+        """Return the published files that have one of the digests, as "corpus path"; call it after the last chunk."""
         self.raw.end_file()
         digests = {f"sha256:{self.raw.hexdigest()}", f"sha256:{self._text.hexdigest()}"}
         if not digests & published().keys():
@@ -186,7 +194,7 @@ class _Digests:
         return tuple(sorted({place for digest in digests for place in published().get(digest, [])}))
 
     def _git_blobs(self) -> set[str]:
-        """Read the file again, because git's digest begins with the size, known only after the first reading."""
+        """Read the file again, because a git digest begins with the size, known only after the first reading."""
         raw, text = _git_blob(self._file.stat().st_size), _git_blob(self._size)
         unix = _git_blob(self._size - self._returns)  # size with LF instead of CR LF
         if self.raw.hexdigest() != self._text.hexdigest():  # gzipped, for example

@@ -2,7 +2,7 @@
 
 pass 1  read: digest of the bytes, number of documents       (an existing conversion is returned)
 pass 2  read, parse on all cores, write each column's piece to its position in the file
-then    fill NULL column by column, write the small tables, rename the folder
+then    replace NULL values column by column, write the small tables, rename the folder
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def convert(
     jobs: int = -1,
     memory: int | None = None,
 ) -> Path:
-    """Convert a corpus, unless it is converted already; `load_dataset` opens converted corpora.
+    """Convert a corpus unless it has already been converted; `load_dataset` opens converted corpora.
 
     Parameters
     ----------
@@ -50,11 +50,11 @@ def convert(
     options : ReadOptions, optional
         Options for reading.
     naming : Naming, optional
-        Name, grades and names of features; by default as in `load_dataset`.
+        Name of the corpus, number of grades and feature names; by default as in `load_dataset`.
     jobs : int
         Number of threads, -1 for all cores.
     memory : int, optional
-        Limit of the resident memory of the process in bytes. The matrix may be larger.
+        Limit on the resident memory of the process, in bytes. The feature matrix may exceed it.
 
     Returns
     -------
@@ -202,5 +202,5 @@ def _chunk_bytes(workers: int, memory: int | None) -> int:
     room = memory - used
     if room < _LEAST_BUFFERS:
         least = (used + _LEAST_BUFFERS) // 2**20 + 1
-        raise InputError(f"--memory {memory / 2**20:.0f} MB is too little; at least {least} MB are needed here")
+        raise InputError(f"--memory {memory / 2**20:.0f} MB is too small; at least {least} MB is needed here")
     return int(min(chunks.CHUNK_BYTES, room / (6 * (workers + 3))))

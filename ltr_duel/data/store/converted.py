@@ -32,7 +32,7 @@ from ltr_duel.data.text.values import usual_grades
 
 Kind = TypeVar("Kind", bound=np.generic)
 
-FORMAT = 3  # a folder with another format is not opened; the corpus is converted again
+FORMAT = 3  # a folder with a different format is not opened; the corpus is converted again
 
 FEATURES = "features.npy"
 # The required facts of `corpus.json`, and their types.
@@ -83,7 +83,7 @@ def write_tables(folder: Path, dataset: Dataset, provenance: dict[str, Any]) -> 
 
 
 def read_meta(folder: Path) -> dict[str, Any]:
-    """Return the content of ``corpus.json``. Raise `InputError` if it is damaged or has another format."""
+    """Return the content of ``corpus.json``. Raise `InputError` if it is damaged or has a different format."""
     try:
         meta: dict[str, Any] = json.loads((folder / _META).read_bytes())
         other = meta["format"] if meta["format"] != FORMAT else None

@@ -1,10 +1,11 @@
 """Optimized multileave: sampled lists are shown with probabilities that make the comparison of many rankers fair.
 
 Each sampled list shows, at each position, the best remaining document of a random ranker. Ranker j credits document d
-with 1 / rank_j(d). At every depth, the expected credit of all rankers is equal; among such probabilities, the program
-minimises the variance of the rankers' scores on the lists, as if all documents were clicked. With few lists and many
-rankers, this is often infeasible. ``roughly_optimized``, also the fallback of ``optimized_multileave``, minimises the
-sum of the largest difference of expected credit at each depth and the variance.
+with 1 / rank_j(d). The probabilities of the lists give all rankers the same expected credit at every depth. Among all
+such probabilities, a linear program selects those with the smallest expected variance between the rankers' scores on a
+list; these scores treat every document as clicked and divide its credit by its position. With few lists and many
+rankers, equal credit is often infeasible. ``roughly_optimized`` minimises the variance plus, for each depth, the
+largest difference in expected credit between two rankers. ``optimized_multileave`` falls back to it.
 
 Schuth, Sietsma, Whiteson, Lefortier, de Rijke. Multileaved Comparisons for Fast Online Evaluation. CIKM 2014; Manabe,
 Nishida, Kato, Yamamoto, Fujita. A Comparative Live Evaluation of Multileaving Methods. SIGIR 2017. The last position
@@ -118,7 +119,7 @@ def solve_program(
 
 
 def running_sums(p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the cumulative distribution without rounding errors: no negative probability, and 1 at the end."""
+    """Return the cumulative distribution; negative probabilities are set to 0, and the last entry is exactly 1."""
     cumulative = np.cumsum(np.maximum(p, 0))
     return np.asarray(cumulative / cumulative[-1])
 
@@ -163,11 +164,11 @@ _BOTH: dict[str, Any] = {
     "compiled": False,
     "wins": "the sum of inverse ranks of clicked documents",
     "needs": "a linear program for each query and set of rankers",
-    "cost": "one program, once; then O(rankers x clicks), plus all pairs of rankers",
+    "cost": "one linear program per query and set of rankers; then O(rankers x clicks + rankers^2)",
 }
 register(
     __name__,
-    shows="one of ten sampled lists, with probabilities from a linear program that is fair at every depth",
+    shows="one of the sampled lists (ten by default), with probabilities from a linear program, fair at every depth",
     cite="schuth2014multileaved",
     **_BOTH,
 )
@@ -175,7 +176,7 @@ register(
     __name__,
     name="roughly_optimized",
     init=init_rough,
-    shows="one of ten sampled lists, with probabilities that are as fair as possible at every depth",
+    shows="one of the sampled lists (ten by default), with probabilities that are as fair as possible at every depth",
     cite="manabe2017comparative",
     **_BOTH,
 )

@@ -1,4 +1,4 @@
-"""Drawings of regret and accuracy against steps, and of regret at the horizon against properties of the problems."""
+"""Figures of regret and accuracy against steps, and of regret at the horizon against properties of the problems."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ def regret(
     start: float = 100,
     kinds: bool = False,
 ) -> Figure:
-    """Draw cumulative regret against steps, with a panel for each problem; panels of a row have the same ordinate.
+    """Draw cumulative regret against steps, with a panel for each problem; a row of panels shares its y-range.
 
     columns: number of panels side by side.
-    kinds: whether dashes and a note in the legend mark the policies that compare sets, which are then listed last.
+    kinds: whether to draw the policies that compare sets dashed, add "(sets)" to their labels and list them last.
         Each policy and each variant also has a separate colour if there are enough colours.
     """
     parts, among = split(frame, about, col.PROBLEM), list(frame[col.POLICY].unique())
@@ -87,7 +87,7 @@ def regret_and_accuracy(frame: pd.DataFrame, about: Mapping[str, Any]) -> Figure
 
 
 def runs_line(frame: pd.DataFrame, spread: str) -> str:
-    """Return a phrase on the number of runs in a mean and on the drawn spread."""
+    """Return a phrase that states the number of runs in each mean and the spread that is drawn."""
     return describe_means(
         frame.groupby([col.PROBLEM, col.POLICY, col.HORIZON], sort=False)[col.REPETITION].nunique(), spread
     )

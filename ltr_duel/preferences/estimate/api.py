@@ -131,7 +131,7 @@ def extend_preferences(
     jobs, target_error, until_winner, at_most, store: as for `estimate_preferences`.
 
     Raises `InputError` if the matrix has no counts, if the corpus, the rankers or the tie rule are not the same, or if
-    a component of the comparisons has another numbers version (`ltr_duel.core.numbering`). Package versions do not
+    a component of the comparisons has a different numbers version (`ltr_duel.core.numbering`). Package versions do not
     matter.
     """
     if not isinstance(matrix, PreferenceMatrix):
@@ -147,7 +147,7 @@ def extend_preferences(
             other = f"{key} = {before}, not {value}"
             if key == "numbers" and isinstance(before, dict):
                 differ = sorted(name for name in {**before, **value} if before.get(name) != value.get(name))
-                other = f"another numbers version of {', '.join(differ)}"
+                other = f"a different numbers version of {', '.join(differ)}"
             raise InputError(f"the matrix was estimated with {other}; different settings must not be mixed")
     if comparisons:
         comparisons = settings.checked_count(comparisons)
@@ -161,7 +161,9 @@ def _settings_of(matrix: PreferenceMatrix, rankings: Rankings, clicks: ClickMode
     """Rebuild the settings of a matrix from its provenance, which may come from any file."""
     about = matrix.provenance
     if matrix.names != rankings.names:
-        raise InputError("the matrix and the rankings contain different rankers, or the same rankers in another order")
+        raise InputError(
+            "the matrix and the rankings contain different rankers, or the same rankers in a different order"
+        )
     try:
         parameters = ",".join(f"{key}={value}" for key, value in about["method_parameters"].items())
         model = clicks or ClickModel(

@@ -1,10 +1,10 @@
 """Clicks integrated out: the mean outcome of a shown list over all users who might see it.
 
-The mean over all users has less variance than the outcome of one user, and the same expectation, so the estimate is
-unbiased for the same rule. For any method, the users are enumerated as a tree (`estimate.tree`). Two special cases are
-faster (`ltr_duel.interleaving.hooks`): if the contributors of documents do not depend on clicks, `find_contributors`
-finds the contributors once for a list. If, in addition, the outcome depends only on the balance of owned clicks, a
-dynamic programme over the balance integrates over clicks and contributors exactly.
+The mean over all users has less variance than the outcome of one user, and the same expectation, so integration adds no
+bias. For any method, the users are enumerated as a tree (`estimate.tree`). Two special cases are faster
+(`ltr_duel.interleaving.hooks`). If the contributors of documents do not depend on clicks, `find_contributors` finds the
+contributors once for a list. If, in addition, the outcome depends only on the balance of owned clicks, a dynamic
+programme over the balance integrates over clicks and contributors exactly.
 
 A method with `draw_mirrored` can draw lists in mirrored pairs (`Antithetic`), both from the same uniform numbers. If
 one ranker has a chance advantage in one list, the other ranker has the same advantage in the mirrored list, so the mean
@@ -12,8 +12,8 @@ of the two lists varies much less than the mean of two independent lists (Hammer
 Technique: Antithetic Variates, 1956).
 
 If ties are ordered again for each list (``resample``), the documents of the query are copied to scratch before each
-evaluation, with the ties of both rankers in a new random order, and the evaluation uses the copy. The mean over lists
-is unchanged for each order of ties, and therefore also over all orders.
+evaluation, with the ties of both rankers in a new random order, and the evaluation uses the copy. For each order of
+ties, the expected outcome over lists is unchanged, so the expected outcome over all orders is unchanged too.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _evaluate(evaluator: Integrated, query: int, first: int, second: int, rng: n
 def mean_over_users(
     comparison: Comparison, tree: Tree, query: int, first: int, second: int, length: int, rng: np.random.Generator
 ) -> float:
-    """Return the mean outcome of the list on the page over its users, or an unbiased estimate of it."""
+    """Return the mean outcome of the shown list over all its users, or an unbiased estimate of this mean."""
     c = comparison
     start = c.lists.query_ptr[query]
     for k in range(length):

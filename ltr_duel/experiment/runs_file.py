@@ -12,6 +12,7 @@ import hashlib
 import re
 import struct
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
@@ -175,13 +176,15 @@ def find_messages(file: pa.NativeFile, size: int, start: int = 0) -> Iterator[Me
 
 def _end(file: pa.NativeFile, offset: int, size: int) -> int:
     """Return the end of the message at an offset, or 0 if there is no complete message."""
-    try:
-        begun, count = struct.unpack("<4si", _read(file, offset, 8))
-        metadata = _read(file, offset + 8, count) if begun == _CONTINUED and 0 < count <= size else b""
-        body = _field(metadata, _target(metadata, 0), 3)
-        end = offset + 8 + count + int(struct.unpack_from("<Q", metadata, body)[0] if body else 0)
-    except struct.error:
+    head = _read(file, offset, 8)
+    begun, count = struct.unpack("<4si", head) if len(head) == 8 else (b"", 0)
+    end = offset + 8 + int(count)
+    if begun != _CONTINUED or count <= 0 or end > size:
         return 0
+    metadata = _read(file, offset + 8, count)
+    with suppress(struct.error):  # metadata that cannot be decoded are damaged, not incomplete
+        body = _field(metadata, _target(metadata, 0), 3)
+        end += int(struct.unpack_from("<Q", metadata, body)[0] if body else 0)
     return end if end <= size else 0
 
 

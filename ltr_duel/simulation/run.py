@@ -152,8 +152,8 @@ def _problem(
     if not isinstance(matrix, PreferenceMatrix):
         raise InputError(f"regret is measured by a PreferenceMatrix, not by {errors.shown(matrix)}")
     if tuple(oracle.names) != tuple(matrix.names):
-        counts = f"{len(matrix.names)} rankers, the oracle {len(oracle.names)}"
-        raise InputError(f"the rankers of the preference matrix differ from the oracle's: the matrix has {counts}")
+        ours, theirs = (", ".join(one.names[:3]) + ", ..." * (len(one.names) > 3) for one in (matrix, oracle))
+        raise InputError(f"the preference matrix has other rankers than the oracle: {ours}; the oracle has {theirs}")
     return oracle, matrix, "" if own is not None else matrix.digest
 
 

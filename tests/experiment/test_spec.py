@@ -124,7 +124,7 @@ def test_the_matrix_of_a_corpus_is_estimated_with_the_reductions_that_the_spec_n
             ("[[matrices]]", '[[matrices]]\nfamily = "arithmetic"\n[[matrices]]'),
             ["matrices[0]: 'family' and 'size' must be given together"],
         ),
-        (("[[matrices]]", "[[utilities]]\nmeans = [0.1, 0.2]\n[[matrices]]"), ["utilities[0]: means", "need a 'name'"]),
+        (("[[matrices]]", "[[utilities]]\nmeans = [0.1, 0.2]\n[[matrices]]"), ["utilities[0]: 'means'", "need a 'na"]),
     ],
 )  # fmt: skip
 def test_every_error_is_one_sentence_with_the_key_path(spec_file, change, words):

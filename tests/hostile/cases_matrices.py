@@ -30,14 +30,17 @@ LONG = "n" * 300
 NESTED = b'{"format":"ltr_duel.preferences/2","names":' + b"[" * 50_000
 
 FILES: dict[str, tuple[Content, str]] = {  # the content of the file, and the message
-    "metadata is a list": (parquet(metadata=b"[1, 2]"), "but not a preference matrix of this program"),
-    "metadata is null": (parquet(metadata=b"null"), "but not a preference matrix of this program"),
-    "metadata is a number": (parquet(metadata=b"5"), "but not a preference matrix of this program"),
+    "metadata is a list": (parquet(metadata=b"[1, 2]"), r"the format of another version \(ltr_duel.preferences/9\)"),
+    "metadata is null": (parquet(metadata=b"null"), r"the format of another version \(ltr_duel.preferences/9\)"),
+    "metadata is a number": (parquet(metadata=b"5"), r"the format of another version \(ltr_duel.preferences/9\)"),
     "metadata is nested": (parquet(metadata=NESTED), "its metadata is nested too deeply"),
     "metadata is not JSON": (parquet(metadata=b"{x"), "not a preference matrix"),
     "metadata is not text": (parquet(metadata=b"\xff\xfe"), "not a preference matrix"),
-    "another version": (parquet({"format": "ltr_duel.preferences/9"}), "but not a preference matrix of this program"),
-    "format is a list": (parquet({"format": [1]}), "but not a preference matrix of this program"),
+    "another version": (
+        parquet({"format": "ltr_duel.preferences/9"}),
+        r"the format of another version \(ltr_duel.preferences/9\)",
+    ),
+    "format is a list": (parquet({"format": [1]}), r"the format of another version \(ltr_duel.preferences/9\)"),
     "names are ints": (parquet({"names": [1, 2]}), "'names' must be a list of strings"),
     "names are a text": (parquet({"names": "ab"}), "'names' must be a list of strings"),
     "names are a number": (parquet({"names": 2}), "'names' must be a list of strings"),

@@ -283,8 +283,8 @@ RUNS = {
     "has times backwards": (forged(steps=first_step(-5)), "its checkpoints do not match its horizon"),
     "ends too late": (forged(steps=first_step(2)), "its checkpoints do not match its horizon"),
     "has times beyond all numbers": (forged(steps=first_step(2**63 - 1)), "its checkpoints do not match its horizon"),
-    "recommends arm 9": (forged(steps=of_row(1, 9)), "an arm is recommended that does not"),
-    "recommends arm -1": (forged(steps=of_row(1, -1)), "an arm is recommended that does not"),
+    "recommends arm 9": (forged(steps=of_row(1, 9)), "it recommends an arm that does not exist"),
+    "recommends arm -1": (forged(steps=of_row(1, -1)), "it recommends an arm that does not exist"),
     "has another seed": (of_key({"seed": 1}), "it belongs to another run"),
     "is in another batch": (of_key({"batch": 7}), "it belongs to another run"),
 }
@@ -429,8 +429,8 @@ CASES = [
         {"spec.toml": SPEC, "store": store()},
         "2 of the planned runs exist already",
     ),
-    Case("read_status: no store", None, lambda: read_status("absent"), {}, "absent: no results"),
-    Case("StudyResults: no store", None, lambda: StudyResults("absent"), {}, "absent: no results"),
+    Case("read_status: no store", None, lambda: read_status("absent"), {}, "absent: contains no results"),
+    Case("StudyResults: no store", None, lambda: StudyResults("absent"), {}, "absent: contains no results"),
     Case("verify_store: a sample below 0", None, lambda: verify_store("store", sample=-2), {"store": store()}, "-2"),
     Case(
         "merge_stores: a plan cut off",

@@ -202,7 +202,7 @@ def test_a_binary_xgboost_model_is_refused_with_the_call_that_makes_it_readable(
     booster = xgboost_model(corpus, tmp_path / "model.ubj")
     with pytest.raises(InputError, match=r"is read from \.json; convert other formats with ") as refused:
         rankers_named(corpus, ["xgboost:model.ubj"])
-    exec(str(refused.value).partition("by ")[2], {"xgboost": xgboost})
+    exec(str(refused.value).partition(" with ")[2], {"xgboost": xgboost})
     own = booster.predict(xgboost.DMatrix(corpus.features))
     assert_orders(rankers_named(corpus, ["xgboost:model.json"]), "xgboost:model", corpus, own)
 

@@ -208,7 +208,7 @@ def test_extending_what_does_not_fit_is_refused(ltr_duel, corpus, tmp_path):
     assert answer.code == 2 and "not the corpus that" in answer.err
     plain = save_preferences(bradley_terry(3), tmp_path / "plain.csv")
     answer = ltr_duel("prefs", "extend", plain, corpus)
-    assert answer.code == 2 and "comparisons cannot be added: this matrix has no counts" in answer.err
+    assert answer.code == 2 and "this matrix has no counts to add to" in answer.err
     for words, sentence in (
         (("--share", "3/2"), "'3/2' is not a share"),
         (("--variance-reduction", "magic"), "no variance reduction 'magic'"),

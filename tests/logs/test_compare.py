@@ -407,7 +407,7 @@ def test_a_decision_waits_for_the_week_to_be_whole(tmp_path):
     for days, missing in ((10, 0), (12.5, 0), (14, 0), (17, "4 days"), (19.7, "1 day"), (20.5, 0), (23, "5 days")):
         found = visited(tmp_path, np.full(600, 0.3), np.ones(600, int), days)
         sentence = stopping_sentence(found, stopping_decisions(found))
-        assert sentence.startswith(f"wait {missing} for the week" if missing else "stop: A wins")
+        assert sentence.startswith(f"wait {missing} until the week" if missing else "stop: A wins")
         assert stopping_sentence(found, stopping_decisions(found), any_time=True).startswith("stop: A wins")
 
 

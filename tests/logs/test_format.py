@@ -260,7 +260,7 @@ def test_check_says_what_is_in_a_log(tmp_path):
     assert (facts.rankers, facts.method, facts.impressions) == (("a", "b"), "team_draft (credit)", 1)
     assert ":2: 'balanced' (credit) cannot credit by owners" in facts.sentences[0]
     assert ":3: clicks cannot be credited" in facts.sentences[1]
-    with pytest.raises(InputError, match=r"no impression that can be used; .*:1: no JSON"):
+    with pytest.raises(InputError, match=r"no impression that can be used; .*:1: not valid JSON"):
         describe_log(ClickLog(json_log(tmp_path, "{"), skip_bad=None))
 
 

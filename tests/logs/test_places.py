@@ -201,7 +201,7 @@ def test_check_counts_the_lines_that_comparisons_skip(tmp_path):
     path = write(tmp_path / "clicks.parquet", rows)
     facts = describe_log(ClickLog(path, skip_bad=None))
     assert (facts.bad, facts.not_compared) == (3, 2)
-    assert log_lines(facts)[-1].strip().startswith("'logs compare' counts 2 of them")
+    assert log_lines(facts)[-1].strip().startswith("'logs compare' counts 2 of these lines")
     log = ClickLog(path, skip_bad=2)
     assert compare_log(log, bootstrap=0).impressions == 4 and log.bad.count == 2
     with pytest.raises(InputError, match=":4: clicks cannot be credited"):

@@ -162,7 +162,7 @@ def test_a_folder_of_exposures_has_files_of_any_one_format(tmp_path, kind):
     found = compare_log(log, bootstrap=0)
     assert (found.wins[0], found.losses[0], found.ties[0]) == (1, 1, 1)
     row = 3 if kind == "csv" else 2  # the first line of a CSV file names the columns
-    assert f"day10.{kind}:{row}: impression 'i0' is that of" in log.bad.sentences[0]
+    assert f"day10.{kind}:{row}: impression 'i0' repeats" in log.bad.sentences[0]
 
 
 def test_a_folder_of_several_formats_is_refused(tmp_path):
@@ -174,7 +174,7 @@ def test_a_folder_of_several_formats_is_refused(tmp_path):
 
 def test_an_exposure_that_is_there_twice_is_named(tmp_path):
     twice = [exposure(0), exposure(1, time=5), exposure(0, time=9)]
-    with pytest.raises(InputError, match=r"exposures\.parquet:3: impression 'i0' is that of line 1"):
+    with pytest.raises(InputError, match=r"exposures\.parquet:3: impression 'i0' repeats line 1"):
         outcome_of(tmp_path, twice, [event("i1", "a")])
 
 

@@ -180,7 +180,9 @@ def test_more_columns_than_a_tenth_of_the_users_are_refused(tmp_path):
     user, coin, y, top = drawn(29, 2, 5)
     noise = np.random.default_rng(6).normal(size=29)
     log, history = written(tmp_path, user, coin, y), history_of(tmp_path, top, noise=noise)
-    with pytest.raises(InputError, match=r"3 covariates \(the coin and 2 columns .* require 30 users .* the log has 29$"):
+    with pytest.raises(
+        InputError, match=r"3 covariates \(the coin and 2 columns .* require 30 users .* the log has 29$"
+    ):
         compare_log(log, bootstrap=0, history=history)
     found = compare_log(log, bootstrap=0, history=history_of(tmp_path, top))
     plain = compare_log(log, bootstrap=0)

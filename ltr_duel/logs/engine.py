@@ -191,7 +191,13 @@ class Warehouse:
 
     def sql(self, text: str) -> Any:
         """Return the result of a query in the SQL of the backend as an Ibis table."""
-        return self.backend.sql(text)
+        if self.backend.name != "duckdb":
+            return self.backend.sql(text)
+        import ibis
+
+        name = ibis.util.gen_name("query")  # ibis 12 describes queries with a method that DuckDB 1.5 has removed
+        self.backend.raw_sql(f"CREATE TEMP VIEW {name} AS {text}")
+        return self.backend.table(name)
 
     def small(self, columns: dict[str, Collection[Any]]) -> Any:
         """Return a few columns as an Ibis table in memory."""

@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -322,6 +323,28 @@ def test_a_connection_ends_with_its_log_and_a_backend_that_was_passed_in_stays_o
         del warehouse
         gc.collect()
         assert len(ended) == times
+
+
+@pytest.mark.filterwarnings("default")  # of Ibis
+def test_a_duckdb_file_gives_the_same_integers(tmp_path):
+    path = tmp_path / "shop.duckdb"
+
+    def fill(exposures, events, paths):
+        with duckdb.connect(str(path)) as db:
+            for table in paths:
+                db.execute(f"CREATE TABLE {table.stem} AS SELECT * FROM '{table}'")
+
+    url = f"duckdb://{path}?read_only=True"
+    same_numbers(tmp_path, url, fill, ("user",))
+    names = {
+        "exposures": ("impression", "time", "user", "query", "shown", "rankers", "owners"),
+        "events": ("impression", "user", "item", "kind", "time"),
+    }
+    lines = [f"[{table}]\n" + "".join(f"{name} = '\"{name}\"'\n" for name in names[table]) for table in names]
+    (tmp_path / "m.toml").write_text("\n".join(lines))
+    plain = ClickLog("exposures", events="events", connect=url)
+    mapped = ClickLog("exposures", events="events", connect=url, source=tmp_path / "m.toml")
+    assert numbers(mapped, "user") == numbers(plain, "user")
 
 
 def test_postgres_says_the_same_to_the_last_integer(tmp_path, postgres):

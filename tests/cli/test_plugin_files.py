@@ -223,7 +223,7 @@ RANKER_KINDS.add(RankerKind(name="mine", open=open_mine, takes=TAKES))
 def test_a_kind_of_ranker_is_opened_by_its_check(write, ltr_duel, scores, names, takes, said):
     text = KIND.replace("SCORES", scores).replace("NAMES", names).replace("TAKES", takes)
     answer = ltr_duel("check", write("kinds", text))
-    assert said in answer.out and answer.code == ("keeps" not in said), answer.out
+    assert said in answer.out and answer.code == ("satisfies" not in said), answer.out
 
 
 @pytest.mark.parametrize(

@@ -30,9 +30,9 @@ LONG = "n" * 300
 NESTED = b'{"format":"ltr_duel.preferences/2","names":' + b"[" * 50_000
 
 FILES: dict[str, tuple[Content, str]] = {  # the content of the file, and the message
-    "metadata is a list": (parquet(metadata=b"[1, 2]"), r"the format of another version \(ltr_duel.preferences/9\)"),
-    "metadata is null": (parquet(metadata=b"null"), r"the format of another version \(ltr_duel.preferences/9\)"),
-    "metadata is a number": (parquet(metadata=b"5"), r"the format of another version \(ltr_duel.preferences/9\)"),
+    "metadata is a list": (parquet(metadata=b"[1, 2]"), "not a preference matrix"),
+    "metadata is null": (parquet(metadata=b"null"), "not a preference matrix"),
+    "metadata is a number": (parquet(metadata=b"5"), "not a preference matrix"),
     "metadata is nested": (parquet(metadata=NESTED), "its metadata is nested too deeply"),
     "metadata is not JSON": (parquet(metadata=b"{x"), "not a preference matrix"),
     "metadata is not text": (parquet(metadata=b"\xff\xfe"), "not a preference matrix"),
@@ -40,7 +40,7 @@ FILES: dict[str, tuple[Content, str]] = {  # the content of the file, and the me
         parquet({"format": "ltr_duel.preferences/9"}),
         r"the format of another version \(ltr_duel.preferences/9\)",
     ),
-    "format is a list": (parquet({"format": [1]}), r"the format of another version \(ltr_duel.preferences/9\)"),
+    "format is a list": (parquet({"format": [1]}), "not a preference matrix"),
     "names are ints": (parquet({"names": [1, 2]}), "'names' must be a list of strings"),
     "names are a text": (parquet({"names": "ab"}), "'names' must be a list of strings"),
     "names are a number": (parquet({"names": 2}), "'names' must be a list of strings"),

@@ -57,7 +57,7 @@ def test_a_backup_replaces_nothing(tmp_path):
         (tmp_path / "copy.db-wal").touch()
         with pytest.raises(InputError, match="this file exists already"):
             backup_store(tmp_path / "shop.db", tmp_path / name)
-    with pytest.raises(InputError, match="no store of a live experiment"):
+    with pytest.raises(InputError, match="is not a store of a live experiment"):
         backup_store(tmp_path / "copy.db-wal", tmp_path / "other.db")
     assert not (tmp_path / "other.db").exists()
 

@@ -181,7 +181,7 @@ def test_more_columns_than_a_tenth_of_the_users_are_refused(tmp_path):
     noise = np.random.default_rng(6).normal(size=29)
     log, history = written(tmp_path, user, coin, y), history_of(tmp_path, top, noise=noise)
     with pytest.raises(
-        InputError, match=r"3 covariates \(the coin and 2 columns .* require 30 users .* the log has 29$"
+        InputError, match=r"3 covariates \(the coin and 2 columns .* require 30 users, but the log has 29$"
     ):
         compare_log(log, bootstrap=0, history=history)
     found = compare_log(log, bootstrap=0, history=history_of(tmp_path, top))

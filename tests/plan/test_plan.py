@@ -90,7 +90,7 @@ def test_nothing_stands_between_users_and_results():
     late = plan.decide("u", "q", LISTS, now=100.0)
     assert (late.served, late.shown, late.record) == ("expired", tuple(LISTS["a"][:10]), None)
     for lists, said in (({"a": ["x"]}, "the list of ranker 'b' is missing"), ({"a": [], "b": ["x"]}, "'a' is empty"),
-                        ({"a": ["x", "x"], "b": ["y"]}, "'x' is twice")):  # fmt: skip
+                        ({"a": ["x", "x"], "b": ["y"]}, "'x' appears twice")):  # fmt: skip
         with pytest.raises(InputError, match=said):
             plan.decide("u", "q", lists, now=1.0)
 

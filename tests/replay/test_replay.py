@@ -92,7 +92,7 @@ def test_nobody_there_is_one_sentence():
     ("answer", "error", "sentence"),
     [
         (b"HTTP/1.1 200 OK\r\nx: " + b"y" * 100_000, InputError, "not the service of a live experiment"),
-        (b"HTTP/1.1 200 OK\r\n", ConnectionError, "took too long"),
+        (b"HTTP/1.1 200 OK\r\n", ConnectionError, "timed out before the answer"),
     ],
 )
 def test_what_answers_too_much_or_too_little_is_left(monkeypatch, answer, error, sentence):

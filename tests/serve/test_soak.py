@@ -32,10 +32,10 @@ def test_a_store_that_has_what_was_acknowledged_is_right(store):
 @pytest.mark.parametrize(
     "acknowledged, sentence",
     [
-        ({5: -1}, "1 acknowledged pages are missing, such as 5"),
-        ({1: 0b100}, "1 pages have other clicks than were acknowledged, such as 1"),
-        ({4: 0b1}, "1 pages have other clicks than were acknowledged, such as 4"),
-        ({3: -1}, "1 pages have clicks that were not acknowledged, such as 3"),
+        ({5: -1}, "1 acknowledged pages are missing, for example 5"),
+        ({1: 0b100}, "1 pages differ from their acknowledged clicks, for example 1"),
+        ({4: 0b1}, "1 pages differ from their acknowledged clicks, for example 4"),
+        ({3: -1}, "1 pages have unacknowledged clicks, for example 3"),
     ],
 )
 def test_what_is_not_as_it_was_acknowledged_is_named(store, acknowledged, sentence):
@@ -44,7 +44,7 @@ def test_what_is_not_as_it_was_acknowledged_is_named(store, acknowledged, senten
 
 def test_a_page_that_no_user_got_and_one_that_counts_twice_are_named(store):
     assert miscounted(store, {page: RIGHT[page] for page in (1, 2, 3)}, 0) == [
-        "1 pages were acknowledged to no user, and 0 answers were lost"
+        "1 pages have no acknowledged user, and 0 answers were lost"
     ]
     with closing(sqlite3.connect(store)) as db, db:
         db.execute(

@@ -28,6 +28,7 @@ from ltr_duel.experiment.worker import Outcome, execute
 
 BACKENDS = ("threads", "loky", "dask")
 _TICK = 0.25
+_LONGEST_END = 5.0
 _DEAD = ("TerminatedWorkerError", "BrokenProcessPool", "KilledWorker")  # exceptions of loky and dask
 
 
@@ -111,11 +112,11 @@ def run_tasks(backend: Backend, tasks: Iterable[Sequence[Task]]) -> Iterator[lis
         if backend.name == "dask":
             client = stack.enter_context(connected(backend.scheduler, jobs))
             jobs = max(1, sum(client.ncores().values()))
+        worker = threading.Thread(target=work, daemon=True)
         if backend.name == "loky":
-            stack.callback(_kill_processes)
+            stack.callback(_kill_processes, worker)
         stack.callback(close_all, started)
         stack.callback(stop.set)
-        worker = threading.Thread(target=work, daemon=True)
         stack.callback(threads.abandon, worker)
         worker.start()
         lost: float | None = None
@@ -160,9 +161,20 @@ def _done_here(name: str, calls: Iterator[Callable[[], list[Outcome]]], jobs: in
         yield from parallel(joblib.delayed(call)() for call in calls)
 
 
-def _kill_processes() -> None:
-    """Kill the processes of loky, which may still be executing runs whose results are no longer needed."""
-    workers = [process for process in multiprocessing.active_children() if process.name.startswith("Loky")]
+def _kill_processes(starter: threading.Thread) -> None:
+    """Kill the processes of loky, which may still be executing runs whose results are no longer needed.
+
+    ``starter`` is the thread that starts tasks. It ends when it finds the processes dead. If the executor were shut
+    down before, joblib would start another task there and print a traceback.
+    """
+    if starter.is_alive():
+        _terminate_workers()
+        starter.join(_LONGEST_END)
     get_reusable_executor(reuse=True).shutdown(wait=False, kill_workers=True)
-    for worker in workers:  # the executor's thread may end before it has killed them
-        worker.terminate()
+    _terminate_workers()  # the executor's thread may end before it has killed them
+
+
+def _terminate_workers() -> None:
+    for process in multiprocessing.active_children():
+        if process.name.startswith("Loky"):
+            process.terminate()

@@ -102,7 +102,7 @@ def record_sample(levels: Levels, row: int, arm: int, won: bool, a: int, b: int,
 
 @inlined
 def renew_level(levels: Levels, row: int, known: Posteriors, field: Field, least: float) -> None:
-    """If a row's patience is exhausted, set a new level, at least ``least``, from all arms of any doubt."""
+    """If a row's patience is exhausted, set a new level, at least ``least``; arms count whatever their doubts."""
     if levels.patience[row] < 0:
         set_level(levels, row, list_arms(levels, field, inf), known, least)
 

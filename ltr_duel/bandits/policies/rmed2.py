@@ -161,7 +161,7 @@ def meets_rival(wins: IntMatrix, share: FloatMatrix, arm: int, winner: int, riva
 
 
 def idle_until(state: Rmed2State, params: Params, t: int) -> int:
-    """Return the last step as in RMED1, but not beyond the step at which more duels of each pair are required."""
+    """Return the last step as in RMED1, or the last step before more duels of each pair are required, if earlier."""
     alone = last_step_alone(state, t)
     if alone <= t:
         return t
